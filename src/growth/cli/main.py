@@ -1,0 +1,11 @@
+"""The ``growth`` command: one line per subcommand, nothing else."""
+
+import click
+
+from growth import __version__
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="growth")
+def main() -> None:
+    """Keep a Kubernetes cluster the right size and its nodes trustworthy."""
