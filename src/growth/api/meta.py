@@ -1,0 +1,44 @@
+"""What every object carries: who it is, which version we saw, who owns it."""
+
+from datetime import datetime
+
+from growth.api.slim import Slim
+
+
+class OwnerReference(Slim):
+    """Who made this object and takes it along when it goes."""
+
+    kind: str
+    name: str
+    uid: str
+    api_version: str = ""
+    controller: bool = False
+
+
+class ObjectMeta(Slim):
+    """The metadata we use. ``resource_version`` is an integer: Kubernetes 1.35 promises that it may be compared."""
+
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resource_version: int = 0
+    creation_timestamp: datetime | None = None
+    deletion_timestamp: datetime | None = None
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+    finalizers: tuple[str, ...] = ()
+    owner_references: tuple[OwnerReference, ...] = ()
+
+    @property
+    def controller(self) -> OwnerReference | None:
+        """The one owner that manages this object (a ReplicaSet, a Job, a DaemonSet), if there is one."""
+        return next((owner for owner in self.owner_references if owner.controller), None)
+
+
+class Condition(Slim):
+    """One statement of a status and since when it holds."""
+
+    type: str
+    status: str = "Unknown"
+    reason: str = ""
+    last_transition_time: datetime | None = None
