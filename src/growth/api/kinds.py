@@ -1,8 +1,15 @@
 """Which kinds we speak, where the API server serves them and into which struct they are decoded."""
 
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 import msgspec
+
+from growth.api.coordination import Lease
+from growth.api.core import ConfigMap, Event, Namespace
+from growth.api.node import Node
+from growth.api.pod import Pod
+from growth.api.storage import CsiNode, PersistentVolume, PersistentVolumeClaim, StorageClass, VolumeAttachment
+from growth.api.workloads import DaemonSet, Job, PodDisruptionBudget, PriorityClass
 
 T = TypeVar("T")
 
@@ -35,3 +42,28 @@ class Kind(msgspec.Struct, Generic[T], frozen=True):
         """The path of one object or of its subresource."""
         base = f"{self.collection(namespace)}/{name}"
         return f"{base}/{subresource}" if subresource else base
+
+
+def _core(plural: str, kind: type[T], *, namespaced: bool = True) -> Kind[T]:
+    return Kind("", "v1", plural, kind.__name__, namespaced, kind)
+
+
+def _grouped(group: str, plural: str, kind: type[T], *, namespaced: bool = True, name: str = "") -> Kind[T]:
+    return Kind(group, "v1", plural, name or kind.__name__, namespaced, kind)
+
+
+PODS: Final = _core("pods", Pod)
+NODES: Final = _core("nodes", Node, namespaced=False)
+NAMESPACES: Final = _core("namespaces", Namespace, namespaced=False)
+CONFIG_MAPS: Final = _core("configmaps", ConfigMap)
+PERSISTENT_VOLUMES: Final = _core("persistentvolumes", PersistentVolume, namespaced=False)
+PERSISTENT_VOLUME_CLAIMS: Final = _core("persistentvolumeclaims", PersistentVolumeClaim)
+STORAGE_CLASSES: Final = _grouped("storage.k8s.io", "storageclasses", StorageClass, namespaced=False)
+CSI_NODES: Final = _grouped("storage.k8s.io", "csinodes", CsiNode, namespaced=False, name="CSINode")
+VOLUME_ATTACHMENTS: Final = _grouped("storage.k8s.io", "volumeattachments", VolumeAttachment, namespaced=False)
+DAEMON_SETS: Final = _grouped("apps", "daemonsets", DaemonSet)
+JOBS: Final = _grouped("batch", "jobs", Job)
+POD_DISRUPTION_BUDGETS: Final = _grouped("policy", "poddisruptionbudgets", PodDisruptionBudget)
+PRIORITY_CLASSES: Final = _grouped("scheduling.k8s.io", "priorityclasses", PriorityClass, namespaced=False)
+LEASES: Final = _grouped("coordination.k8s.io", "leases", Lease)
+EVENTS: Final = _grouped("events.k8s.io", "events", Event)

@@ -5,7 +5,7 @@ from datetime import datetime
 from growth.api.slim import Slim
 
 
-class OwnerReference(Slim):
+class OwnerReference(Slim, frozen=True, weakref=True):
     """Who made this object and takes it along when it goes."""
 
     kind: str
@@ -15,7 +15,7 @@ class OwnerReference(Slim):
     controller: bool = False
 
 
-class ObjectMeta(Slim):
+class ObjectMeta(Slim, frozen=True):
     """The metadata we use. ``resource_version`` is an integer: Kubernetes 1.35 promises that it may be compared."""
 
     name: str = ""
@@ -35,7 +35,7 @@ class ObjectMeta(Slim):
         return next((owner for owner in self.owner_references if owner.controller), None)
 
 
-class Condition(Slim):
+class Condition(Slim, frozen=True):
     """One statement of a status and since when it holds."""
 
     type: str

@@ -1,0 +1,47 @@
+"""The small kinds of the core group: namespaces, ConfigMaps, events."""
+
+from datetime import datetime
+
+from growth.api.meta import ObjectMeta
+from growth.api.slim import Slim
+
+
+class Namespace(Slim, frozen=True):
+    """One namespace; its labels decide what namespace selectors mean."""
+
+    metadata: ObjectMeta
+
+
+class ConfigMap(Slim, frozen=True):
+    """Named texts."""
+
+    metadata: ObjectMeta
+    data: dict[str, str] = {}
+
+
+class ObjectReference(Slim, frozen=True):
+    """The object that an event tells about."""
+
+    kind: str = ""
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    api_version: str = ""
+
+
+class EventSeries(Slim, frozen=True):
+    """How often an event that goes on has happened, and when last."""
+
+    count: int = 0
+    last_observed_time: datetime | None = None
+
+
+class Event(Slim, frozen=True):
+    """Something that happened to an object, told for people (``events.k8s.io/v1``)."""
+
+    metadata: ObjectMeta
+    type: str = ""
+    reason: str = ""
+    note: str = ""
+    regarding: ObjectReference = ObjectReference()
+    series: EventSeries | None = None

@@ -1,0 +1,51 @@
+"""Nodes and the Leases by which they say that they live."""
+
+import msgspec
+
+from growth.api.meta import Condition, ObjectMeta
+from growth.api.slim import Slim
+from growth.api.tolerations import Taint
+
+
+class NodeSpec(Slim, frozen=True):
+    """Which machine this is and whether the scheduler may use it."""
+
+    provider_id: str = msgspec.field(name="providerID", default="")
+    unschedulable: bool = False
+    taints: tuple[Taint, ...] = ()
+
+
+class NodeSystemInfo(Slim, frozen=True):
+    """What tells one boot of a machine from the next."""
+
+    boot_id: str = msgspec.field(name="bootID", default="")
+
+
+class AttachedVolume(Slim, frozen=True):
+    """A volume that the control plane believes to hang on this node."""
+
+    name: str
+
+
+class NodeStatus(Slim, frozen=True):
+    """What the node offers and how it is."""
+
+    capacity: dict[str, str] = {}
+    allocatable: dict[str, str] = {}
+    conditions: tuple[Condition, ...] = ()
+    node_info: NodeSystemInfo = NodeSystemInfo()
+    volumes_in_use: tuple[str, ...] = ()
+    volumes_attached: tuple[AttachedVolume, ...] = ()
+
+
+class Node(Slim, frozen=True):
+    """One node."""
+
+    metadata: ObjectMeta
+    spec: NodeSpec = NodeSpec()
+    status: NodeStatus = NodeStatus()
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the kubelet says, and the control plane still believes, that it can run pods."""
+        return any(condition.type == "Ready" and condition.status == "True" for condition in self.status.conditions)

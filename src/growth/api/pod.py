@@ -1,0 +1,195 @@
+"""Pods, as far as placing and judging them needs.
+
+A cluster has many pods and few templates. ``PodSpec`` therefore leaves out the one thing in which pods of a template
+always differ (``node_name``, which stands on the Pod), so that all of them can share one spec: see ``api.sharing``.
+"""
+
+from datetime import datetime
+
+import msgspec
+
+from growth.api.meta import Condition, ObjectMeta
+from growth.api.selectors import LabelSelector, NodeSelector, NodeSelectorTerm
+from growth.api.slim import Slim
+from growth.api.tolerations import Toleration
+
+
+class ResourceRequirements(Slim, frozen=True):
+    """What a container or a pod asks for. Limits are not read: the API server made requests of them already."""
+
+    requests: dict[str, str] = {}
+
+
+class ContainerPort(Slim, frozen=True):
+    """A port of a container; only those taken on the host matter here."""
+
+    host_port: int = 0
+    host_ip: str = msgspec.field(name="hostIP", default="")
+    protocol: str = "TCP"
+
+
+class Container(Slim, frozen=True):
+    """A container or init container; ``restart_policy`` Always makes an init container a sidecar."""
+
+    name: str
+    resources: ResourceRequirements = ResourceRequirements()
+    ports: tuple[ContainerPort, ...] = ()
+    restart_policy: str = ""
+
+
+class PodAffinityTerm(Slim, frozen=True):
+    """Other pods to be near to or far from. matchLabelKeys are merged into the selector by the API server."""
+
+    topology_key: str
+    label_selector: LabelSelector | None = None
+    namespaces: tuple[str, ...] = ()
+    namespace_selector: LabelSelector | None = None
+
+
+class WeightedPodAffinityTerm(Slim, frozen=True):
+    """A wish about other pods."""
+
+    weight: int
+    pod_affinity_term: PodAffinityTerm
+
+
+class PodAffinity(Slim, frozen=True):
+    """Rules about other pods; the same form serves affinity and anti-affinity."""
+
+    required: tuple[PodAffinityTerm, ...] = msgspec.field(
+        name="requiredDuringSchedulingIgnoredDuringExecution", default=()
+    )
+    preferred: tuple[WeightedPodAffinityTerm, ...] = msgspec.field(
+        name="preferredDuringSchedulingIgnoredDuringExecution", default=()
+    )
+
+
+class PreferredSchedulingTerm(Slim, frozen=True):
+    """A wish about the node."""
+
+    weight: int
+    preference: NodeSelectorTerm
+
+
+class NodeAffinity(Slim, frozen=True):
+    """Rules about the node itself."""
+
+    required: NodeSelector | None = msgspec.field(name="requiredDuringSchedulingIgnoredDuringExecution", default=None)
+    preferred: tuple[PreferredSchedulingTerm, ...] = msgspec.field(
+        name="preferredDuringSchedulingIgnoredDuringExecution", default=()
+    )
+
+
+class Affinity(Slim, frozen=True):
+    """All rules about where a pod may be."""
+
+    node_affinity: NodeAffinity | None = None
+    pod_affinity: PodAffinity | None = None
+    pod_anti_affinity: PodAffinity | None = None
+
+
+class TopologySpreadConstraint(Slim, frozen=True):
+    """How evenly pods of a kind must lie over the values of a node label."""
+
+    max_skew: int
+    topology_key: str
+    when_unsatisfiable: str
+    label_selector: LabelSelector | None = None
+    min_domains: int | None = None
+    node_affinity_policy: str = "Honor"
+    node_taints_policy: str = "Ignore"
+    match_label_keys: tuple[str, ...] = ()
+
+
+class ClaimVolume(Slim, frozen=True):
+    """A volume that is a PersistentVolumeClaim."""
+
+    claim_name: str
+
+
+class EphemeralVolume(Slim, frozen=True):
+    """A volume whose claim is made for the pod and named ``{pod}-{volume}``."""
+
+
+class Volume(Slim, frozen=True):
+    """A volume that binds the pod to a place; all other kinds are dropped."""
+
+    name: str
+    persistent_volume_claim: ClaimVolume | None = None
+    ephemeral: EphemeralVolume | None = None
+
+
+class SchedulingGate(Slim, frozen=True):
+    """A reason why the scheduler must not look at the pod yet."""
+
+    name: str
+
+
+class PodResourceClaim(Slim, frozen=True):
+    """A device claim (dynamic allocation); we only need to know that there is one."""
+
+    name: str
+
+
+class PodSpec(Slim, frozen=True, weakref=True):
+    """What pods of one template have in common, of all that the scheduler reads."""
+
+    containers: tuple[Container, ...] = ()
+    init_containers: tuple[Container, ...] = ()
+    resources: ResourceRequirements | None = None
+    overhead: dict[str, str] = {}
+    node_selector: dict[str, str] = {}
+    affinity: Affinity | None = None
+    tolerations: tuple[Toleration, ...] = ()
+    topology_spread_constraints: tuple[TopologySpreadConstraint, ...] = ()
+    volumes: tuple[Volume, ...] = ()
+    resource_claims: tuple[PodResourceClaim, ...] = ()
+    scheduling_gates: tuple[SchedulingGate, ...] = ()
+    scheduler_name: str = "default-scheduler"
+    priority: int = 0
+    preemption_policy: str = "PreemptLowerPriority"
+    restart_policy: str = "Always"
+    termination_grace_period_seconds: int = 30
+    host_network: bool = False
+
+
+class TemplateSpec(PodSpec, frozen=True):
+    """A spec as it is written, which may pin the pod to a node by name."""
+
+    node_name: str = ""
+
+
+class ContainerStatus(Slim, frozen=True, weakref=True):
+    """What a running container holds, which differs from its spec while it is resized."""
+
+    name: str
+    resources: ResourceRequirements | None = None
+    allocated_resources: dict[str, str] = {}
+
+
+class PodStatus(Slim, frozen=True):
+    """How a pod is. Of its conditions only those named in ``USED_CONDITIONS`` are kept."""
+
+    phase: str = ""
+    nominated_node_name: str = ""
+    start_time: datetime | None = None
+    conditions: tuple[Condition, ...] = ()
+    container_statuses: tuple[ContainerStatus, ...] = ()
+
+
+class Pod(Slim, frozen=True):
+    """One pod: its own name, place and state, and the spec it shares with its siblings."""
+
+    metadata: ObjectMeta
+    spec: PodSpec
+    node_name: str = ""
+    status: PodStatus = PodStatus()
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether the pod has ended for good and holds nothing of its node any more."""
+        return self.status.phase in ("Succeeded", "Failed")
+
+    def condition(self, kind: str) -> Condition | None:
+        """The condition of this type, if the pod carries it."""
+        return next((condition for condition in self.status.conditions if condition.type == kind), None)

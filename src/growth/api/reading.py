@@ -1,0 +1,90 @@
+"""From bytes to our structs: single objects, pages of a list, lines of a watch."""
+
+from collections.abc import Callable
+from typing import Any, Final, Generic, TypeVar, cast
+
+import msgspec
+
+from growth.api.kinds import Kind
+from growth.api.meta import ObjectMeta
+from growth.api.pod import Pod
+from growth.api.sharing import Sharing
+from growth.api.slimming import WirePod, slim_pod
+
+T = TypeVar("T")
+
+# The last event of a streamed list carries this annotation.
+INITIAL_EVENTS_END: Final = "k8s.io/initial-events-end"
+
+
+class ListMeta(msgspec.Struct, frozen=True, rename={"resource_version": "resourceVersion", "next_page": "continue"}):
+    """Which version of the world a list shows, and how to ask for the rest of it."""
+
+    resource_version: str = ""
+    next_page: str = ""
+
+
+class Page(msgspec.Struct, Generic[T], frozen=True):
+    """A page of a list."""
+
+    metadata: ListMeta
+    items: list[T] | None = None
+
+
+class WatchLine(msgspec.Struct, frozen=True):
+    """One line of a watch, its object still unread: what it is depends on ``type``."""
+
+    type: str
+    object: msgspec.Raw
+
+
+class Bookmark(msgspec.Struct, frozen=True):
+    """A line that says only how far the stream has come."""
+
+    metadata: ObjectMeta
+
+    @property
+    def ends_initial_events(self) -> bool:
+        """Whether the stream has now delivered everything that existed when it began."""
+        return self.metadata.annotations.get(INITIAL_EVENTS_END) == "true"
+
+
+# Not strict, because a resource version is an integer in a string.
+_LINES: Final = msgspec.json.Decoder(WatchLine)
+_BOOKMARKS: Final = msgspec.json.Decoder(Bookmark, strict=False)
+
+
+class Reader(Generic[T]):
+    """Reads objects of one kind. Pods are slimmed and shared; all other kinds are few enough to be kept as they are."""
+
+    def __init__(self, kind: Kind[T], sharing: Sharing) -> None:
+        self._sharing = sharing
+        is_pod = kind.type is Pod
+        wire = cast("type[Any]", WirePod if is_pod else kind.type)
+        self._slim: Callable[[Any], T] | None = self._pod if is_pod else None
+        self._object = msgspec.json.Decoder(wire, strict=False)
+        self._page = msgspec.json.Decoder(Page[wire], strict=False)
+
+    def object(self, data: bytes | msgspec.Raw) -> T:
+        """One object."""
+        wire = self._object.decode(data)
+        return self._slim(wire) if self._slim else cast("T", wire)
+
+    def page(self, data: bytes) -> tuple[list[T], ListMeta]:
+        """A page of objects and where the list goes on."""
+        page = self._page.decode(data)
+        items = page.items or []
+        return (list(map(self._slim, items)) if self._slim else items), page.metadata
+
+    def _pod(self, wire: WirePod) -> T:
+        return cast("T", slim_pod(wire, self._sharing))
+
+
+def watch_line(data: bytes) -> WatchLine:
+    """The envelope of one line of a watch."""
+    return _LINES.decode(data)
+
+
+def bookmark(data: msgspec.Raw) -> Bookmark:
+    """What a bookmark's object says."""
+    return _BOOKMARKS.decode(data)

@@ -1,0 +1,157 @@
+"""Volumes and what ties them to places: claims, classes, drivers' limits and attachments."""
+
+import msgspec
+
+from growth.api.meta import ObjectMeta
+from growth.api.selectors import LabelSelector, NodeSelector
+from growth.api.slim import Slim
+
+
+class ClaimReference(Slim, frozen=True):
+    """The claim that a volume belongs to."""
+
+    namespace: str = ""
+    name: str = ""
+    uid: str = ""
+
+
+class CsiVolume(Slim, frozen=True):
+    """The driver's name for a volume; attach limits count distinct pairs."""
+
+    driver: str
+    volume_handle: str
+
+
+class VolumeNodeAffinity(Slim, frozen=True):
+    """Where a volume can be reached from."""
+
+    required: NodeSelector | None = None
+
+
+class PersistentVolumeSpec(Slim, frozen=True):
+    """What a volume is and whom it serves."""
+
+    capacity: dict[str, str] = {}
+    access_modes: tuple[str, ...] = ()
+    storage_class_name: str = ""
+    volume_mode: str = "Filesystem"
+    claim_ref: ClaimReference | None = None
+    node_affinity: VolumeNodeAffinity | None = None
+    csi: CsiVolume | None = None
+
+
+class VolumePhase(Slim, frozen=True):
+    """How far a volume or a claim has come: Available, Pending, Bound, Released, Lost, Failed."""
+
+    phase: str = ""
+
+
+class PersistentVolume(Slim, frozen=True):
+    """One volume."""
+
+    metadata: ObjectMeta
+    spec: PersistentVolumeSpec = PersistentVolumeSpec()
+    status: VolumePhase = VolumePhase()
+
+
+class VolumeResources(Slim, frozen=True):
+    """How much room a claim asks for."""
+
+    requests: dict[str, str] = {}
+
+
+class PersistentVolumeClaimSpec(Slim, frozen=True):
+    """What a claim asks for, and the volume it got. A class of None means the cluster's default one."""
+
+    access_modes: tuple[str, ...] = ()
+    resources: VolumeResources = VolumeResources()
+    storage_class_name: str | None = None
+    volume_mode: str = "Filesystem"
+    volume_name: str = ""
+    selector: LabelSelector | None = None
+
+
+class PersistentVolumeClaim(Slim, frozen=True):
+    """One claim."""
+
+    metadata: ObjectMeta
+    spec: PersistentVolumeClaimSpec = PersistentVolumeClaimSpec()
+    status: VolumePhase = VolumePhase()
+
+
+class TopologyLabels(Slim, frozen=True):
+    """One label and the values of it that a class may provision in."""
+
+    key: str
+    values: tuple[str, ...] = ()
+
+
+class TopologyTerm(Slim, frozen=True):
+    """A place: all of these labels together."""
+
+    match_label_expressions: tuple[TopologyLabels, ...] = ()
+
+
+class StorageClass(Slim, frozen=True):
+    """How volumes of a class come to be."""
+
+    metadata: ObjectMeta
+    provisioner: str = ""
+    volume_binding_mode: str = "Immediate"
+    allowed_topologies: tuple[TopologyTerm, ...] = ()
+
+
+class DriverAllocatable(Slim, frozen=True):
+    """How many volumes of a driver a node takes; None is no limit."""
+
+    count: int | None = None
+
+
+class CsiDriverOnNode(Slim, frozen=True):
+    """A storage driver that runs on a node."""
+
+    name: str
+    node_id: str = msgspec.field(name="nodeID", default="")
+    allocatable: DriverAllocatable | None = None
+    topology_keys: tuple[str, ...] | None = None
+
+
+class CsiNodeSpec(Slim, frozen=True):
+    """All storage drivers of a node."""
+
+    drivers: tuple[CsiDriverOnNode, ...] = ()
+
+
+class CsiNode(Slim, frozen=True):
+    """One node, as its storage drivers see it."""
+
+    metadata: ObjectMeta
+    spec: CsiNodeSpec = CsiNodeSpec()
+
+
+class AttachmentSource(Slim, frozen=True):
+    """Which volume is attached."""
+
+    persistent_volume_name: str = ""
+
+
+class VolumeAttachmentSpec(Slim, frozen=True):
+    """Which volume hangs on which node, by which driver."""
+
+    attacher: str = ""
+    node_name: str = ""
+    source: AttachmentSource = AttachmentSource()
+
+
+class VolumeAttachmentStatus(Slim, frozen=True):
+    """Whether the attachment is done."""
+
+    attached: bool = False
+
+
+class VolumeAttachment(Slim, frozen=True):
+    """One attachment."""
+
+    metadata: ObjectMeta
+    spec: VolumeAttachmentSpec = VolumeAttachmentSpec()
+    status: VolumeAttachmentStatus = VolumeAttachmentStatus()
