@@ -1,0 +1,160 @@
+"""What can go wrong at the door.
+
+KubeError
+├── Unreachable         no answer: refused, reset, timed out, wrong certificate; ``sent`` says if it may have acted
+├── Fenced              not sent: the lease that allowed this write has run out
+└── ApiError            the server answered, and said no
+    ├── Unauthorized    401: who are you?
+    ├── Forbidden       403: names the missing verb
+    ├── NotFound        404
+    ├── AlreadyExists   409, on create
+    ├── Conflict        409: a precondition failed, read again and decide anew
+    ├── Gone            410: that resource version is too old to go on from, list again
+    ├── Invalid         400, 422: this request can never succeed as it is
+    ├── TooManyRequests 429: with the delay that was asked for
+    └── ServerTrouble   5xx: with the delay, if one was asked for
+"""
+
+from typing import Final
+
+import msgspec
+
+from growth.kube.transport import Request, Response
+from growth.kube.verbs import Permission, permission_of
+
+
+class KubeError(Exception):
+    """Anything that the door could not do."""
+
+
+class Unreachable(KubeError):
+    """There was no answer. ``sent`` is False when the request certainly never reached the server."""
+
+    def __init__(self, message: str, *, sent: bool) -> None:
+        super().__init__(message)
+        self.sent = sent
+
+
+class Untrusted(Unreachable):
+    """The server could not prove who it is; asking again cannot help."""
+
+
+class Fenced(KubeError):
+    """The request was not sent, because the leader's lease may no longer be ours."""
+
+
+class ApiError(KubeError):
+    """The server answered and refused; ``reason`` is its own word for it, ``retry_after`` its wish."""
+
+    def __init__(self, message: str, *, status: int, reason: str, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.reason = reason
+        self.retry_after = retry_after
+
+
+class Unauthorized(ApiError):
+    """The server does not know who we are."""
+
+
+class Forbidden(ApiError):
+    """The server knows us and our role lacks a verb; ``permission`` is the one that a rule must grant."""
+
+    permission: Permission | None = None
+
+
+class NotFound(ApiError):
+    """No such object, or no such kind."""
+
+
+class AlreadyExists(ApiError):
+    """An object of that name is there already."""
+
+
+class Conflict(ApiError):
+    """The object changed since we read it, or is not the one (uid) we meant."""
+
+
+class Gone(ApiError):
+    """The resource version or page token is too old; a new list is needed."""
+
+
+class Invalid(ApiError):
+    """The request itself is wrong; repeating it cannot help."""
+
+
+class TooManyRequests(ApiError):
+    """Not now. For an eviction this is a disruption budget's answer."""
+
+
+class ServerTrouble(ApiError):
+    """The server failed; whether it acted first is not known."""
+
+
+class _Cause(msgspec.Struct, frozen=True):
+    message: str = ""
+    field: str = ""
+
+
+class _Details(msgspec.Struct, frozen=True, rename="camel"):
+    retry_after_seconds: float = 0
+    causes: tuple[_Cause, ...] = ()
+
+
+class Status(msgspec.Struct, frozen=True):
+    """The API server's own form of an error."""
+
+    message: str = ""
+    reason: str = ""
+    code: int = 0
+    details: _Details | None = None
+
+
+_BY_STATUS: Final[dict[int, type[ApiError]]] = {
+    400: Invalid,
+    401: Unauthorized,
+    403: Forbidden,
+    404: NotFound,
+    409: Conflict,
+    410: Gone,
+    422: Invalid,
+    429: TooManyRequests,
+}
+_STATUS_DECODER: Final = msgspec.json.Decoder(Status)
+
+
+def error_from(request: Request, response: Response) -> ApiError:
+    """The typed error of an answer that is not a success, whether or not its body is a Status."""
+    try:
+        status = _STATUS_DECODER.decode(response.body)
+    except msgspec.DecodeError:
+        text = response.body[:200].decode(errors="replace").strip()
+        status = Status(message=text or f"HTTP {response.status} without a message")
+    asked = status.details.retry_after_seconds if status.details else 0
+    retry_after = _seconds(response.headers.get("retry-after")) or asked or None
+    error = _typed(status, f"{request.method} {request.path}", response.status, retry_after)
+    if isinstance(error, Forbidden) and (permission := permission_of(request)):
+        error.permission = permission
+        error.args = (f"the role lacks the verb {permission.verb!r} on {permission.resource} ({error})",)
+    return error
+
+
+def error_from_line(data: msgspec.Raw, what: str) -> ApiError:
+    """The typed error of a Status that arrives as the last line of a watch."""
+    status = _STATUS_DECODER.decode(data)
+    return _typed(status, what, status.code, None)
+
+
+def _typed(status: Status, what: str, code: int, retry_after: float | None) -> ApiError:
+    kind = _BY_STATUS.get(code, ServerTrouble if code >= 500 else ApiError)
+    if status.reason == "AlreadyExists":
+        kind = AlreadyExists
+    elif status.reason == "Expired":
+        kind = Gone
+    message = f"{what}: {status.message or status.reason or f'HTTP {code}'}"
+    return kind(message, status=code, reason=status.reason, retry_after=retry_after)
+
+
+def _seconds(header: str | None) -> float | None:
+    """Retry-After as seconds; the API server never sends the date form."""
+    return float(header) if header and header.isdigit() else None

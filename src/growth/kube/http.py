@@ -1,0 +1,215 @@
+"""``Send`` over HTTP: one aiohttp session, TLS and credentials from an ``Access``.
+
+No client-side rate limit: the API server has priority and fairness for that and says so with 429. What is bounded is
+the number of requests under way at once, because more of them only wait in the server instead of here. Watches are
+not counted: they are few and last for ever.
+"""
+
+import asyncio
+import ssl
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Final
+
+import aiohttp
+from aiohttp.abc import AbstractStreamWriter
+
+from growth import __version__
+from growth.kube.access import Access
+from growth.kube.credentials import Presented
+from growth.kube.errors import Fenced, Unreachable, Untrusted
+from growth.kube.tls import ssl_context
+from growth.kube.transport import Request, Response
+
+_CONNECT_SECONDS: Final = 10.0
+# Lists come in pages of megabytes; the default of 64 KiB would wake us up many times for each.
+_READ_BUFFER: Final = 1 << 20
+
+
+class HttpSend:
+    """Speaks to the server of one ``Access``. Open sockets are given back by ``close``."""
+
+    def __init__(self, access: Access, *, max_concurrent_requests: int = 64) -> None:
+        self._access = access
+        self._slots = asyncio.Semaphore(max_concurrent_requests)
+        self._sessions: _Sessions = _Sessions()
+
+    async def send(self, request: Request) -> Response:
+        """Send, read the whole answer; a 401 is tried once more with fresh credentials."""
+        async with self._slots:
+            response = await self._exchange(request)
+            if response.status == 401:
+                response = await self._exchange(request)
+            return response
+
+    async def _exchange(self, request: Request) -> Response:
+        async with self._answer(request, aiohttp.ClientTimeout(request.timeout_seconds, _CONNECT_SECONDS)) as answer:
+            return Response(answer.status, await answer.read(), _lower(answer.headers))
+
+    @asynccontextmanager
+    async def stream(self, request: Request) -> AsyncGenerator["HttpStream"]:
+        """Read as it comes; silence longer than the request's time-out counts as a broken connection."""
+        patience = aiohttp.ClientTimeout(None, _CONNECT_SECONDS, sock_read=request.timeout_seconds)
+        async with self._answer(request, patience) as answer:
+            yield HttpStream(answer)
+
+    @asynccontextmanager
+    async def _answer(
+        self, request: Request, patience: aiohttp.ClientTimeout
+    ) -> AsyncGenerator[aiohttp.ClientResponse]:
+        presented = await self._access.credentials.current()
+        session = self._sessions.for_(self._access, presented)
+        body = _FencedBody(request)
+        headers = {**presented.headers, "Content-Type": request.content_type}
+        try:
+            async with session.request(
+                request.method,
+                self._access.server + request.path,
+                params=request.query,
+                # A write without a body still passes the fence: an empty payload is written, too.
+                data=body if request.writes else None,
+                headers=headers,
+                timeout=patience,
+                server_hostname=self._access.tls_server_name,
+                proxy=self._access.proxy_url,
+            ) as answer:
+                if answer.status == 401:
+                    self._access.credentials.refuse(presented)
+                yield answer
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            if body.fenced:
+                raise body.fenced from error
+            raise _unreachable(self._access, error, written=body.written or not request.writes) from error
+
+    def clock(self) -> float:
+        """Seconds since boot, counting those that the machine slept: a suspended leader must not think it is early."""
+        return _clock()
+
+    async def close(self) -> None:
+        """Close idle sockets and cut streams."""
+        await self._sessions.close()
+
+
+class HttpStream:
+    """The lines of one answer, cut out of whatever pieces the network delivers."""
+
+    def __init__(self, answer: aiohttp.ClientResponse) -> None:
+        self._answer = answer
+
+    @property
+    def status(self) -> int:
+        """The HTTP status."""
+        return self._answer.status
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """The headers, names in lower case."""
+        return _lower(self._answer.headers)
+
+    async def batches(self) -> AsyncIterator[list[bytes]]:
+        """Complete lines; a last line without its end is dropped, since it is half an event."""
+        pieces: list[bytes] = []
+        async for chunk in self._answer.content.iter_any():
+            head, newline, tail = chunk.rpartition(b"\n")
+            if not newline:
+                pieces.append(chunk)
+                continue
+            pieces.append(head)
+            lines = b"".join(pieces).split(b"\n")
+            pieces = [tail] if tail else []
+            yield lines
+
+    async def body(self) -> bytes:
+        """The whole rest."""
+        return await self._answer.read()
+
+
+class _FencedBody(aiohttp.BytesPayload):
+    """A body that looks at the clock in the instant before it goes to the socket.
+
+    Checking any earlier would leave a hole: waiting for a free connection or a TLS handshake can take longer than a
+    lease, and a process that was stopped in between would wake up and write. Without its body the request is
+    incomplete and the server drops it.
+    """
+
+    def __init__(self, request: Request) -> None:
+        super().__init__(request.body, content_type=request.content_type)
+        self._request = request
+        self.written = False
+        self.fenced: Fenced | None = None
+
+    async def write_with_length(self, writer: AbstractStreamWriter, content_length: int | None) -> None:
+        """Write, unless it is too late."""
+        not_after = self._request.not_after
+        if not_after is not None and _clock() >= not_after:
+            self.fenced = Fenced(
+                f"{self._request.method} {self._request.path} was not sent: the leader's lease ran out"
+            )
+            raise self.fenced
+        self.written = True
+        await super().write_with_length(writer, content_length)
+
+
+class _Sessions:
+    """One session per client certificate: certificates live in the TLS context, and exec plugins renew them."""
+
+    def __init__(self) -> None:
+        self._presented: Presented | None = None
+        self._session: aiohttp.ClientSession | None = None
+        self._old: list[aiohttp.ClientSession] = []
+
+    def for_(self, access: Access, presented: Presented) -> aiohttp.ClientSession:
+        if self._session and self._presented and self._presented.certificate == presented.certificate:
+            return self._session
+        if self._session:
+            self._old.append(self._session)
+        connector = aiohttp.TCPConnector(limit=0, ssl=ssl_context(access, presented))
+        self._session = aiohttp.ClientSession(
+            connector=connector,
+            auto_decompress=False,
+            read_bufsize=_READ_BUFFER,
+            # Compressed lists would cost us more CPU than the network of a cluster costs time.
+            headers={
+                "User-Agent": f"growth/{__version__}",
+                "Accept": "application/json",
+                "Accept-Encoding": "identity",
+            },
+            skip_auto_headers=("Content-Type",),
+        )
+        self._presented = presented
+        return self._session
+
+    async def close(self) -> None:
+        for session in (*self._old, self._session):
+            if session:
+                await session.close()
+
+
+def _clock() -> float:
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
+def _lower(headers: Mapping[str, str]) -> Mapping[str, str]:
+    return {name.lower(): value for name, value in headers.items()}
+
+
+def _unreachable(access: Access, error: Exception, *, written: bool) -> Unreachable:
+    """One sentence for each way in which a server can fail to answer."""
+    where = f"{access.server} ({access.origin})"
+    if isinstance(error, aiohttp.ClientConnectorCertificateError):
+        reason = getattr(error.certificate_error, "verify_message", "") or error.certificate_error
+        return Untrusted(f"the API server at {where} cannot be trusted, check the CA: {reason}", sent=False)
+    match error:
+        case aiohttp.ClientConnectorSSLError() | ssl.SSLError():
+            why = f"no TLS connection: {error}"
+        case aiohttp.ClientConnectorDNSError():
+            why = f"its name does not resolve: {error.os_error}"
+        case aiohttp.ClientConnectorError():
+            why = f"no connection: {error.os_error.strerror or error.os_error}"
+        case TimeoutError():
+            why = "it did not answer in time"
+        case _:
+            why = f"the connection broke: {error or type(error).__name__}"
+    connected = not isinstance(error, (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError))
+    return Unreachable(f"the API server at {where} is unreachable: {why}", sent=written and connected)

@@ -1,0 +1,244 @@
+"""A picture of all objects of one kind that follows the server: list once, then watch, never miss, never repeat.
+
+    list ──► watch ──► changes to the consumer
+      ▲        │ 410, or a version the server does not know
+      └────────┘ anything else: back off, then watch on from where we were
+
+The picture is keyed by uid, so an object that was deleted and made anew under the same name is two objects, even if
+we only learn of it from a list. A change is told only if its resource version differs from the one told before.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import aclosing
+from enum import Enum, auto
+from typing import Final, Generic, Protocol, TypeVar
+
+import msgspec
+
+from growth.api.kinds import Kind
+from growth.api.meta import ObjectMeta
+from growth.api.reading import Reader, WatchLine, bookmark, watch_line
+from growth.kube.backoff import Backoff
+from growth.kube.client import Client, selector_query
+from growth.kube.errors import (
+    ApiError,
+    Forbidden,
+    Gone,
+    Invalid,
+    KubeError,
+    NotFound,
+    ServerTrouble,
+    Unauthorized,
+    Untrusted,
+    error_from_line,
+)
+from growth.kube.transport import Method, Query, Request
+
+_LOG: Final = logging.getLogger(__name__)
+
+# The server ends a watch after this long; each replica draws its own length, so they do not all come back at once.
+_WATCH_SECONDS: Final = (300, 600)
+# Bookmarks come about once a minute. Two of them missing means that the connection is dead although nobody said so.
+_SILENCE_SECONDS: Final = 130.0
+_FIRST_BACKOFF_SECONDS: Final = 0.2
+_BACKOFF_CAP_SECONDS: Final = 30.0
+# Before the first picture these stop the start, so that somebody sees them; later they may pass (a role is edited).
+_NEEDS_A_PERSON: Final = (Unauthorized, Forbidden, NotFound, Untrusted)
+# How many changes the consumer gets before other tasks may run: about 10 ms of its work.
+_SLICE: Final = 500
+
+
+class Object(Protocol):
+    """Anything with metadata, which is everything."""
+
+    @property
+    def metadata(self) -> ObjectMeta:
+        """Who it is."""
+        ...
+
+
+ObjectT = TypeVar("ObjectT", bound=Object)
+
+
+class Happened(Enum):
+    """What became of an object."""
+
+    ADDED = auto()
+    MODIFIED = auto()
+    DELETED = auto()
+
+
+class Change(msgspec.Struct, Generic[ObjectT], frozen=True, gc=False):
+    """``now`` is the newest version we know (of a deleted object: its last), ``before`` the one told before it."""
+
+    happened: Happened
+    now: ObjectT
+    before: ObjectT | None
+
+
+Consumer = Callable[[list[Change[ObjectT]]], None]
+
+
+class Informer(Generic[ObjectT]):
+    """Follows one kind. ``run`` never returns; ``synced`` is set when the picture is complete for the first time."""
+
+    def __init__(
+        self,
+        client: Client,
+        kind: Kind[ObjectT],
+        consumer: Consumer[ObjectT],
+        *,
+        namespace: str = "",
+        label_selector: str = "",
+        field_selector: str = "",
+    ) -> None:
+        self.kind = kind
+        self.synced = asyncio.Event()
+        self.relists = 0
+        self._client = client
+        self._consumer = consumer
+        self._namespace = namespace
+        self._selectors = (label_selector, field_selector)
+        self._reader: Reader[ObjectT] = client.reader(kind)
+        self._objects: dict[str, ObjectT] = {}
+        self._version = ""
+        self._streams_lists = True
+        self._backoff = Backoff(_FIRST_BACKOFF_SECONDS, _BACKOFF_CAP_SECONDS, client.jitter)
+
+    @property
+    def objects(self) -> Mapping[str, ObjectT]:
+        """The picture, by uid."""
+        return self._objects
+
+    async def run(self) -> None:
+        """Follow the server until cancelled; ends only with an error that waiting cannot mend."""
+        while True:
+            try:
+                if not self._version:
+                    await self._relist()
+                await self._watch()
+            except KubeError as error:
+                if not self.synced.is_set() and isinstance(error, _NEEDS_A_PERSON):
+                    raise
+                if _version_is_lost(error):
+                    self._version = ""
+                delay = self._backoff.failed(error.retry_after if isinstance(error, ApiError) else None)
+                _LOG.info("%s: going on in %.1f s after: %s", self.kind.plural, delay, error)
+                await asyncio.sleep(delay)
+
+    async def _relist(self) -> None:
+        """The whole picture anew; the consumer is told only what differs from the one it has."""
+        self.relists += 1
+        fresh = await self._streamed_list() if self._streams_lists else await self._paged_list()
+        await self._tell_difference(fresh)
+        self._backoff.succeeded()
+        self.synced.set()
+
+    async def _streamed_list(self) -> dict[str, ObjectT]:
+        """The list as the first events of a watch: the server need not build it in memory, nor we a page."""
+        query = (("sendInitialEvents", "true"), ("resourceVersionMatch", "NotOlderThan"))
+        fresh: dict[str, ObjectT] = {}
+        try:
+            async with aclosing(self._lines(query)) as batches:
+                async for lines in batches:
+                    for line in lines:
+                        if line.type == "BOOKMARK":
+                            mark = bookmark(line.object)
+                            if mark.ends_initial_events:
+                                self._version = str(mark.metadata.resource_version)
+                                return fresh
+                            continue
+                        item = self._reader.object(line.object)
+                        if line.type == "DELETED":
+                            fresh.pop(item.metadata.uid, None)
+                        else:
+                            fresh[item.metadata.uid] = item
+        except Invalid:
+            self._streams_lists = False
+            return await self._paged_list()
+        raise ServerTrouble(f"the stream of {self.kind.plural} ended before the list did", status=200, reason="")
+
+    async def _paged_list(self) -> dict[str, ObjectT]:
+        labels, fields = self._selectors
+        listing = await self._client.list(self.kind, self._namespace, label_selector=labels, field_selector=fields)
+        self._version = listing.resource_version
+        return {item.metadata.uid: item for item in listing.items}
+
+    async def _tell_difference(self, fresh: dict[str, ObjectT]) -> None:
+        gone = [item for uid, item in self._objects.items() if uid not in fresh]
+        for item in gone:
+            del self._objects[item.metadata.uid]
+        await self._tell_in_slices([Change(Happened.DELETED, item, item) for item in gone])
+        items = list(fresh.values())
+        fresh.clear()
+        for start in range(0, len(items), _SLICE):
+            self._tell([change for item in items[start : start + _SLICE] if (change := self._take(item))])
+            await asyncio.sleep(0)
+
+    async def _tell_in_slices(self, changes: list[Change[ObjectT]]) -> None:
+        for start in range(0, len(changes), _SLICE):
+            self._tell(changes[start : start + _SLICE])
+            await asyncio.sleep(0)
+
+    async def _watch(self) -> None:
+        """Changes from the version on that we have, until the server ends the stream."""
+        alive = False
+        async with aclosing(self._lines((("resourceVersion", self._version),))) as batches:
+            async for lines in batches:
+                self._tell([change for line in lines if (change := self._change(line))])
+                self._backoff.succeeded()
+                alive = True
+        if not alive:
+            raise ServerTrouble("the watch ended before it said anything", status=200, reason="")
+
+    def _change(self, line: WatchLine) -> Change[ObjectT] | None:
+        if line.type == "BOOKMARK":
+            self._version = str(bookmark(line.object).metadata.resource_version)
+            return None
+        item = self._reader.object(line.object)
+        self._version = str(item.metadata.resource_version)
+        if line.type != "DELETED":
+            return self._take(item)
+        before = self._objects.pop(item.metadata.uid, None)
+        return Change(Happened.DELETED, item, before) if before is not None else None
+
+    def _take(self, item: ObjectT) -> Change[ObjectT] | None:
+        uid = item.metadata.uid
+        before = self._objects.get(uid)
+        if before is not None and before.metadata.resource_version == item.metadata.resource_version:
+            return None
+        self._objects[uid] = item
+        return Change(Happened.ADDED if before is None else Happened.MODIFIED, item, before)
+
+    def _tell(self, changes: list[Change[ObjectT]]) -> None:
+        if changes:
+            self._consumer(changes)
+
+    async def _lines(self, start: Query) -> AsyncGenerator[list[WatchLine]]:
+        """The lines of a watch; an ERROR line becomes the error it tells of."""
+        seconds = self._client.jitter.randint(*_WATCH_SECONDS)
+        request = Request(
+            Method.GET,
+            self.kind.collection(self._namespace),
+            (
+                ("watch", "true"),
+                ("allowWatchBookmarks", "true"),
+                ("timeoutSeconds", str(seconds)),
+                *start,
+                *selector_query(*self._selectors),
+            ),
+            timeout_seconds=_SILENCE_SECONDS,
+        )
+        async with self._client.stream(request) as stream:
+            async for batch in stream.batches():
+                lines = [watch_line(line) for line in batch]
+                if lines[-1].type == "ERROR":  # always the last one: the server closes the stream after it
+                    raise error_from_line(lines[-1].object, f"watch of {self.kind.plural}")
+                yield lines
+
+
+def _version_is_lost(error: KubeError) -> bool:
+    """Whether there is nothing to go on from: our version is too old, or newer than a restored server knows."""
+    return isinstance(error, Gone) or "Too large resource version" in str(error)

@@ -1,0 +1,55 @@
+"""Asking again, only where that is safe.
+
+A read may always be repeated. A write may be repeated only if the server certainly did nothing: it could not be
+reached, or it said 429 before it looked at the request. After anything else (a reset connection, a 500, a time-out)
+the write may have happened, and only the caller, who knows what it wanted, can find out.
+"""
+
+import asyncio
+import random
+from typing import Final
+
+from growth.kube.backoff import Backoff
+from growth.kube.errors import ApiError, KubeError, ServerTrouble, TooManyRequests, Unreachable, Untrusted, error_from
+from growth.kube.transport import Request, Response, Send
+
+ATTEMPTS: Final = 5
+_FIRST_SECONDS: Final = 0.1
+_CAP_SECONDS: Final = 5.0
+
+
+async def send_with_retries(send: Send, request: Request, jitter: random.Random) -> Response:
+    """The successful answer to a request; raises the last error once trying again is unsafe or useless."""
+    backoff = Backoff(_FIRST_SECONDS, _CAP_SECONDS, jitter)
+    for attempt in range(1, ATTEMPTS + 1):
+        try:
+            return await send_once(send, request)
+        except KubeError as error:
+            if attempt == ATTEMPTS or not may_repeat(request, error):
+                raise
+            delay = backoff.failed(error.retry_after if isinstance(error, ApiError) else None)
+        await asyncio.sleep(delay)
+    raise AssertionError("the last attempt returns or raises")
+
+
+async def send_once(send: Send, request: Request) -> Response:
+    """The successful answer to a request, or its typed error."""
+    response = await send.send(request)
+    if response.status >= 400:
+        raise error_from(request, response)
+    return response
+
+
+def may_repeat(request: Request, error: KubeError) -> bool:
+    """Whether the same request may be sent again after this error, and whether that could help."""
+    match error:
+        case TooManyRequests():
+            return True
+        case Untrusted():
+            return False
+        case Unreachable():
+            return not request.writes or not error.sent
+        case ServerTrouble():
+            return not request.writes
+        case _:
+            return False
