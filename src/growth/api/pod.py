@@ -168,13 +168,18 @@ class ContainerStatus(Slim, frozen=True, weakref=True):
 
 
 class PodStatus(Slim, frozen=True):
-    """How a pod is. Of its conditions only those named in ``USED_CONDITIONS`` are kept."""
+    """How a pod is.
+
+    Kept are the conditions named in ``slimming.USED_CONDITIONS``; ``container_statuses`` holds sidecars, too.
+    """
 
     phase: str = ""
     nominated_node_name: str = ""
     start_time: datetime | None = None
     conditions: tuple[Condition, ...] = ()
     container_statuses: tuple[ContainerStatus, ...] = ()
+    resources: ResourceRequirements | None = None
+    allocated_resources: dict[str, str] = {}
 
 
 class Pod(Slim, frozen=True):

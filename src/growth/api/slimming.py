@@ -8,7 +8,7 @@ import sys
 from typing import Final
 
 from growth.api.meta import Condition, ObjectMeta
-from growth.api.pod import Pod, PodSpec, PodStatus, TemplateSpec
+from growth.api.pod import ContainerStatus, Pod, PodSpec, PodStatus, TemplateSpec
 from growth.api.sharing import Sharing
 from growth.api.slim import Slim
 
@@ -23,12 +23,18 @@ USED_ANNOTATIONS: Final = (
 )
 
 
+class WireStatus(PodStatus, frozen=True):
+    """A status as it is sent, with the init containers (some of them sidecars) in a list of their own."""
+
+    init_container_statuses: tuple[ContainerStatus, ...] = ()
+
+
 class WirePod(Slim, frozen=True):
     """A pod as the API server sends it."""
 
     metadata: ObjectMeta
     spec: TemplateSpec = TemplateSpec()
-    status: PodStatus = PodStatus()
+    status: WireStatus = WireStatus()
 
 
 def slim_pod(wire: WirePod, sharing: Sharing) -> Pod:
@@ -81,13 +87,17 @@ def _spec(wire: TemplateSpec) -> PodSpec:
     )
 
 
-def _status(wire: PodStatus, sharing: Sharing) -> PodStatus:
+def _status(wire: WireStatus, sharing: Sharing) -> PodStatus:
     return PodStatus(
         phase=sys.intern(wire.phase),
         nominated_node_name=wire.nominated_node_name,
         start_time=wire.start_time,
         conditions=tuple([_condition(known) for known in wire.conditions if known.type in USED_CONDITIONS]),
-        container_statuses=tuple([sharing.value(status) for status in wire.container_statuses]),
+        container_statuses=tuple(
+            [sharing.value(status) for status in (*wire.container_statuses, *wire.init_container_statuses)]
+        ),
+        resources=wire.resources,
+        allocated_resources=wire.allocated_resources,
     )
 
 

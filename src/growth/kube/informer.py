@@ -12,13 +12,10 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
-from enum import Enum, auto
-from typing import Final, Generic, Protocol, TypeVar
+from typing import Final, Generic
 
-import msgspec
-
+from growth.api.change import Change, Happened, ObjectT
 from growth.api.kinds import Kind
-from growth.api.meta import ObjectMeta
 from growth.api.reading import Reader, WatchLine, bookmark, watch_line
 from growth.kube.backoff import Backoff
 from growth.kube.client import Client, selector_query
@@ -48,34 +45,6 @@ _BACKOFF_CAP_SECONDS: Final = 30.0
 _NEEDS_A_PERSON: Final = (Unauthorized, Forbidden, NotFound, Untrusted)
 # How many changes the consumer gets before other tasks may run: about 10 ms of its work.
 _SLICE: Final = 500
-
-
-class Object(Protocol):
-    """Anything with metadata, which is everything."""
-
-    @property
-    def metadata(self) -> ObjectMeta:
-        """Who it is."""
-        ...
-
-
-ObjectT = TypeVar("ObjectT", bound=Object)
-
-
-class Happened(Enum):
-    """What became of an object."""
-
-    ADDED = auto()
-    MODIFIED = auto()
-    DELETED = auto()
-
-
-class Change(msgspec.Struct, Generic[ObjectT], frozen=True, gc=False):
-    """``now`` is the newest version we know (of a deleted object: its last), ``before`` the one told before it."""
-
-    happened: Happened
-    now: ObjectT
-    before: ObjectT | None
 
 
 Consumer = Callable[[list[Change[ObjectT]]], None]

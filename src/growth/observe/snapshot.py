@@ -1,0 +1,36 @@
+"""A Snapshot: the World at one instant, read-only, for one synchronous step."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from growth.api.change import ObjectT
+from growth.api.kinds import Kind
+from growth.api.node import Node
+from growth.api.pod import Pod
+from growth.observe.room import Room
+from growth.observe.shapes import Shapes
+from growth.observe.table import Table
+
+
+class Snapshot(msgspec.Struct, frozen=True):
+    """What deciders see. It is a view, not a copy: valid until the next ``await``, and not a moment longer."""
+
+    now: datetime
+    nodes: Mapping[str, Node]
+    pods_by_node: Mapping[str, Mapping[str, Pod]]
+    waiting: Mapping[str, Pod]
+    room: Room
+    shapes: Shapes
+    tables: Mapping[Kind[Any], Table[Any]]
+
+    def table(self, kind: Kind[ObjectT]) -> Table[ObjectT]:
+        """All objects of a kind that has no better index, by namespace and name."""
+        return self.tables[kind]
+
+    @property
+    def pod_count(self) -> int:
+        """Pods that hold or want room: all but the finished ones."""
+        return len(self.waiting) + sum(map(len, self.pods_by_node.values()))

@@ -1,0 +1,36 @@
+"""A table: all objects of a kind that is few enough to need no index but its name."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Generic
+
+from growth.api.change import Change, Happened, ObjectT
+
+Key = tuple[str, str]
+"""Namespace (empty for cluster-scoped kinds) and name."""
+
+
+class Table(Mapping[Key, ObjectT], Generic[ObjectT]):
+    """Objects by namespace and name."""
+
+    def __init__(self) -> None:
+        self._objects: dict[Key, ObjectT] = {}
+
+    def hear(self, changes: Iterable[Change[ObjectT]]) -> None:
+        """Objects came, changed or went."""
+        for change in changes:
+            meta = change.now.metadata
+            key = (meta.namespace, meta.name)
+            if change.happened is not Happened.DELETED:
+                self._objects[key] = change.now
+            elif (known := self._objects.get(key)) is not None and known.metadata.uid == meta.uid:
+                # One of the same name that came since is another object, and stays.
+                del self._objects[key]
+
+    def __getitem__(self, key: Key) -> ObjectT:
+        return self._objects[key]
+
+    def __iter__(self) -> Iterator[Key]:
+        return iter(self._objects)
+
+    def __len__(self) -> int:
+        return len(self._objects)

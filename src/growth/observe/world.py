@@ -1,0 +1,157 @@
+"""The World: everything we know of the cluster, indexed as it arrives.
+
+It is told of changes by the informers, in whatever order their watches deliver, and keeps every index right after each
+single one. It never asks, waits or forgets to be told: what it shows is what the informers know.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from typing import Any, Final
+
+from growth.api.change import Change, Happened
+from growth.api.kinds import (
+    CSI_NODES,
+    DAEMON_SETS,
+    NAMESPACES,
+    NODES,
+    PERSISTENT_VOLUME_CLAIMS,
+    PERSISTENT_VOLUMES,
+    POD_DISRUPTION_BUDGETS,
+    PODS,
+    PRIORITY_CLASSES,
+    STORAGE_CLASSES,
+    VOLUME_ATTACHMENTS,
+    Kind,
+)
+from growth.api.node import Node
+from growth.api.pod import Pod
+from growth.observe.requests import Requests, amounts_from, requests_on_node
+from growth.observe.room import Room
+from growth.observe.shapes import Shapes
+from growth.observe.snapshot import Snapshot
+from growth.observe.table import Table
+
+# Kinds that are few enough to be looked up by name alone.
+_TABLED: Final[tuple[Kind[Any], ...]] = (
+    NAMESPACES,
+    PERSISTENT_VOLUMES,
+    PERSISTENT_VOLUME_CLAIMS,
+    STORAGE_CLASSES,
+    CSI_NODES,
+    VOLUME_ATTACHMENTS,
+    DAEMON_SETS,
+    POD_DISRUPTION_BUDGETS,
+    PRIORITY_CLASSES,
+)
+Listener = Callable[[list[Change[Any]]], None]
+
+
+class World:
+    """The one picture of the cluster. Change it only through ``hear_of_pods`` and ``hear_of_nodes``."""
+
+    def __init__(self) -> None:
+        self.nodes: dict[str, Node] = {}
+        self.pods_by_node: dict[str, dict[str, Pod]] = {}
+        self.waiting: dict[str, Pod] = {}
+        self.shapes = Shapes()
+        self.room = Room()
+        self.tables: dict[Kind[Any], Table[Any]] = {kind: Table() for kind in _TABLED}
+        self.changes_heard = 0
+        # What differs from the shape's requests, for the few pods that are being resized.
+        self._resized: dict[str, Requests] = {}
+        self._allocatable: dict[str, Requests] = {}
+
+    def listeners(self) -> Mapping[Kind[Any], Listener]:
+        """Every kind that the World wants to hear of, and whom to tell."""
+        tables: dict[Kind[Any], Listener] = {kind: table.hear for kind, table in self.tables.items()}
+        return {PODS: self.hear_of_pods, NODES: self.hear_of_nodes, **tables}
+
+    def snapshot(self, now: datetime) -> Snapshot:
+        """A view for one synchronous step: it costs nothing and must not be kept across an ``await``."""
+        return Snapshot(now, self.nodes, self.pods_by_node, self.waiting, self.room, self.shapes, self.tables)
+
+    def hear_of_pods(self, changes: Iterable[Change[Pod]]) -> None:
+        """Pods came, changed or went."""
+        for change in changes:
+            self.changes_heard += 1
+            before, now = change.before, change.now
+            if change.happened is Happened.DELETED:
+                if before is not None:
+                    self._forget_pod(before)
+            elif before is None:
+                self._remember_pod(now)
+            elif _is_same_place(before, now) and before.spec is now.spec and _holds_as_before(before, now):
+                self._replace_pod(now)
+            else:
+                self._forget_pod(before)
+                self._remember_pod(now)
+
+    def hear_of_nodes(self, changes: Iterable[Change[Node]]) -> None:
+        """Nodes came, changed or went."""
+        for change in changes:
+            self.changes_heard += 1
+            name = change.now.metadata.name
+            known = self.nodes.get(name)
+            if change.happened is Happened.DELETED:
+                # A node of the same name that came since is another one, and stays.
+                if known is not None and known.metadata.uid == change.now.metadata.uid:
+                    del self.nodes[name]
+                    self.room.close(name, self._allocatable.pop(name))
+                continue
+            if known is not None:
+                self.room.close(name, self._allocatable.pop(name))
+            self.nodes[name] = change.now
+            self._allocatable[name] = amounts_from(change.now.status.allocatable)
+            self.room.open(name, self._allocatable[name])
+
+    def _remember_pod(self, pod: Pod) -> None:
+        shape = self.shapes.add(pod.spec)
+        if pod.is_finished:
+            return
+        uid, node = pod.metadata.uid, pod.node_name
+        if not node:
+            self.waiting[uid] = pod
+            return
+        requests = requests_on_node(pod, shape.requests)
+        if requests is not shape.requests:
+            self._resized[uid] = requests
+        here = self.pods_by_node.get(node)
+        if here is None:
+            here = self.pods_by_node[node] = {}
+        here[uid] = pod
+        self.room.take(node, requests)
+
+    def _forget_pod(self, pod: Pod) -> None:
+        shape = self.shapes.of(pod.spec)
+        uid, node = pod.metadata.uid, pod.node_name
+        if not pod.is_finished:
+            if node:
+                here = self.pods_by_node[node]
+                del here[uid]
+                if not here:
+                    del self.pods_by_node[node]
+                self.room.give_back(node, self._resized.pop(uid, shape.requests))
+            else:
+                del self.waiting[uid]
+        self.shapes.remove(pod.spec)
+
+    def _replace_pod(self, pod: Pod) -> None:
+        if pod.is_finished:
+            return
+        here = self.pods_by_node[pod.node_name] if pod.node_name else self.waiting
+        here[pod.metadata.uid] = pod
+
+
+def _is_same_place(before: Pod, now: Pod) -> bool:
+    return before.node_name == now.node_name and before.is_finished == now.is_finished
+
+
+def _holds_as_before(before: Pod, now: Pod) -> bool:
+    """Whether what a pod holds cannot have changed; statuses are shared, so equal ones are the same objects."""
+    old, new = before.status.container_statuses, now.status.container_statuses
+    return (
+        len(old) == len(new)
+        and before.status.resources == now.status.resources
+        and all(one is other for one, other in zip(old, new, strict=True))
+        and before.condition("PodResizePending") == now.condition("PodResizePending")
+    )
