@@ -1,0 +1,174 @@
+"""A control plane to use and to hurt: ``async with LocalCluster() as cluster``."""
+
+import os
+import secrets
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import yaml
+
+from growth.local import kubeconfig, state
+from growth.local.binaries import ensure_binaries
+from growth.local.components import COMPONENTS
+from growth.local.engine import Engine
+from growth.local.errors import UnknownComponent
+from growth.local.kubectl import Kubectl
+from growth.local.layout import Layout, layout_of
+from growth.local.nodes import KWOK_LABEL, KWOK_VALUE, kwok_node, taint
+from growth.local.progress import Progress, plain_lines
+from growth.local.timings import Timings
+
+_TOKEN_LIFE = "24h"  # noqa: S105 - a duration
+
+
+class LocalCluster:
+    """etcd, kube-apiserver, kube-controller-manager, kube-scheduler and kwok as processes of this machine.
+
+    A cluster of a test dies with the test's process, even with ``kill -9``; with ``dies_with_starter=False`` it stays
+    until ``growth cluster down``. ``flags`` are added to a component's command line, by component.
+    """
+
+    def __init__(
+        self,
+        name: str = "",
+        *,
+        timings: Timings | None = None,
+        flags: Mapping[str, Sequence[str]] | None = None,
+        dies_with_starter: bool = True,
+        progress: Progress = plain_lines,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        self._environment = dict(os.environ if environment is None else environment)
+        self._timings = timings or Timings()
+        self._flags = {component: tuple(values) for component, values in (flags or {}).items()}
+        for component in self._flags:
+            if component not in COMPONENTS:
+                raise UnknownComponent(component, COMPONENTS)
+        self._progress = progress
+        self.layout: Layout = layout_of(name or f"test-{secrets.token_hex(4)}", self._environment)
+        self._engine = Engine(self.layout, self._environment, dies_with_starter=dies_with_starter)
+        self._kubectl: Kubectl | None = None
+        self._node_count = 0
+
+    @property
+    def name(self) -> str:
+        """What ``growth cluster list`` calls it."""
+        return self.layout.name
+
+    @property
+    def kubeconfig(self) -> Path:
+        """The administrator's kubeconfig."""
+        return self.layout.kubeconfig
+
+    @property
+    def url(self) -> str:
+        """Where the API server listens."""
+        return kubeconfig.server_url(self._engine.plan.ports.apiserver)
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.down()
+
+    async def start(self) -> None:
+        """Find or build the binaries, start everything, return when pods can be created."""
+        state.remove_leftovers(self._environment)
+        binaries = await ensure_binaries(self._environment, self._progress)
+        await self._engine.start(binaries, self._timings, self._flags)
+        self._kubectl = Kubectl(binaries["kubectl"], self.layout)
+
+    async def down(self) -> None:
+        """Leave neither process nor port nor file."""
+        self._engine.end()
+
+    async def kubectl(self, *arguments: str, text: str = "") -> str:
+        """kubectl as the administrator, with ``text`` on its standard input; returns what it printed."""
+        if self._kubectl is None:
+            raise RuntimeError(f"cluster {self.name!r} was not started")
+        return await self._kubectl(*arguments, text=text)
+
+    async def apply(self, manifests: Path | Sequence[Mapping[str, Any]]) -> None:
+        """Apply a file, a folder or documents as the administrator, by server-side apply."""
+        arguments = ("apply", "--server-side", "--force-conflicts", "--filename")
+        if isinstance(manifests, Path):
+            await self.kubectl(*arguments, str(manifests))
+        else:
+            await self.kubectl(*arguments, "-", text=yaml.safe_dump_all(manifests))
+
+    async def kubeconfig_as(self, namespace: str, account: str) -> Path:
+        """A kubeconfig of that ServiceAccount (made if missing), for processes that should run under its role."""
+        await self.apply(
+            [
+                {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}},
+                {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": account, "namespace": namespace}},
+            ]
+        )
+        token = await self.kubectl("create", "token", account, f"--namespace={namespace}", f"--duration={_TOKEN_LIFE}")
+        user = f"{namespace}.{account}"
+        path = self.layout.kubeconfig_of(user)
+        port = self._engine.plan.ports.apiserver
+        kubeconfig.write(path, kubeconfig.with_token(self.layout, port, user, token.strip()))
+        return path
+
+    async def add_nodes(
+        self,
+        count: int,
+        *,
+        prefix: str = "node",
+        cpu: str = "4",
+        memory: str = "16Gi",
+        pods: int = 110,
+        resources: Mapping[str, str] | None = None,
+        labels: Mapping[str, str] | None = None,
+        annotations: Mapping[str, str] | None = None,
+        taints: Sequence[str] = (),
+    ) -> list[str]:
+        """Nodes that kwok plays; returns their names when all are Ready. Taints as ``key=value:NoSchedule``."""
+        first, self._node_count = self._node_count, self._node_count + count
+        names = [f"{prefix}-{number}" for number in range(first, first + count)]
+        nodes = [
+            kwok_node(
+                name,
+                cpu=cpu,
+                memory=memory,
+                pods=pods,
+                resources=resources,
+                labels=labels,
+                annotations=annotations,
+                taints=[taint(text) for text in taints],
+            )
+            for name in names
+        ]
+        await self.kubectl("create", "--filename", "-", text=yaml.safe_dump_all(nodes))
+        await self.kubectl("wait", "--for=condition=Ready", "--timeout=60s", *(f"node/{name}" for name in names))
+        return names
+
+    async def silence(self, node: str) -> None:
+        """The node stops to answer, as one without power: no heartbeat, and its pods neither start nor end."""
+        await self.kubectl("label", "node", node, f"{KWOK_LABEL}-")
+
+    async def revive(self, node: str) -> None:
+        """The node answers again."""
+        await self.kubectl("label", "node", node, f"{KWOK_LABEL}={KWOK_VALUE}")
+
+    async def kill(self, component: str) -> None:
+        """``kill -9`` a component and wait until it is gone."""
+        await self._engine.kill(component)
+
+    async def restart(self, component: str) -> None:
+        """Start a component again, on the same port and data; returns when it is healthy."""
+        await self._engine.restart(component)
+
+    def pause(self, component: str) -> None:
+        """Freeze a component: its connections stay open, nothing answers."""
+        self._engine.pause(component)
+
+    def resume(self, component: str) -> None:
+        """Let a paused component go on."""
+        self._engine.resume(component)
