@@ -14,7 +14,7 @@ import msgspec
 from growth.kube.bad_access import BadAccess, bytes_of, closest, listed, shown
 from growth.kube.kubeconfig import OTHER_FILE, Cluster, Context, Kubeconfig, User, kubeconfig_in
 
-MEND_PATH: Final = "correct the path; relative ones start at the kubeconfig's folder"
+MEND_PATH: Final = "correct the path (relative ones start at the kubeconfig's folder)"
 
 T = TypeVar("T")
 
@@ -103,7 +103,7 @@ def _merged(
 def _named(context: Found[Context], section: str, name: str, known: dict[str, Found[T]]) -> Found[T]:
     found = known.get(name)
     if found is None:
-        value = f"names {name!r}, which does not exist" if name else "is missing"
-        problem = f"{section} {value} (there are: {listed(known)})"
+        value = f"it names {name!r}, which does not exist" if name else "it is missing"
+        problem = f"{value} (there are: {listed(known)})"
         raise BadAccess(context.where(section), problem, f"add that {section} or correct the context")
     return found

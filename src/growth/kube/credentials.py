@@ -10,6 +10,7 @@ import binascii
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, Protocol
@@ -65,27 +66,29 @@ class Kept:
         self._read = read
         self._files = tuple(files)
         self._monotonic = monotonic
-        self._state = self._look()
-        self._due = monotonic() + REREAD_SECONDS
-        self._kept: Presented | None = read()
+        self._due = 0.0
+        self._state: tuple[tuple[int, int, int], ...] = ()
+        self._kept: Presented | None = self._renewed()
 
     async def current(self) -> Presented:
         """What was read, or reads now."""
         if self._kept is None:
-            self._kept = self._read()
+            self._kept = self._renewed()
         elif self._files and (self._monotonic() >= self._due or self._look() != self._state):
-            self._state = self._look()
-            self._due = self._monotonic() + REREAD_SECONDS
-            try:
-                self._kept = self._read()
-            except BadAccess:
-                self._state = ()  # look again at the next request
+            with suppress(BadAccess):
+                self._kept = self._renewed()
         return self._kept
 
     def refuse(self, presented: Presented | None = None) -> None:
         """Read again, and check dates again, at the next request."""
         if presented is None or presented == self._kept:
             self._kept = None
+
+    def _renewed(self) -> Presented:
+        state = self._look()  # before reading: a change in between is then seen at the next request
+        presented = self._read()
+        self._state, self._due = state, self._monotonic() + REREAD_SECONDS
+        return presented
 
     def _look(self) -> tuple[tuple[int, int, int], ...]:
         """What changes when a file is rewritten or, as kubelet does with tokens, replaced behind a link."""
