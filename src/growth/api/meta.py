@@ -5,7 +5,7 @@ from datetime import datetime
 from growth.api.slim import Slim
 
 
-class OwnerReference(Slim, frozen=True, weakref=True):
+class OwnerReference(Slim, frozen=True, gc=True, weakref=True):
     """Who made this object and takes it along when it goes."""
 
     kind: str

@@ -131,7 +131,7 @@ class PodResourceClaim(Slim, frozen=True):
     name: str
 
 
-class PodSpec(Slim, frozen=True, weakref=True):
+class PodSpec(Slim, frozen=True, gc=True, weakref=True):
     """What pods of one template have in common, of all that the scheduler reads."""
 
     containers: tuple[Container, ...] = ()
@@ -159,7 +159,7 @@ class TemplateSpec(PodSpec, frozen=True):
     node_name: str = ""
 
 
-class ContainerStatus(Slim, frozen=True, weakref=True):
+class ContainerStatus(Slim, frozen=True, gc=True, weakref=True):
     """What a running container holds, which differs from its spec while it is resized."""
 
     name: str
