@@ -1,12 +1,16 @@
 """Taints, tolerations and the one question about them: which taint keeps a pod off a node?"""
 
 from collections.abc import Iterable, Sequence
+from typing import Annotated
 
+from growth.api.schema import about
 from growth.api.slim import Slim
 
 NO_SCHEDULE = "NoSchedule"
 NO_EXECUTE = "NoExecute"
 PREFER_NO_SCHEDULE = "PreferNoSchedule"
+
+EFFECTS = [NO_SCHEDULE, PREFER_NO_SCHEDULE, NO_EXECUTE]
 
 # PreferNoSchedule is a wish that the scheduler weighs, never a reason to refuse.
 BLOCKING_EFFECTS = frozenset({NO_SCHEDULE, NO_EXECUTE})
@@ -15,9 +19,9 @@ BLOCKING_EFFECTS = frozenset({NO_SCHEDULE, NO_EXECUTE})
 class Taint(Slim, frozen=True):
     """A mark on a node that keeps pods away which do not tolerate it."""
 
-    key: str
-    value: str = ""
-    effect: str = ""
+    key: Annotated[str, about("The taint's key.", server_only={"minLength": 1, "maxLength": 316})]
+    value: Annotated[str, about("The taint's value.", server_only={"maxLength": 63})] = ""
+    effect: Annotated[str, about("What it does to pods that do not tolerate it.", server_only={"enum": EFFECTS})] = ""
 
     def __str__(self) -> str:
         return f"{self.key}={self.value}:{self.effect}" if self.value else f"{self.key}:{self.effect}"

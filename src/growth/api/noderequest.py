@@ -1,0 +1,63 @@
+"""NodeRequest: one machine that Growth wants. Its name is the name of the server and of the node."""
+
+from datetime import datetime
+from typing import Annotated, ClassVar
+
+import msgspec
+
+from growth.api.meta import ObjectMeta
+from growth.api.phases import REQUEST_MOVES, RequestPhase, move_rule
+from growth.api.schema import Rule, about
+from growth.api.slim import Slim
+from growth.api.status import MAX_CONDITIONS, MAX_EVENTS, Status, StatusCondition, StatusEvent
+
+MAX_NODE_NAME = 63
+
+
+class NodeRequestSpec(Slim, frozen=True):
+    """What is wanted; fixed once it is written, so that two leaders can never mean different things by one name."""
+
+    pool: Annotated[str, about("The NodePool that it belongs to.", max_length=52)] = ""
+    target_offering: Annotated[
+        str, about("What to buy: provider, server type and, optionally, location.", max_length=253)
+    ] = ""
+    location: Annotated[str, about("Where, if the offering does not say it.", max_length=63)] = ""
+    replaces: Annotated[str, about("Name of the node whose place it takes.", max_length=MAX_NODE_NAME)] = ""
+    rules: ClassVar = (
+        Rule("has(self.pool) && self.pool != ''", "a NodeRequest must name the NodePool that it belongs to (pool)"),
+        Rule(
+            "has(self.targetOffering) && self.targetOffering != ''",
+            "a NodeRequest must name what to buy (targetOffering), such as hetzner-cax11",
+        ),
+        Rule("self == oldSelf", "a NodeRequest cannot be changed: delete it and create another one"),
+    )
+
+
+class NodeRequestStatus(Status, frozen=True):
+    """How far it is."""
+
+    phase: Annotated[RequestPhase, about("How far the purchase is.", move_rule(REQUEST_MOVES))] = "Pending"
+    phase_since: Annotated[datetime | None, about("Since when it is in this phase.")] = None
+    provider_id: Annotated[str, about("The machine, as soon as the provider has named it.", max_length=253)] = (
+        msgspec.field(name="providerID", default="")
+    )
+    conditions: Annotated[
+        tuple[StatusCondition, ...], about("Statements about the request.", max_length=MAX_CONDITIONS)
+    ] = ()
+    events: Annotated[
+        tuple[StatusEvent, ...], about("What happened, oldest first; the newest are kept.", max_length=MAX_EVENTS)
+    ] = ()
+
+
+class NodeRequest(Slim, frozen=True):
+    """One machine that Growth wants, from the wish to the Ready node."""
+
+    metadata: ObjectMeta
+    spec: NodeRequestSpec
+    status: NodeRequestStatus = NodeRequestStatus()
+    rules: ClassVar = (
+        Rule(
+            f"self.metadata.name.size() <= {MAX_NODE_NAME}",
+            f"a NodeRequest's name has at most {MAX_NODE_NAME} characters, because it becomes a hostname",
+        ),
+    )

@@ -1,0 +1,42 @@
+"""What the statuses of our own kinds share: conditions and a bounded history."""
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from growth.api.schema import about
+from growth.api.slim import Slim
+
+MAX_EVENTS = 32
+MAX_CONDITIONS = 16
+
+
+class Status(Slim, frozen=True, omit_defaults=False):
+    """The base of a status, which is written whole.
+
+    Defaults are not left out: a merge patch without a field would keep the old value, so a count could never go back
+    to zero and an old machine would stay for ever. (None is sent as null, which removes the field. Items of lists are
+    plain Slim: a merge patch replaces a list as a whole, and a null in it would be refused.)
+    """
+
+
+class StatusCondition(Slim, frozen=True):
+    """One statement about the object and since when it holds."""
+
+    type: Annotated[str, about("What the statement is about, in CamelCase.", max_length=63)]
+    status: Annotated[Literal["True", "False", "Unknown"], about("Whether it holds.")] = "Unknown"
+    reason: Annotated[str, about("Why, as one word for machines.", max_length=63)] = ""
+    message: Annotated[str, about("Why, as a sentence for people.", max_length=1024)] = ""
+    last_transition_time: Annotated[datetime | None, about("Since when.")] = None
+
+
+class StatusEvent(Slim, frozen=True):
+    """One thing that happened to the object."""
+
+    at: Annotated[datetime, about("When it happened.")]
+    name: Annotated[str, about("What happened.", max_length=63)]
+    reason: Annotated[str, about("Why, in words, where there is something to say.", max_length=1024)] = ""
+
+
+def with_event(events: tuple[StatusEvent, ...], event: StatusEvent) -> tuple[StatusEvent, ...]:
+    """The history with one more event; the oldest is forgotten when it grows beyond its bound."""
+    return (*events, event)[-MAX_EVENTS:]

@@ -1,0 +1,25 @@
+"""``growth crds`` and the copy that the chart carries."""
+
+from pathlib import Path
+
+import yaml
+from click.testing import CliRunner
+
+from growth.cli.crds import crds, render
+
+CHART = Path(__file__).parents[2] / "charts" / "growth" / "crds.yaml"
+
+
+def test_the_chart_carries_what_the_classes_say() -> None:
+    assert CHART.read_text() == render(), "the chart's copy is stale; renew it: growth crds > charts/growth/crds.yaml"
+
+
+def test_the_command_prints_three_definitions() -> None:
+    result = CliRunner().invoke(crds)
+    assert result.exit_code == 0
+    assert [definition["kind"] for definition in yaml.safe_load_all(result.output)] == ["CustomResourceDefinition"] * 3
+
+
+def test_the_text_has_no_anchors_and_no_long_lines() -> None:
+    assert "&id" not in render()
+    assert max(map(len, render().splitlines())) <= 160
