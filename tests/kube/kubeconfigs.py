@@ -125,6 +125,6 @@ def an_answer(*, version: str = "v1", **status: object) -> dict[str, object]:
     return {"kind": "ExecCredential", "apiVersion": f"client.authentication.k8s.io/{version}", "status": status}
 
 
-def an_exec_user(command: Path | str, *, version: str = "v1", **more: object) -> dict[str, object]:
+def an_exec_user(command: Path | str, more: dict[str, object] | None = None, version: str = "v1") -> dict[str, object]:
     """A user whose credentials come from a plugin."""
-    return {"exec": {"apiVersion": f"client.authentication.k8s.io/{version}", "command": str(command), **more}}
+    return {"exec": {"apiVersion": f"client.authentication.k8s.io/{version}", "command": str(command)} | (more or {})}

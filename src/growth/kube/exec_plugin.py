@@ -12,11 +12,12 @@ from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Final
 
 import msgspec
 
-from growth.kube.bad_access import BadAccess
+from growth.kube.bad_access import BadAccess, shown
 from growth.kube.certificates import ClientCertificate, client_certificate, day
 from growth.kube.context import Found
 from growth.kube.credentials import Presented, bearer
@@ -42,6 +43,11 @@ class ExecPlugin(msgspec.Struct, frozen=True):
     where: str
     owner: str
     seconds: float = PLUGIN_SECONDS
+
+    @property
+    def name(self) -> str:
+        """The program as messages call it."""
+        return shown(Path(self.command))
 
 
 class ExecCredentials:
@@ -137,23 +143,23 @@ async def run_plugin(plugin: ExecPlugin) -> bytes:
         )
     except FileNotFoundError as error:
         step = plugin.install_hint or "install it or correct exec.command"
-        raise BadAccess(plugin.where, f"there is no program {plugin.command}", step) from error
+        raise BadAccess(plugin.where, f"there is no program {plugin.name}", step) from error
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        problem = f"{plugin.command} cannot be started ({reason})"
+        problem = f"{plugin.name} cannot be started ({reason})"
         raise BadAccess(plugin.where, problem, "make it an executable program or correct exec.command") from error
     try:
         async with asyncio.timeout(plugin.seconds):
             output, complaint = await process.communicate()
     except TimeoutError as error:
-        problem = f"{plugin.command} did not answer within {plugin.seconds:g} s"
+        problem = f"{plugin.name} did not answer within {plugin.seconds:g} s"
         raise BadAccess(plugin.where, problem, "run it by hand to see what it waits for") from error
     finally:
         await _end(process)
     if process.returncode != 0:
         lines = complaint.decode("utf-8", "replace").split("\n")
         last = next((line.strip()[:300] for line in reversed(lines) if line.strip()), "it said nothing")
-        problem = f"{plugin.command} exited with {process.returncode} ({last})"
+        problem = f"{plugin.name} exited with {process.returncode} ({last})"
         raise BadAccess(plugin.where, problem, "run it by hand, perhaps a login has ended")
     return output
 
@@ -182,32 +188,32 @@ def presented_from(
     output: bytes, plugin: ExecPlugin, certificate: ClientCertificate | None, now: datetime
 ) -> tuple[Presented, datetime | None]:
     """What a plugin's answer lets us present, and until when."""
-    step = f"run {plugin.command} by hand, it should print an ExecCredential"
+    step = f"run {plugin.name} by hand, it should print an ExecCredential"
     try:
         answer = msgspec.json.decode(output, type=_Answer)
     except msgspec.MsgspecError as error:
-        problem = f"{plugin.command} printed {len(output)} bytes that are no ExecCredential ({error})"
+        problem = f"{plugin.name} printed {len(output)} bytes that are no ExecCredential ({error})"
         raise BadAccess(plugin.where, problem, step) from error
     if (answer.kind, answer.api_version) != ("ExecCredential", plugin.api_version):
         problem = (
-            f"{plugin.command} printed a {answer.kind} of {answer.api_version}, "
+            f"{plugin.name} printed kind {answer.kind!r} of {answer.api_version!r}, "
             f"expected an ExecCredential of {plugin.api_version}"
         )
         raise BadAccess(plugin.where, problem, "correct exec.apiVersion to what this version of the plugin speaks")
     status = answer.status
     expires = status.expiration_timestamp
     if expires is not None and expires <= now:
-        problem = f"{plugin.command} answered with a credential that expired on {day(expires)}"
+        problem = f"{plugin.name} answered with a credential that expired on {day(expires)}"
         raise BadAccess(plugin.where, problem, "log in again, or check this machine's clock")
     if bool(status.client_certificate_data) != bool(status.client_key_data):
-        problem = f"{plugin.command} printed only one of clientCertificateData and clientKeyData"
+        problem = f"{plugin.name} printed only one of clientCertificateData and clientKeyData"
         raise BadAccess(plugin.where, problem, step)
     if status.client_certificate_data:
         pem, key = status.client_certificate_data.encode(), status.client_key_data.encode()
-        where = f"{plugin.where}, answer of {plugin.command}"
+        where = f"{plugin.where}, answer of {plugin.name}"
         certificate = client_certificate(pem, key, where=where, key_where=where, owner=plugin.owner)
     elif not status.token:
-        raise BadAccess(plugin.where, f"{plugin.command} printed neither token nor certificate", step)
+        raise BadAccess(plugin.where, f"{plugin.name} printed neither token nor certificate", step)
     if status.token:
-        return bearer(status.token, f"{plugin.where}, answer of {plugin.command}", certificate), expires
+        return bearer(status.token, f"{plugin.where}, answer of {plugin.name}", certificate), expires
     return Presented(certificate=certificate), expires
