@@ -3,9 +3,15 @@
 import click
 
 from growth import __version__
+from growth.cli.cluster import cluster
+from growth.cli.crds import crds
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="growth")
 def main() -> None:
     """Keep a Kubernetes cluster the right size and its nodes trustworthy."""
+
+
+main.add_command(cluster)
+main.add_command(crds)

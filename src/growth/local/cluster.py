@@ -1,7 +1,9 @@
 """A control plane to use and to hurt: ``async with LocalCluster() as cluster``."""
 
+import asyncio
 import os
 import secrets
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -9,6 +11,10 @@ from typing import Any, Self
 
 import yaml
 
+from growth.api.kinds import NODES
+from growth.kube.access import access_from_kubeconfig
+from growth.kube.client import Client, connect
+from growth.kube.patches import MergePatch
 from growth.local import kubeconfig, state
 from growth.local.binaries import ensure_binaries
 from growth.local.components import COMPONENTS
@@ -21,6 +27,8 @@ from growth.local.progress import Progress, plain_lines
 from growth.local.timings import Timings
 
 _TOKEN_LIFE = "24h"  # noqa: S105 - a duration
+_NODES_READY_SECONDS = 60.0
+_POLL_SECONDS = 0.05
 
 
 class LocalCluster:
@@ -50,6 +58,7 @@ class LocalCluster:
         self.layout: Layout = layout_of(name or f"test-{secrets.token_hex(4)}", self._environment)
         self._engine = Engine(self.layout, self._environment, dies_with_starter=dies_with_starter)
         self._kubectl: Kubectl | None = None
+        self._clients: list[Client] = []
         self._node_count = 0
 
     @property
@@ -82,10 +91,32 @@ class LocalCluster:
         binaries = await ensure_binaries(self._environment, self._progress)
         await self._engine.start(binaries, self._timings, self._flags)
         self._kubectl = Kubectl(binaries["kubectl"], self.layout)
+        self._clients.append(connect(access_from_kubeconfig(self.kubeconfig)))
+
+    async def leave(self) -> None:
+        """Close our clients and let the cluster be: for one that stays after this process."""
+        while self._clients:
+            await self._clients.pop().close()
 
     async def down(self) -> None:
         """Leave neither process nor port nor file."""
-        self._engine.end()
+        try:
+            await self.leave()
+        finally:
+            self._engine.end()
+
+    @property
+    def admin(self) -> Client:
+        """A client that may do everything."""
+        if not self._clients:
+            raise RuntimeError(f"cluster {self.name!r} is not up")
+        return self._clients[0]
+
+    async def client_as(self, namespace: str, account: str) -> Client:
+        """A client under that ServiceAccount (made if missing): it may do what its roles grant, and nothing else."""
+        client = connect(access_from_kubeconfig(await self.kubeconfig_as(namespace, account)))
+        self._clients.append(client)
+        return client
 
     async def kubectl(self, *arguments: str, text: str = "") -> str:
         """kubectl as the administrator, with ``text`` on its standard input; returns what it printed."""
@@ -145,17 +176,33 @@ class LocalCluster:
             )
             for name in names
         ]
-        await self.kubectl("create", "--filename", "-", text=yaml.safe_dump_all(nodes))
-        await self.kubectl("wait", "--for=condition=Ready", "--timeout=60s", *(f"node/{name}" for name in names))
+        await asyncio.gather(*(self.admin.create(NODES, node) for node in nodes))
+        await self._wait_until_ready(names)
         return names
+
+    async def _wait_until_ready(self, names: Sequence[str]) -> None:
+        waiting = set(names)
+        deadline = time.monotonic() + _NODES_READY_SECONDS
+        while True:
+            found = await self.admin.list(NODES, label_selector=f"{KWOK_LABEL}={KWOK_VALUE}")
+            waiting -= {node.metadata.name for node in found.items if node.is_ready}
+            if not waiting:
+                return
+            if time.monotonic() > deadline:
+                missing = ", ".join(sorted(waiting)[:5])
+                raise TimeoutError(f"{len(waiting)} of {len(names)} nodes did not become Ready, such as {missing}")
+            await asyncio.sleep(_POLL_SECONDS)
 
     async def silence(self, node: str) -> None:
         """The node stops to answer, as one without power: no heartbeat, and its pods neither start nor end."""
-        await self.kubectl("label", "node", node, f"{KWOK_LABEL}-")
+        await self._label(node, None)
 
     async def revive(self, node: str) -> None:
         """The node answers again."""
-        await self.kubectl("label", "node", node, f"{KWOK_LABEL}={KWOK_VALUE}")
+        await self._label(node, KWOK_VALUE)
+
+    async def _label(self, node: str, value: str | None) -> None:
+        await self.admin.patch(NODES, node, MergePatch({"metadata": {"labels": {KWOK_LABEL: value}}}))
 
     async def kill(self, component: str) -> None:
         """``kill -9`` a component and wait until it is gone."""

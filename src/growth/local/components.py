@@ -159,6 +159,7 @@ def _kwok(plan: Plan) -> list[str]:
         f"--cidr={_POD_RANGE}",
         "--node-ip=10.0.0.1",
         f"--server-address=127.0.0.1:{plan.ports.kwok}",
+        "--v=WARN",  # at INFO it writes a line per renewed lease
     ]
 
 
