@@ -63,7 +63,8 @@ def find_access(kubeconfig: Path | None, context: str | None, service_account: P
         pod = "this is no pod (KUBERNETES_SERVICE_HOST is not set)"
     else:
         pod = f"this pod has no account ({token} does not exist)"
-    problem = f"none found: --kubeconfig is not given, KUBECONFIG is not set, {pod}, {shown(home)} does not exist"
+    looked = f"--kubeconfig is not given, KUBECONFIG is not set, {pod}, {shown(home)} does not exist"
+    problem = f"nothing tells where one is ({looked})"
     raise BadAccess("access to a Kubernetes cluster", problem, "name a kubeconfig with --kubeconfig")
 
 
@@ -100,8 +101,12 @@ def access_in_cluster(environment: Mapping[str, str] = os.environ, service_accou
         server=f"https://{f'[{host}]' if ':' in host else host}:{port}",
         origin=where,
         namespace=namespace or "default",
-        credentials=Kept(lambda: bearer(token_in(token_file, where, step), f"{where}, {token_file}"), [token_file]),
-        ca=authority(bytes_of(authority_file, where, step), where=f"{where}, {authority_file}", owner="this cluster"),
+        credentials=Kept(
+            lambda: bearer(token_in(token_file, where, step), f"{where}, {shown(token_file)}"), [token_file]
+        ),
+        ca=authority(
+            bytes_of(authority_file, where, step), where=f"{where}, {shown(authority_file)}", owner="this cluster"
+        ),
     )
 
 

@@ -5,6 +5,7 @@ Every entry remembers its file: messages name it, and the relative paths in it s
 
 import base64
 import binascii
+import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Final, Generic, TypeVar
@@ -62,10 +63,12 @@ def choose(paths: Sequence[Path], context: str | None) -> Chosen:
 
     As kubectl does, files that do not exist or are empty are passed over as long as another one is there.
     """
-    present = [path for path in paths if path.exists()] or list(paths[:1])
+    present = [path for path in paths if path.exists()] or list(paths)
+    if len(present) > 1 and not present[0].exists():
+        raise BadAccess(f"kubeconfig {_shown(present)}", "none of these files exists", OTHER_FILE)
     contents = {path: bytes_of(path, "kubeconfig", OTHER_FILE) for path in present}
     filled = [path for path, content in contents.items() if content.strip()]
-    files = ":".join(shown(path) for path in present)
+    files = _shown(present)
     if not filled:
         raise BadAccess(f"kubeconfig {files}", "the file is empty, expected clusters, users and contexts", OTHER_FILE)
     configs = {path: kubeconfig_in(contents[path], path) for path in filled}
@@ -107,3 +110,7 @@ def _named(context: Found[Context], section: str, name: str, known: dict[str, Fo
         problem = f"{value} (there are: {listed(known)})"
         raise BadAccess(context.where(section), problem, f"add that {section} or correct the context")
     return found
+
+
+def _shown(paths: Sequence[Path]) -> str:
+    return os.pathsep.join(shown(path) for path in paths)
