@@ -117,9 +117,9 @@ class CsiDriverOnNode(Slim, frozen=True):
 
 
 class CsiNodeSpec(Slim, frozen=True):
-    """All storage drivers of a node."""
+    """All storage drivers of a node; the API server says null where there are none."""
 
-    drivers: tuple[CsiDriverOnNode, ...] = ()
+    drivers: tuple[CsiDriverOnNode, ...] | None = None
 
 
 class CsiNode(Slim, frozen=True):
