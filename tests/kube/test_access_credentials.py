@@ -5,12 +5,12 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from kubeconfigs import TODAY, YEAR, a_certificate, a_jwt, a_kubeconfig, b64, write
 
 from growth.kube.access import BadAccess, access_from_kubeconfig
 from growth.kube.certificates import ClientCertificate, day
 from growth.kube.credentials import REREAD_SECONDS, Credentials, Kept, Presented, anonymous, bearer
 from growth.kube.kubeconfig import User
+from tests.kube.kubeconfigs import TODAY, YEAR, a_certificate, a_jwt, a_kubeconfig, b64, write
 
 AUTHORITY = a_certificate("ca")
 ALICE = a_certificate("alice", issuer=AUTHORITY)

@@ -8,12 +8,23 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
-from kubeconfigs import TODAY, YEAR, a_certificate, a_jwt, a_kubeconfig, a_plugin, an_answer, an_exec_user, b64, write
 
 from growth.kube.access import BadAccess, access_from_kubeconfig
 from growth.kube.certificates import ClientCertificate, day
 from growth.kube.credentials import Credentials, Presented
 from growth.kube.exec_plugin import MARGIN, PLUGIN_SECONDS, ExecCredentials, ExecPlugin, run_plugin
+from tests.kube.kubeconfigs import (
+    TODAY,
+    YEAR,
+    a_certificate,
+    a_jwt,
+    a_kubeconfig,
+    a_plugin,
+    an_answer,
+    an_exec_user,
+    b64,
+    write,
+)
 
 AUTHORITY = a_certificate("ca")
 ALICE = a_certificate("alice", issuer=AUTHORITY)

@@ -4,10 +4,10 @@ import os
 from pathlib import Path
 
 import pytest
-from kubeconfigs import TODAY, YEAR, a_certificate, a_jwt, a_kubeconfig, write
 
 from growth.kube.access import Access, BadAccess, access_in_cluster, find_access
 from growth.kube.certificates import day
+from tests.kube.kubeconfigs import TODAY, YEAR, a_certificate, a_jwt, a_kubeconfig, write
 
 AUTHORITY = a_certificate("ca")
 POD = {"KUBERNETES_SERVICE_HOST": "10.96.0.1", "KUBERNETES_SERVICE_PORT": "443"}

@@ -4,10 +4,10 @@ import os
 from pathlib import Path
 
 import pytest
-from kubeconfigs import TODAY, YEAR, a_certificate, a_kubeconfig, b64, write
 
 from growth.kube.access import Access, BadAccess, access_from_kubeconfig
 from growth.kube.certificates import day
+from tests.kube.kubeconfigs import TODAY, YEAR, a_certificate, a_kubeconfig, b64, write
 
 AUTHORITY = a_certificate("ca")
 ENDED = TODAY - YEAR / 2

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import cast
 
 import pytest
-from kubeconfigs import Pair, a_certificate, a_kubeconfig, b64, write
 
 from growth.kube.access import Access, access_from_kubeconfig
 from growth.kube.credentials import Presented
 from growth.kube.tls import ssl_context
+from tests.kube.kubeconfigs import Pair, a_certificate, a_kubeconfig, b64, write
 
 AUTHORITY = a_certificate("ca")
 STRANGER = a_certificate("another-ca")
