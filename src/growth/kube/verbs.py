@@ -61,10 +61,10 @@ def permission_of(request: Request) -> Permission | None:
 
 def _verb(request: Request, *, named: bool) -> str:
     match request.method:
-        case Method.GET if dict(request.query).get("watch") in ("1", "true"):
-            return "watch"
+        case Method.GET if named:
+            return "get"
         case Method.GET:
-            return "get" if named else "list"
+            return "watch" if dict(request.query).get("watch") in ("1", "true") else "list"
         case Method.POST:
             return "create"
         case Method.PUT:
