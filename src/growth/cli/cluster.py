@@ -16,6 +16,7 @@ from rich.console import Console
 
 from growth.cli.build_display import build_display
 from growth.cli.cluster_view import render_list, render_status, render_up
+from growth.kube.errors import KubeError
 from growth.local import process, state
 from growth.local.binaries import binary_cache, ensure_binaries
 from growth.local.cluster import LocalCluster
@@ -251,7 +252,7 @@ def _told() -> Generator[None]:
         yield
     except (BadName, UnknownCluster, UnknownComponent) as error:
         raise _BadInput(str(error)) from None
-    except (LocalError, OSError) as error:
+    except (LocalError, KubeError, OSError) as error:
         raise click.ClickException(str(error)) from error
 
 

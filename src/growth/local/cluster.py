@@ -11,7 +11,8 @@ from typing import Any, Self
 
 import yaml
 
-from growth.api.kinds import NODES
+from growth.api.kinds import NAMESPACES, NODES
+from growth.api.node import Node
 from growth.kube.access import access_from_kubeconfig
 from growth.kube.client import Client, connect
 from growth.kube.patches import MergePatch
@@ -132,6 +133,11 @@ class LocalCluster:
         else:
             await self.kubectl(*arguments, "-", text=yaml.safe_dump_all(manifests))
 
+    async def add_namespace(self, name: str) -> None:
+        """A namespace in which pods can be created: its default ServiceAccount is there."""
+        await self.admin.create(NAMESPACES, {"metadata": {"name": name}})
+        await self.kubectl("wait", "--for=create", "serviceaccount/default", f"--namespace={name}", "--timeout=30s")
+
     async def kubeconfig_as(self, namespace: str, account: str) -> Path:
         """A kubeconfig of that ServiceAccount (made if missing), for processes that should run under its role."""
         await self.apply(
@@ -160,7 +166,7 @@ class LocalCluster:
         annotations: Mapping[str, str] | None = None,
         taints: Sequence[str] = (),
     ) -> list[str]:
-        """Nodes that kwok plays; returns their names when all are Ready. Taints as ``key=value:NoSchedule``."""
+        """Nodes that kwok plays; returns their names when pods can go there. Taints as ``key=value:NoSchedule``."""
         first, self._node_count = self._node_count, self._node_count + count
         names = [f"{prefix}-{number}" for number in range(first, first + count)]
         nodes = [
@@ -185,7 +191,7 @@ class LocalCluster:
         deadline = time.monotonic() + _NODES_READY_SECONDS
         while True:
             found = await self.admin.list(NODES, label_selector=f"{KWOK_LABEL}={KWOK_VALUE}")
-            waiting -= {node.metadata.name for node in found.items if node.is_ready}
+            waiting -= {node.metadata.name for node in found.items if node.is_ready and not _is_new(node)}
             if not waiting:
                 return
             if time.monotonic() > deadline:
@@ -219,3 +225,8 @@ class LocalCluster:
     def resume(self, component: str) -> None:
         """Let a paused component go on."""
         self._engine.resume(component)
+
+
+def _is_new(node: Node) -> bool:
+    """Whether the controller-manager has yet to take off the taint with which every node is registered."""
+    return any(found.key == "node.kubernetes.io/not-ready" for found in node.spec.taints)
