@@ -1,0 +1,90 @@
+"""Every setting of Growth: one class, from which the file's fields, the flags, the variables and the page are made.
+
+To add a setting, add a field here. Its name in the file, ``--flag`` and ``GROWTH_VARIABLE`` follow from where it
+stands; its meaning, bounds and default stand beside it. How texts become these values is ``settings_reading``.
+"""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Annotated, Any
+
+import msgspec
+
+from growth.api.duration import format_duration
+
+_DNS_LABEL = "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\\Z"
+
+
+def meaning(
+    text: str, *, expected: str = "", pattern: str | None = None, ge: int | None = None, le: int | None = None
+) -> msgspec.Meta:
+    """What a setting means, its bounds and, where these would not tell a person, what is expected."""
+    bounds: dict[str, Any] = {"pattern": pattern, "ge": ge, "le": le}
+    return msgspec.Meta(description=text, extra={"expected": expected}, **bounds)
+
+
+class Section(msgspec.Struct, frozen=True, rename="camel"):
+    """Settings that belong together."""
+
+    def contradictions(self) -> Iterator[tuple[str, str]]:
+        """Fields whose values cannot stand together, each with the sentence that says why."""
+        yield from ()
+
+
+class KubeSettings(Section, frozen=True):
+    """How Growth reaches the API server."""
+
+    kubeconfig: Annotated[
+        str,
+        meaning("Path of the kubeconfig; empty means $KUBECONFIG, then the service account, then ~/.kube/config."),
+    ] = ""
+    context: Annotated[str, meaning("Context of the kubeconfig; empty means its current one.")] = ""
+    max_concurrent_requests: Annotated[
+        int, meaning("How many requests may be under way at one time.", ge=1, le=4096)
+    ] = 64
+
+
+class LeaderElectionSettings(Section, frozen=True):
+    """How the replicas agree on the one that acts."""
+
+    lease_name: Annotated[
+        str,
+        meaning(
+            "Name of the Lease that the replicas contend for.",
+            expected="a name of up to 63 small letters, digits and '-'",
+            pattern=_DNS_LABEL,
+        ),
+    ] = "growth"
+    lease_duration: Annotated[
+        timedelta, meaning("Others wait so long after the leader's last sign of life before one takes over.")
+    ] = timedelta(seconds=15)
+    renew_deadline: Annotated[timedelta, meaning("A leader that could not renew for so long stops acting.")] = (
+        timedelta(seconds=10)
+    )
+    retry_period: Annotated[timedelta, meaning("Time between two attempts to get or renew the Lease.")] = timedelta(
+        seconds=2
+    )
+
+    def contradictions(self) -> Iterator[tuple[str, str]]:
+        """A leader must have stopped before another one may start, and must get more than one try to renew."""
+        if self.lease_duration <= self.renew_deadline:
+            bound = f"a duration above renewDeadline ({format_duration(self.renew_deadline)})"
+            yield "leaseDuration", f"{bound}, so that a leader has stopped before another one starts"
+        if self.renew_deadline <= self.retry_period:
+            bound = f"a duration above retryPeriod ({format_duration(self.retry_period)})"
+            yield "renewDeadline", f"{bound}, so that a leader may try more than once"
+
+
+class Settings(Section, frozen=True):
+    """All settings."""
+
+    namespace: Annotated[
+        str,
+        meaning(
+            "Namespace in which Growth keeps its own objects.",
+            expected="a namespace's name: up to 63 small letters, digits and '-'",
+            pattern=_DNS_LABEL,
+        ),
+    ] = "growth-system"
+    kube: KubeSettings = KubeSettings()
+    leader_election: LeaderElectionSettings = LeaderElectionSettings()

@@ -1,0 +1,113 @@
+"""The settings as a flat list, made from the class: one row per field, with every name that it goes by."""
+
+import re
+from collections.abc import Iterator
+from datetime import timedelta
+from functools import cache
+from typing import Any, cast
+
+import msgspec
+from msgspec import inspect
+
+from growth.api.duration import DurationError, format_duration, parse_duration
+from growth.api.settings import Settings
+
+Value = str | int | timedelta
+PREFIX = "GROWTH"
+
+
+class SettingField(msgspec.Struct, frozen=True):
+    """One setting: where it stands in the file and what it may hold."""
+
+    path: str
+    type: type[Value]
+    default: Value
+    meaning: str
+    expected: str
+    shape: inspect.Type
+
+    @property
+    def flag(self) -> str:
+        """``--leader-election-lease-duration``."""
+        return "--" + "-".join(self._words)
+
+    @property
+    def variable(self) -> str:
+        """``GROWTH_LEADER_ELECTION_LEASE_DURATION``."""
+        return "_".join((PREFIX, *self._words)).upper()
+
+    @property
+    def parameter(self) -> str:
+        """``leader_election_lease_duration``, as a Python name."""
+        return "_".join(self._words)
+
+    @property
+    def _words(self) -> list[str]:
+        """The path's words; a section that its field's name repeats is said once, so kube.kubeconfig is kubeconfig."""
+        section, _, name = self.path.rpartition(".")
+        path = name if section and name.startswith(section) else self.path
+        return re.sub(r"([A-Z])", r".\1", path).lower().split(".")
+
+    def value_from(self, raw: object) -> Value:
+        """Translate what a file holds, or a text from elsewhere, and check it; raises ValueError."""
+        match self.shape, raw:
+            case inspect.TimeDeltaType(), str():
+                try:
+                    duration = parse_duration(raw)
+                except DurationError as error:
+                    raise ValueError(self.expected) from error
+                if duration <= timedelta(0):
+                    raise ValueError(self.expected)
+                return duration
+            case inspect.IntType(ge=low, le=high), int() if not isinstance(raw, bool):
+                if (low is not None and raw < low) or (high is not None and raw > high):
+                    raise ValueError(self.expected)
+                return raw
+            case inspect.StrType(pattern=pattern), str():
+                if pattern is not None and not re.search(pattern, raw):
+                    raise ValueError(self.expected)
+                return raw
+            case _:
+                raise ValueError(self.expected)
+
+    def value_from_text(self, text: str) -> Value:
+        """Translate a flag or a variable, where everything is text; raises ValueError."""
+        is_number = self.type is int and re.fullmatch(r"[+-]?[0-9]{1,18}", text.strip())
+        return self.value_from(int(text) if is_number else text)
+
+
+def plain(value: Value) -> str | int:
+    """A value as the file would hold it."""
+    return format_duration(value) if isinstance(value, timedelta) else value
+
+
+@cache
+def setting_fields() -> tuple[SettingField, ...]:
+    """Every setting, in the order of the class."""
+    return tuple(_fields(cast("inspect.StructType", inspect.type_info(Settings)), ""))
+
+
+def _fields(section: inspect.StructType, prefix: str) -> Iterator[SettingField]:
+    for field in section.fields:
+        path = f"{prefix}{field.encode_name}"
+        if isinstance(field.type, inspect.StructType):
+            yield from _fields(field.type, f"{path}.")
+        else:
+            yield _field(path, field)
+
+
+def _field(path: str, field: inspect.Field) -> SettingField:
+    described = cast("Any", field.type)
+    schema: dict[str, str] = described.extra_json_schema
+    extra: dict[str, str] = described.extra
+    shape = described.type
+    match shape:
+        case inspect.TimeDeltaType():
+            kind, words = timedelta, "a duration above zero, such as 90s, 10m or 1h30m"
+        case inspect.IntType():
+            kind, words = int, f"a whole number from {shape.ge} to {shape.le}"
+        case inspect.StrType():
+            kind, words = str, "a text"
+        case _:
+            raise TypeError(f"{path} cannot be a setting of type {shape}: expected str, int or timedelta")
+    return SettingField(path, kind, field.default, schema["description"], extra["expected"] or words, shape)

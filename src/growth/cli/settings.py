@@ -1,0 +1,86 @@
+"""``growth settings``: what holds now, and who said so."""
+
+import io
+
+import click
+import msgspec
+import yaml
+from rich.console import Console
+from rich.table import Table
+
+from growth.api.settings_fields import plain
+from growth.api.settings_reading import EffectiveSetting, EffectiveSettings
+from growth.cli.settings_options import with_settings
+
+
+@click.command()
+@with_settings
+@click.option("--output", type=click.Choice(["table", "json", "yaml"]), default="table", show_default=True)
+def settings(effective: EffectiveSettings, output: str) -> None:
+    """Show every setting: its value, where it came from and what it means.
+
+    YAML output is a complete settings file with comments.
+
+    \b
+    Example:
+      growth settings --output yaml > growth.yaml
+      GROWTH_NAMESPACE=autoscaler growth settings --settings growth.yaml
+    """
+    match output:
+        case "json":
+            text = render_json(effective)
+        case "yaml":
+            text = render_yaml(effective)
+        case _:
+            text = render_table(effective, Console().width)
+    click.echo(text, nl=False)
+
+
+def render_table(effective: EffectiveSettings, width: int) -> str:
+    """The settings as a table of the given width."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("FIELD", no_wrap=True)
+    table.add_column("VALUE", overflow="fold")
+    table.add_column("FROM", no_wrap=True)
+    table.add_column("MEANING", ratio=1)
+    for row in effective.fields:
+        table.add_row(row.field.path, _shown(row), row.origin, row.field.meaning)
+    out = io.StringIO()
+    Console(file=out, width=width, color_system=None, highlight=False, markup=False).print(table)
+    return "".join(f"{line.rstrip()}\n" for line in out.getvalue().splitlines())
+
+
+def render_json(effective: EffectiveSettings) -> str:
+    """The same rows for machines, with every name that a setting goes by."""
+    rows = [
+        {
+            "field": row.field.path,
+            "value": plain(row.value),
+            "from": row.origin,
+            "meaning": row.field.meaning,
+            "default": plain(row.field.default),
+            "flag": row.field.flag,
+            "variable": row.field.variable,
+        }
+        for row in effective.fields
+    ]
+    return msgspec.json.format(msgspec.json.encode(rows)).decode() + "\n"
+
+
+def render_yaml(effective: EffectiveSettings) -> str:
+    """A settings file that says the same, each field with its meaning."""
+    lines: list[str] = []
+    section = ""
+    for row in effective.fields:
+        inside, _, name = row.field.path.rpartition(".")
+        indent = "  " if inside else ""
+        if inside != section:
+            lines.append(f"{inside}:")
+            section = inside
+        text = yaml.safe_dump({name: plain(row.value)}, width=1000).rstrip()
+        lines += [f"{indent}# {row.field.meaning} ({row.origin})", f"{indent}{text}"]
+    return "\n".join(lines) + "\n"
+
+
+def _shown(row: EffectiveSetting) -> str:
+    return str(plain(row.value)) or "-"

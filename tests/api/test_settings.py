@@ -1,0 +1,188 @@
+"""Settings: who wins, what is refused and in which words."""
+
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from growth.api.settings import Settings
+from growth.api.settings_fields import PREFIX, SettingField, plain, setting_fields
+from growth.api.settings_reading import SettingsError, read_settings
+
+
+def test_without_any_input_everything_has_its_default() -> None:
+    effective = read_settings()
+    assert effective.settings == Settings()
+    assert {row.origin for row in effective.fields} == {"default"}
+
+
+def test_an_empty_file_and_empty_sections_change_nothing() -> None:
+    assert read_settings("kube:\nleaderElection: {leaseDuration: }\n").settings == Settings()
+
+
+def test_a_flag_wins_over_a_variable_a_variable_over_the_file_and_the_file_over_the_default() -> None:
+    text = "namespace: from-file\nleaderElection: {leaseDuration: 20s, leaseName: from-file}\n"
+    environment = {"GROWTH_NAMESPACE": "from-environment", "GROWTH_LEADER_ELECTION_LEASE_NAME": "from-environment"}
+    effective = read_settings(text, environment, {"namespace": "from-flag"})
+    assert effective.settings.namespace == "from-flag"
+    assert effective.settings.leader_election.lease_name == "from-environment"
+    assert effective.settings.leader_election.lease_duration == timedelta(seconds=20)
+    assert {row.field.path: row.origin for row in effective.fields if row.origin != "default"} == {
+        "namespace": "flag",
+        "leaderElection.leaseName": "environment",
+        "leaderElection.leaseDuration": "file",
+    }
+
+
+def test_every_field_goes_by_names_that_follow_from_where_it_stands() -> None:
+    names = {field.path: (field.variable, field.flag) for field in setting_fields()}
+    assert names["leaderElection.leaseDuration"] == (
+        "GROWTH_LEADER_ELECTION_LEASE_DURATION",
+        "--leader-election-lease-duration",
+    )
+    assert names["kube.kubeconfig"] == ("GROWTH_KUBECONFIG", "--kubeconfig")
+    assert names["kube.context"] == ("GROWTH_KUBE_CONTEXT", "--kube-context")
+    for one in zip(*names.values(), strict=True):
+        assert len(set(one)) == len(names), "two settings share a name"
+
+
+def test_every_field_says_what_it_means_and_what_it_expects() -> None:
+    for field in setting_fields():
+        assert field.meaning.endswith(".")
+        assert field.expected
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (
+            "leaderElection: {leaseDuratoin: 3s}",
+            (
+                "leaderElection.leaseDuratoin: '3s' has no meaning: there is no such setting, the closest is "
+                "leaderElection.leaseDuration (growth.yaml)"
+            ),
+        ),
+        (
+            "leaseDuration: 3s",
+            (
+                "leaseDuration: '3s' has no meaning: there is no such setting, the closest is "
+                "leaderElection.leaseDuration (growth.yaml)"
+            ),
+        ),
+        ("kub: {}", "kub: {} has no meaning: there is no such setting, the closest is kube (growth.yaml)"),
+        ("zebra: 1", "zebra: 1 has no meaning: there is no such setting (growth.yaml)"),
+        (
+            "leaderElection: {leaseDuration: 15}",
+            (
+                "leaderElection.leaseDuration: 15 is not possible: expected a duration above zero, such as 90s, 10m or "
+                "1h30m (growth.yaml)"
+            ),
+        ),
+        (
+            "leaderElection: {retryPeriod: 0s}",
+            (
+                "leaderElection.retryPeriod: '0s' is not possible: expected a duration above zero, such as 90s, 10m or "
+                "1h30m (growth.yaml)"
+            ),
+        ),
+        (
+            "kube: {maxConcurrentRequests: 0}",
+            "kube.maxConcurrentRequests: 0 is not possible: expected a whole number from 1 to 4096 (growth.yaml)",
+        ),
+        (
+            "kube: {maxConcurrentRequests: yes}",
+            "kube.maxConcurrentRequests: True is not possible: expected a whole number from 1 to 4096 (growth.yaml)",
+        ),
+        (
+            "namespace: Growth_System",
+            (
+                "namespace: 'Growth_System' is not possible: expected a namespace's name: up to 63 small letters, "
+                "digits and '-' (growth.yaml)"
+            ),
+        ),
+        ("kube: {context: 7}", "kube.context: 7 is not possible: expected a text (growth.yaml)"),
+        (
+            "kube: fast",
+            (
+                "kube: 'fast' is not possible: expected fields inside it (kube.context, kube.kubeconfig, "
+                "kube.maxConcurrentRequests) (growth.yaml)"
+            ),
+        ),
+        (
+            "leaderElection: {leaseDuration: 10s}",
+            (
+                "leaderElection.leaseDuration: '10s' is not possible: expected a duration above renewDeadline (10s), "
+                "so that a leader has stopped before another one starts (growth.yaml)"
+            ),
+        ),
+        (
+            "leaderElection: {retryPeriod: 10s}",
+            (
+                "leaderElection.renewDeadline: '10s' is not possible: expected a duration above retryPeriod (10s), so "
+                "that a leader may try more than once (default)"
+            ),
+        ),
+        ("- 1", "growth.yaml holds [1]: expected fields such as namespace: growth-system"),
+        ("namespace: [a", "growth.yaml is not YAML in line 1, column 14: expected ',' or ']', but got '<stream end>'"),
+    ],
+)
+def test_bad_input_stops_the_start_in_one_sentence(text: str, sentence: str) -> None:
+    with pytest.raises(SettingsError) as refusal:
+        read_settings(text, file_name="growth.yaml")
+    assert refusal.value.problems == (sentence,)
+
+
+def test_a_bad_variable_or_flag_is_called_by_its_name() -> None:
+    with pytest.raises(SettingsError) as refusal:
+        read_settings("", {"GROWTH_KUBE_MAX_CONCURRENT_REQUESTS": "many"}, {"leader_election_retry_period": "soon"})
+    assert refusal.value.problems == (
+        (
+            "kube.maxConcurrentRequests: 'many' is not possible: expected a whole number from 1 to 4096 "
+            "(environment variable GROWTH_KUBE_MAX_CONCURRENT_REQUESTS)"
+        ),
+        (
+            "leaderElection.retryPeriod: 'soon' is not possible: expected a duration above zero, such as 90s, 10m or "
+            "1h30m (--leader-election-retry-period)"
+        ),
+    )
+
+
+def test_everything_that_is_wrong_is_told_at_once() -> None:
+    with pytest.raises(SettingsError) as refusal:
+        read_settings("zebra: 1\nkube: 3\nnamespace: _\n")
+    assert [problem.split(":")[0] for problem in refusal.value.problems] == ["zebra", "kube", "namespace"]
+
+
+def test_a_slip_in_a_variable_is_told_and_kubernetes_own_variables_are_left_alone() -> None:
+    assert read_settings("", {"GROWTH_SERVICE_HOST": "10.0.0.1", "GROWTH_CACHE": "x"}).settings == Settings()
+    with pytest.raises(SettingsError, match=r"GROWTH_NAMESPCE: 'a' has no meaning.* the closest is GROWTH_NAMESPACE"):
+        read_settings("", {"GROWTH_NAMESPCE": "a"})
+
+
+@given(st.sampled_from(setting_fields()), st.data())
+def test_a_legal_value_means_the_same_in_the_file_the_environment_and_a_flag(
+    field: SettingField, data: st.DataObject
+) -> None:
+    drawn = {
+        str: st.from_regex(r"[a-z]([-a-z]{0,10}[a-z])?", fullmatch=True).filter(lambda t: t not in WORDS_OF_YAML),
+        int: st.integers(1, 4096),
+        timedelta: st.integers(10_001, 14_999).map(lambda ms: timedelta(milliseconds=ms)),
+    }
+    value = data.draw(drawn[field.type])
+    if field.path == "leaderElection.retryPeriod":
+        value = timedelta(seconds=3)
+    section, _, name = field.path.rpartition(".")
+    line = f"{name}: {plain(value)}"
+    everywhere = (
+        read_settings(f"{section}: {{{line}}}" if section else line),
+        read_settings("", {field.variable: str(plain(value))}),
+        read_settings("", {field.variable: "ignored"}, {field.parameter: str(plain(value))}),
+    )
+    if field.path == "leaderElection.leaseDuration":
+        assert all(one.settings.leader_election.lease_duration == value for one in everywhere)
+    assert everywhere[0].settings == everywhere[1].settings == everywhere[2].settings
+    assert field.variable.startswith(PREFIX)
+
+
+WORDS_OF_YAML = {"y", "n", "yes", "no", "on", "off", "true", "false", "null"}
