@@ -26,7 +26,9 @@ def render() -> str:
 
 @click.command()
 def crds() -> None:
-    """Print the CustomResourceDefinitions of NodePool, NodeRequest and NodeRemovalRequest.
+    """Print the definitions of Growth's own kinds.
+
+    These are the CustomResourceDefinitions of NodePool, NodeRequest and NodeRemovalRequest.
 
     \b
     Example:

@@ -5,6 +5,7 @@ import click
 from growth import __version__
 from growth.cli.cluster import cluster
 from growth.cli.crds import crds
+from growth.cli.settings import settings
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -15,3 +16,4 @@ def main() -> None:
 
 main.add_command(cluster)
 main.add_command(crds)
+main.add_command(settings)

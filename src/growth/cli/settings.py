@@ -17,7 +17,7 @@ from growth.cli.settings_options import with_settings
 @with_settings
 @click.option("--output", type=click.Choice(["table", "json", "yaml"]), default="table", show_default=True)
 def settings(effective: EffectiveSettings, output: str) -> None:
-    """Show every setting: its value, where it came from and what it means.
+    """Show every setting and where it came from.
 
     YAML output is a complete settings file with comments.
 
