@@ -130,10 +130,8 @@ def error_from(request: Request, response: Response) -> ApiError:
     except msgspec.DecodeError:
         text = response.body[:200].decode(errors="replace").strip()
         status = Status(message=text or f"HTTP {response.status} without a message")
-    asked = status.details.retry_after_seconds if status.details else 0
-    retry_after = _seconds(response.headers.get("retry-after")) or asked or None
-    error = _typed(status, f"{request.method} {request.path}", response.status, retry_after)
-    if isinstance(error, Forbidden) and (permission := permission_of(request)):
+    error = _typed(status, f"{request.method} {request.path}", response.status, response.headers.get("retry-after"))
+    if isinstance(error, Forbidden) and (permission := _missing_permission(request, status.message)):
         error.permission = permission
         error.args = (f"the role lacks the verb {permission.verb!r} on {permission.resource} ({error})",)
     return error
@@ -142,19 +140,27 @@ def error_from(request: Request, response: Response) -> ApiError:
 def error_from_line(data: msgspec.Raw, what: str) -> ApiError:
     """The typed error of a Status that arrives as the last line of a watch."""
     status = _STATUS_DECODER.decode(data)
-    return _typed(status, what, status.code, None)
+    return _typed(status, what, status.code)
 
 
-def _typed(status: Status, what: str, code: int, retry_after: float | None) -> ApiError:
+def _missing_permission(request: Request, message: str) -> Permission | None:
+    """What a role could grant, by the authoriser's sentence; quotas and admission say 403, too, and it is not that."""
+    permission = permission_of(request)
+    return permission if permission and f" cannot {permission.verb} " in message else None
+
+
+def _typed(status: Status, what: str, code: int, retry_after_header: str | None = None) -> ApiError:
     kind = _BY_STATUS.get(code, ServerTrouble if code >= 500 else ApiError)
     if status.reason == "AlreadyExists":
         kind = AlreadyExists
     elif status.reason == "Expired":
         kind = Gone
     message = f"{what}: {status.message or status.reason or f'HTTP {code}'}"
+    asked = status.details.retry_after_seconds if status.details else 0
+    retry_after = _seconds(retry_after_header) or asked or None
     return kind(message, status=code, reason=status.reason, retry_after=retry_after)
 
 
 def _seconds(header: str | None) -> float | None:
     """Retry-After as seconds; the API server never sends the date form."""
-    return float(header) if header and header.isdigit() else None
+    return float(header) if header and header.isdecimal() else None
