@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import random
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 
@@ -75,3 +76,8 @@ def no(
     """A refusal in the API server's own form."""
     body = json.dumps(a_status(code, reason, message, retry_after=retry_after)).encode()
     return Response(code, body, headers or {})
+
+
+def dice(seed: int) -> random.Random:
+    """Chance that is the same in every run."""
+    return random.Random(seed)  # noqa: S311 - no secret

@@ -35,7 +35,7 @@ async def send_with_retries(send: Send, request: Request, jitter: random.Random)
 async def send_once(send: Send, request: Request) -> Response:
     """The successful answer to a request, or its typed error."""
     response = await send.send(request)
-    if response.status >= 400:
+    if response.status >= 300:  # a redirect, too: nobody but this server may get our credentials and writes
         raise error_from(request, response)
     return response
 
