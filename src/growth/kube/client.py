@@ -49,7 +49,7 @@ class Client:
         fence: Callable[[], float] | None = None,
     ) -> None:
         self.transport = send
-        self.sharing = sharing or Sharing()
+        self.sharing = Sharing() if sharing is None else sharing  # an empty one is falsy, and still the one to use
         self.jitter = jitter or random.Random()  # noqa: S311 - spreads load, keeps no secret
         self._fence = fence
         self._readers: dict[Kind[Any], Reader[Any]] = {}
@@ -148,7 +148,7 @@ class Client:
     async def stream(self, request: Request) -> AsyncGenerator[Stream]:
         """An answer that is read as it comes; raises the typed error if it is none."""
         async with self.transport.stream(request) as stream:
-            if stream.status >= 400:
+            if stream.status >= 300:
                 raise error_from(request, Response(stream.status, await stream.body(), stream.headers))
             yield stream
 
