@@ -1,6 +1,7 @@
 """What every object carries: who it is, which version we saw, who owns it."""
 
 from datetime import datetime
+from typing import Literal
 
 from growth.api.slim import Slim
 
@@ -39,6 +40,6 @@ class Condition(Slim, frozen=True):
     """One statement of a status and since when it holds."""
 
     type: str
-    status: str = "Unknown"
+    status: Literal["True", "False", "Unknown"] = "Unknown"
     reason: str = ""
     last_transition_time: datetime | None = None

@@ -159,7 +159,7 @@ class TemplateSpec(PodSpec, frozen=True):
     node_name: str = ""
 
 
-class ContainerStatus(Slim, frozen=True, gc=True, weakref=True):
+class ContainerStatus(Slim, frozen=True):
     """What a running container holds, which differs from its spec while it is resized."""
 
     name: str
@@ -170,7 +170,8 @@ class ContainerStatus(Slim, frozen=True, gc=True, weakref=True):
 class PodStatus(Slim, frozen=True):
     """How a pod is.
 
-    Kept are the conditions named in ``slimming.USED_CONDITIONS``; ``container_statuses`` holds sidecars, too.
+    Kept are the conditions named in ``slimming.USED_CONDITIONS`` and the statuses of those containers (sidecars among
+    them) that hold something else than their spec asks for.
     """
 
     phase: str = ""

@@ -9,7 +9,7 @@ from growth.api.kinds import Kind
 from growth.api.meta import ObjectMeta
 from growth.api.pod import Pod
 from growth.api.sharing import Sharing
-from growth.api.slimming import WirePod, slim_pod
+from growth.api.slimming import Slimmer, WirePod
 
 T = TypeVar("T")
 
@@ -35,6 +35,11 @@ class WatchLine(msgspec.Struct, frozen=True):
     """One line of a watch, its object still unread: what it is depends on ``type``."""
 
     type: str
+    object: msgspec.Raw | bytes
+
+
+class _WireLine(msgspec.Struct, frozen=True):
+    type: str
     object: msgspec.Raw
 
 
@@ -49,8 +54,9 @@ class Bookmark(msgspec.Struct, frozen=True):
         return self.metadata.annotations.get(INITIAL_EVENTS_END) == "true"
 
 
+_ENVELOPES: Final = tuple((f'{{"type":"{kind}","object":'.encode(), kind) for kind in ("MODIFIED", "ADDED", "DELETED"))
 # Not strict, because a resource version is an integer in a string.
-_LINES: Final = msgspec.json.Decoder(WatchLine)
+_LINES: Final = msgspec.json.Decoder(_WireLine)
 _BOOKMARKS: Final = msgspec.json.Decoder(Bookmark, strict=False)
 
 
@@ -58,10 +64,9 @@ class Reader(Generic[T]):
     """Reads objects of one kind. Pods are slimmed and shared; all other kinds are few enough to be kept as they are."""
 
     def __init__(self, kind: Kind[T], sharing: Sharing) -> None:
-        self._sharing = sharing
         is_pod = kind.type is Pod
         wire = cast("type[Any]", WirePod if is_pod else kind.type)
-        self._slim: Callable[[Any], T] | None = self._pod if is_pod else None
+        self._slim = cast("Callable[[Any], T]", Slimmer(sharing).pod) if is_pod else None
         self._object = msgspec.json.Decoder(wire, strict=False)
         self._page = msgspec.json.Decoder(Page[wire], strict=False)
 
@@ -76,15 +81,20 @@ class Reader(Generic[T]):
         items = page.items or []
         return (list(map(self._slim, items)) if self._slim else items), page.metadata
 
-    def _pod(self, wire: WirePod) -> T:
-        return cast("T", slim_pod(wire, self._sharing))
-
 
 def watch_line(data: bytes) -> WatchLine:
-    """The envelope of one line of a watch."""
-    return _LINES.decode(data)
+    """The envelope of one line of a watch.
+
+    Servers in Go always write it in the same way, so it can be cut off; reading it as JSON would mean to scan the
+    object twice. A line that looks different goes the long way.
+    """
+    for start, kind in _ENVELOPES:
+        if data.startswith(start):
+            return WatchLine(kind, data[len(start) : -1])
+    line = _LINES.decode(data)
+    return WatchLine(line.type, line.object)
 
 
-def bookmark(data: msgspec.Raw) -> Bookmark:
+def bookmark(data: msgspec.Raw | bytes) -> Bookmark:
     """What a bookmark's object says."""
     return _BOOKMARKS.decode(data)

@@ -5,14 +5,17 @@ hold their values weakly: when the last pod of a template goes, so does the temp
 differs among the objects that live.
 """
 
-from typing import Any, Final, TypeVar
-from weakref import WeakValueDictionary
+from functools import partial
+from typing import Any, Final, Generic, TypeVar
+from weakref import ref
 
 import msgspec
 
+T = TypeVar("T")
 S = TypeVar("S", bound=msgspec.Struct)
 
-_ENCODER: Final = msgspec.msgpack.Encoder(order="deterministic")
+# Not sorted: the API server writes the keys of a map in order, and one that did not would only be shared less.
+_ENCODE: Final = msgspec.msgpack.Encoder().encode
 _EMPTY: Final[dict[str, str]] = {}
 
 
@@ -22,33 +25,48 @@ class SharedDict(dict[str, str]):
     __slots__ = ("__weakref__",)
 
 
+class _WeakTable(dict[bytes, "ref[T]"], Generic[T]):
+    """Values by their bytes, each gone with its last holder.
+
+    A WeakValueDictionary does the same; asking it costs a microsecond, and it is asked four times for every pod event.
+    """
+
+    def hold(self, key: bytes, value: T) -> T:
+        """Take this value as the one for its key."""
+        self[key] = ref(value, partial(self._let_go, key))
+        return value
+
+    def _let_go(self, key: bytes, gone: "ref[T]") -> None:
+        # An equal value may have taken the place between the end of the old one and this call.
+        if self.get(key) is gone:
+            del self[key]
+
+
 class Sharing:
     """The tables of shared values, one for each type."""
 
     def __init__(self) -> None:
-        self._values: dict[type, WeakValueDictionary[bytes, Any]] = {}
-        self._dicts: WeakValueDictionary[bytes, SharedDict] = WeakValueDictionary()
+        self._values: dict[type, _WeakTable[Any]] = {}
+        self._dicts: _WeakTable[SharedDict] = _WeakTable()
 
     def value(self, value: S) -> S:
         """The one copy of this struct, whose class allows weak references."""
         table = self._values.get(type(value))
         if table is None:
-            table = self._values[type(value)] = WeakValueDictionary()
-        key = _ENCODER.encode(value)
-        known = table.get(key)
-        if known is None:
-            known = table[key] = value
-        return known
+            table = self._values[type(value)] = _WeakTable()
+        key = _ENCODE(value)
+        held = table.get(key)
+        known = held() if held is not None else None
+        return known if known is not None else table.hold(key, value)
 
     def mapping(self, mapping: dict[str, str]) -> dict[str, str]:
         """The one copy of these labels or annotations."""
         if not mapping:
             return _EMPTY
-        key = _ENCODER.encode(mapping)
-        known = self._dicts.get(key)
-        if known is None:
-            known = self._dicts[key] = SharedDict(mapping)
-        return known
+        key = _ENCODE(mapping)
+        held = self._dicts.get(key)
+        known = held() if held is not None else None
+        return known if known is not None else self._dicts.hold(key, SharedDict(mapping))
 
     def __len__(self) -> int:
         """How many different values are alive."""

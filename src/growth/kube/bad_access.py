@@ -8,8 +8,10 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from pathlib import Path
 
+from growth.kube.errors import KubeError
 
-class BadAccess(Exception):
+
+class BadAccess(KubeError):
     """What was given to reach the cluster cannot work.
 
     One class and no tree: a caller can do only one thing about it, which is to show the sentence (exit code 2 at the

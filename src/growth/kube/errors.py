@@ -137,7 +137,7 @@ def error_from(request: Request, response: Response) -> ApiError:
     return error
 
 
-def error_from_line(data: msgspec.Raw, what: str) -> ApiError:
+def error_from_line(data: msgspec.Raw | bytes, what: str) -> ApiError:
     """The typed error of a Status that arrives as the last line of a watch."""
     status = _STATUS_DECODER.decode(data)
     return _typed(status, what, status.code)

@@ -109,16 +109,11 @@ class HttpStream:
 
     async def batches(self) -> AsyncIterator[list[bytes]]:
         """Complete lines; a last line without its end is dropped, since it is half an event."""
-        pieces: list[bytes] = []
+        rest = b""
         async for chunk in self._answer.content.iter_any():
-            head, newline, tail = chunk.rpartition(b"\n")
-            if not newline:
-                pieces.append(chunk)
-                continue
-            pieces.append(head)
-            lines = b"".join(pieces).split(b"\n")
-            pieces = [tail] if tail else []
-            yield lines
+            *lines, rest = (rest + chunk).split(b"\n")
+            if lines:
+                yield lines
 
     async def body(self) -> bytes:
         """The whole rest."""

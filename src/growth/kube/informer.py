@@ -18,6 +18,7 @@ from growth.api.change import Change, Happened, ObjectT
 from growth.api.kinds import Kind
 from growth.api.reading import Reader, WatchLine, bookmark, watch_line
 from growth.kube.backoff import Backoff
+from growth.kube.bad_access import BadAccess
 from growth.kube.client import Client, selector_query
 from growth.kube.errors import (
     ApiError,
@@ -42,7 +43,7 @@ _SILENCE_SECONDS: Final = 130.0
 _FIRST_BACKOFF_SECONDS: Final = 0.2
 _BACKOFF_CAP_SECONDS: Final = 30.0
 # Before the first picture these stop the start, so that somebody sees them; later they may pass (a role is edited).
-_NEEDS_A_PERSON: Final = (Unauthorized, Forbidden, NotFound, Untrusted)
+_NEEDS_A_PERSON: Final = (BadAccess, Unauthorized, Forbidden, NotFound, Untrusted)
 # How many changes the consumer gets before other tasks may run: about 10 ms of its work.
 _SLICE: Final = 500
 

@@ -6,10 +6,10 @@ comes on top. Sums are exact (in nano units); only the result is rounded, up, to
 whole units of the rest.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
-from growth.api.pod import Container, ContainerStatus, Pod, PodSpec, ResourceRequirements
+from growth.api.pod import Container, Pod, PodSpec, ResourceRequirements
 from growth.api.quantity import milli_from_nanos, nano_value, value_from_nanos
 
 Requests = Mapping[str, int]
@@ -32,7 +32,7 @@ def requests_on_node(pod: Pod, asked: Requests) -> Requests:
     ``asked`` is ``requests_of(pod.spec)``, which it is for all pods but those few.
     """
     spec, status = pod.spec, pod.status
-    if status.resources is None and _as_written(spec, status.container_statuses):
+    if status.resources is None and not status.container_statuses:
         return asked
     by_name = {known.name: known for known in status.container_statuses}
     resize = pod.condition("PodResizePending")
@@ -84,18 +84,6 @@ def _total(spec: PodSpec, ask: _Ask, pod_level: _Nanos) -> Requests:
     _add(total, _nanos(spec.overhead))
     amounts = {name: counted(name, nanos) for name, nanos in total.items() if nanos}
     return {**amounts, "pods": 1}
-
-
-def _as_written(spec: PodSpec, statuses: Iterable[ContainerStatus]) -> bool:
-    written = {container.name: container.resources.requests for container in spec.containers}
-    return all(
-        status.name not in written
-        or (
-            (status.resources is None or status.resources.requests == written[status.name])
-            and (not status.allocated_resources or status.allocated_resources == written[status.name])
-        )
-        for status in statuses
-    )
 
 
 def _written(container: Container) -> _Nanos:

@@ -26,7 +26,7 @@ class Room:
         """The row of each node's name."""
         return self._rows
 
-    def column(self, resource: str) -> array[int]:
+    def column(self, resource: str) -> "array[int]":
         """Free amounts by row; rows that are not in ``rows`` mean nothing. Resources nobody has are all zero."""
         return self._columns.get(resource) or array("q", bytes(8 * self._size))
 

@@ -147,11 +147,11 @@ def _is_same_place(before: Pod, now: Pod) -> bool:
 
 
 def _holds_as_before(before: Pod, now: Pod) -> bool:
-    """Whether what a pod holds cannot have changed; statuses are shared, so equal ones are the same objects."""
-    old, new = before.status.container_statuses, now.status.container_statuses
+    """Whether what a pod holds of its node is the same: it changes only while the pod is being resized."""
+    old, new = before.status, now.status
     return (
-        len(old) == len(new)
-        and before.status.resources == now.status.resources
-        and all(one is other for one, other in zip(old, new, strict=True))
+        old.container_statuses == new.container_statuses
+        and old.resources == new.resources
+        and old.allocated_resources == new.allocated_resources
         and before.condition("PodResizePending") == now.condition("PodResizePending")
     )

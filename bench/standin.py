@@ -1,0 +1,203 @@
+"""A stand-in for an API server, for measuring clients: lists in pages or as a stream, and watches, over TLS.
+
+It answers what a client's informer asks and nothing else, from objects that it makes up as they are asked for, so that
+what is measured is the client. Every event and every item of a list is a chunk of its own, as the real server writes
+them. Started as a program it prints the path of a kubeconfig, and ends when its standard input does.
+"""
+
+import argparse
+import asyncio
+import ssl
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Final, Protocol
+from urllib.parse import parse_qs, urlsplit
+
+from bench.objects import node, pod
+from growth.local.certificates import write_certificates
+from growth.local.kubeconfig import with_certificate, write
+from growth.local.layout import Layout
+
+_HEAD: Final = (
+    b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n"
+    b"Cache-Control: no-cache, private\r\n\r\n"
+)
+_LAST_CHUNK: Final = b"0\r\n\r\n"
+_LIST_VERSION: Final = 1_000_000
+# The same objects over and over would fit a processor's cache; a step that shares no factor with the count does not.
+_STRIDE: Final = 7919
+
+
+class Source(Protocol):
+    """Where the stand-in gets its objects from."""
+
+    def listed(self, plural: str) -> Iterator[bytes]:
+        """All objects of a kind."""
+        ...
+
+    def watched(self, plural: str) -> AsyncIterator[list[bytes]]:
+        """Batches of watch events after the list."""
+        ...
+
+    def version(self) -> int:
+        """The resource version that the list shows."""
+        ...
+
+
+class Large:
+    """A large cluster that stands still, then goes through a fixed number of pod events."""
+
+    def __init__(self, nodes: int, pods: int, events: int) -> None:
+        self._nodes, self._pods, self._events = nodes, pods, events
+
+    def listed(self, plural: str) -> Iterator[bytes]:
+        if plural == "pods":
+            return (pod(index, index + 1, self._nodes) for index in range(self._pods))
+        if plural == "nodes":
+            return (node(index, index + 1) for index in range(self._nodes))
+        return iter(())
+
+    async def watched(self, plural: str) -> AsyncIterator[list[bytes]]:
+        """Of ten events six are changes of a status, two are pods that go, two are pods that take their place."""
+        if plural != "pods":
+            return
+        batch: list[bytes] = []
+        replaced = 0
+        for number in range(self._events):
+            version = _LIST_VERSION + 1 + number
+            index = number * _STRIDE % self._pods
+            match number % 10:
+                case 7 | 9:
+                    batch.append(_event(b"ADDED", pod(self._pods + replaced, version, self._nodes)))
+                    replaced += 1
+                case 6 | 8:
+                    batch.append(_event(b"DELETED", pod(index, version, self._nodes)))
+                case _:
+                    batch.append(_event(b"MODIFIED", pod(index, version, self._nodes)))
+            if len(batch) == 50:
+                yield batch
+                batch = []
+        if batch:
+            yield batch
+
+    def version(self) -> int:
+        return _LIST_VERSION
+
+
+def _event(kind: bytes, item: bytes) -> bytes:
+    return b'{"type":"%s","object":%s}\n' % (kind, item)
+
+
+def _bookmark(version: int, *, ends_list: bool) -> bytes:
+    annotations = b',"annotations":{"k8s.io/initial-events-end":"true"}' if ends_list else b""
+    metadata = b'{"metadata":{"resourceVersion":"%d","creationTimestamp":null%s}}' % (version, annotations)
+    return _event(b"BOOKMARK", metadata)
+
+
+def _chunk(data: bytes) -> bytes:
+    return b"%x\r\n%s\r\n" % (len(data), data)
+
+
+class StandIn:
+    """Serves one source."""
+
+    def __init__(self, source: Source, *, streams_lists: bool = True) -> None:
+        self._source = source
+        self._streams_lists = streams_lists
+        self._pages: dict[str, Iterator[bytes]] = {}
+
+    async def start(self, context: ssl.SSLContext) -> asyncio.Server:
+        return await asyncio.start_server(self._serve, "127.0.0.1", 0, ssl=context)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while head := await reader.readuntil(b"\r\n\r\n"):
+                if await self._answer(head.split(b" ", 2)[1].decode(), writer):
+                    await reader.read()  # a watch stays open until the client goes
+        except (asyncio.IncompleteReadError, ConnectionError, ssl.SSLError):
+            pass  # the client hung up, which is how it ends a watch
+        finally:
+            writer.close()
+
+    async def _answer(self, target: str, writer: asyncio.StreamWriter) -> bool:
+        """Answer a request; says whether it was a watch, whose answer has no end."""
+        url = urlsplit(target)
+        query = {key: values[0] for key, values in parse_qs(url.query).items()}
+        plural = url.path.rsplit("/", 1)[-1]
+        if query.get("watch") not in ("true", "1", "True"):
+            await self._list(plural, query, writer)
+        elif "sendInitialEvents" in query and not self._streams_lists:
+            body = b'{"kind":"Status","code":422,"reason":"Invalid","message":"sendInitialEvents is forbidden"}'
+            writer.write(b"HTTP/1.1 422 Unprocessable\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
+        else:
+            await self._watch(plural, writer, initial="sendInitialEvents" in query)
+            return True
+        return False
+
+    async def _list(self, plural: str, query: dict[str, str], writer: asyncio.StreamWriter) -> None:
+        start, limit = int(query.get("continue", "0")), int(query.get("limit", "0")) or sys.maxsize
+        if start == 0:
+            self._pages[plural] = self._source.listed(plural)
+        items = self._pages[plural]
+        writer.write(_HEAD + _chunk(b'{"kind":"List","apiVersion":"v1","items":['))
+        count = 0
+        for item in items:
+            writer.write(_chunk(item if count == 0 else b"," + item))
+            count += 1
+            if count == limit:
+                break
+            if count % 50 == 0:
+                await writer.drain()
+        token = b',"continue":"%d"' % (start + count) if count == limit else b""
+        metadata = b'],"metadata":{"resourceVersion":"%d"%s}}' % (self._source.version(), token)
+        writer.write(_chunk(metadata) + _LAST_CHUNK)
+        await writer.drain()
+
+    async def _watch(self, plural: str, writer: asyncio.StreamWriter, *, initial: bool) -> None:
+        writer.write(_HEAD)
+        if initial:
+            for count, item in enumerate(self._source.listed(plural)):
+                writer.write(_chunk(_event(b"ADDED", item)))
+                if count % 50 == 0:
+                    await writer.drain()
+            writer.write(_chunk(_bookmark(self._source.version(), ends_list=True)))
+            await writer.drain()
+        else:
+            async for batch in self._source.watched(plural):
+                writer.write(b"".join(map(_chunk, batch)))
+                await writer.drain()
+                if writer.is_closing():
+                    return
+
+
+async def serve(source: Source, folder: Path, *, streams_lists: bool = True) -> None:
+    """Serve until standard input ends; the kubeconfig's path is the first and only line of output."""
+    layout = Layout(folder / "stand-in")
+    write_certificates(layout)
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(layout.certificate("server"), layout.key("server"))
+    server = await StandIn(source, streams_lists=streams_lists).start(context)
+    port = server.sockets[0].getsockname()[1]
+    write(layout.kubeconfig, with_certificate(layout, port, "admin"))
+    print(layout.kubeconfig, flush=True)
+    await asyncio.get_running_loop().run_in_executor(None, sys.stdin.buffer.read)
+    server.close()
+
+
+def main() -> None:
+    """Run as a program, so that its CPU time is not the client's."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--nodes", type=int, default=100)
+    parser.add_argument("--pods", type=int, default=3000)
+    parser.add_argument("--events", type=int, default=0)
+    parser.add_argument("--pages-only", action="store_true", help="refuse streamed lists, as older servers do")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="growth-standin-") as folder:
+        source = Large(options.nodes, options.pods, options.events)
+        asyncio.run(serve(source, Path(folder), streams_lists=not options.pages_only))
+
+
+if __name__ == "__main__":
+    main()
