@@ -75,9 +75,11 @@ def processes_of(layout: Layout, record: Record | None) -> list[Process]:
 
 def end(layout: Layout, record: Record | None) -> list[Process]:
     """End a cluster, whoever started it: its processes (returned), then its files."""
-    ended = processes_of(layout, record)
-    process.end_all(ended)
-    # A file can appear while the tree is being removed only if a process lives; there is none any more.
+    ended: list[Process] = []
+    # Looked for again after they ended: a starter that still lived may have started another one meanwhile.
+    while found := processes_of(layout, record):
+        process.end_all(found)
+        ended += found
     shutil.rmtree(layout.root, ignore_errors=not layout.root.exists())
     return ended
 
