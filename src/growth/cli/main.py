@@ -6,6 +6,7 @@ from growth import __version__
 from growth.cli.cluster import cluster
 from growth.cli.crds import crds
 from growth.cli.settings import settings
+from growth.cli.world import world
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -17,3 +18,4 @@ def main() -> None:
 main.add_command(cluster)
 main.add_command(crds)
 main.add_command(settings)
+main.add_command(world)

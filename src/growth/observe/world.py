@@ -63,8 +63,16 @@ class World:
 
     def listeners(self) -> Mapping[Kind[Any], Listener]:
         """Every kind that the World wants to hear of, and whom to tell."""
-        tables: dict[Kind[Any], Listener] = {kind: table.hear for kind, table in self.tables.items()}
-        return {PODS: self.hear_of_pods, NODES: self.hear_of_nodes, **tables}
+        hearers: dict[Kind[Any], Listener] = {kind: table.hear for kind, table in self.tables.items()}
+        hearers |= {PODS: self.hear_of_pods, NODES: self.hear_of_nodes}
+        return {kind: self._counting(hear) for kind, hear in hearers.items()}
+
+    def _counting(self, hear: Listener) -> Listener:
+        def listen(changes: list[Change[Any]]) -> None:
+            self.changes_heard += len(changes)
+            hear(changes)
+
+        return listen
 
     def snapshot(self, now: datetime) -> Snapshot:
         """A view for one synchronous step: it costs nothing and must not be kept across an ``await``."""
@@ -73,7 +81,6 @@ class World:
     def hear_of_pods(self, changes: Iterable[Change[Pod]]) -> None:
         """Pods came, changed or went."""
         for change in changes:
-            self.changes_heard += 1
             before, now = change.before, change.now
             if change.happened is Happened.DELETED:
                 if before is not None:
@@ -89,7 +96,6 @@ class World:
     def hear_of_nodes(self, changes: Iterable[Change[Node]]) -> None:
         """Nodes came, changed or went."""
         for change in changes:
-            self.changes_heard += 1
             name = change.now.metadata.name
             known = self.nodes.get(name)
             if change.happened is Happened.DELETED:
