@@ -8,8 +8,8 @@ not counted: they are few and last for ever.
 import asyncio
 import ssl
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from typing import Final
 
 import aiohttp
@@ -37,50 +37,45 @@ class HttpSend:
 
     async def send(self, request: Request) -> Response:
         """Send, read the whole answer; a 401 is tried once more with fresh credentials."""
-        async with self._slots:
-            response = await self._exchange(request)
-            if response.status == 401:
-                response = await self._exchange(request)
-            return response
-
-    async def _exchange(self, request: Request) -> Response:
-        async with self._answer(request, aiohttp.ClientTimeout(request.timeout_seconds, _CONNECT_SECONDS)) as answer:
-            return Response(answer.status, await answer.read(), _lower(answer.headers))
+        patience = aiohttp.ClientTimeout(request.timeout_seconds, _CONNECT_SECONDS)
+        async with self._slots, await self._answer(request, patience) as answer:
+            with _in_our_words(self._access):
+                return Response(answer.status, await answer.read(), _lower(answer.headers))
 
     @asynccontextmanager
     async def stream(self, request: Request) -> AsyncGenerator["HttpStream"]:
         """Read as it comes; silence longer than the request's time-out counts as a broken connection."""
         patience = aiohttp.ClientTimeout(None, _CONNECT_SECONDS, sock_read=request.timeout_seconds)
-        async with self._answer(request, patience) as answer:
-            yield HttpStream(answer)
+        async with await self._answer(request, patience) as answer:
+            yield HttpStream(self._access, answer)
 
-    @asynccontextmanager
-    async def _answer(
-        self, request: Request, patience: aiohttp.ClientTimeout
-    ) -> AsyncGenerator[aiohttp.ClientResponse]:
+    async def _answer(self, request: Request, patience: aiohttp.ClientTimeout) -> aiohttp.ClientResponse:
+        answer = await self._ask(request, patience)
+        if answer.status == 401:
+            answer.close()
+            answer = await self._ask(request, patience)
+        return answer
+
+    async def _ask(self, request: Request, patience: aiohttp.ClientTimeout) -> aiohttp.ClientResponse:
         presented = await self._access.credentials.current()
         session = self._sessions.for_(self._access, presented)
         body = _FencedBody(request)
-        headers = {**presented.headers, "Content-Type": request.content_type}
-        try:
-            async with session.request(
+        with _in_our_words(self._access, body):
+            answer = await session.request(
                 request.method,
                 self._access.server + request.path,
                 params=request.query,
                 # A write without a body still passes the fence: an empty payload is written, too.
                 data=body if request.writes else None,
-                headers=headers,
+                headers={**presented.headers, "Content-Type": request.content_type},
                 timeout=patience,
                 server_hostname=self._access.tls_server_name,
                 proxy=self._access.proxy_url,
-            ) as answer:
-                if answer.status == 401:
-                    self._access.credentials.refuse(presented)
-                yield answer
-        except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            if body.fenced:
-                raise body.fenced from error
-            raise _unreachable(self._access, error, written=body.written or not request.writes) from error
+                allow_redirects=False,
+            )
+        if answer.status == 401:
+            self._access.credentials.refuse(presented)
+        return answer
 
     def clock(self) -> float:
         """Seconds since boot, counting those that the machine slept: a suspended leader must not think it is early."""
@@ -94,7 +89,8 @@ class HttpSend:
 class HttpStream:
     """The lines of one answer, cut out of whatever pieces the network delivers."""
 
-    def __init__(self, answer: aiohttp.ClientResponse) -> None:
+    def __init__(self, access: Access, answer: aiohttp.ClientResponse) -> None:
+        self._access = access
         self._answer = answer
 
     @property
@@ -110,14 +106,16 @@ class HttpStream:
     async def batches(self) -> AsyncIterator[list[bytes]]:
         """Complete lines; a last line without its end is dropped, since it is half an event."""
         rest = b""
-        async for chunk in self._answer.content.iter_any():
-            *lines, rest = (rest + chunk).split(b"\n")
-            if lines:
-                yield lines
+        with _in_our_words(self._access):
+            async for chunk in self._answer.content.iter_any():
+                *lines, rest = (rest + chunk).split(b"\n")
+                if lines:
+                    yield lines
 
     async def body(self) -> bytes:
         """The whole rest."""
-        return await self._answer.read()
+        with _in_our_words(self._access):
+            return await self._answer.read()
 
 
 class _FencedBody(aiohttp.BytesPayload):
@@ -131,19 +129,34 @@ class _FencedBody(aiohttp.BytesPayload):
     def __init__(self, request: Request) -> None:
         super().__init__(request.body, content_type=request.content_type)
         self._request = request
-        self.written = False
-        self.fenced: Fenced | None = None
+        self.may_have_left = not request.writes  # aiohttp does not tell when a request without a body leaves
+        self.is_late = False
 
     async def write_with_length(self, writer: AbstractStreamWriter, content_length: int | None) -> None:
         """Write, unless it is too late."""
         not_after = self._request.not_after
         if not_after is not None and _clock() >= not_after:
-            self.fenced = Fenced(
-                f"{self._request.method} {self._request.path} was not sent: the leader's lease ran out"
-            )
-            raise self.fenced
-        self.written = True
+            self.is_late = True
+            raise self.refusal()
+        self.may_have_left = True
         await super().write_with_length(writer, content_length)
+
+    def refusal(self) -> Fenced:
+        """What the sender is told when it was too late."""
+        return Fenced(f"{self._request.method} {self._request.path} was not sent: the leader's lease ran out")
+
+
+async def _once(request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
+    """Send, and hide from aiohttp which connections broke: it would send any GET, PUT or DELETE again by itself.
+
+    Whether that is safe, and what the first one may have done, is for ``retrying`` and its callers to judge.
+    """
+    try:
+        return await send(request)
+    except aiohttp.ClientConnectorError:
+        raise
+    except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
+        raise aiohttp.ClientConnectionError(str(error) or type(error).__name__) from error
 
 
 class _Sessions:
@@ -171,6 +184,7 @@ class _Sessions:
                 "Accept-Encoding": "identity",
             },
             skip_auto_headers=("Content-Type",),
+            middlewares=(_once,),
         )
         self._presented = presented
         return self._session
@@ -189,7 +203,18 @@ def _lower(headers: Mapping[str, str]) -> Mapping[str, str]:
     return {name.lower(): value for name, value in headers.items()}
 
 
-def _unreachable(access: Access, error: Exception, *, written: bool) -> Unreachable:
+@contextmanager
+def _in_our_words(access: Access, body: _FencedBody | None = None) -> Generator[None]:
+    """Tells what the connection did; stands around our own awaits only, never around what a caller does meanwhile."""
+    try:
+        yield
+    except (aiohttp.ClientError, TimeoutError, OSError) as error:
+        if body and body.is_late:
+            raise body.refusal() from error
+        raise _unreachable(access, error, may_have_left=body is None or body.may_have_left) from error
+
+
+def _unreachable(access: Access, error: Exception, *, may_have_left: bool) -> Unreachable:
     """One sentence for each way in which a server can fail to answer."""
     where = f"{access.server} ({access.origin})"
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
@@ -207,4 +232,4 @@ def _unreachable(access: Access, error: Exception, *, written: bool) -> Unreacha
         case _:
             why = f"the connection broke: {error or type(error).__name__}"
     connected = not isinstance(error, (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError))
-    return Unreachable(f"the API server at {where} is unreachable: {why}", sent=written and connected)
+    return Unreachable(f"the API server at {where} is unreachable: {why}", sent=may_have_left and connected)
