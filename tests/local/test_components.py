@@ -75,10 +75,9 @@ def test_timings_reach_whoever_keeps_them() -> None:
     assert apiserver["default-unreachable-toleration-seconds"] == "2"
 
 
-@pytest.mark.parametrize("timings", [Timings(), Timings.fast()], ids=["Kubernetes' own", "fast"])
-def test_a_living_node_renews_its_lease_well_within_the_grace_period(timings: Timings) -> None:
-    assert timings.node_lease_seconds < timings.node_monitor_grace_seconds
-    assert timings.node_monitor_period_seconds < timings.node_monitor_grace_seconds
+def test_a_lease_that_outlives_the_grace_period_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"node_lease_seconds \(40\) must be shorter than .* \(4\)"):
+        Timings(node_monitor_grace_seconds=4)
 
 
 def test_flags_of_the_user_come_last_and_win() -> None:

@@ -80,7 +80,9 @@ def end(layout: Layout, record: Record | None) -> list[Process]:
     while found := processes_of(layout, record):
         process.end_all(found)
         ended += found
-    shutil.rmtree(layout.root, ignore_errors=not layout.root.exists())
+    while layout.root.exists():
+        with contextlib.suppress(FileNotFoundError):  # somebody else ends it at the same time
+            shutil.rmtree(layout.root)
     return ended
 
 

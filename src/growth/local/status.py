@@ -8,6 +8,7 @@ import msgspec
 
 from growth.local import kubeconfig, process, state
 from growth.local.components import COMPONENTS, health
+from growth.local.errors import UnknownCluster
 from growth.local.health import admin_tls, is_well
 from growth.local.layout import Layout
 from growth.local.state import Record
@@ -74,7 +75,16 @@ async def status_of(name: str, environment: Mapping[str, str]) -> ClusterStatus:
 
 async def all_statuses(environment: Mapping[str, str]) -> list[ClusterStatus]:
     """Every cluster that left a folder, by name."""
-    return list(await asyncio.gather(*(status_of(name, environment) for name in state.names(environment))))
+    asked = (_status_if_there(name, environment) for name in state.names(environment))
+    return [status for status in await asyncio.gather(*asked) if status is not None]
+
+
+async def _status_if_there(name: str, environment: Mapping[str, str]) -> ClusterStatus | None:
+    """Others come and go while we look: one that ended meanwhile is no error."""
+    try:
+        return await status_of(name, environment)
+    except (UnknownCluster, FileNotFoundError):
+        return None
 
 
 async def _component(component: str, layout: Layout, record: Record) -> ComponentStatus:

@@ -6,8 +6,7 @@ import msgspec
 class Timings(msgspec.Struct, frozen=True, kw_only=True):
     """Durations of the node life cycle; the defaults are those of Kubernetes 1.36.
 
-    ``fast()`` is for stories: the same order of events, in seconds instead of minutes. Whatever is chosen, a lease must
-    expire within the grace period, or living nodes flap.
+    ``fast()`` is for stories: the same order of events, in seconds instead of minutes.
     """
 
     node_monitor_period_seconds: float = 5.0
@@ -17,6 +16,13 @@ class Timings(msgspec.Struct, frozen=True, kw_only=True):
     toleration_seconds: int = 300  # for not-ready and unreachable, given to every pod that names none
     node_evictions_per_second: float = 0.1
     terminated_pods_kept: int = 12500
+
+    def __post_init__(self) -> None:
+        if not self.node_lease_seconds < self.node_monitor_grace_seconds:
+            raise ValueError(
+                f"node_lease_seconds ({self.node_lease_seconds}) must be shorter than node_monitor_grace_seconds "
+                f"({self.node_monitor_grace_seconds:g}), or living nodes are called NotReady between two heartbeats"
+            )
 
     @classmethod
     def fast(cls) -> "Timings":
