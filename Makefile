@@ -5,7 +5,7 @@ SHELL := bash
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help setup demo check test bench clean lock
+.PHONY: help setup demo check test bench pictures lock clean
 
 help: ## list what can be done here
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -23,12 +23,26 @@ setup: .venv/ready ## make .venv with the pinned, hashed dependencies
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
+demo: setup ## watch Growth at work: half a minute in this terminal, no cluster needed
+	@$(BIN)/python -m bench.demo
+
 check: setup ## lint, types, import rules and unit tests, under a minute
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/lint-imports --no-logo 2>&1 | tail -n 4
 	@$(BIN)/pyright --warnings
 	@$(BIN)/pytest -n 2 -m 'not cluster'
+
+test: check ## everything: check, then all tests on a real control plane (built once, about 6 minutes, then cached)
+	@$(BIN)/growth cluster build
+	@$(BIN)/pytest -n 2 --dist loadscope -m cluster
+
+bench: setup ## measure: what seeing a large cluster costs, and how that compares with other clients
+	@$(BIN)/python -m bench.ingest --nodes 5000 --pods 150000 --peer lightkube --peer kubernetes
+	@$(BIN)/python -m bench.cluster_start
+
+pictures: setup ## draw the pictures in docs/images anew
+	@$(BIN)/python -m bench.pictures
 
 lock: ## renew requirements.lock (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \

@@ -37,8 +37,8 @@ class Source(Protocol):
         """All objects of a kind."""
         ...
 
-    def watched(self, plural: str) -> AsyncIterator[list[bytes]]:
-        """Batches of watch events after the list."""
+    def watched(self, plural: str, since: int) -> AsyncIterator[list[bytes]]:
+        """Batches of watch events after that resource version; the stream stays open when they end."""
         ...
 
     def version(self) -> int:
@@ -59,7 +59,7 @@ class Large:
             return (node(index, index + 1) for index in range(self._nodes))
         return iter(())
 
-    async def watched(self, plural: str) -> AsyncIterator[list[bytes]]:
+    async def watched(self, plural: str, since: int) -> AsyncIterator[list[bytes]]:  # noqa: ARG002 - one watch only
         """Of ten events six are changes of a status, two are pods that go, two are pods that take their place."""
         if plural != "pods":
             return
@@ -70,12 +70,12 @@ class Large:
             index = number * _STRIDE % self._pods
             match number % 10:
                 case 7 | 9:
-                    batch.append(_event(b"ADDED", pod(self._pods + replaced, version, self._nodes)))
+                    batch.append(watch_event(b"ADDED", pod(self._pods + replaced, version, self._nodes)))
                     replaced += 1
                 case 6 | 8:
-                    batch.append(_event(b"DELETED", pod(index, version, self._nodes)))
+                    batch.append(watch_event(b"DELETED", pod(index, version, self._nodes)))
                 case _:
-                    batch.append(_event(b"MODIFIED", pod(index, version, self._nodes)))
+                    batch.append(watch_event(b"MODIFIED", pod(index, version, self._nodes)))
             if len(batch) == 50:
                 yield batch
                 batch = []
@@ -86,14 +86,14 @@ class Large:
         return _LIST_VERSION
 
 
-def _event(kind: bytes, item: bytes) -> bytes:
+def watch_event(kind: bytes, item: bytes) -> bytes:
     return b'{"type":"%s","object":%s}\n' % (kind, item)
 
 
 def _bookmark(version: int, *, ends_list: bool) -> bytes:
     annotations = b',"annotations":{"k8s.io/initial-events-end":"true"}' if ends_list else b""
     metadata = b'{"metadata":{"resourceVersion":"%d","creationTimestamp":null%s}}' % (version, annotations)
-    return _event(b"BOOKMARK", metadata)
+    return watch_event(b"BOOKMARK", metadata)
 
 
 def _chunk(data: bytes) -> bytes:
@@ -101,24 +101,34 @@ def _chunk(data: bytes) -> bytes:
 
 
 class StandIn:
-    """Serves one source."""
+    """Serves one source. ``cut`` breaks every connection, as a server that restarts does."""
 
     def __init__(self, source: Source, *, streams_lists: bool = True) -> None:
         self._source = source
         self._streams_lists = streams_lists
         self._pages: dict[str, Iterator[bytes]] = {}
+        self._writers: set[asyncio.StreamWriter] = set()
+
+    def cut(self) -> None:
+        """Break every connection."""
+        for writer in self._writers:
+            writer.transport.abort()
 
     async def start(self, context: ssl.SSLContext) -> asyncio.Server:
         return await asyncio.start_server(self._serve, "127.0.0.1", 0, ssl=context)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._writers.add(writer)
         try:
             while head := await reader.readuntil(b"\r\n\r\n"):
                 if await self._answer(head.split(b" ", 2)[1].decode(), writer):
                     await reader.read()  # a watch stays open until the client goes
         except (asyncio.IncompleteReadError, ConnectionError, ssl.SSLError):
             pass  # the client hung up, which is how it ends a watch
+        except asyncio.CancelledError:
+            pass  # the program ends; asyncio's streams of Python 3.11 would print this as a mistake
         finally:
+            self._writers.discard(writer)
             writer.close()
 
     async def _answer(self, target: str, writer: asyncio.StreamWriter) -> bool:
@@ -132,7 +142,8 @@ class StandIn:
             body = b'{"kind":"Status","code":422,"reason":"Invalid","message":"sendInitialEvents is forbidden"}'
             writer.write(b"HTTP/1.1 422 Unprocessable\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
         else:
-            await self._watch(plural, writer, initial="sendInitialEvents" in query)
+            since = None if "sendInitialEvents" in query else int(query.get("resourceVersion", "0"))
+            await self._watch(plural, since, writer)
             return True
         return False
 
@@ -155,33 +166,38 @@ class StandIn:
         writer.write(_chunk(metadata) + _LAST_CHUNK)
         await writer.drain()
 
-    async def _watch(self, plural: str, writer: asyncio.StreamWriter, *, initial: bool) -> None:
+    async def _watch(self, plural: str, since: int | None, writer: asyncio.StreamWriter) -> None:
         writer.write(_HEAD)
-        if initial:
+        if since is None:
             for count, item in enumerate(self._source.listed(plural)):
-                writer.write(_chunk(_event(b"ADDED", item)))
+                writer.write(_chunk(watch_event(b"ADDED", item)))
                 if count % 50 == 0:
                     await writer.drain()
             writer.write(_chunk(_bookmark(self._source.version(), ends_list=True)))
             await writer.drain()
         else:
-            async for batch in self._source.watched(plural):
+            async for batch in self._source.watched(plural, since):
                 writer.write(b"".join(map(_chunk, batch)))
                 await writer.drain()
                 if writer.is_closing():
                     return
 
 
-async def serve(source: Source, folder: Path, *, streams_lists: bool = True) -> None:
-    """Serve until standard input ends; the kubeconfig's path is the first and only line of output."""
+async def listen(stand_in: StandIn, folder: Path) -> tuple[asyncio.Server, Path]:
+    """Serve on a free port with certificates of its own; returns the kubeconfig that leads there, too."""
     layout = Layout(folder / "stand-in")
     write_certificates(layout)
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.load_cert_chain(layout.certificate("server"), layout.key("server"))
-    server = await StandIn(source, streams_lists=streams_lists).start(context)
-    port = server.sockets[0].getsockname()[1]
-    write(layout.kubeconfig, with_certificate(layout, port, "admin"))
-    print(layout.kubeconfig, flush=True)
+    server = await stand_in.start(context)
+    write(layout.kubeconfig, with_certificate(layout, server.sockets[0].getsockname()[1], "admin"))
+    return server, layout.kubeconfig
+
+
+async def serve(stand_in: StandIn, folder: Path) -> None:
+    """Serve until standard input ends; the kubeconfig's path is the first and only line of output."""
+    server, kubeconfig = await listen(stand_in, folder)
+    print(kubeconfig, flush=True)
     await asyncio.get_running_loop().run_in_executor(None, sys.stdin.buffer.read)
     server.close()
 
@@ -196,7 +212,7 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="growth-standin-") as folder:
         source = Large(options.nodes, options.pods, options.events)
-        asyncio.run(serve(source, Path(folder), streams_lists=not options.pages_only))
+        asyncio.run(serve(StandIn(source, streams_lists=not options.pages_only), Path(folder)))
 
 
 if __name__ == "__main__":
