@@ -1,0 +1,67 @@
+"""Draw the pictures of the terminal that the documents show, from made-up but truthful data: ``make pictures``."""
+
+import io
+import re
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Final
+
+from rich.console import Console
+
+from growth.cli.world_view import view
+from growth.observe.summary import Filled, NodeGroup, Summary, WaitingGroup
+
+_IMAGES: Final = Path(__file__).parent.parent / "docs" / "images"
+_NOW: Final = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
+_GIB: Final = 1 << 30
+
+
+def _group(pool: str, kind: str, nodes: tuple[int, int], cpu: tuple[int, int], gib: tuple[int, int]) -> NodeGroup:
+    ready, count = nodes
+    return NodeGroup(
+        pool=pool,
+        instance_type=kind,
+        nodes=count,
+        ready=ready,
+        cpu_millis=Filled(cpu[0] * 1000, cpu[1] * 1000),
+        memory_bytes=Filled(gib[0] * _GIB, gib[1] * _GIB),
+        pods=Filled(cpu[0] * 2, 110 * count),
+    )
+
+
+def world() -> Summary:
+    """A shop in the middle of a sale."""
+    return Summary(
+        at=_NOW,
+        nodes=31,
+        ready=29,
+        pods=412,
+        waiting=18,
+        shapes=14,
+        groups=(
+            _group("default", "cx53", (18, 18), (268, 288), (447, 576)),
+            _group("default", "cx33", (8, 10), (23, 40), (41, 80)),
+            _group("gpu", "gex44", (3, 3), (9, 60), (48, 192)),
+        ),
+        waiting_groups=(
+            WaitingGroup("shop", "ReplicaSet checkout-7d9c5", 14, 1500, 2 * _GIB, _NOW - timedelta(seconds=9)),
+            WaitingGroup("ml", "Job train-0412", 4, 4000, 16 * _GIB, _NOW - timedelta(minutes=4)),
+        ),
+    )
+
+
+def draw(name: str, title: str, summary: Summary, width: int) -> None:
+    """One picture of a terminal. Fonts come from the reader's machine, so that the picture loads nothing."""
+    console = Console(record=True, width=width, file=io.StringIO(), force_terminal=True)
+    console.print(view(summary, width))
+    svg = re.sub(r"@font-face \{.*?\}\s*", "", console.export_svg(title=title, unique_id=name), flags=re.DOTALL)
+    (_IMAGES / f"{name}.svg").write_text(svg.replace("Fira Code", "ui-monospace, Menlo, Consolas"))
+
+
+def main() -> None:
+    """Draw them all."""
+    draw("world", "growth world --follow", world(), 100)
+
+
+if __name__ == "__main__":
+    main()
