@@ -1,6 +1,7 @@
 """Real servers on this machine, orderly or rude, for what only sockets and TLS can show."""
 
 import asyncio
+import socket
 import ssl
 import tempfile
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
@@ -65,9 +66,11 @@ class RudeServer:
             yield port
 
     @asynccontextmanager
-    async def listening(self) -> AsyncGenerator[tuple[asyncio.Server, int]]:
-        """The port, and the listener for whoever wants to close it early."""
-        server = await asyncio.start_server(self._serve, "127.0.0.1", 0, ssl=server_context(SERVER))
+    async def listening(self, *, start: bool = True) -> AsyncGenerator[tuple[asyncio.Server, int]]:
+        """The listener, for whoever wants to close it early or to let the first callers wait, and its port."""
+        server = await asyncio.start_server(
+            self._serve, sock=socket.create_server(("127.0.0.1", 0)), ssl=server_context(SERVER), start_serving=start
+        )
         try:
             yield server, server.sockets[0].getsockname()[1]
         finally:
@@ -83,7 +86,7 @@ class RudeServer:
         caller = Caller(reader, writer)
         self.received.append(caller.received)
         try:
-            with suppress(ConnectionError, asyncio.IncompleteReadError):
+            with suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
                 await self._manners.pop(0)(caller)
         finally:
             self._tasks.discard(task)

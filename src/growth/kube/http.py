@@ -34,11 +34,12 @@ class HttpSend:
         self._access = access
         self._slots = asyncio.Semaphore(max_concurrent_requests)
         self._sessions: _Sessions = _Sessions()
+        self._being_read: set[aiohttp.ClientResponse] = set()
 
     async def send(self, request: Request) -> Response:
         """Send, read the whole answer; a 401 is tried once more with fresh credentials."""
         patience = aiohttp.ClientTimeout(request.timeout_seconds, _CONNECT_SECONDS)
-        async with self._slots, await self._answer(request, patience) as answer:
+        async with self._slots, self._answer(request, patience) as answer:
             with _in_our_words(self._access):
                 return Response(answer.status, await answer.read(), _lower(answer.headers))
 
@@ -46,15 +47,23 @@ class HttpSend:
     async def stream(self, request: Request) -> AsyncGenerator["HttpStream"]:
         """Read as it comes; silence longer than the request's time-out counts as a broken connection."""
         patience = aiohttp.ClientTimeout(None, _CONNECT_SECONDS, sock_read=request.timeout_seconds)
-        async with await self._answer(request, patience) as answer:
+        async with self._answer(request, patience) as answer:
             yield HttpStream(self._access, answer)
 
-    async def _answer(self, request: Request, patience: aiohttp.ClientTimeout) -> aiohttp.ClientResponse:
+    @asynccontextmanager
+    async def _answer(
+        self, request: Request, patience: aiohttp.ClientTimeout
+    ) -> AsyncGenerator[aiohttp.ClientResponse]:
         answer = await self._ask(request, patience)
         if answer.status == 401:
             answer.close()
             answer = await self._ask(request, patience)
-        return answer
+        self._being_read.add(answer)
+        try:
+            async with answer:
+                yield answer
+        finally:
+            self._being_read.discard(answer)
 
     async def _ask(self, request: Request, patience: aiohttp.ClientTimeout) -> aiohttp.ClientResponse:
         presented = await self._access.credentials.current()
@@ -82,7 +91,9 @@ class HttpSend:
         return _clock()
 
     async def close(self) -> None:
-        """Close idle sockets and cut streams."""
+        """Close idle sockets and cut streams; whoever still reads one is told that the connection broke."""
+        for answer in self._being_read:
+            answer.close()  # a session closes its sockets without a word to the readers, who would wait for ever
         await self._sessions.close()
 
 
