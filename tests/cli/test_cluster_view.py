@@ -4,7 +4,7 @@ import pytest
 
 from growth.cli.build_display import moving_line
 from growth.cli.cluster_view import render_list, render_status, render_up
-from growth.local.progress import Done, Note, Step, Tick, plain_line
+from growth.local.progress import Done, Event, Note, Step, Stopped, Tick, plain_line
 from growth.local.status import ClusterStatus, ComponentStatus, Condition
 
 APISERVER = Step(2, 7, "build kube-apiserver", 200)
@@ -92,8 +92,9 @@ def test_the_moving_line_names_the_step_the_time_and_the_usual_time() -> None:
         (Tick(APISERVER, 31.2), ""),
         (Tick(APISERVER, 60.4), "[2/7] build kube-apiserver: 1 min 00 s so far"),
         (Done(APISERVER, 187.6), "[2/7] build kube-apiserver: done in 3 min 08 s"),
+        (Stopped(APISERVER, 12.1), "[2/7] build kube-apiserver: stopped after 12 s"),
         (Note("waiting for process 7"), "waiting for process 7"),
     ],
 )
-def test_a_log_gets_a_line_per_step_and_one_every_half_minute(event: Step | Tick | Done | Note, line: str) -> None:
+def test_a_log_gets_a_line_per_step_and_one_every_half_minute(event: Event, line: str) -> None:
     assert plain_line(event) == line

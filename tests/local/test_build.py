@@ -12,7 +12,7 @@ from growth.local import process
 from growth.local.binaries import binary_cache, ensure_binaries
 from growth.local.errors import BuildFailed
 from growth.local.pinned import PROGRAMS
-from growth.local.progress import Done, Event, Step
+from growth.local.progress import Done, Event, Step, Stopped
 from tests.local.fake_go import FakeGo
 from tests.local.waiting import wait_for
 
@@ -133,8 +133,10 @@ def test_ctrl_c_ends_the_compiler_too(tmp_path: Path) -> None:
 async def test_a_failure_is_one_sentence_that_says_what_to_do(tmp_path: Path, at: str, said: str, told: str) -> None:
     go = FakeGo(tmp_path)
     go.fail(at, said)
+    events: list[Event] = []
     with pytest.raises(BuildFailed) as caught:
-        await ensure_binaries(go.environment(), ignore)
+        await ensure_binaries(go.environment(), events.append)
+    assert isinstance(events[-1], Stopped)
     step = "download the Go modules" if at == "download" else f"build {at}"
     assert str(caught.value).startswith(f"cannot {step}: {told}")
     assert "\n" not in str(caught.value)

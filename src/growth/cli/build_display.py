@@ -4,7 +4,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from growth.local.progress import Done, Event, Note, Progress, Step, Tick, duration, plain_line, plain_lines
+from growth.local.progress import Done, Event, Note, Progress, Step, Stopped, Tick, duration, plain_line, plain_lines
 
 _BAR_CELLS = 24
 
@@ -41,7 +41,7 @@ class _Drawn:
             case Tick(step, seconds):
                 if self._live is not None:
                     self._live.update(self._line(step, seconds), refresh=True)
-            case Done():
+            case Done() | Stopped():
                 self._stop()
                 self._console.print(Text(plain_line(event)))
             case Note(text):

@@ -15,7 +15,7 @@ from growth.local.command import run
 from growth.local.errors import BuildFailed
 from growth.local.lock import builders_lock
 from growth.local.pinned import DOWNLOAD_USUAL_SECONDS, GO_ENVIRONMENT, LINKER_FLAGS, MODULE, Program
-from growth.local.progress import Done, Note, Progress, Step, Tick
+from growth.local.progress import Done, Note, Progress, Step, Stopped, Tick
 
 T = TypeVar("T")
 
@@ -113,15 +113,13 @@ class _Build:
         )
 
     async def _go(self, title: str, usual_seconds: float, *command: str) -> None:
-        self._log.write_bytes(b"")  # only the failing step's words are of use
-        code = await self._step(
-            title,
-            usual_seconds,
-            lambda tick: run(command, folder=MODULE, environment=self._environment, log=self._log, tick=tick),
-        )
-        if code != 0:
-            output = self._log.read_text(errors="replace")
-            raise BuildFailed(f"cannot {title}: {explain(output, self._folder)} (all of it: {self._log})")
+        async def attempt(tick: Callable[[float], None]) -> None:
+            self._log.write_bytes(b"")  # only the failing step's words are of use
+            if await run(command, folder=MODULE, environment=self._environment, log=self._log, tick=tick):
+                output = self._log.read_text(errors="replace")
+                raise BuildFailed(f"cannot {title}: {explain(output, self._folder)} (all of it: {self._log})")
+
+        await self._step(title, usual_seconds, attempt)
 
     async def _step(
         self, title: str, usual_seconds: float, work: Callable[[Callable[[float], None]], Awaitable[T]]
@@ -130,6 +128,10 @@ class _Build:
         step = Step(self._number, self._total, title, usual_seconds)
         self._progress(step)
         started = time.monotonic()
-        result = await work(lambda seconds: self._progress(Tick(step, seconds)))
+        try:
+            result = await work(lambda seconds: self._progress(Tick(step, seconds)))
+        except BaseException:
+            self._progress(Stopped(step, time.monotonic() - started))
+            raise
         self._progress(Done(step, time.monotonic() - started))
         return result

@@ -35,7 +35,14 @@ class Done(msgspec.Struct, frozen=True):
     seconds: float
 
 
-Event = Step | Tick | Done | Note
+class Stopped(msgspec.Struct, frozen=True):
+    """The step failed or was interrupted."""
+
+    step: Step
+    seconds: float
+
+
+Event = Step | Tick | Done | Stopped | Note
 Progress = Callable[[Event], None]
 
 _LINE_EVERY_SECONDS = 30
@@ -54,6 +61,8 @@ def plain_line(event: Event) -> str:
             return ""
         case Done(step, seconds):
             return f"[{step.number}/{step.total}] {step.title}: done in {duration(seconds)}"
+        case Stopped(step, seconds):
+            return f"[{step.number}/{step.total}] {step.title}: stopped after {duration(seconds)}"
 
 
 def plain_lines(event: Event) -> None:
