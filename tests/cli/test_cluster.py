@@ -1,6 +1,9 @@
 """``growth cluster`` without a control plane: what it says and how it exits when there is nothing to do or to find."""
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import click
@@ -100,6 +103,22 @@ def test_logs_can_be_cut_to_their_end(home: dict[str, str]) -> None:
     assert growth(home, "logs", "etcd", "--name", "one", "--tail", "2").output == "two\nthree\n"
     assert growth(home, "logs", "etcd", "--name", "one", "--tail", "9").output == "one\ntwo\nthree\n"
     assert growth(home, "logs", "kwok", "--name", "one").output == ""
+
+
+def test_followed_logs_go_on_until_the_cluster_ends(home: dict[str, str]) -> None:
+    an_abandoned_cluster("one", home)
+    layout = layout_of("one", home)
+    command = (sys.executable, "-c", "from growth.cli.main import main; main()", "cluster", "logs", "etcd")
+    options = ("--name", "one", "--tail", "1", "--follow")
+    environment = {**os.environ, **home}
+    with subprocess.Popen((*command, *options), env=environment, stdout=subprocess.PIPE, text=True) as follower:
+        assert follower.stdout is not None
+        assert follower.stdout.readline() == "three\n"
+        with layout.log("etcd").open("a") as log:
+            log.write("four\n")
+        assert follower.stdout.readline() == "four\n"
+        state.end(layout, None)
+        assert follower.wait(timeout=20) == 0
 
 
 def test_build_names_what_it_found(home: dict[str, str], tmp_path: Path) -> None:
