@@ -1,0 +1,185 @@
+"""The World: every index right after each single change, in whatever order kinds are told."""
+
+import json
+from datetime import UTC, datetime
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from growth.api.change import Change, Happened
+from growth.api.kinds import NAMESPACES, NODES, PODS
+from growth.api.reading import Reader
+from growth.api.sharing import Sharing
+from growth.observe.world import World
+from tests.builders import a_node, a_pod, uid_of
+from tests.observe.telling import Teller
+
+NOW = datetime(2026, 11, 15, tzinfo=UTC)
+
+
+def test_a_bound_pod_takes_room_and_gives_it_back() -> None:
+    world = World()
+    teller = Teller(world)
+    teller.node(a_node("n", allocatable={"cpu": "4", "memory": "16Gi", "pods": "110"}))
+    pod = teller.pod(a_pod("p", node="n", requests={"cpu": "1500m", "memory": "1Gi"}))
+    assert world.room.free("n")["cpu"] == 2500
+    assert world.room.free("n")["pods"] == 109
+    teller.pod_gone(pod.metadata.uid)
+    assert world.room.free("n")["cpu"] == 4000
+    assert not world.pods_by_node
+
+
+def test_a_pod_seen_before_its_node_counts_as_soon_as_the_node_is_seen() -> None:
+    world = World()
+    teller = Teller(world)
+    teller.pod(a_pod("p", node="n", requests={"cpu": "1"}))
+    assert world.room.free("n")["cpu"] == -1000
+    teller.node(a_node("n", allocatable={"cpu": "4"}))
+    assert world.room.free("n")["cpu"] == 3000
+
+
+def test_a_pod_outlives_its_node_in_the_picture_as_it_does_on_the_server() -> None:
+    world = World()
+    teller = Teller(world)
+    node = teller.node(a_node("n"))
+    pod = teller.pod(a_pod("p", node="n"))
+    teller.node_gone(node.metadata.uid)
+    assert "n" not in world.nodes
+    assert pod.metadata.uid in world.pods_by_node["n"]
+    teller.pod_gone(pod.metadata.uid)
+    assert "n" not in world.room.rows
+
+
+def test_a_waiting_pod_is_bound() -> None:
+    world = World()
+    teller = Teller(world)
+    teller.pod(a_pod("p", node=""))
+    assert len(world.waiting) == 1
+    teller.pod(a_pod("p", node="n", version=2))
+    assert not world.waiting
+    assert len(world.pods_by_node["n"]) == 1
+
+
+def test_a_finished_pod_holds_nothing() -> None:
+    world = World()
+    teller = Teller(world)
+    teller.node(a_node("n", allocatable={"cpu": "4"}))
+    teller.pod(a_pod("p", node="n", requests={"cpu": "1"}))
+    teller.pod(a_pod("p", node="n", requests={"cpu": "1"}, version=2, phase="Succeeded"))
+    assert world.room.free("n")["cpu"] == 4000
+    assert not world.pods_by_node
+
+
+def test_a_node_that_was_made_anew_under_its_name_survives_the_end_of_the_old_one() -> None:
+    world = World()
+    teller = Teller(world)
+    old = teller.node(a_node("n", uid="old"))
+    teller.node(a_node("n", uid="new", version=2))
+    teller.node_gone(old.metadata.uid)
+    assert world.nodes["n"].metadata.uid == "new"
+
+
+def test_a_resized_pod_gives_back_what_it_took() -> None:
+    world = World()
+    teller = Teller(world)
+    teller.node(a_node("n", allocatable={"cpu": "4"}))
+    resizing = {"containerStatuses": [{"name": "app", "resources": {"requests": {"cpu": "2"}}}]}
+    pod = teller.pod(a_pod("p", node="n", requests={"cpu": "1"}, status=resizing))
+    assert world.room.free("n")["cpu"] == 2000
+    teller.pod(a_pod("p", node="n", requests={"cpu": "1"}, version=2))
+    assert world.room.free("n")["cpu"] == 3000
+    teller.pod_gone(pod.metadata.uid)
+    assert world.room.free("n")["cpu"] == 4000
+
+
+def test_siblings_share_a_shape_and_the_last_one_takes_it_along() -> None:
+    world = World()
+    teller = Teller(world)
+    pods = [teller.pod(a_pod(f"p-{number}", template="web")) for number in range(3)]
+    assert len(world.shapes) == 1
+    assert world.shapes.of(pods[0].spec).pods == 3
+    for pod in pods:
+        teller.pod_gone(pod.metadata.uid)
+    assert len(world.shapes) == 0
+
+
+def test_a_row_that_became_free_is_used_again_and_starts_at_zero() -> None:
+    world = World()
+    teller = Teller(world)
+    teller.node_gone(teller.node(a_node("first", allocatable={"example.com/fpga": "2"})).metadata.uid)
+    teller.node(a_node("second"))
+    assert world.room.free("second")["example.com/fpga"] == 0
+    assert len(world.room.column("cpu")) == 1
+
+
+def test_listeners_count_what_they_hear() -> None:
+    world = World()
+    namespace = Reader(NAMESPACES, Sharing()).object(b'{"metadata":{"name":"shop","uid":"u"}}')
+    world.listeners()[NAMESPACES]([Change(Happened.ADDED, namespace, None)])
+    assert world.changes_heard == 1
+    assert world.snapshot(NOW).table(NAMESPACES)["", "shop"] is namespace
+
+
+def test_every_kind_that_the_world_wants_has_a_listener() -> None:
+    assert {PODS, NODES, NAMESPACES} <= set(World().listeners())
+
+
+happenings = st.lists(
+    st.tuples(
+        st.sampled_from(["pod", "node", "pod gone", "node gone"]),
+        st.integers(0, 4),
+        st.sampled_from(["", "n-0", "n-1", "n-2"]),
+        st.sampled_from(["100m", "1", "1500m"]),
+        st.sampled_from(["", "Succeeded"]),
+    ),
+    max_size=40,
+)
+
+
+@given(happenings)
+def test_indexes_kept_change_by_change_equal_those_built_at_once(
+    history: list[tuple[str, int, str, str, str]],
+) -> None:
+    world = World()
+    pods: dict[str, dict[str, object]] = {}
+    nodes: dict[str, dict[str, object]] = {}
+    teller = Teller(world)
+    for version, (what, number, node, cpu, phase) in enumerate(history, start=1):
+        match what:
+            case "pod":
+                name = f"p-{number}"
+                body = a_pod(name, node=node, requests={"cpu": cpu}, phase=phase, version=version)
+                pods[body["metadata"]["uid"]] = body
+                teller.pod(body)
+            case "node":
+                body = a_node(f"n-{number}", allocatable={"cpu": cpu}, version=version)
+                nodes[body["metadata"]["uid"]] = body
+                teller.node(body)
+            case "pod gone":
+                uid = uid_of("pod", "default", f"p-{number}")
+                if pods.pop(uid, None):
+                    teller.pod_gone(uid)
+            case _:
+                uid = uid_of("node", f"n-{number}")
+                if nodes.pop(uid, None):
+                    teller.node_gone(uid)
+    assert picture(world) == picture(built_at_once(pods, nodes))
+
+
+def built_at_once(pods: dict[str, dict[str, object]], nodes: dict[str, dict[str, object]]) -> World:
+    world = World()
+    teller = Teller(world)
+    for body in nodes.values():
+        teller.node(body)
+    for body in pods.values():
+        teller.pod(body)
+    return world
+
+
+def picture(world: World) -> str:
+    """Everything that a World shows, as text that can be compared. Resources that are all zero say nothing."""
+    free = {name: {key: n for key, n in world.room.free(name).items() if n} for name in sorted(world.room.rows)}
+    by_node = {name: sorted(here) for name, here in sorted(world.pods_by_node.items())}
+    snapshot = world.snapshot(NOW)
+    counts = [len(world.shapes), snapshot.pod_count]
+    return json.dumps([free, by_node, sorted(world.waiting), sorted(world.nodes), counts], sort_keys=True)
