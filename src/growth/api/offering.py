@@ -1,0 +1,67 @@
+"""An Offering: one kind of machine that can be bought in one place, for a price.
+
+Everything that a decision needs to know before the machine exists stands here: what it brings, what its node will be
+labelled with, what it costs. Provider x server type x location (x capacity type) is one offering, because stock and
+price differ by exactly these.
+"""
+
+from typing import Final
+
+from growth.api.slim import Slim
+
+ON_DEMAND: Final = "on-demand"
+SPOT: Final = "spot"
+
+INSTANCE_TYPE: Final = "node.kubernetes.io/instance-type"
+ZONE: Final = "topology.kubernetes.io/zone"
+REGION: Final = "topology.kubernetes.io/region"
+ARCH: Final = "kubernetes.io/arch"
+OS: Final = "kubernetes.io/os"
+HOSTNAME: Final = "kubernetes.io/hostname"
+CAPACITY_TYPE: Final = "growth.dev/capacity-type"
+
+
+class Offering(Slim, frozen=True):
+    """What can be bought; ``id`` is how people and NodeRequests name it, such as ``hetzner-cax11-fsn1``."""
+
+    id: str
+    provider: str
+    server_type: str
+    location: str
+    price_per_hour: float
+    """Net, in the catalogue's currency."""
+
+    resources: dict[str, str] = {}
+    """What the machine has, as quantities; any resource, GPUs and disk too."""
+
+    reserved: dict[str, str] = {}
+    """What the system keeps of it; the node's allocatable is ``resources`` less this."""
+
+    labels: dict[str, str] = {}
+    """What its nodes carry beyond the standard labels."""
+
+    zone: str = ""
+    region: str = ""
+    arch: str = "amd64"
+    capacity_type: str = ON_DEMAND
+    priority: int = 0
+    """Higher is tried first, whatever it costs; a pool's own priorities come before this one."""
+
+    stock: int | None = None
+    """How many the provider has; None if it does not say."""
+
+    is_cloud: bool = True
+    """Whether the provider's API sells it; a machine that somebody must order by hand is listed and never bought."""
+
+    @property
+    def node_labels(self) -> dict[str, str]:
+        """The labels of a node on such a machine, but for the hostname, which is the node's own."""
+        standard = {INSTANCE_TYPE: self.server_type, ARCH: self.arch, OS: "linux", CAPACITY_TYPE: self.capacity_type}
+        place = {ZONE: self.zone or self.location, REGION: self.region or self.location}
+        return {**self.labels, **standard, **place}
+
+
+def offering_id(provider: str, server_type: str, location: str, capacity_type: str = ON_DEMAND) -> str:
+    """The name of an offering: lower case, on-demand unsaid because it is the common case."""
+    parts = [provider, server_type, location, *([capacity_type] if capacity_type != ON_DEMAND else [])]
+    return "-".join(part for part in parts if part).lower()
