@@ -136,6 +136,10 @@ class StandIn:
         url = urlsplit(target)
         query = {key: values[0] for key, values in parse_qs(url.query).items()}
         plural = url.path.rsplit("/", 1)[-1]
+        if plural == "version":
+            body = b'{"gitVersion":"v1.36.3-stand-in"}'
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
+            return False
         if query.get("watch") not in ("true", "1", "True"):
             await self._list(plural, query, writer)
         elif "sendInitialEvents" in query and not self._streams_lists:

@@ -42,7 +42,7 @@ def test_every_field_goes_by_names_that_follow_from_where_it_stands() -> None:
         "--leader-election-lease-duration",
     )
     assert names["kube.kubeconfig"] == ("GROWTH_KUBECONFIG", "--kubeconfig")
-    assert names["kube.context"] == ("GROWTH_KUBE_CONTEXT", "--kube-context")
+    assert names["kube.context"] == ("GROWTH_CONTEXT", "--context")
     for one in zip(*names.values(), strict=True):
         assert len(set(one)) == len(names), "two settings share a name"
 
@@ -135,11 +135,11 @@ def test_bad_input_stops_the_start_in_one_sentence(text: str, sentence: str) -> 
 
 def test_a_bad_variable_or_flag_is_called_by_its_name() -> None:
     with pytest.raises(SettingsError) as refusal:
-        read_settings("", {"GROWTH_KUBE_MAX_CONCURRENT_REQUESTS": "many"}, {"leader_election_retry_period": "soon"})
+        read_settings("", {"GROWTH_MAX_CONCURRENT_REQUESTS": "many"}, {"leader_election_retry_period": "soon"})
     assert refusal.value.problems == (
         (
             "kube.maxConcurrentRequests: 'many' is not possible: expected a whole number from 1 to 4096 "
-            "(environment variable GROWTH_KUBE_MAX_CONCURRENT_REQUESTS)"
+            "(environment variable GROWTH_MAX_CONCURRENT_REQUESTS)"
         ),
         (
             "leaderElection.retryPeriod: 'soon' is not possible: expected a duration above zero, such as 90s, 10m or "

@@ -54,8 +54,8 @@ def test_the_json_has_a_row_for_every_field() -> None:
 def test_the_command_reads_file_environment_and_flags(tmp_path: Path) -> None:
     file = tmp_path / "growth.yaml"
     file.write_text("namespace: from-file\nkube: {context: from-file}\n")
-    arguments = ["--settings", str(file), "--kube-max-concurrent-requests", "7", "--output", "json"]
-    result = CliRunner().invoke(settings, arguments, env={"GROWTH_KUBE_CONTEXT": "from-environment"})
+    arguments = ["--settings", str(file), "--max-concurrent-requests", "7", "--output", "json"]
+    result = CliRunner().invoke(settings, arguments, env={"GROWTH_CONTEXT": "from-environment"})
     assert result.exit_code == 0
     values = {row["field"]: (row["value"], row["from"]) for row in json.loads(result.output)}
     assert values["namespace"] == ("from-file", "file")

@@ -43,10 +43,8 @@ class SettingField(msgspec.Struct, frozen=True):
 
     @property
     def _words(self) -> list[str]:
-        """The path's words; a section that its field's name repeats is said once, so kube.kubeconfig is kubeconfig."""
-        section, _, name = self.path.rpartition(".")
-        path = name if section and name.startswith(section) else self.path
-        return re.sub(r"([A-Z])", r".\1", path).lower().split(".")
+        """The path's words. The section kube is left out: people know its flags from kubectl, without a prefix."""
+        return re.sub(r"([A-Z])", r".\1", self.path.removeprefix("kube.")).lower().split(".")
 
     def value_from(self, raw: object) -> Value:
         """Translate what a file holds, or a text from elsewhere, and check it; raises ValueError."""

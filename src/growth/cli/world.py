@@ -71,13 +71,17 @@ async def _show(kube: KubeSettings, output: str, *, follow: bool) -> None:
 
 @asynccontextmanager
 async def reading(client: Client, seen: World, console: Console) -> AsyncGenerator[None]:
-    """Follow the cluster, telling how far the first reading has come while it lasts."""
-    with console.status("reading the cluster") as status:
+    """Follow the cluster, telling how far the first reading has come while it lasts.
+
+    The version is asked for first: informers wait for a server that is not there, a person should hear of it.
+    """
+    with console.status("looking for the API server") as status:
+        version = await client.server_version()
 
         async def tell() -> None:
             while True:
                 await asyncio.sleep(_FRAME_SECONDS)
-                status.update(f"reading the cluster: {seen.changes_heard:,} objects")
+                status.update(f"reading the cluster ({version}): {seen.changes_heard:,} objects")
 
         telling = asyncio.create_task(tell())
         try:

@@ -37,6 +37,13 @@ class Listing(msgspec.Struct, Generic[T], frozen=True):
     resource_version: str
 
 
+class _Version(msgspec.Struct, frozen=True, rename="camel"):
+    git_version: str
+
+
+_VERSIONS: Final = msgspec.json.Decoder(_Version)
+
+
 class Client:
     """One user's view of one API server."""
 
@@ -139,6 +146,11 @@ class Client:
         }
         path = f"/api/v1/namespaces/{namespace}/pods/{name}/eviction"
         await send_once(self.transport, self._behind_fence(Request(Method.POST, path, body=msgspec.json.encode(body))))
+
+    async def server_version(self) -> str:
+        """What the server calls itself, such as ``v1.36.3``. Everybody may ask, so it tells whether one is there."""
+        response = await self.request(Request(Method.GET, "/version"))
+        return _VERSIONS.decode(response.body).git_version
 
     async def request(self, request: Request) -> Response:
         """Any request, with the retries that are safe for it."""

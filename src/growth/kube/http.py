@@ -6,9 +6,10 @@ not counted: they are few and last for ever.
 """
 
 import asyncio
+import os
 import ssl
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Generator, Mapping
+from collections.abc import AsyncGenerator, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from typing import Final
 
@@ -48,7 +49,12 @@ class HttpSend:
         """Read as it comes; silence longer than the request's time-out counts as a broken connection."""
         patience = aiohttp.ClientTimeout(None, _CONNECT_SECONDS, sock_read=request.timeout_seconds)
         async with self._answer(request, patience) as answer:
-            yield HttpStream(self._access, answer)
+            try:
+                yield HttpStream(self._access, answer)
+            finally:
+                # A watch that we leave has no end to wait for; TLS would wait half a minute for the server's goodbye.
+                if answer.connection is not None and answer.connection.transport is not None:
+                    answer.connection.transport.abort()
 
     @asynccontextmanager
     async def _answer(
@@ -114,7 +120,7 @@ class HttpStream:
         """The headers, names in lower case."""
         return _lower(self._answer.headers)
 
-    async def batches(self) -> AsyncIterator[list[bytes]]:
+    async def batches(self) -> AsyncGenerator[list[bytes]]:
         """Complete lines; a last line without its end is dropped, since it is half an event."""
         rest = b""
         with _in_our_words(self._access):
@@ -237,7 +243,8 @@ def _unreachable(access: Access, error: Exception, *, may_have_left: bool) -> Un
         case aiohttp.ClientConnectorDNSError():
             why = f"its name does not resolve: {error.os_error}"
         case aiohttp.ClientConnectorError():
-            why = f"no connection: {error.os_error.strerror or error.os_error}"
+            # asyncio's own text is "Connect call failed" whatever the reason was; the number tells it.
+            why = f"no connection: {os.strerror(error.os_error.errno) if error.os_error.errno else error.os_error}"
         case TimeoutError():
             why = "it did not answer in time"
         case _:
