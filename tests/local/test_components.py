@@ -110,7 +110,9 @@ def test_nothing_that_ships_names_a_registry_or_a_folder_of_somebodys_machine() 
 
 def test_kwok_plays_our_stages_on_labelled_nodes_only() -> None:
     arguments = command("kwok", a_plan())
-    stages = [Path(argument.removeprefix("--config=")) for argument in arguments if argument.startswith("--config=")]
+    files = [Path(argument.removeprefix("--config=")) for argument in arguments if argument.startswith("--config=")]
+    assert files[0] == MODULE / "kwok.yaml"
+    stages = files[1:]
     assert stages == sorted(STAGES.glob("*.yaml"))
     documents: list[dict[str, Any]] = [yaml.safe_load(stage.read_text()) for stage in stages]
     assert [document["metadata"]["name"] for document in documents] == [stage.stem for stage in stages]

@@ -28,7 +28,8 @@ from growth.local.progress import Progress, plain_lines
 from growth.local.timings import Timings
 
 _TOKEN_LIFE = "24h"  # noqa: S105 - a duration
-_NODES_READY_SECONDS = 60.0
+_NODES_PATIENCE_SECONDS = 30.0  # without any of them becoming ready
+_NODES_LISTED_PER_SECOND = 5000  # so that looking does not slow down what is looked at
 _POLL_SECONDS = 0.05
 
 
@@ -187,17 +188,20 @@ class LocalCluster:
         return names
 
     async def _wait_until_ready(self, names: Sequence[str]) -> None:
+        """As long as some become ready, more are waited for: how long all take depends on how many they are."""
         waiting = set(names)
-        deadline = time.monotonic() + _NODES_READY_SECONDS
+        deadline = time.monotonic() + _NODES_PATIENCE_SECONDS
         while True:
             found = await self.admin.list(NODES, label_selector=f"{KWOK_LABEL}={KWOK_VALUE}")
-            waiting -= {node.metadata.name for node in found.items if node.is_ready and not _is_new(node)}
-            if not waiting:
+            still = waiting - {node.metadata.name for node in found.items if node.is_ready and not _is_new(node)}
+            if not still:
                 return
+            if len(still) < len(waiting):
+                waiting, deadline = still, time.monotonic() + _NODES_PATIENCE_SECONDS
             if time.monotonic() > deadline:
-                missing = ", ".join(sorted(waiting)[:5])
-                raise TimeoutError(f"{len(waiting)} of {len(names)} nodes did not become Ready, such as {missing}")
-            await asyncio.sleep(_POLL_SECONDS)
+                example = min(waiting)
+                raise TimeoutError(f"{len(waiting)} of {len(names)} nodes do not become Ready, such as {example}")
+            await asyncio.sleep(_POLL_SECONDS + len(found.items) / _NODES_LISTED_PER_SECOND)
 
     async def silence(self, node: str) -> None:
         """The node stops to answer, as one without power: no heartbeat, and its pods neither start nor end."""
