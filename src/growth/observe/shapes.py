@@ -4,6 +4,8 @@ Requests are worked out once for a shape, not once for a pod. Specs are shared (
 same shape exactly if they hold the same spec object, and looking one up costs no comparison.
 """
 
+from collections.abc import Iterator
+
 from growth.api.pod import PodSpec
 from growth.observe.requests import Requests, requests_of
 
@@ -43,6 +45,9 @@ class Shapes:
         shape.pods -= 1
         if not shape.pods:
             del self._by_identity[id(spec)]
+
+    def __iter__(self) -> Iterator[Shape]:
+        return iter(self._by_identity.values())
 
     def __len__(self) -> int:
         return len(self._by_identity)

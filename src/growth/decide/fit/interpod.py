@@ -1,0 +1,171 @@
+"""InterPodAffinity: which pods a pod must be near to, and which must be far from each other.
+
+- Affinity: the node has the topology keys of all terms, and at its value of each stands a pod that matches *all* terms.
+  If no such pod stands anywhere, a pod that matches its own terms may be the first.
+- Anti-affinity: at the node's value of a term's key stands no pod that matches the term. A node without the key passes.
+- Symmetry: the same, asked by the pods that are there about the one that comes.
+
+A term means the pod's own namespace if it names none; the ones it names and those its selector selects together.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from growth.api.kinds import NAMESPACES
+from growth.api.pod import Pod, PodAffinityTerm
+from growth.api.selectors import selects
+from growth.decide.fit.crowd import Kin, Repellent, add, repelling_terms
+from growth.decide.fit.misfit import Misfit
+from growth.decide.fit.site import Check, Site
+from growth.decide.fit.stage import Stage
+
+FILTER: Final = "InterPodAffinity"
+
+_NO_LABELS: Final[Mapping[str, str]] = {}
+
+
+def attracting_terms(pod: Pod) -> tuple[PodAffinityTerm, ...]:
+    """The affinity that must hold."""
+    affinity = pod.spec.affinity
+    return affinity.pod_affinity.required if affinity and affinity.pod_affinity else ()
+
+
+def prepare(stage: Stage, pod: Pod) -> Check | None:
+    """The check for pods of these labels, namespace and spec; None if neither they nor the pods there have terms."""
+    attracting, repelling = attracting_terms(pod), repelling_terms(pod.spec)
+    if not attracting and not repelling and not stage.has_repellents:
+        return None
+    crowd = stage.crowd
+    near = _Near(stage, pod, attracting) if attracting else None
+    far = [_Far(stage, pod, term) for term in repelling]
+    shy = _Shy(stage, pod)
+    for count in (near, *far):
+        if count is not None:
+            crowd.follow(count)
+    crowd.warn(shy)
+
+    def check(site: Site) -> Misfit | None:
+        misfit = near.misfit(site) if near is not None else None
+        if misfit is not None:
+            return misfit
+        for term in far:
+            misfit = term.misfit(site)
+            if misfit is not None:
+                return misfit
+        return shy.misfit(site)
+
+    return check
+
+
+class _Term:
+    """A term of a pod that comes, with its namespaces known by name."""
+
+    def __init__(self, stage: Stage, pod: Pod, term: PodAffinityTerm) -> None:
+        self.key = term.topology_key
+        self._selector = term.label_selector
+        self._namespaces = _named(term, pod.metadata.namespace)
+        wanted = term.namespace_selector
+        if wanted is not None:
+            self._namespaces |= {
+                space.metadata.name for space in stage.all(NAMESPACES) if wanted.matches(space.metadata.labels)
+            }
+        # kube-scheduler 1.36 asks the selector once more without any labels. One that is empty means all namespaces;
+        # but so does, against its sense, one that only says NotIn or DoesNotExist.
+        self._means_all = selects(wanted, _NO_LABELS)
+
+    def matches(self, namespace: str, labels: Mapping[str, str]) -> bool:
+        return (self._means_all or namespace in self._namespaces) and selects(self._selector, labels)
+
+
+class _Near:
+    """How many pods match all affinity terms, by term and value of its key."""
+
+    def __init__(self, stage: Stage, pod: Pod, terms: tuple[PodAffinityTerm, ...]) -> None:
+        self._terms = [_Term(stage, pod, term) for term in terms]
+        self._values: dict[str, dict[str, int]] = {term.key: {} for term in self._terms}
+        self._likes_itself = self._matches_all(pod.metadata.namespace, pod.metadata.labels)
+
+    def includes(self, kin: Kin) -> bool:
+        return self._matches_all(kin.namespace, kin.labels)
+
+    def change(self, site: Site, by: int) -> None:
+        for key, values in self._values.items():
+            value = site.labels.get(key)
+            if value is not None:
+                add(values, value, by)
+
+    def misfit(self, site: Site) -> Misfit | None:
+        missing = ""
+        for key, values in self._values.items():
+            value = site.labels.get(key)
+            if value is None:
+                reason = f"needs certain pods near by {key}, a label that the node does not have"
+                return Misfit(FILTER, reason, is_permanent=True)
+            if value not in values:
+                missing = f"{key}={value}"
+        if not missing:
+            return None
+        if self._likes_itself and not any(self._values.values()):
+            return None  # nobody to be near to: the first of its kind may stand anywhere
+        reason = f"needs certain pods near; none of them is at {missing}"
+        return Misfit(FILTER, reason, is_permanent=True)
+
+    def _matches_all(self, namespace: str, labels: Mapping[str, str]) -> bool:
+        return all(term.matches(namespace, labels) for term in self._terms)
+
+
+class _Far:
+    """How many pods match one anti-affinity term of the pod that comes, by value of its key."""
+
+    def __init__(self, stage: Stage, pod: Pod, term: PodAffinityTerm) -> None:
+        self._term = _Term(stage, pod, term)
+        self._values: dict[str, int] = {}
+
+    def includes(self, kin: Kin) -> bool:
+        return self._term.matches(kin.namespace, kin.labels)
+
+    def change(self, site: Site, by: int) -> None:
+        value = site.labels.get(self._term.key)
+        if value is not None:
+            add(self._values, value, by)
+
+    def misfit(self, site: Site) -> Misfit | None:
+        value = site.labels.get(self._term.key)
+        if value is None or value not in self._values:
+            return None
+        pods = "a pod" if self._values[value] == 1 else f"{self._values[value]} pods"
+        reason = f"must be away from {pods} at {self._term.key}={value}"
+        return Misfit(FILTER, reason, is_permanent=False)
+
+
+class _Shy:
+    """The anti-affinity of pods that are there, as far as it concerns the pod that comes."""
+
+    def __init__(self, stage: Stage, pod: Pod) -> None:
+        self._namespace = pod.metadata.namespace
+        self._labels = pod.metadata.labels
+        space = stage.get(NAMESPACES, self._namespace)
+        self._namespace_labels: Mapping[str, str] = space.metadata.labels if space is not None else _NO_LABELS
+        self._feared: list[Repellent] = []
+
+    def meet(self, repellent: Repellent) -> None:
+        term = repellent.term
+        means_us = self._namespace in _named(term, repellent.namespace) or selects(
+            term.namespace_selector, self._namespace_labels
+        )
+        if means_us and selects(term.label_selector, self._labels):
+            self._feared.append(repellent)
+
+    def misfit(self, site: Site) -> Misfit | None:
+        for repellent in self._feared:
+            value = site.labels.get(repellent.key)
+            if value is not None and value in repellent.values:
+                reason = f"a pod at {repellent.key}={value} keeps such pods away by its own anti-affinity"
+                return Misfit(FILTER, reason, is_permanent=False)
+        return None
+
+
+def _named(term: PodAffinityTerm, own: str) -> set[str]:
+    if not term.namespaces and term.namespace_selector is None:
+        return {own}
+    return set(term.namespaces)

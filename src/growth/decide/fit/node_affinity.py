@@ -1,0 +1,108 @@
+"""NodeName and NodeAffinity: which nodes a pod asks for by name, label and required affinity.
+
+nodeSelector and affinity must both hold; the affinity's terms are alternatives. A term that makes no sense (In without
+values, Gt of a word) matches nothing and leaves the others in force.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from growth.api.pod import Pod, PodSpec, TemplateSpec
+from growth.api.selectors import NODE_NAME_FIELD, NodeSelector, NodeSelectorTerm, is_valid, is_valid_field
+from growth.decide.fit import words
+from growth.decide.fit.misfit import Misfit
+from growth.decide.fit.site import Check, Site
+
+NAME_FILTER: Final = "NodeName"
+FILTER: Final = "NodeAffinity"
+
+Matches = Callable[[Mapping[str, str], str], bool]
+"""Whether a node of these labels and this name is meant."""
+
+
+def required_affinity(spec: PodSpec) -> NodeSelector | None:
+    """The affinity that must hold, if there is one."""
+    affinity = spec.affinity.node_affinity if spec.affinity else None
+    return affinity.required if affinity else None
+
+
+def matcher(spec: PodSpec) -> Matches | None:
+    """nodeSelector and required affinity as one question; None if the pod asks for nothing."""
+    wanted = tuple(spec.node_selector.items())
+    required = required_affinity(spec)
+    if not wanted and required is None:
+        return None
+    terms = sensible_terms(required) if required is not None else ()
+
+    def matches(labels: Mapping[str, str], name: str) -> bool:
+        for key, value in wanted:
+            if labels.get(key) != value:
+                return False
+        return required is None or any(_term_matches(term, labels, name) for term in terms)
+
+    return matches
+
+
+def sensible_terms(selector: NodeSelector) -> tuple[NodeSelectorTerm, ...]:
+    """The terms that can match at all: not empty, and every requirement of them well-formed."""
+    return tuple(
+        term
+        for term in selector.node_selector_terms
+        if (term.match_expressions or term.match_fields)
+        and all(map(is_valid, term.match_expressions))
+        and all(map(is_valid_field, term.match_fields))
+    )
+
+
+def _term_matches(term: NodeSelectorTerm, labels: Mapping[str, str], name: str) -> bool:
+    for requirement in term.match_expressions:
+        if not requirement.matches(labels):
+            return False
+    for requirement in term.match_fields:
+        # metadata.name is the only field that the scheduler knows; every other one reads as empty.
+        value = name if requirement.key == NODE_NAME_FIELD else ""
+        if (value in requirement.values) != (requirement.operator == "In"):
+            return False
+    return True
+
+
+def prepare_name(pod: Pod) -> Check | None:
+    """The check for a pod that names its node itself, as templates of DaemonSets may; None if it names none."""
+    wanted = pod.node_name or (pod.spec.node_name if isinstance(pod.spec, TemplateSpec) else "")
+    if not wanted:
+        return None
+    misfit = Misfit(NAME_FILTER, f"asks for the node {wanted} by name", is_permanent=True)
+    return lambda site: None if site.name == wanted else misfit
+
+
+def prepare(spec: PodSpec) -> Check | None:
+    """The check for nodeSelector and required affinity; None if there are none."""
+    matches = matcher(spec)
+    if matches is None:
+        return None
+    ask = matches
+
+    def check(site: Site) -> Misfit | None:
+        return None if ask(site.labels, site.name) else Misfit(FILTER, _reason(spec, site), is_permanent=True)
+
+    return check
+
+
+def _reason(spec: PodSpec, site: Site) -> str:
+    for key, value in spec.node_selector.items():
+        if site.labels.get(key) != value:
+            return f"needs a node with {key}={value}; this one has {words.label(site.labels, key)}"
+    required = required_affinity(spec)
+    terms = required.node_selector_terms if required else ()
+    if len(terms) != 1:
+        return f"none of the {len(terms)} terms of its node affinity matches the node"
+    term = terms[0]
+    for requirement in term.match_expressions:
+        if not (is_valid(requirement) and requirement.matches(site.labels)):
+            return (
+                f"needs a node with {words.requirement(requirement)}; "
+                f"this one has {words.label(site.labels, requirement.key)}"
+            )
+    if term.match_fields:
+        return f"needs a node with {' and '.join(map(words.requirement, term.match_fields))}; this one is {site.name}"
+    return "its node affinity has an empty term, which matches no node"

@@ -1,0 +1,65 @@
+"""NodeResourcesFit: whether what a pod asks for is still free.
+
+A slot for the pod is always needed. Of each resource that is asked for, so much must be free; nothing is asked of a
+resource whose request is zero, even on a node that is overbooked. What a node does not list it has none of. Names that
+the scheduler does not count (bare ones it does not know) are not looked at.
+"""
+
+from functools import lru_cache
+from typing import Final
+
+from growth.decide.fit import words
+from growth.decide.fit.misfit import Misfit
+from growth.decide.fit.site import Check, Site
+from growth.observe.requests import Requests
+
+FILTER: Final = "NodeResourcesFit"
+
+_NATIVE: Final = ("pods", "cpu", "memory", "ephemeral-storage")
+_COUNTED_PREFIXES: Final = ("hugepages-", "attachable-volumes-")
+
+
+def is_counted(resource: str) -> bool:
+    """Whether the scheduler counts a resource of this name."""
+    return resource in _NATIVE or "/" in resource or resource.startswith(_COUNTED_PREFIXES)
+
+
+def prepare(requests: Requests) -> Check:
+    """The check for a pod that asks for this much; ``pods`` is part of it."""
+    wanted = tuple((name, amount) for name, amount in _in_order(requests) if amount and is_counted(name))
+
+    def check(site: Site) -> Misfit | None:
+        free = site.free
+        for name, amount in wanted:
+            if amount > free.get(name, 0):
+                return _misfit(wanted, site)
+        return None
+
+    return check
+
+
+def _in_order(requests: Requests) -> list[tuple[str, int]]:
+    return sorted(requests.items(), key=lambda item: (_NATIVE.index(item[0]) if item[0] in _NATIVE else 9, item[0]))
+
+
+def _misfit(wanted: tuple[tuple[str, int], ...], site: Site) -> Misfit:
+    reasons: list[str] = []
+    is_permanent = False
+    for name, amount in wanted:
+        free = site.free.get(name, 0)
+        if amount > free:
+            total = site.total(name)
+            # A slot is a matter of other pods, even on a node that has none at all.
+            is_permanent = is_permanent or (amount > total and name != "pods")
+            reasons.append(_reason(name, amount, free, total))
+    return Misfit(FILTER, ", ".join(reasons), is_permanent)
+
+
+@lru_cache(4096)
+def _reason(name: str, amount: int, free: int, total: int) -> str:
+    if name == "pods":
+        return f"needs a pod slot; node has {free} free of {total}"
+    if not total:
+        return f"needs {words.amount(name, amount)} {words.name(name)}; node has none"
+    free_words, total_words = words.amount(name, free), words.amount(name, total)
+    return f"needs {words.amount(name, amount)} {words.name(name)}; node has {free_words} free of {total_words}"

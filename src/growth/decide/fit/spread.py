@@ -1,0 +1,168 @@
+"""PodTopologySpread: how evenly pods of a kind must lie over the values of a node label.
+
+A constraint passes if the pods that it counts in the node's domain, with the new one, are at most ``maxSkew`` more than
+in the emptiest domain. Which nodes make up the domains depends on the pod: they carry the keys of all its constraints,
+and (by policy) match its node affinity and have no taint that it does not tolerate. A domain without pods counts as
+soon as one such node exists, so a new node with a new value lowers the minimum to zero. If there are fewer domains
+than ``minDomains``, the minimum is zero.
+
+Constraints with ScheduleAnyway are wishes and never looked at here.
+"""
+
+from typing import Final
+
+from growth.api.pod import Pod, TopologySpreadConstraint
+from growth.api.selectors import LabelSelector, selects
+from growth.api.tolerations import Toleration, untolerated
+from growth.decide.fit import node_affinity
+from growth.decide.fit.crowd import Crowd, Kin
+from growth.decide.fit.misfit import Misfit
+from growth.decide.fit.site import Check, Site
+
+FILTER: Final = "PodTopologySpread"
+HARD: Final = "DoNotSchedule"
+
+
+def hard_constraints(pod: Pod) -> tuple[TopologySpreadConstraint, ...]:
+    """The constraints that may block the pod."""
+    return tuple(wish for wish in pod.spec.topology_spread_constraints if wish.when_unsatisfiable == HARD)
+
+
+def prepare(crowd: Crowd, pod: Pod) -> Check | None:
+    """The check for pods of these labels, namespace and spec; None without hard constraints."""
+    constraints = hard_constraints(pod)
+    if not constraints:
+        return None
+    keys = tuple(constraint.topology_key for constraint in constraints)
+    spreads = [_Spread(pod, constraint, keys) for constraint in constraints]
+    for spread in spreads:
+        crowd.follow_domains(spread)
+
+    def check(site: Site) -> Misfit | None:
+        for spread in spreads:
+            misfit = spread.misfit(site)
+            if misfit is not None:
+                return misfit
+        return None
+
+    return check
+
+
+class _Spread:
+    """One constraint of one kind of pod, with the number of pods in every domain."""
+
+    def __init__(self, pod: Pod, constraint: TopologySpreadConstraint, keys: tuple[str, ...]) -> None:
+        self._namespace = pod.metadata.namespace
+        self._selector = effective_selector(constraint, pod)
+        self._counts_nobody = self._selector is None or is_empty(self._selector)
+        self._itself = 1 if selects(self._selector, pod.metadata.labels) else 0
+        self._key = constraint.topology_key
+        self._max_skew = constraint.max_skew
+        self._min_domains = constraint.min_domains or 1
+        self._keys = keys
+        self._affinity = node_affinity.matcher(pod.spec) if constraint.node_affinity_policy == "Honor" else None
+        self._tolerations: tuple[Toleration, ...] | None = (
+            pod.spec.tolerations if constraint.node_taints_policy == "Honor" else None
+        )
+        self._domain_of: dict[str, str] = {}  # eligible nodes only
+        self._nodes: dict[str, int] = {}  # eligible nodes in each domain
+        self._pods: dict[str, int] = {}  # pods counted in each domain, zeros too
+        self._levels: dict[int, int] = {}  # how many domains have so many pods
+        self._least = 0
+
+    def misfit(self, site: Site) -> Misfit | None:
+        value = site.labels.get(self._key)
+        if value is None:
+            reason = f"spreads over {self._key}, a label that the node does not have"
+            return Misfit(FILTER, reason, is_permanent=True)
+        least = self._least if len(self._pods) >= self._min_domains else 0
+        here = self._pods.get(value, 0)
+        if here + self._itself - least <= self._max_skew:
+            return None
+        where = f"{self._key}={value}"
+        if len(self._pods) < self._min_domains:
+            least_words = f"minDomains is {self._min_domains} and there are only {len(self._pods)} domains"
+        else:
+            least_words = f"the emptiest of {len(self._pods)} domains has {least}"
+        reason = f"{where} would have {here + self._itself} pods of its kind; {least_words} (maxSkew {self._max_skew})"
+        return Misfit(FILTER, reason, is_permanent=False)
+
+    def includes(self, kin: Kin) -> bool:
+        return (
+            not self._counts_nobody
+            and not kin.is_leaving
+            and kin.namespace == self._namespace
+            and selects(self._selector, kin.labels)
+        )
+
+    def open(self, site: Site) -> None:
+        if not self._is_eligible(site):
+            return
+        value = self._domain_of[site.name] = site.labels[self._key]
+        nodes = self._nodes[value] = self._nodes.get(value, 0) + 1
+        if nodes == 1:
+            self._pods[value] = 0
+            self._levels[0] = self._levels.get(0, 0) + 1
+            self._least = 0
+
+    def close(self, site: Site) -> None:
+        value = self._domain_of.pop(site.name, None)
+        if value is None:
+            return
+        self._nodes[value] -= 1
+        if not self._nodes[value]:
+            del self._nodes[value]
+            self._leave_level(self._pods.pop(value))
+            self._least = min(self._levels, default=0)
+
+    def change(self, site: Site, by: int) -> None:
+        value = self._domain_of.get(site.name)
+        if value is None:
+            return
+        before = self._pods[value]
+        after = self._pods[value] = before + by
+        self._leave_level(before)
+        self._levels[after] = self._levels.get(after, 0) + 1
+        if after < self._least:
+            self._least = after
+        elif before == self._least and before not in self._levels:
+            # The last of the emptiest domains filled up: the next level is near, whatever the number of domains.
+            self._least = min(self._levels)
+
+    def _leave_level(self, level: int) -> None:
+        self._levels[level] -= 1
+        if not self._levels[level]:
+            del self._levels[level]
+
+    def _is_eligible(self, site: Site) -> bool:
+        labels = site.labels
+        for key in self._keys:
+            if key not in labels:
+                return False
+        if self._affinity is not None and not self._affinity(labels, site.name):
+            return False
+        if self._tolerations is None or not site.blocking_taints:
+            return True
+        return untolerated(site.blocking_taints, self._tolerations) is None
+
+
+def effective_selector(constraint: TopologySpreadConstraint, pod: Pod) -> LabelSelector | None:
+    """The selector with the pod's own values of matchLabelKeys; keys that the pod lacks are ignored.
+
+    The API server merges them, too, but the scheduler reads the labels that the pod has now.
+    """
+    selector, labels = constraint.label_selector, pod.metadata.labels
+    if selector is None:
+        return None
+    own = {key: labels[key] for key in constraint.match_label_keys if key in labels}
+    if not own:
+        return selector
+    # The selector's own value for a key must hold as well; two different ones can never both hold.
+    if any(selector.match_labels.get(key, value) != value for key, value in own.items()):
+        return None
+    return LabelSelector({**selector.match_labels, **own}, selector.match_expressions)
+
+
+def is_empty(selector: LabelSelector) -> bool:
+    """Whether a selector asks for nothing. Here it counts no pod that is there, though it selects every one."""
+    return not selector.match_labels and not selector.match_expressions

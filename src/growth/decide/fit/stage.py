@@ -1,0 +1,268 @@
+"""A stage: a what-if cluster on which pods are placed, taken away and put back without anybody noticing.
+
+It begins as what a Snapshot shows and looks at a node only when it is asked about it, so making one costs next to
+nothing. Like the Snapshot it is a view, valid for one synchronous step; ``Stage.copy_of`` makes one that may be taken
+to a thread.
+
+Every change can be taken back: ``mark = stage.mark()`` ... ``stage.back_to(mark)``.
+"""
+
+import copy
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from growth.api.change import Change, Happened, ObjectT
+from growth.api.kinds import CSI_NODES, Kind
+from growth.api.node import Node
+from growth.api.pod import Pod
+from growth.api.storage import CsiNode
+from growth.decide.fit.crowd import Crowd, repelling_terms
+from growth.decide.fit.site import Check, Site
+from growth.observe.requests import Requests, amounts_from, requests_of, requests_on_node
+from growth.observe.snapshot import Snapshot
+from growth.observe.table import Key, Table
+
+PreparedKey = tuple[int, int, str, str, str]
+
+
+class Stage:
+    """Nodes and pods as they might be. Read with ``fit``; change with the methods below."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.snapshot = snapshot
+        self.prepared: dict[PreparedKey, tuple[Pod, tuple[Check, ...]]] = {}
+        self._nodes: dict[str, Node] | None = None  # a dict of our own once a node was added or removed
+        self._sites: dict[str, Site] = {}
+        self._where: dict[str, str] = {}  # by uid, of pods that were placed here; "" for those that were removed
+        self._held: dict[str, Requests] = {}  # by uid, of pods that were placed here
+        self._is_indexed = False  # whether _where knows the snapshot's pods, too
+        self._requests: dict[int, tuple[Pod, Requests]] = {}  # by the spec's identity, of specs new to the snapshot
+        self._crowd: Crowd | None = None
+        self._has_repellents: bool | None = None
+        self._claims_in_use: dict[Key, int] | None = None
+        self._nominated: dict[str, list[Pod]] | None = None
+        self._journal: list[Callable[[], None]] = []
+
+    @staticmethod
+    def of(snapshot: Snapshot) -> "Stage":
+        """The cluster as the snapshot shows it, valid as long as the snapshot is."""
+        return Stage(snapshot)
+
+    @staticmethod
+    def copy_of(snapshot: Snapshot) -> "Stage":
+        """The same on a copy of its own, which outlives the step: for work on a thread."""
+        stage = Stage(
+            msgspec.structs.replace(
+                snapshot,
+                nodes=dict(snapshot.nodes),
+                pods_by_node={name: dict(pods) for name, pods in snapshot.pods_by_node.items()},
+                waiting=dict(snapshot.waiting),
+                room=copy.deepcopy(snapshot.room),
+                tables={kind: _copy_of(table) for kind, table in snapshot.tables.items()},
+            )
+        )
+        stage._has_repellents = _has_repellents(snapshot)
+        return stage
+
+    # Looking
+
+    @property
+    def nodes(self) -> Mapping[str, Node]:
+        """All nodes, those that were added included, by name."""
+        return self.snapshot.nodes if self._nodes is None else self._nodes
+
+    def site(self, name: str) -> Site:
+        """One node with its pods; raises KeyError for a node that is not on the stage."""
+        site = self._sites.get(name)
+        if site is None:
+            node = self.nodes[name]
+            pods = self.snapshot.pods_by_node.get(name, {})
+            csi_node = self.get(CSI_NODES, name)
+            site = self._sites[name] = Site(node, self.snapshot.room.free(name), pods, csi_node=csi_node)
+        return site
+
+    def sites(self) -> Iterable[Site]:
+        """Every node with its pods."""
+        return map(self.site, self.nodes)
+
+    def node_of(self, uid: str) -> str | None:
+        """Where a pod is on this stage."""
+        name = self._where.get(uid)
+        if name is None and not self._is_indexed:
+            self._is_indexed = True
+            for site in self.sites():
+                for known in site.pods:
+                    self._where.setdefault(known, site.name)
+            name = self._where.get(uid)
+        return name or None
+
+    def is_placed(self, uid: str) -> bool:
+        """Whether this pod was placed on this stage (not: whether it ran there before)."""
+        return uid in self._held
+
+    def requests(self, pod: Pod) -> Requests:
+        """What a pod asks for; worked out once for all pods of its spec."""
+        known = self._requests.get(id(pod.spec))
+        if known is None:
+            known = self._requests[id(pod.spec)] = (pod, requests_of(pod.spec))
+        return known[1]
+
+    def get(self, kind: Kind[ObjectT], name: str, namespace: str = "") -> ObjectT | None:
+        """An object of a kind that the World keeps in a table."""
+        table = self.snapshot.tables.get(kind)
+        return None if table is None else table.get((namespace, name))
+
+    def all(self, kind: Kind[ObjectT]) -> Iterable[ObjectT]:
+        """All objects of a kind that the World keeps in a table."""
+        table: Table[Any] | None = self.snapshot.tables.get(kind)
+        return () if table is None else table.values()
+
+    @property
+    def crowd(self) -> Crowd:
+        """The pods as selectors see them; gathered when first needed."""
+        if self._crowd is None:
+            self._crowd = Crowd(self.sites())
+        return self._crowd
+
+    @property
+    def has_repellents(self) -> bool:
+        """Whether any pod may keep others away by anti-affinity: if none does, most pods have nothing to ask."""
+        if self._has_repellents is None:
+            self._has_repellents = _has_repellents(self.snapshot)
+        return self._has_repellents
+
+    def is_claim_in_use(self, claim: Key) -> bool:
+        """Whether a pod with a node uses this claim (namespace, name)."""
+        if self._claims_in_use is None:
+            self._claims_in_use = {}
+            for site in self.sites():
+                for pod in site.pods.values():
+                    if pod.spec.volumes:
+                        self._count_claims(pod, +1)
+        return claim in self._claims_in_use
+
+    def nominated_to(self, node_name: str, pod: Pod) -> list[Pod]:
+        """Other waiting pods, at least as important, for which the scheduler keeps room on this node."""
+        if self._nominated is None:
+            self._nominated = {}
+            for waiting in self.snapshot.waiting.values():
+                if waiting.status.nominated_node_name:
+                    self._nominated.setdefault(waiting.status.nominated_node_name, []).append(waiting)
+        if not self._nominated or node_name not in self._nominated:
+            return []
+        uid, priority = pod.metadata.uid, pod.spec.priority
+        return [
+            other
+            for other in self._nominated[node_name]
+            if other.metadata.uid != uid and other.spec.priority >= priority and not self.is_placed(other.metadata.uid)
+        ]
+
+    # Changing
+
+    def add_node(self, node: Node, daemon_pods: Sequence[Pod] = (), *, csi_node: CsiNode | None = None) -> None:
+        """A node that is coming, with the DaemonSet pods that will be on it and, if known, its drivers' limits."""
+        name = node.metadata.name
+        if name in self.nodes:
+            raise ValueError(f"node {name} is on the stage already")
+        site = Site(node, dict(amounts_from(node.status.allocatable)), {}, csi_node=csi_node, is_planned=True)
+        self._open(site)
+        self._journal.append(lambda: self._close(site))
+        for pod in daemon_pods:
+            self.place(pod, name)
+
+    def remove_node(self, name: str) -> None:
+        """A node goes, and its pods with it."""
+        site = self.site(name)
+        for uid in list(site.pods):
+            self.remove(uid, name)
+        self._close(site)
+        self._journal.append(lambda: self._open(site))
+
+    def place(self, pod: Pod, node_name: str) -> None:
+        """The pod goes to this node, whether it fits or not."""
+        site, requests = self.site(node_name), self.requests(pod)
+        if pod.metadata.uid in site.pods:
+            raise ValueError(f"pod {pod.metadata.namespace}/{pod.metadata.name} is on node {node_name} already")
+        self._put(pod, site, requests)
+        self._journal.append(lambda: self._take(pod, site, requests))
+
+    def remove(self, uid: str, node_name: str = "") -> None:
+        """The pod leaves its node; naming the node spares a search among all pods."""
+        name = node_name or self.node_of(uid)
+        if name is None:
+            raise KeyError(uid)
+        site = self.site(name)
+        pod = site.pods[uid]
+        requests = self._held.get(uid) or requests_on_node(pod, self.requests(pod))
+        self._take(pod, site, requests)
+        self._journal.append(lambda: self._put(pod, site, requests))
+
+    def mark(self) -> int:
+        """The present state, to come back to."""
+        return len(self._journal)
+
+    def back_to(self, mark: int) -> None:
+        """Take back everything since the mark."""
+        while len(self._journal) > mark:
+            self._journal.pop()()
+
+    def _open(self, site: Site) -> None:
+        if self._nodes is None:
+            self._nodes = dict(self.snapshot.nodes)
+        self._nodes[site.name] = site.node
+        self._sites[site.name] = site
+        if self._crowd is not None:
+            self._crowd.open(site)
+
+    def _close(self, site: Site) -> None:
+        if self._crowd is not None:
+            self._crowd.close(site)
+        if self._nodes is None:
+            self._nodes = dict(self.snapshot.nodes)
+        del self._nodes[site.name], self._sites[site.name]
+
+    def _put(self, pod: Pod, site: Site, requests: Requests) -> None:
+        site.put(pod, requests)
+        self._where[pod.metadata.uid] = site.name
+        self._held[pod.metadata.uid] = requests
+        if self._crowd is not None:
+            self._crowd.change(pod, site, +1)
+        if pod.spec.volumes:
+            self._count_claims(pod, +1)
+        if not self._has_repellents and repelling_terms(pod.spec):
+            self._has_repellents = True
+            self.prepared.clear()
+
+    def _take(self, pod: Pod, site: Site, requests: Requests) -> None:
+        site.take(pod, requests)
+        self._where[pod.metadata.uid] = ""
+        self._held.pop(pod.metadata.uid, None)
+        if self._crowd is not None:
+            self._crowd.change(pod, site, -1)
+        if pod.spec.volumes:
+            self._count_claims(pod, -1)
+
+    def _count_claims(self, pod: Pod, by: int) -> None:
+        in_use = self._claims_in_use
+        if in_use is None:
+            return
+        for volume in pod.spec.volumes:
+            if volume.persistent_volume_claim is not None:
+                claim = (pod.metadata.namespace, volume.persistent_volume_claim.claim_name)
+                left = in_use.get(claim, 0) + by
+                if left:
+                    in_use[claim] = left
+                else:
+                    del in_use[claim]
+
+
+def _has_repellents(snapshot: Snapshot) -> bool:
+    return any(repelling_terms(shape.spec) for shape in snapshot.shapes)
+
+
+def _copy_of(table: Table[Any]) -> Table[Any]:
+    fresh: Table[Any] = Table()
+    fresh.hear([Change(Happened.ADDED, known, None) for known in table.values()])
+    return fresh

@@ -1,0 +1,42 @@
+"""NodeUnschedulable and TaintToleration: marks on a node that keep pods away which do not consent to them."""
+
+from typing import Final
+
+from growth.api.pod import PodSpec
+from growth.api.tolerations import NO_SCHEDULE, Taint, tolerates, untolerated
+from growth.decide.fit.misfit import Misfit
+from growth.decide.fit.site import Check, Site
+
+UNSCHEDULABLE_FILTER: Final = "NodeUnschedulable"
+FILTER: Final = "TaintToleration"
+
+# A cordoned node takes only pods that tolerate this taint, whether or not it carries it already.
+CORDON: Final = Taint("node.kubernetes.io/unschedulable", "", NO_SCHEDULE)
+
+_CORDONED: Final = Misfit(UNSCHEDULABLE_FILTER, "the node is cordoned (spec.unschedulable)", is_permanent=True)
+
+
+def prepare_unschedulable(spec: PodSpec) -> Check | None:
+    """The check for cordoned nodes; None if the pod does not mind."""
+    if any(tolerates(toleration, CORDON) for toleration in spec.tolerations):
+        return None
+
+    def check(site: Site) -> Misfit | None:
+        return _CORDONED if site.node.spec.unschedulable else None
+
+    return check
+
+
+def prepare(spec: PodSpec) -> Check:
+    """The check for taints with the effects NoSchedule and NoExecute; how long one is tolerated plays no part."""
+    tolerations = spec.tolerations
+
+    def check(site: Site) -> Misfit | None:
+        if not site.blocking_taints:
+            return None
+        taint = untolerated(site.blocking_taints, tolerations)
+        if taint is None:
+            return None
+        return Misfit(FILTER, f"does not tolerate the node's taint {taint}", is_permanent=True)
+
+    return check
