@@ -97,5 +97,10 @@ class World:
         return True
 
     def close(self) -> None:
+        """End every process; its tasks are cancelled for as long as they resist."""
         for process in self.processes:
+            while tasks := asyncio.all_tasks(process):
+                for task in tasks:
+                    task.cancel()
+                process.step()
             process.close()
