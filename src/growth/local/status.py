@@ -7,10 +7,11 @@ from enum import StrEnum
 import msgspec
 
 from growth.local import kubeconfig, process, state
-from growth.local.components import COMPONENTS, health
+from growth.local.components import COMPONENTS, Plan, health
 from growth.local.errors import UnknownCluster
 from growth.local.health import admin_tls, is_well
 from growth.local.layout import Layout
+from growth.local.process import Process
 from growth.local.state import Record
 
 
@@ -59,8 +60,10 @@ async def status_of(name: str, environment: Mapping[str, str]) -> ClusterStatus:
     layout, record = state.load(name, environment)
     if record is None or record.plan is None:
         return _unfinished(layout, record)
-    found = await asyncio.gather(*(_component(component, layout, record) for component in COMPONENTS))
     plan = record.plan
+    found = await asyncio.gather(
+        *(_component(component, plan, record.processes.get(component)) for component in COMPONENTS)
+    )
     return ClusterStatus(
         name=name,
         condition=_cluster_condition(record, [component.condition for component in found]),
@@ -87,18 +90,15 @@ async def _status_if_there(name: str, environment: Mapping[str, str]) -> Cluster
         return None
 
 
-async def _component(component: str, layout: Layout, record: Record) -> ComponentStatus:
-    if record.plan is None:
-        raise ValueError(f"cluster {record.name!r} has no ports yet")
-    answer = health(component, record.plan.ports)
-    running = record.processes.get(component)
+async def _component(component: str, plan: Plan, running: Process | None) -> ComponentStatus:
+    answer = health(component, plan.ports)
     look = process.look_at(running) if running else None
     if running is None or look is None:
         return ComponentStatus(component, Condition.ENDED, None, answer.port, 0)
     if look.is_paused:
         condition = Condition.PAUSED
     else:
-        condition = Condition.UP if await is_well(answer, admin_tls(layout)) else Condition.UNWELL
+        condition = Condition.UP if await is_well(answer, admin_tls(plan.layout)) else Condition.UNWELL
     return ComponentStatus(component, condition, running.pid, answer.port, look.memory_bytes)
 
 
