@@ -6,7 +6,7 @@ all wait for each other can never go on, and says so instead of hanging.
 
 import asyncio
 import selectors
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -47,3 +47,10 @@ def run_virtually(coroutine: Coroutine[Any, Any, T]) -> T:
     """What the coroutine returns, without waiting for any of its timers."""
     with asyncio.Runner(loop_factory=VirtualLoop) as runner:
         return runner.run(coroutine)
+
+
+async def wait_until(condition: Callable[[], object], *, seconds: float = 1_000) -> None:
+    """Look every 50 ms, which costs nothing on virtual time, whether it has come true."""
+    async with asyncio.timeout(seconds):
+        while not condition():  # noqa: ASYNC110 - a condition over several objects has no one event
+            await asyncio.sleep(0.05)

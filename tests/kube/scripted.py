@@ -3,7 +3,7 @@
 import asyncio
 import json
 import random
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 
 from growth.kube.transport import Request, Response
@@ -58,7 +58,7 @@ class ScriptedStream:
         self.headers: Mapping[str, str] = response.headers
         self._body = response.body
 
-    async def batches(self) -> AsyncIterator[list[bytes]]:
+    async def batches(self) -> AsyncGenerator[list[bytes]]:
         yield self._body.splitlines()
 
     async def body(self) -> bytes:

@@ -43,7 +43,7 @@ _SILENCE_SECONDS: Final = 130.0
 _FIRST_BACKOFF_SECONDS: Final = 0.2
 _BACKOFF_CAP_SECONDS: Final = 30.0
 # Before the first picture these stop the start, so that somebody sees them; later they may pass (a role is edited).
-_NEEDS_A_PERSON: Final = (BadAccess, Unauthorized, Forbidden, NotFound, Untrusted)
+_NEEDS_A_PERSON: Final = (BadAccess, Unauthorized, Forbidden, NotFound, Invalid, Untrusted)
 # How many changes the consumer gets before other tasks may run: about 10 ms of its work.
 _SLICE: Final = 500
 
@@ -101,12 +101,13 @@ class Informer(Generic[ObjectT]):
     async def _relist(self) -> None:
         """The whole picture anew; the consumer is told only what differs from the one it has."""
         self.relists += 1
-        fresh = await self._streamed_list() if self._streams_lists else await self._paged_list()
+        fresh, version = await (self._streamed_list() if self._streams_lists else self._paged_list())
         await self._tell_difference(fresh)
+        self._version = version  # only now: whoever is stopped halfway and runs again must list again
         self._backoff.succeeded()
         self.synced.set()
 
-    async def _streamed_list(self) -> dict[str, ObjectT]:
+    async def _streamed_list(self) -> tuple[dict[str, ObjectT], str]:
         """The list as the first events of a watch: the server need not build it in memory, nor we a page."""
         query = (("sendInitialEvents", "true"), ("resourceVersionMatch", "NotOlderThan"))
         fresh: dict[str, ObjectT] = {}
@@ -117,8 +118,7 @@ class Informer(Generic[ObjectT]):
                         if line.type == "BOOKMARK":
                             mark = bookmark(line.object)
                             if mark.ends_initial_events:
-                                self._version = str(mark.metadata.resource_version)
-                                return fresh
+                                return fresh, str(mark.metadata.resource_version)
                             continue
                         item = self._reader.object(line.object)
                         if line.type == "DELETED":
@@ -130,26 +130,24 @@ class Informer(Generic[ObjectT]):
             return await self._paged_list()
         raise ServerTrouble(f"the stream of {self.kind.plural} ended before the list did", status=200, reason="")
 
-    async def _paged_list(self) -> dict[str, ObjectT]:
+    async def _paged_list(self) -> tuple[dict[str, ObjectT], str]:
         labels, fields = self._selectors
         listing = await self._client.list(self.kind, self._namespace, label_selector=labels, field_selector=fields)
-        self._version = listing.resource_version
-        return {item.metadata.uid: item for item in listing.items}
+        return {item.metadata.uid: item for item in listing.items}, listing.resource_version
 
     async def _tell_difference(self, fresh: dict[str, ObjectT]) -> None:
         gone = [item for uid, item in self._objects.items() if uid not in fresh]
-        for item in gone:
-            del self._objects[item.metadata.uid]
-        await self._tell_in_slices([Change(Happened.DELETED, item, item) for item in gone])
+        await self._tell_in_slices(gone, self._drop)
         items = list(fresh.values())
         fresh.clear()
-        for start in range(0, len(items), _SLICE):
-            self._tell([change for item in items[start : start + _SLICE] if (change := self._take(item))])
-            await asyncio.sleep(0)
+        await self._tell_in_slices(items, self._take)
 
-    async def _tell_in_slices(self, changes: list[Change[ObjectT]]) -> None:
-        for start in range(0, len(changes), _SLICE):
-            self._tell(changes[start : start + _SLICE])
+    async def _tell_in_slices(
+        self, items: list[ObjectT], change_of: Callable[[ObjectT], Change[ObjectT] | None]
+    ) -> None:
+        """Picture and consumer move together, slice by slice, so that they agree wherever we are stopped."""
+        for start in range(0, len(items), _SLICE):
+            self._tell([change for item in items[start : start + _SLICE] if (change := change_of(item))])
             await asyncio.sleep(0)
 
     async def _watch(self) -> None:
@@ -169,8 +167,9 @@ class Informer(Generic[ObjectT]):
             return None
         item = self._reader.object(line.object)
         self._version = str(item.metadata.resource_version)
-        if line.type != "DELETED":
-            return self._take(item)
+        return self._drop(item) if line.type == "DELETED" else self._take(item)
+
+    def _drop(self, item: ObjectT) -> Change[ObjectT] | None:
         before = self._objects.pop(item.metadata.uid, None)
         return Change(Happened.DELETED, item, before) if before is not None else None
 
@@ -201,11 +200,14 @@ class Informer(Generic[ObjectT]):
             ),
             timeout_seconds=_SILENCE_SECONDS,
         )
-        async with self._client.stream(request) as stream:
-            async for batch in stream.batches():
+        async with self._client.stream(request) as stream, aclosing(stream.batches()) as batches:
+            async for batch in batches:
                 lines = [watch_line(line) for line in batch]
-                if lines[-1].type == "ERROR":  # always the last one: the server closes the stream after it
-                    raise error_from_line(lines[-1].object, f"watch of {self.kind.plural}")
+                failed = next((number for number, line in enumerate(lines) if line.type == "ERROR"), None)
+                if failed is not None:
+                    if failed:
+                        yield lines[:failed]  # what came before it happened all the same
+                    raise error_from_line(lines[failed].object, f"watch of {self.kind.plural}")
                 yield lines
 
 

@@ -4,7 +4,7 @@ Everything above (client, informer, lease, events) only makes requests and reads
 implements these two methods runs all of it unchanged, retries and relists included.
 """
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import AbstractAsyncContextManager
 from enum import StrEnum
 from typing import Protocol
@@ -66,8 +66,8 @@ class Stream(Protocol):
         """The headers, names in lower case."""
         ...
 
-    def batches(self) -> AsyncIterator[list[bytes]]:
-        """Complete lines, at least one per batch; ends when the server ends the stream."""
+    def batches(self) -> AsyncGenerator[list[bytes]]:
+        """Complete lines, at least one per batch; ends when the server ends the stream. Close it when you leave it."""
         ...
 
     async def body(self) -> bytes:
