@@ -8,7 +8,15 @@ from growth.api.coordination import Lease
 from growth.api.core import ConfigMap, Event, Namespace
 from growth.api.node import Node
 from growth.api.pod import Pod
-from growth.api.storage import CsiNode, PersistentVolume, PersistentVolumeClaim, StorageClass, VolumeAttachment
+from growth.api.storage import (
+    CsiDriver,
+    CsiNode,
+    CsiStorageCapacity,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+    VolumeAttachment,
+)
 from growth.api.workloads import DaemonSet, Job, PodDisruptionBudget, PriorityClass
 
 T = TypeVar("T")
@@ -60,6 +68,10 @@ PERSISTENT_VOLUMES: Final = _core("persistentvolumes", PersistentVolume, namespa
 PERSISTENT_VOLUME_CLAIMS: Final = _core("persistentvolumeclaims", PersistentVolumeClaim)
 STORAGE_CLASSES: Final = _grouped("storage.k8s.io", "storageclasses", StorageClass, namespaced=False)
 CSI_NODES: Final = _grouped("storage.k8s.io", "csinodes", CsiNode, namespaced=False, name="CSINode")
+CSI_DRIVERS: Final = _grouped("storage.k8s.io", "csidrivers", CsiDriver, namespaced=False, name="CSIDriver")
+CSI_STORAGE_CAPACITIES: Final = _grouped(
+    "storage.k8s.io", "csistoragecapacities", CsiStorageCapacity, name="CSIStorageCapacity"
+)
 VOLUME_ATTACHMENTS: Final = _grouped("storage.k8s.io", "volumeattachments", VolumeAttachment, namespaced=False)
 DAEMON_SETS: Final = _grouped("apps", "daemonsets", DaemonSet)
 JOBS: Final = _grouped("batch", "jobs", Job)

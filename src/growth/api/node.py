@@ -36,6 +36,7 @@ class NodeStatus(Slim, frozen=True):
     node_info: NodeSystemInfo = NodeSystemInfo()
     volumes_in_use: tuple[str, ...] = ()
     volumes_attached: tuple[AttachedVolume, ...] = ()
+    declared_features: tuple[str, ...] = ()
 
 
 class Node(Slim, frozen=True):

@@ -28,6 +28,12 @@ class ContainerPort(Slim, frozen=True):
     protocol: str = "TCP"
 
 
+class RestartRule(Slim, frozen=True):
+    """What happens when a container ends; some actions need a node that knows them."""
+
+    action: str = ""
+
+
 class Container(Slim, frozen=True):
     """A container or init container; ``restart_policy`` Always makes an init container a sidecar."""
 
@@ -35,6 +41,7 @@ class Container(Slim, frozen=True):
     resources: ResourceRequirements = ResourceRequirements()
     ports: tuple[ContainerPort, ...] = ()
     restart_policy: str = ""
+    restart_policy_rules: tuple[RestartRule, ...] = ()
 
 
 class PodAffinityTerm(Slim, frozen=True):
@@ -111,12 +118,60 @@ class EphemeralVolume(Slim, frozen=True):
     """A volume whose claim is made for the pod and named ``{pod}-{volume}``."""
 
 
+class GceDisk(Slim, frozen=True):
+    """A disk of Google's cloud, named in the pod itself."""
+
+    pd_name: str
+    read_only: bool = False
+
+
+class AwsDisk(Slim, frozen=True):
+    """A disk of Amazon's cloud, named in the pod itself."""
+
+    volume_id: str = msgspec.field(name="volumeID")
+
+
+class IscsiDisk(Slim, frozen=True):
+    """An iSCSI disk, named in the pod itself."""
+
+    iqn: str
+    read_only: bool = False
+
+
+class RbdImage(Slim, frozen=True):
+    """A Ceph image, named in the pod itself."""
+
+    image: str
+    monitors: tuple[str, ...] = ()
+    pool: str = "rbd"
+    read_only: bool = False
+
+
 class Volume(Slim, frozen=True):
-    """A volume that binds the pod to a place; all other kinds are dropped."""
+    """A volume that binds the pod to a place or keeps others from its node; all other kinds are dropped."""
 
     name: str
     persistent_volume_claim: ClaimVolume | None = None
     ephemeral: EphemeralVolume | None = None
+    gce_persistent_disk: GceDisk | None = None
+    aws_elastic_block_store: AwsDisk | None = None
+    iscsi: IscsiDisk | None = None
+    rbd: RbdImage | None = None
+
+    @property
+    def is_claim(self) -> bool:
+        """Whether the volume is a PersistentVolumeClaim, be it the pod's own or one that outlives it."""
+        return self.persistent_volume_claim is not None or self.ephemeral is not None
+
+    @property
+    def is_disk(self) -> bool:
+        """Whether the volume is a disk that pods of one node cannot share as they like."""
+        return (
+            self.gce_persistent_disk is not None
+            or self.aws_elastic_block_store is not None
+            or self.iscsi is not None
+            or self.rbd is not None
+        )
 
 
 class SchedulingGate(Slim, frozen=True):
@@ -151,6 +206,7 @@ class PodSpec(Slim, frozen=True, gc=True, weakref=True):
     restart_policy: str = "Always"
     termination_grace_period_seconds: int = 30
     host_network: bool = False
+    host_users: bool | None = None
 
 
 class TemplateSpec(PodSpec, frozen=True):

@@ -139,7 +139,7 @@ class Slimmer:
 
     def _read_spec(self, text: bytes) -> PodSpec:
         spec = _SPECS.decode(text)
-        volumes = tuple(volume for volume in spec.volumes if volume.persistent_volume_claim or volume.ephemeral)
+        volumes = tuple(volume for volume in spec.volumes if volume.is_claim or volume.is_disk)
         return self._sharing.value(msgspec.structs.replace(spec, volumes=volumes))
 
     def _read_labels(self, text: bytes) -> dict[str, str]:

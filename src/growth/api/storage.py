@@ -37,6 +37,7 @@ class PersistentVolumeSpec(Slim, frozen=True):
     volume_mode: str = "Filesystem"
     claim_ref: ClaimReference | None = None
     node_affinity: VolumeNodeAffinity | None = None
+    volume_attributes_class_name: str = ""
     csi: CsiVolume | None = None
 
 
@@ -68,6 +69,7 @@ class PersistentVolumeClaimSpec(Slim, frozen=True):
     storage_class_name: str | None = None
     volume_mode: str = "Filesystem"
     volume_name: str = ""
+    volume_attributes_class_name: str = ""
     selector: LabelSelector | None = None
 
 
@@ -127,6 +129,29 @@ class CsiNode(Slim, frozen=True):
 
     metadata: ObjectMeta
     spec: CsiNodeSpec = CsiNodeSpec()
+
+
+class CsiDriverSpec(Slim, frozen=True):
+    """What a storage driver wants the scheduler to do."""
+
+    storage_capacity: bool = False
+
+
+class CsiDriver(Slim, frozen=True):
+    """One storage driver; only if it publishes its free room does the scheduler ask for it."""
+
+    metadata: ObjectMeta
+    spec: CsiDriverSpec = CsiDriverSpec()
+
+
+class CsiStorageCapacity(Slim, frozen=True):
+    """How much room a driver has for volumes of a class, reachable from the nodes that ``node_topology`` selects."""
+
+    metadata: ObjectMeta
+    storage_class_name: str = ""
+    node_topology: LabelSelector | None = None
+    capacity: str | None = None
+    maximum_volume_size: str | None = None
 
 
 class AttachmentSource(Slim, frozen=True):

@@ -5,7 +5,21 @@ for all of them and kept up by the Stage.
 """
 
 from growth.api.pod import Pod
-from growth.decide.fit import interpod, node_affinity, ports, resources, spread, taints
+from growth.decide.fit import (
+    declared_features,
+    disks,
+    interpod,
+    node_affinity,
+    ports,
+    resources,
+    spread,
+    taints,
+    volume_binding,
+    volume_limits,
+    volume_zone,
+)
+from growth.decide.fit.claims import sort_claims
+from growth.decide.fit.misfit import Misfit
 from growth.decide.fit.site import Check
 from growth.decide.fit.stage import PreparedKey, Stage
 
@@ -23,7 +37,19 @@ def prepare(stage: Stage, pod: Pod) -> tuple[Check, ...]:
     return known[1]
 
 
+def hindrance(stage: Stage, pod: Pod) -> Misfit | None:
+    """What the scheduler refuses before it looks at any node, in its order."""
+    spec = pod.spec
+    if spec.affinity is not None and node_affinity.contradicts_itself(spec):
+        return node_affinity.CONTRADICTION
+    claims = sort_claims(stage, pod) if spec.volumes else None
+    return claims if isinstance(claims, Misfit) else None
+
+
 def _checks(stage: Stage, pod: Pod) -> list[Check | None]:
+    refusal = hindrance(stage, pod)
+    if refusal is not None:
+        return [lambda _: refusal]
     spec = pod.spec
     return [
         taints.prepare_unschedulable(spec),
@@ -32,6 +58,11 @@ def _checks(stage: Stage, pod: Pod) -> list[Check | None]:
         node_affinity.prepare(spec),
         ports.prepare(spec),
         resources.prepare(stage.requests(pod)),
+        disks.prepare(stage, pod) if spec.volumes else None,
+        volume_limits.prepare(stage, pod) if spec.volumes else None,
+        volume_binding.prepare(stage, pod) if spec.volumes else None,
+        volume_zone.prepare(stage, pod) if spec.volumes else None,
         spread.prepare(stage.crowd, pod) if spec.topology_spread_constraints else None,
         interpod.prepare(stage, pod),
+        declared_features.prepare(spec),
     ]

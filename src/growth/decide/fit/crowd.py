@@ -6,10 +6,12 @@ by one. Nothing is ever counted again for a node.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from growth.api.pod import Pod, PodAffinityTerm, PodSpec
 from growth.decide.fit.site import Site
+
+K = TypeVar("K")
 
 KinKey = tuple[str, int, int, bool]
 
@@ -182,7 +184,7 @@ class Crowd:
                 count.change(site, number)
 
 
-def add(counts: dict[str, int], key: str, by: int) -> None:
+def add(counts: dict[K, int], key: K, by: int) -> None:
     """Change a count, and leave no zero behind."""
     left = counts.get(key, 0) + by
     if left:

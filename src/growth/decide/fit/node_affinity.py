@@ -8,13 +8,22 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from growth.api.pod import Pod, PodSpec, TemplateSpec
-from growth.api.selectors import NODE_NAME_FIELD, NodeSelector, NodeSelectorTerm, is_valid, is_valid_field
+from growth.api.selectors import (
+    NODE_NAME_FIELD,
+    NodeSelector,
+    NodeSelectorTerm,
+    Requirement,
+    is_valid,
+    is_valid_field,
+)
 from growth.decide.fit import words
 from growth.decide.fit.misfit import Misfit
 from growth.decide.fit.site import Check, Site
 
 NAME_FILTER: Final = "NodeName"
 FILTER: Final = "NodeAffinity"
+
+CONTRADICTION: Final = Misfit(FILTER, "its node affinity asks for two node names at once", is_permanent=True)
 
 Matches = Callable[[Mapping[str, str], str], bool]
 """Whether a node of these labels and this name is meant."""
@@ -64,6 +73,22 @@ def _term_matches(term: NodeSelectorTerm, labels: Mapping[str, str], name: str) 
         if (value in requirement.values) != (requirement.operator == "In"):
             return False
     return True
+
+
+def contradicts_itself(spec: PodSpec) -> bool:
+    """Whether every term pins the node by name, and each to several names at once: then no node is even tried."""
+    required = required_affinity(spec)
+    terms = required.node_selector_terms if required is not None else ()
+    return bool(terms) and all(_pins_to_nobody(term) for term in terms)
+
+
+def _pins_to_nobody(term: NodeSelectorTerm) -> bool:
+    pins = [field.values for field in term.match_fields if _pins(field)]
+    return bool(pins) and not any(all(name in other for other in pins) for name in pins[0])
+
+
+def _pins(field: Requirement) -> bool:
+    return field.key == NODE_NAME_FIELD and field.operator == "In"
 
 
 def prepare_name(pod: Pod) -> Check | None:

@@ -14,15 +14,19 @@ from typing import Any
 import msgspec
 
 from growth.api.change import Change, Happened, ObjectT
-from growth.api.kinds import CSI_NODES, Kind
+from growth.api.kinds import CSI_NODES, PERSISTENT_VOLUMES, Kind
 from growth.api.node import Node
 from growth.api.pod import Pod
 from growth.api.storage import CsiNode
+from growth.decide.fit.claims import unbound_claims
 from growth.decide.fit.crowd import Crowd, repelling_terms
+from growth.decide.fit.misfit import Misfit
+from growth.decide.fit.shelf import Shelf
 from growth.decide.fit.site import Check, Site
+from growth.decide.fit.volume_binding import bind
 from growth.observe.requests import Requests, amounts_from, requests_of, requests_on_node
 from growth.observe.snapshot import Snapshot
-from growth.observe.table import Key, Table
+from growth.observe.table import Table
 
 PreparedKey = tuple[int, int, str, str, str]
 
@@ -41,7 +45,7 @@ class Stage:
         self._requests: dict[int, tuple[Pod, Requests]] = {}  # by the spec's identity, of specs new to the snapshot
         self._crowd: Crowd | None = None
         self._has_repellents: bool | None = None
-        self._claims_in_use: dict[Key, int] | None = None
+        self._shelf: Shelf | None = None
         self._nominated: dict[str, list[Pod]] | None = None
         self._journal: list[Callable[[], None]] = []
 
@@ -133,15 +137,12 @@ class Stage:
             self._has_repellents = _has_repellents(self.snapshot)
         return self._has_repellents
 
-    def is_claim_in_use(self, claim: Key) -> bool:
-        """Whether a pod with a node uses this claim (namespace, name)."""
-        if self._claims_in_use is None:
-            self._claims_in_use = {}
-            for site in self.sites():
-                for pod in site.pods.values():
-                    if pod.spec.volumes:
-                        self._count_claims(pod, +1)
-        return claim in self._claims_in_use
+    @property
+    def shelf(self) -> Shelf:
+        """The volumes, and which claims are in use; gathered when first needed."""
+        if self._shelf is None:
+            self._shelf = Shelf(self.all(PERSISTENT_VOLUMES), self.sites())
+        return self._shelf
 
     def nominated_to(self, node_name: str, pod: Pod) -> list[Pod]:
         """Other waiting pods, at least as important, for which the scheduler keeps room on this node."""
@@ -224,38 +225,26 @@ class Stage:
         del self._nodes[site.name], self._sites[site.name]
 
     def _put(self, pod: Pod, site: Site, requests: Requests) -> None:
+        if pod.spec.volumes:
+            bindings = bind(self, unbound_claims(self, pod), site)
+            self.shelf.put(pod, [] if isinstance(bindings, Misfit) else bindings)
         site.put(pod, requests)
         self._where[pod.metadata.uid] = site.name
         self._held[pod.metadata.uid] = requests
         if self._crowd is not None:
             self._crowd.change(pod, site, +1)
-        if pod.spec.volumes:
-            self._count_claims(pod, +1)
         if not self._has_repellents and repelling_terms(pod.spec):
             self._has_repellents = True
             self.prepared.clear()
 
     def _take(self, pod: Pod, site: Site, requests: Requests) -> None:
+        if pod.spec.volumes:
+            self.shelf.take(pod)
         site.take(pod, requests)
         self._where[pod.metadata.uid] = ""
         self._held.pop(pod.metadata.uid, None)
         if self._crowd is not None:
             self._crowd.change(pod, site, -1)
-        if pod.spec.volumes:
-            self._count_claims(pod, -1)
-
-    def _count_claims(self, pod: Pod, by: int) -> None:
-        in_use = self._claims_in_use
-        if in_use is None:
-            return
-        for volume in pod.spec.volumes:
-            if volume.persistent_volume_claim is not None:
-                claim = (pod.metadata.namespace, volume.persistent_volume_claim.claim_name)
-                left = in_use.get(claim, 0) + by
-                if left:
-                    in_use[claim] = left
-                else:
-                    del in_use[claim]
 
 
 def _has_repellents(snapshot: Snapshot) -> bool:

@@ -1,7 +1,9 @@
 """Would kube-scheduler place this pod on this node? On any? If not, why?"""
 
 from growth.api.pod import Pod
-from growth.decide.fit.checks import prepare
+from growth.decide.fit.checks import hindrance, prepare
+from growth.decide.fit.claims import single_pod_claims
+from growth.decide.fit.disks import in_use
 from growth.decide.fit.misfit import Misfit, Verdict, verdict_from
 from growth.decide.fit.site import Check, Site
 from growth.decide.fit.stage import Stage
@@ -18,9 +20,9 @@ def fit(stage: Stage, pod: Pod, node_name: str) -> Misfit | None:
 
 def fits_anywhere(stage: Stage, pod: Pod) -> Verdict:
     """All nodes that would take the pod, or why none does."""
-    hindrance = unplaceable(stage, pod)
-    if hindrance is not None:
-        return Verdict((), (), hindrance)
+    refusal = unplaceable(stage, pod)
+    if refusal is not None:
+        return Verdict((), (), refusal)
     checks = prepare(stage, pod)
     fitting: list[str] = []
     misfits: dict[str, Misfit] = {}
@@ -35,8 +37,10 @@ def fits_anywhere(stage: Stage, pod: Pod) -> Verdict:
 
 def unplaceable(stage: Stage, pod: Pod) -> Misfit | None:
     """What holds before any node is looked at: no machine that we could buy would help."""
-    del stage, pod
-    return None
+    refusal = hindrance(stage, pod)
+    if refusal is not None or not pod.spec.volumes:
+        return refusal
+    return in_use(stage, single_pod_claims(stage, pod))
 
 
 def _answer(stage: Stage, pod: Pod, checks: tuple[Check, ...], site: Site) -> Misfit | None:

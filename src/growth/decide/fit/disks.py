@@ -1,0 +1,60 @@
+"""VolumeRestrictions: disks that pods of one node cannot share, and claims that only one pod may use at a time.
+
+The disks are those named in the pod itself: of Google's and Amazon's clouds, iSCSI, Ceph. Amazon's are never shared,
+the others only if every pod reads. A ReadWriteOncePod claim in use by any pod blocks every node.
+"""
+
+from typing import Final
+
+from growth.api.pod import Pod, Volume
+from growth.decide.fit.claims import RESTRICTIONS_FILTER, single_pod_claims
+from growth.decide.fit.misfit import Misfit
+from growth.decide.fit.site import Check, Site
+from growth.decide.fit.stage import Stage
+
+FILTER: Final = RESTRICTIONS_FILTER
+
+
+def prepare(stage: Stage, pod: Pod) -> Check | None:
+    """The check for pods with such disks or claims; None for all others."""
+    disks = tuple(volume for volume in pod.spec.volumes if volume.is_disk)
+    alone = single_pod_claims(stage, pod)
+    if not disks and not alone:
+        return None
+
+    def check(site: Site) -> Misfit | None:
+        for disk in disks:
+            if any(is_conflict(disk, other) for there in site.pods.values() for other in there.spec.volumes):
+                reason = f"its disk {disk.name} is in use by another pod of the node"
+                return Misfit(FILTER, reason, is_permanent=False)
+        return in_use(stage, alone)
+
+    return check
+
+
+def in_use(stage: Stage, alone: tuple[tuple[str, str], ...]) -> Misfit | None:
+    """The first of these claims, for one pod only, that another pod uses."""
+    for namespace, name in alone:
+        if stage.shelf.is_in_use((namespace, name)):
+            reason = f"its claim {name} is for one pod only (ReadWriteOncePod) and another pod uses it"
+            return Misfit(FILTER, reason, is_permanent=False)
+    return None
+
+
+def is_conflict(one: Volume, other: Volume) -> bool:
+    """Whether two volumes are the same disk and not both only read."""
+    if one.gce_persistent_disk is not None and other.gce_persistent_disk is not None:
+        a, b = one.gce_persistent_disk, other.gce_persistent_disk
+        if a.pd_name == b.pd_name and not (a.read_only and b.read_only):
+            return True
+    if one.aws_elastic_block_store is not None and one.aws_elastic_block_store == other.aws_elastic_block_store:
+        return True
+    if one.iscsi is not None and other.iscsi is not None:
+        c, d = one.iscsi, other.iscsi
+        if c.iqn == d.iqn and not (c.read_only and d.read_only):
+            return True
+    if one.rbd is None or other.rbd is None:
+        return False
+    e, f = one.rbd, other.rbd
+    is_same = e.pool == f.pool and e.image == f.image and not set(e.monitors).isdisjoint(f.monitors)
+    return is_same and not (e.read_only and f.read_only)
