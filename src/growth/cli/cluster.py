@@ -45,8 +45,8 @@ _output = click.option(
 def cluster() -> None:
     """Run a real Kubernetes control plane on this Linux machine, without docker.
 
-    etcd, kube-apiserver, kube-controller-manager, kube-scheduler and kwok run as ordinary processes. kwok plays the
-    nodes and their pods, so a cluster of any size fits into half a gigabyte of memory.
+    etcd, kube-apiserver, kube-controller-manager, kube-scheduler and kwok run as ordinary processes, in half a gigabyte
+    of memory. kwok plays the nodes and their pods.
 
     \b
     Example:

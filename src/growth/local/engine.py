@@ -22,7 +22,8 @@ from growth.local.state import Record
 from growth.local.timings import Timings
 
 _PATIENCE_SECONDS = 60.0
-_POLL_SECONDS = 0.02
+_POLL_SECONDS = 0.05  # each question is a TLS handshake for a server that is busy starting
+_GONE_POLL_SECONDS = 0.01
 _LOG_TAIL_LINES = 8
 
 # Pods can be created as soon as this exists; the controller-manager makes it, so it is the last thing to wait for.
@@ -85,7 +86,7 @@ class Engine:
         while process.is_alive(running):
             if time.monotonic() > deadline:
                 raise TimeoutError(f"{component} (pid {running.pid}) ignores SIGKILL")
-            await asyncio.sleep(_POLL_SECONDS / 2)
+            await asyncio.sleep(_GONE_POLL_SECONDS)
 
     async def restart(self, component: str) -> None:
         """Start it again on the same port and data (killing it first if it lives) and wait until it is healthy."""

@@ -26,14 +26,14 @@ class Program(msgspec.Struct, frozen=True):
 
 # The API server first: it compiles most of what the others share, so its step is the long one.
 PROGRAMS = (
-    Program("kube-apiserver", "k8s.io/kubernetes/cmd/kube-apiserver", 200),
-    Program("kube-controller-manager", "k8s.io/kubernetes/cmd/kube-controller-manager", 60),
-    Program("kube-scheduler", "k8s.io/kubernetes/cmd/kube-scheduler", 15),
-    Program("kubectl", "k8s.io/kubernetes/cmd/kubectl", 30),
-    Program("kwok", "sigs.k8s.io/kwok/cmd/kwok", 30),
-    Program("etcd", "go.etcd.io/etcd/server/v3", 10),
+    Program("kube-apiserver", "k8s.io/kubernetes/cmd/kube-apiserver", 220),
+    Program("kube-controller-manager", "k8s.io/kubernetes/cmd/kube-controller-manager", 75),
+    Program("kube-scheduler", "k8s.io/kubernetes/cmd/kube-scheduler", 10),
+    Program("kubectl", "k8s.io/kubernetes/cmd/kubectl", 25),
+    Program("kwok", "sigs.k8s.io/kwok/cmd/kwok", 12),
+    Program("etcd", "go.etcd.io/etcd/server/v3", 8),
 )
-DOWNLOAD_USUAL_SECONDS = 35.0
+DOWNLOAD_USUAL_SECONDS = 25.0
 
 # Without these the API server calls itself v0.0.0 and clients take wrong turns.
 _VERSION = "k8s.io/component-base/version"

