@@ -209,9 +209,31 @@ class PodSpec(Slim, frozen=True, gc=True, weakref=True):
     host_users: bool | None = None
 
 
-class TemplateSpec(PodSpec, frozen=True):
-    """A spec as it is written, which may pin the pod to a node by name."""
+class TemplateResources(ResourceRequirements, frozen=True):
+    """Requests and limits as they are written: the API server fills in requests only when it makes a pod."""
 
+    limits: dict[str, str] = {}
+
+
+class TemplatePort(ContainerPort, frozen=True):
+    """A port as it is written; on the host's network it takes the host's port of the same number."""
+
+    container_port: int = 0
+
+
+class TemplateContainer(Container, frozen=True):
+    """A container as it is written."""
+
+    resources: TemplateResources = TemplateResources()
+    ports: tuple[TemplatePort, ...] = ()
+
+
+class TemplateSpec(PodSpec, frozen=True):
+    """A spec as it is written: not defaulted like a pod's, and it may pin the pod to a node by name."""
+
+    containers: tuple[TemplateContainer, ...] = ()
+    init_containers: tuple[TemplateContainer, ...] = ()
+    resources: TemplateResources | None = None
     node_name: str = ""
 
 

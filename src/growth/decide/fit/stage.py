@@ -9,6 +9,7 @@ Every change can be taken back: ``mark = stage.mark()`` ... ``stage.back_to(mark
 
 import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -180,6 +181,19 @@ class Stage:
             self.remove(uid, name)
         self._close(site)
         self._journal.append(lambda: self._open(site))
+
+    def change_node(self, node: Node) -> None:
+        """A node is (or will be) different from what the snapshot shows; its pods stay on it."""
+        old = self.site(node.metadata.name)
+        pods = list(old.pods.values())
+        self.remove_node(old.name)
+        site = Site(node, dict(amounts_from(node.status.allocatable)), {}, csi_node=old.csi_node)
+        self._open(site)
+        self._journal.append(lambda: self._close(site))
+        for pod in pods:
+            requests = requests_on_node(pod, self.requests(pod))
+            self._put(pod, site, requests)
+            self._journal.append(partial(self._take, pod, site, requests))
 
     def place(self, pod: Pod, node_name: str) -> None:
         """The pod goes to this node, whether it fits or not."""

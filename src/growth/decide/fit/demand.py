@@ -1,0 +1,107 @@
+"""Demand: which of the waiting pods ask for room, and why the others do not.
+
+A pod that waits is demand unless something else must happen first: somebody lifts its gates, another scheduler has its
+say, a claim appears. A DaemonSet's pod never justifies a node of its own. A pod that is nominated has its place, as
+long as that place exists (or is coming) and still fits it; room for it is taken on the stage, and it is demand again
+when that ends.
+"""
+
+from typing import Final, Literal
+
+import msgspec
+
+from growth.api.pod import Pod
+from growth.decide.fit.stage import Stage
+from growth.decide.fit.verdict import fit, unplaceable
+
+DEFAULT_SCHEDULER: Final = "default-scheduler"
+MIRROR: Final = "kubernetes.io/config.mirror"
+
+Why = Literal[
+    "Terminating",
+    "Static",
+    "DaemonSet",
+    "SchedulingGated",
+    "OtherScheduler",
+    "ResourceClaims",
+    "Unplaceable",
+    "Nominated",
+]
+
+
+class SetAside(msgspec.Struct, frozen=True):
+    """A waiting pod that is not demand, and why, in a word and in a sentence."""
+
+    pod: Pod
+    why: Why
+    reason: str
+    node: str = ""
+    """Where it is nominated to."""
+
+
+class Demand(msgspec.Struct, frozen=True):
+    """The waiting pods, sorted out: most important first, then the oldest."""
+
+    pods: tuple[Pod, ...]
+    set_aside: tuple[SetAside, ...]
+
+
+def demand_of(stage: Stage) -> Demand:
+    """Sort out who waits. Nominated pods that keep their place are placed on the stage."""
+    pods: list[Pod] = []
+    set_aside: list[SetAside] = []
+    for pod in sorted(stage.snapshot.waiting.values(), key=_order):
+        aside = why_not(pod) or _unplaceable(stage, pod) or _nominated(stage, pod)
+        if aside is None:
+            pods.append(pod)
+        else:
+            set_aside.append(aside)
+        if aside is not None and aside.node:
+            stage.place(pod, aside.node)
+    return Demand(tuple(pods), tuple(set_aside))
+
+
+def why_not(pod: Pod) -> SetAside | None:
+    """Why a waiting pod is not demand, as far as the pod itself tells; None if it may be."""
+    meta, spec = pod.metadata, pod.spec
+    owner = meta.controller
+    if meta.deletion_timestamp is not None:
+        return SetAside(pod, "Terminating", "it is being deleted")
+    if MIRROR in meta.annotations or (owner is not None and owner.kind == "Node"):
+        return SetAside(pod, "Static", "it is a static pod, which its kubelet runs without asking anybody")
+    if owner is not None and owner.kind == "DaemonSet":
+        reason = f"it belongs to DaemonSet {owner.name} and waits for room on a node that exists"
+        return SetAside(pod, "DaemonSet", reason)
+    if spec.scheduling_gates:
+        gates = ", ".join(gate.name for gate in spec.scheduling_gates)
+        return SetAside(pod, "SchedulingGated", f"it is held by scheduling gates: {gates}")
+    if spec.scheduler_name != DEFAULT_SCHEDULER and not is_marked_unschedulable(pod):
+        reason = f"it waits for scheduler {spec.scheduler_name}, which has not called it unschedulable"
+        return SetAside(pod, "OtherScheduler", reason)
+    if spec.resource_claims:
+        reason = "it uses resource claims (dynamic allocation), which Growth does not plan for"
+        return SetAside(pod, "ResourceClaims", reason)
+    return None
+
+
+def is_marked_unschedulable(pod: Pod) -> bool:
+    """Whether a scheduler tried the pod and found no place for it."""
+    condition = pod.condition("PodScheduled")
+    return condition is not None and condition.status == "False" and condition.reason == "Unschedulable"
+
+
+def _unplaceable(stage: Stage, pod: Pod) -> SetAside | None:
+    misfit = unplaceable(stage, pod)
+    return None if misfit is None else SetAside(pod, "Unplaceable", misfit.reason)
+
+
+def _nominated(stage: Stage, pod: Pod) -> SetAside | None:
+    name = pod.status.nominated_node_name
+    if not name or name not in stage.nodes or fit(stage, pod, name) is not None:
+        return None
+    return SetAside(pod, "Nominated", f"it is nominated to node {name}, where it still fits", name)
+
+
+def _order(pod: Pod) -> tuple[int, float, str]:
+    created = pod.metadata.creation_timestamp
+    return -pod.spec.priority, created.timestamp() if created is not None else 0.0, pod.metadata.uid
