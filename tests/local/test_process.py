@@ -34,7 +34,7 @@ def log(tmp_path: Path) -> Path:
 def test_a_started_process_runs_in_its_own_session_with_its_output_in_the_log(log: Path) -> None:
     for number in (1, 2):
         started = process.start(
-            ("/bin/sh", "-c", f"echo out {number}; echo err {number} >&2; ps -o sid= -p $$ >&2"),
+            ("/bin/sh", "-c", f"echo out {number}; echo err {number} >&2; cut -d' ' -f6 /proc/$$/stat >&2"),
             log,
             {"PATH": os.environ["PATH"]},
             dies_with_starter=False,
