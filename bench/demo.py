@@ -133,8 +133,7 @@ async def play(console: Console) -> bool:
             is_equal = await _caught_up(cluster, seen)
             relists = sum(informer.relists - 1 for informer in informers)
         listener.close()
-        server.cut()
-        await listener.wait_closed()
+        await server.end()
     told = (
         f"{cluster.changes} changes in {time.monotonic() - started:.0f} s, every connection cut twice, "
         f"{relists} lists read again"

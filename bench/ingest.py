@@ -14,13 +14,12 @@ import asyncio
 import json
 import subprocess
 import sys
-from collections.abc import Generator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
 from bench.meter import Meter
 from bench.peers import PEERS
+from bench.standin import running
 from growth.kube.access import access_from_kubeconfig
 from growth.kube.client import connect
 from growth.kube.informer import Informer
@@ -52,20 +51,9 @@ async def _measure_growth(kubeconfig: str, events: int) -> dict[str, Any]:
     return {"nodes": len(world.nodes), "pods": pods, "list": listed, "watch": followed, "shapes": len(world.shapes)}
 
 
-@contextmanager
-def _stand_in(nodes: int, pods: int, events: int, *, pages_only: bool) -> Generator[str]:
-    arguments = ["--nodes", str(nodes), "--pods", str(pods), "--events", str(events)]
-    command = [sys.executable, "-m", "bench.standin", *arguments, *(["--pages-only"] if pages_only else [])]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
-        try:
-            yield server.stdout.readline().strip() if server.stdout else ""
-        finally:
-            server.communicate()
-
-
 def _run(client: str, nodes: int, pods: int, events: int, *, pages_only: bool = False) -> dict[str, Any]:
     print(f"{client}: {nodes} nodes, {pods} pods, {events} events ...", file=sys.stderr, flush=True)
-    with _stand_in(nodes, pods, events, pages_only=pages_only) as kubeconfig:
+    with running(nodes, pods, events, pages_only=pages_only) as kubeconfig:
         command = [sys.executable, "-m", "bench.ingest", "--measure", client, kubeconfig, str(events)]
         answer = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
     print(f"    list {answer['list']}  watch {answer['watch']}", file=sys.stderr, flush=True)

@@ -8,11 +8,13 @@ them. Started as a program it prints the path of a kubeconfig, and ends when its
 import argparse
 import asyncio
 import ssl
+import subprocess
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final, Protocol, cast
 from urllib.parse import parse_qs, urlsplit
 
 from bench.objects import node, pod
@@ -107,18 +109,24 @@ class StandIn:
         self._source = source
         self._streams_lists = streams_lists
         self._pages: dict[str, Iterator[bytes]] = {}
-        self._writers: set[asyncio.StreamWriter] = set()
+        self._served: dict[asyncio.StreamWriter, asyncio.Task[None]] = {}
 
     def cut(self) -> None:
         """Break every connection."""
-        for writer in self._writers:
+        for writer in self._served:
             writer.transport.abort()
+
+    async def end(self) -> None:
+        """Break every connection and wait until nobody is being served."""
+        for task in (served := list(self._served.values())):
+            task.cancel()
+        await asyncio.gather(*served)
 
     async def start(self, context: ssl.SSLContext) -> asyncio.Server:
         return await asyncio.start_server(self._serve, "127.0.0.1", 0, ssl=context)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._writers.add(writer)
+        self._served[writer] = cast("asyncio.Task[None]", asyncio.current_task())
         try:
             while head := await reader.readuntil(b"\r\n\r\n"):
                 if await self._answer(head.split(b" ", 2)[1].decode(), writer):
@@ -126,10 +134,10 @@ class StandIn:
         except (asyncio.IncompleteReadError, ConnectionError, ssl.SSLError):
             pass  # the client hung up, which is how it ends a watch
         except asyncio.CancelledError:
-            pass  # the program ends; asyncio's streams of Python 3.11 would print this as a mistake
+            pass  # ``end``, or the program's; asyncio's streams of Python 3.11 would print this as a mistake
         finally:
-            self._writers.discard(writer)
-            writer.close()
+            del self._served[writer]
+            writer.transport.abort()  # the client is gone; TLS would wait for its goodbye
 
     async def _answer(self, target: str, writer: asyncio.StreamWriter) -> bool:
         """Answer a request; says whether it was a watch, whose answer has no end."""
@@ -204,6 +212,19 @@ async def serve(stand_in: StandIn, folder: Path) -> None:
     print(kubeconfig, flush=True)
     await asyncio.get_running_loop().run_in_executor(None, sys.stdin.buffer.read)
     server.close()
+    await stand_in.end()
+
+
+@contextmanager
+def running(nodes: int, pods: int, events: int = 0, *, pages_only: bool = False) -> Generator[str]:
+    """A stand-in as a process of its own, for as long as the context lasts; gives the path of its kubeconfig."""
+    arguments = ["--nodes", str(nodes), "--pods", str(pods), "--events", str(events)]
+    command = [sys.executable, "-m", "bench.standin", *arguments, *(["--pages-only"] if pages_only else [])]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            yield server.stdout.readline().strip() if server.stdout else ""
+        finally:
+            server.communicate()  # the end of its standard input is the end of the stand-in
 
 
 def main() -> None:

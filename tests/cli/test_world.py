@@ -1,6 +1,5 @@
 """``growth world``: what it shows, and the one sentence that it ends with when it cannot."""
 
-import asyncio
 import contextlib
 import json
 import socket
@@ -15,7 +14,7 @@ from click.testing import CliRunner, Result
 from rich.console import Console
 
 from bench.pictures import world as a_summary
-from bench.standin import Large, StandIn, listen
+from bench.standin import running
 from growth.cli.main import main
 from growth.cli.world_view import view
 from growth.local.certificates import write_certificates
@@ -29,36 +28,22 @@ def run(*arguments: str) -> Result:
 
 
 @pytest.fixture
-def kubeconfig(tmp_path: Path) -> Generator[Path]:
-    """A cluster of three nodes and thirty pods, served by a thread of its own."""
-    loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever)
-    thread.start()
-    stand_in = StandIn(Large(nodes=3, pods=30, events=0))
-    server, path = asyncio.run_coroutine_threadsafe(listen(stand_in, tmp_path), loop).result()
-
-    async def end() -> None:
-        server.close()
-        stand_in.cut()
-        await server.wait_closed()
-
-    yield path
-    asyncio.run_coroutine_threadsafe(end(), loop).result()
-    loop.call_soon_threadsafe(loop.stop)
-    thread.join()
-    loop.close()
+def kubeconfig() -> Generator[str]:
+    """A cluster of three nodes and thirty pods."""
+    with running(nodes=3, pods=30) as path:
+        yield path
 
 
-def test_it_shows_nodes_pods_and_who_waits(kubeconfig: Path) -> None:
-    result = run("--kubeconfig", str(kubeconfig))
+def test_it_shows_nodes_pods_and_who_waits(kubeconfig: str) -> None:
+    result = run("--kubeconfig", kubeconfig)
     assert result.exit_code == 0
     assert "3 nodes all ready" in result.output
     assert "30 pods" in result.output
     assert "nobody waits" in result.output
 
 
-def test_it_prints_the_same_value_as_json(kubeconfig: Path) -> None:
-    result = run("--kubeconfig", str(kubeconfig), "--output", "json")
+def test_it_prints_the_same_value_as_json(kubeconfig: str) -> None:
+    result = run("--kubeconfig", kubeconfig, "--output", "json")
     assert json.loads(result.stdout)["pods"] == 30
 
 
