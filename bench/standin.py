@@ -32,6 +32,10 @@ _LIST_VERSION: Final = 1_000_000
 _STRIDE: Final = 7919
 
 
+# Between list and events, so that a client can take its reading.
+_PAUSE_SECONDS: Final = 0.5
+
+
 class Source(Protocol):
     """Where the stand-in gets its objects from."""
 
@@ -65,6 +69,7 @@ class Large:
         """Of ten events six are changes of a status, two are pods that go, two are pods that take their place."""
         if plural != "pods":
             return
+        await asyncio.sleep(_PAUSE_SECONDS)
         batch: list[bytes] = []
         replaced = 0
         for number in range(self._events):
@@ -181,18 +186,17 @@ class StandIn:
     async def _watch(self, plural: str, since: int | None, writer: asyncio.StreamWriter) -> None:
         writer.write(_HEAD)
         if since is None:
+            since = self._source.version()  # before the list, so that what happens meanwhile follows as a change
             for count, item in enumerate(self._source.listed(plural)):
                 writer.write(_chunk(watch_event(b"ADDED", item)))
                 if count % 50 == 0:
                     await writer.drain()
-            writer.write(_chunk(_bookmark(self._source.version(), ends_list=True)))
+            writer.write(_chunk(_bookmark(since, ends_list=True)))
+        async for batch in self._source.watched(plural, since):
+            writer.write(b"".join(map(_chunk, batch)))
             await writer.drain()
-        else:
-            async for batch in self._source.watched(plural, since):
-                writer.write(b"".join(map(_chunk, batch)))
-                await writer.drain()
-                if writer.is_closing():
-                    return
+            if writer.is_closing():
+                return
 
 
 async def listen(stand_in: StandIn, folder: Path) -> tuple[asyncio.Server, Path]:

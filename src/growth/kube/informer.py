@@ -86,9 +86,7 @@ class Informer(Generic[ObjectT]):
         """Follow the server until cancelled; ends only with an error that waiting cannot mend."""
         while True:
             try:
-                if not self._version:
-                    await self._relist()
-                await self._watch()
+                await self._follow_once()
             except KubeError as error:
                 if not self.synced.is_set() and isinstance(error, _NEEDS_A_PERSON):
                     raise
@@ -98,42 +96,61 @@ class Informer(Generic[ObjectT]):
                 _LOG.info("%s: going on in %.1f s after: %s", self.kind.plural, delay, error)
                 await asyncio.sleep(delay)
 
-    async def _relist(self) -> None:
-        """The whole picture anew; the consumer is told only what differs from the one it has."""
+    async def _follow_once(self) -> None:
+        """From where we are until the stream ends: the rest of a watch, or a list and the watch after it."""
+        if self._version:
+            return await self._watch((("resourceVersion", self._version),))
         self.relists += 1
-        fresh, version = await (self._streamed_list() if self._streams_lists else self._paged_list())
+        if self._streams_lists:
+            try:
+                return await self._watch((("sendInitialEvents", "true"), ("resourceVersionMatch", "NotOlderThan")))
+            except Invalid:
+                self._streams_lists = False
+        labels, fields = self._selectors
+        listing = await self._client.list(self.kind, self._namespace, label_selector=labels, field_selector=fields)
+        await self._replace({item.metadata.uid: item for item in listing.items}, listing.resource_version)
+        return None
+
+    async def _watch(self, start: Query) -> None:
+        """Changes until the server ends the stream; without a version, the first of them are the list."""
+        alive = False
+        async with aclosing(self._lines(start)) as batches:
+            if not self._version:
+                self._tell_lines(await self._streamed_list(batches))
+            async for lines in batches:
+                self._tell_lines(lines)
+                self._backoff.succeeded()
+                alive = True
+        if not alive:
+            raise ServerTrouble("the watch ended before it said anything", status=200, reason="")
+
+    async def _streamed_list(self, batches: AsyncGenerator[list[WatchLine]]) -> list[WatchLine]:
+        """The list as the first events of a watch: the server need not build it in memory, nor we a page.
+
+        Returns what came behind the mark that ends the list.
+        """
+        fresh: dict[str, ObjectT] = {}
+        async for lines in batches:
+            for number, line in enumerate(lines):
+                if line.type == "BOOKMARK":
+                    mark = bookmark(line.object)
+                    if mark.ends_initial_events:
+                        await self._replace(fresh, str(mark.metadata.resource_version))
+                        return lines[number + 1 :]
+                    continue
+                item = self._reader.object(line.object)
+                if line.type == "DELETED":
+                    fresh.pop(item.metadata.uid, None)
+                else:
+                    fresh[item.metadata.uid] = item
+        raise ServerTrouble(f"the stream of {self.kind.plural} ended before the list did", status=200, reason="")
+
+    async def _replace(self, fresh: dict[str, ObjectT], version: str) -> None:
+        """The whole picture anew; the consumer is told only what differs from the one it has."""
         await self._tell_difference(fresh)
         self._version = version  # only now: whoever is stopped halfway and runs again must list again
         self._backoff.succeeded()
         self.synced.set()
-
-    async def _streamed_list(self) -> tuple[dict[str, ObjectT], str]:
-        """The list as the first events of a watch: the server need not build it in memory, nor we a page."""
-        query = (("sendInitialEvents", "true"), ("resourceVersionMatch", "NotOlderThan"))
-        fresh: dict[str, ObjectT] = {}
-        try:
-            async with aclosing(self._lines(query)) as batches:
-                async for lines in batches:
-                    for line in lines:
-                        if line.type == "BOOKMARK":
-                            mark = bookmark(line.object)
-                            if mark.ends_initial_events:
-                                return fresh, str(mark.metadata.resource_version)
-                            continue
-                        item = self._reader.object(line.object)
-                        if line.type == "DELETED":
-                            fresh.pop(item.metadata.uid, None)
-                        else:
-                            fresh[item.metadata.uid] = item
-        except Invalid:
-            self._streams_lists = False
-            return await self._paged_list()
-        raise ServerTrouble(f"the stream of {self.kind.plural} ended before the list did", status=200, reason="")
-
-    async def _paged_list(self) -> tuple[dict[str, ObjectT], str]:
-        labels, fields = self._selectors
-        listing = await self._client.list(self.kind, self._namespace, label_selector=labels, field_selector=fields)
-        return {item.metadata.uid: item for item in listing.items}, listing.resource_version
 
     async def _tell_difference(self, fresh: dict[str, ObjectT]) -> None:
         gone = [item for uid, item in self._objects.items() if uid not in fresh]
@@ -150,16 +167,8 @@ class Informer(Generic[ObjectT]):
             self._tell([change for item in items[start : start + _SLICE] if (change := change_of(item))])
             await asyncio.sleep(0)
 
-    async def _watch(self) -> None:
-        """Changes from the version on that we have, until the server ends the stream."""
-        alive = False
-        async with aclosing(self._lines((("resourceVersion", self._version),))) as batches:
-            async for lines in batches:
-                self._tell([change for line in lines if (change := self._change(line))])
-                self._backoff.succeeded()
-                alive = True
-        if not alive:
-            raise ServerTrouble("the watch ended before it said anything", status=200, reason="")
+    def _tell_lines(self, lines: list[WatchLine]) -> None:
+        self._tell([change for line in lines if (change := self._change(line))])
 
     def _change(self, line: WatchLine) -> Change[ObjectT] | None:
         if line.type == "BOOKMARK":
