@@ -219,7 +219,7 @@ class FakeServer:
             yield None
             try:
                 async with asyncio.timeout(min(BOOKMARK_SECONDS, ends - self.clock())), self._changed:
-                    await self._changed.wait_for(lambda: self.version > version or self._deaths > deaths)  # noqa: B023
+                    await self._changed.wait_for(lambda: self._is_news(version) or self._deaths > deaths)  # noqa: B023
                 if self._deaths > deaths:
                     raise Unreachable("the connection broke", sent=True)
             except TimeoutError:
@@ -227,6 +227,9 @@ class FakeServer:
                     return
                 version = max(version, self.version)
                 yield Event(version, "BOOKMARK", a_bookmark(version, kind="Node"))
+
+    def _is_news(self, version: int) -> bool:
+        return self._compacted > version or bool(self._history and self._history[-1].version > version)
 
     def clock(self) -> float:
         return asyncio.get_running_loop().time()

@@ -13,9 +13,10 @@ from growth.kube.bad_access import BadAccess
 from growth.kube.client import Client
 from growth.kube.errors import Forbidden, Invalid, NotFound, Unauthorized, Unreachable, Untrusted
 from growth.kube.informer import Informer
-from tests.builders import a_status
-from tests.kube.fake_server import NO_TROUBLE, FakeServer, Trouble
-from tests.kube.scripted import dice, no
+from growth.kube.transport import Response
+from tests.builders import a_bookmark, a_node, a_status
+from tests.kube.fake_server import NO_TROUBLE, Event, FakeServer, Trouble
+from tests.kube.scripted import Scripted, dice, no
 from tests.kube.witness import Witness
 from tests.virtual_time import run_virtually, wait_until
 
@@ -92,6 +93,32 @@ def test_the_first_picture_is_streamed_and_the_watch_goes_on_in_the_same_stream(
             assert server.lists == []
             (only,) = server.watches
             assert (only["sendInitialEvents"], only["resourceVersionMatch"]) == ("true", "NotOlderThan")
+
+    play(story)
+
+
+def test_what_happens_while_the_list_is_streamed_is_part_of_it() -> None:
+    class End(Exception):
+        """No more script."""
+
+    lines = [
+        Event(1, "ADDED", a_node("a", version=1)),
+        Event(2, "ADDED", a_node("b", version=2)),
+        Event(3, "BOOKMARK", a_bookmark(3, kind="Node")),
+        Event(4, "DELETED", a_node("a", version=4)),
+        Event(5, "MODIFIED", a_node("b", version=5)),
+        Event(6, "BOOKMARK", a_bookmark(6, kind="Node", ends_initial_events=True)),
+        Event(7, "DELETED", a_node("b", version=7)),
+    ]
+
+    async def story() -> None:
+        send = Scripted(Response(200, b"\n".join(event.line for event in lines)), End())
+        witness = Witness()
+        with pytest.raises(End):
+            await Informer(Client(send), NODES, witness).run()
+        assert witness.told == [(ADDED, "b")]
+        assert list(witness.picture.values()) == [5]
+        assert send.queries[-1]["resourceVersion"] == "6"
 
     play(story)
 
