@@ -1,0 +1,166 @@
+"""Rows and kinds made ready for the search for a machine's best content.
+
+All resources of a pod are packed into one whole number, a field for each with a guard bit above it, so "does it fit in
+every resource" is one subtraction and one comparison, however many resources there are; a clique is one resource more.
+Rows stand in two lists, those that press more on the first of the two scarcest resources and those that press more on
+the second, each in the order of value per weighted size, with the weights that make the bound on a machine's content
+tightest.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from growth.decide.pack.problem import NO_CLIQUE, Floats, Ints, Problem
+
+# Weights tried for the two resources that demand presses on most.
+_GRID = 17
+_LEAST_WEIGHT = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """How amounts are packed into one number: a field per resource and per clique."""
+
+    guard: int
+    pods: list[int]
+    """[row] one pod, packed."""
+
+    rooms: list[int]
+    """[kind] an empty machine, packed, all guard bits set."""
+
+
+def packed_fields(problem: Problem) -> Fields:
+    """Pack all rows and kinds of a problem."""
+    widths = [int(most).bit_length() + 1 for most in problem.room.max(axis=0, initial=0)]
+    cliques = [int(cap).bit_length() + 1 for cap in problem.clique_cap]
+    shifts: list[int] = []
+    guard = at = 0
+    for width in widths + cliques:
+        shifts.append(at)
+        guard |= 1 << (at + width - 1)
+        at += width
+    first_clique = len(widths)
+    pods: list[int] = []
+    needs: list[list[int]] = problem.need.tolist()
+    for need, clique in zip(needs, problem.clique.tolist(), strict=True):
+        # A pod that is larger than every machine is never packed; its amounts must still fit their fields.
+        number = sum(min(amount, (1 << w - 1) - 1) << s for amount, s, w in zip(need, shifts, widths, strict=False))
+        member = 1 << shifts[first_clique + int(clique)] if clique != NO_CLIQUE else 0
+        pods.append(number + member)
+    caps = sum(int(cap) << shift for cap, shift in zip(problem.clique_cap, shifts[first_clique:], strict=True))
+    rooms = [
+        guard + caps + sum(amount << shift for amount, shift in zip(room, shifts, strict=False))
+        for room in problem.room.tolist()
+    ]
+    return Fields(guard, pods, rooms)
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """Rows that press most on one resource, in the order of search, with what the search needs of each."""
+
+    rows: list[int]
+    value: list[float]
+    size: list[float]
+    pods: list[int]
+    first: list[float]
+    """Share of the machine's first scarce resource that one pod takes."""
+
+    second: list[float]
+    most: list[int]
+    density: list[float]
+    """Value per size, with a -1 behind the last row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """One kind's rows, ready for the search."""
+
+    kind: int
+    sides: tuple[Side, Side]
+    bound: float
+    """No content of this machine is worth more."""
+
+
+class Shelves:
+    """Everything about rows and kinds that stays the same from search to search."""
+
+    def __init__(self, problem: Problem, kinds: Ints) -> None:
+        self.problem = problem
+        self.kinds = kinds
+        self.fields = packed_fields(problem)
+        self._weights, self._scarce = _weights(problem, kinds)
+        need = problem.need.astype(np.float64)
+        visible = problem.visible()
+        self._rows: dict[int, Ints] = {}
+        self._shares: dict[int, Floats] = {}
+        self._sizes: dict[int, Floats] = {}
+        self._most: dict[int, Ints] = {}
+        caps = np.full(problem.rows, np.iinfo(np.int64).max)
+        in_clique = problem.clique != NO_CLIQUE
+        caps[in_clique] = problem.clique_cap[problem.clique[in_clique]]
+        for kind in kinds.tolist():
+            rows = np.flatnonzero(visible[:, kind])
+            share = need[rows] / np.maximum(problem.room[kind], 1)
+            self._rows[kind] = rows
+            self._shares[kind] = share[:, self._scarce]
+            self._sizes[kind] = np.maximum(self._weights @ share.T, 1e-9)
+            fits = 1 / np.maximum(share.max(axis=1, initial=0), 1e-9)
+            self._most[kind] = np.minimum((fits + 1e-9).astype(np.int64), caps[rows])
+
+    def first_bounds(self, value: Floats) -> Floats:
+        """[kind, in the order of ``kinds``] a quick upper bound of what each can hold, of all rows it takes."""
+        bounds = np.zeros(len(self.kinds))
+        for index, kind in enumerate(self.kinds.tolist()):
+            rows = self._rows[kind]
+            if len(rows):
+                bounds[index] = (value[rows] / self._sizes[kind]).max(axis=1).min()
+        return bounds
+
+    def shelf(self, kind: int, value: Floats, left: Ints) -> Shelf:
+        """The kind's live rows, ordered for these values, under the weights that bound its content most tightly."""
+        rows = self._rows[kind]
+        most = np.minimum(left[rows], self._most[kind])
+        live = np.flatnonzero((most > 0) & (value[rows] > 0))
+        rows, most, size = rows[live], most[live], self._sizes[kind][:, live]
+        worth = value[rows]
+        density = worth / size
+        order = np.argsort(-density, axis=1, kind="stable")
+        taken = np.take_along_axis(size * most, order, axis=1)
+        taken = np.clip(1 - (np.cumsum(taken, axis=1) - taken), 0, taken)
+        bounds = (taken * np.take_along_axis(density, order, axis=1)).sum(axis=1)
+        best = int(np.argmin(bounds))
+        share = self._shares[kind][live]
+        is_first = share[:, 0] >= share[:, 1]
+        sides: list[Side] = []
+        for chosen in (order[best][is_first[order[best]]], order[best][~is_first[order[best]]]):
+            ordered: list[int] = rows[chosen].tolist()
+            sides.append(
+                Side(
+                    ordered,
+                    worth[chosen].tolist(),
+                    size[best, chosen].tolist(),
+                    [self.fields.pods[row] for row in ordered],
+                    share[chosen, 0].tolist(),
+                    share[chosen, 1].tolist(),
+                    most[chosen].tolist(),
+                    [*density[best, chosen].tolist(), -1.0],
+                )
+            )
+        return Shelf(kind, (sides[0], sides[1]), float(bounds[best]))
+
+
+def _weights(problem: Problem, kinds: Ints) -> tuple[Floats, list[int]]:
+    """[grid, resource] weights that sum to one, most of it on the two scarcest resources, and which these are."""
+    resources = problem.need.shape[1]
+    demand = (problem.need * problem.count[:, None]).sum(axis=0) / np.maximum(problem.room[kinds].mean(axis=0), 1)
+    if resources == 1:
+        return np.ones((1, 1)), [0, 0]
+    first, second = np.argsort(-demand, kind="stable")[:2].tolist()
+    rest = _LEAST_WEIGHT if resources > 2 else 0.0
+    weights = np.full((_GRID, resources), rest)
+    part = np.linspace(_LEAST_WEIGHT, 1 - _LEAST_WEIGHT, _GRID)
+    weights[:, first] = part * (1 - rest * (resources - 2))
+    weights[:, second] = (1 - part) * (1 - rest * (resources - 2))
+    return weights, [first, second]
