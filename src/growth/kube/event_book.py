@@ -51,6 +51,9 @@ class EventBook:
         self._allowances: OrderedDict[ObjectReference, _Allowance] = OrderedDict()
         self._order = itertools.count()
 
+    def __len__(self) -> int:
+        return len(self._series)
+
     def note(self, occurrence: Occurrence, clock: float) -> bool:
         """Take an occurrence in; True if there is now something to write that there was not before."""
         key = occurrence.key
