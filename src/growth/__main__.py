@@ -1,0 +1,5 @@
+"""``python -m growth`` is ``growth``."""
+
+from growth.cli.main import main
+
+main()

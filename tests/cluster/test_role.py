@@ -1,0 +1,135 @@
+"""The role that the chart ships: it grants what Growth uses, all of it and nothing more.
+
+Growth's own code runs on a real API server as the chart's ServiceAccount. A verb that is missing is refused there; one
+that is granted and never asked for fails the comparison at the end.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from growth.api.core import ObjectReference
+from growth.api.kinds import EVENTS, NODES
+from growth.kube.client import Client
+from growth.kube.errors import Forbidden, Invalid
+from growth.kube.events import EventRecorder, EventType
+from growth.kube.lease import LeaderLease, LeaseTerms
+from growth.kube.transport import Request, Response, Send, Stream
+from growth.kube.verbs import Permission, permission_of
+from growth.local.cluster import LocalCluster
+from growth.observe.world import World
+from growth.run.watching import watching
+from tests.builders import Json
+from tests.cluster.conftest import wait_until
+
+pytestmark = pytest.mark.cluster
+
+RBAC = Path(__file__).parents[2] / "charts" / "growth" / "rbac.yaml"
+NAMESPACE, ACCOUNT = "growth-system", "growth"
+
+
+class Recording:
+    """A sender that notes which permissions its requests need."""
+
+    def __init__(self, send: Send, *, streams_lists: bool = True) -> None:
+        self.used: set[Permission] = set()
+        self._send = send
+        self._streams_lists = streams_lists
+
+    async def send(self, request: Request) -> Response:
+        self._note(request)
+        return await self._send.send(request)
+
+    def stream(self, request: Request) -> AbstractAsyncContextManager[Stream]:
+        if not self._streams_lists and "sendInitialEvents" in dict(request.query):
+            return self._refused()
+        self._note(request)
+        return self._send.stream(request)
+
+    @asynccontextmanager
+    async def _refused(self) -> AsyncGenerator[Stream]:
+        """What a server before 1.34 says to a streamed list."""
+        raise Invalid("sendInitialEvents is forbidden", status=422, reason="Invalid")
+        yield
+
+    def clock(self) -> float:
+        return self._send.clock()
+
+    async def close(self) -> None:
+        """The sender belongs to the cluster."""
+
+    def _note(self, request: Request) -> None:
+        if permission := permission_of(request):
+            self.used.add(permission)
+
+
+def granted(documents: list[Json]) -> set[Permission]:
+    return {
+        Permission(group, resource, verb)
+        for document in documents
+        for rule in document.get("rules", [])
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+        for verb in rule["verbs"]
+    }
+
+
+async def see_everything(send: Send) -> None:
+    """The World, complete, whether the server streams lists or not."""
+    async with watching(Client(send), World()):
+        pass
+
+
+async def lead(send: Send) -> None:
+    """Take the lease, keep it over one renewal, release it."""
+    terms = LeaseTerms(lease_duration_seconds=2, renew_deadline_seconds=1, retry_period_seconds=0.2)
+    lease = LeaderLease(Client(send), "growth", NAMESPACE, "role-test", terms=terms, now=lambda: datetime.now(UTC))
+
+    async def work(_: Client) -> None:
+        await asyncio.sleep(terms.renew_deadline_seconds + terms.retry_period_seconds)
+
+    await lease.run(work)
+
+
+async def tell_twice(send: Send, admin: Client) -> None:
+    """The same thing happens twice to a node: one Event that is changed, not two. A new process goes on with it."""
+    node = ObjectReference(kind="Node", name="role-test", uid="role-test", api_version="v1")
+    for _ in range(2):
+        recorder = EventRecorder(Client(send), "role-test", now=lambda: datetime.now(UTC))
+        recorder.record(node, EventType.NORMAL, "RoleTested", "Testing", "it happened")
+        await recorder.drain(10)
+        assert recorder.dropped == 0
+
+    async def is_told() -> bool:
+        events = (await admin.list(EVENTS, "default")).items
+        return any(event.reason == "RoleTested" for event in events)
+
+    await wait_until(is_told, "the event was told")
+
+
+async def test_the_role_grants_what_growth_uses_and_nothing_more(control_plane: LocalCluster) -> None:
+    documents: list[Any] = list(yaml.safe_load_all(RBAC.read_text()))
+    await control_plane.apply(RBAC)
+    client = await control_plane.client_as(NAMESPACE, ACCOUNT)
+    streaming, paging = Recording(client.transport), Recording(client.transport, streams_lists=False)
+    await see_everything(streaming)
+    await see_everything(paging)
+    await lead(streaming)
+    await tell_twice(streaming, control_plane.admin)
+    used = streaming.used | paging.used
+    assert sorted(map(str, granted(documents) - used)) == [], "granted and never used"
+    assert sorted(map(str, used - granted(documents))) == [], "used and never granted"
+
+
+async def test_what_the_role_does_not_grant_is_refused_by_name(control_plane: LocalCluster) -> None:
+    await control_plane.apply(RBAC)
+    client = await control_plane.client_as(NAMESPACE, ACCOUNT)
+    with pytest.raises(Forbidden, match="the role lacks the verb 'delete' on nodes") as refused:
+        await client.delete(NODES, "any")
+    assert refused.value.permission == Permission("", "nodes", "delete")
