@@ -19,6 +19,7 @@ from growth.api.reading import Reader
 from growth.api.sharing import Sharing
 from growth.decide.fit import Stage
 from growth.observe.snapshot import Snapshot
+from growth.observe.table import Table
 from growth.observe.world import World
 from tests.builders import BORN, Json, uid_of
 
@@ -122,8 +123,8 @@ def a_snapshot(nodes: Iterable[Node] = (), pods: Iterable[Pod] = (), objects: It
     world.hear_of_nodes([Change(Happened.ADDED, node, None) for node in nodes])
     world.hear_of_pods([Change(Happened.ADDED, pod, None) for pod in pods])
     for known in objects:
-        kind = next(kind for kind in world.tables if kind.type is type(known))
-        world.tables[kind].hear([Change(Happened.ADDED, known, None)])
+        kind = next(kind for kind in _BY_NAME.values() if kind.type is type(known))
+        world.tables.setdefault(kind, Table()).hear([Change(Happened.ADDED, known, None)])
     return world.snapshot(NOW)
 
 

@@ -44,16 +44,22 @@ def unplaceable(stage: Stage, pod: Pod) -> Misfit | None:
 
 
 def _answer(stage: Stage, pod: Pod, checks: tuple[Check, ...], site: Site) -> Misfit | None:
+    nominated = stage.nominated_to(site.name, pod)
+    if nominated:
+        # First with them, as the scheduler does: its reason is then the one that names their room.
+        mark = stage.mark()
+        for other in nominated:
+            stage.place(other, site.name)
+        misfit = _first_misfit(checks, site)
+        stage.back_to(mark)
+        if misfit is not None:
+            return misfit
+    return _first_misfit(checks, site)
+
+
+def _first_misfit(checks: tuple[Check, ...], site: Site) -> Misfit | None:
     for check in checks:
         misfit = check(site)
         if misfit is not None:
             return misfit
-    nominated = stage.nominated_to(site.name, pod)
-    if not nominated:
-        return None
-    mark = stage.mark()
-    for other in nominated:
-        stage.place(other, site.name)
-    misfit = next((found for check in checks if (found := check(site)) is not None), None)
-    stage.back_to(mark)
-    return misfit
+    return None
