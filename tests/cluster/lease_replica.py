@@ -59,9 +59,12 @@ class StopsItself:
 
 
 async def main(kubeconfig: Path, namespace: str, identity: str) -> None:
-    async with connect(access_from_kubeconfig(kubeconfig)) as client:
-        send = StopsItself(client.transport)
-        lease = LeaderLease(Client(send), LEASE, namespace, identity, terms=TERMS, now=lambda: datetime.now(UTC))
+    access = access_from_kubeconfig(kubeconfig)
+    async with connect(access) as client, connect(access) as work:
+        send = StopsItself(work.transport)
+        lease = LeaderLease(
+            client, LEASE, namespace, identity, work=Client(send), terms=TERMS, now=lambda: datetime.now(UTC)
+        )
         run = asyncio.create_task(lease.run(lambda leading: lead(leading, send, namespace, identity)))
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGTERM, run.cancel)

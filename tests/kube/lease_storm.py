@@ -146,7 +146,7 @@ class Replica:
         self.clock = self.process.time
         self.wall_offset = timedelta(seconds=chance.uniform(-1e6, 1e6))
         client = Client(Wire(self), jitter=random.Random(chance.random()))  # noqa: S311 - weather, no secret
-        self.lease = LeaderLease(client, "leader", "growth", name, terms=TERMS, now=self._wall)
+        self.lease = LeaderLease(client, "leader", "growth", name, work=client, terms=TERMS, now=self._wall)
         self.is_dead = False
         self.task = self.process.create_task(self._run())
 

@@ -2,86 +2,20 @@
 
 import asyncio
 import math
-from collections.abc import Callable, Coroutine
-from datetime import UTC, datetime, timedelta
-from typing import Any
+from datetime import datetime, timedelta
 
 import pytest
 
-from growth.api.kinds import CONFIG_MAPS, LEASES
+from growth.api.kinds import LEASES
 from growth.kube.client import Client
 from growth.kube.errors import Fenced, Forbidden, Unreachable
 from growth.kube.lease import LeaderLease, LeaseTerms, unique_identity
 from growth.kube.lease_record import MISSING_HOLDER
 from growth.kube.patches import MergePatch
 from growth.kube.transport import Method, Request
-from tests.kube.fake_api import FakeApi, FakeSend
+from tests.kube.fake_api import FakeSend
+from tests.kube.replica import NOON, PATH, TERMS, Replica, an_api, spec_of, virtual, write
 from tests.virtual_time import run_virtually
-
-TERMS = LeaseTerms(lease_duration_seconds=15, renew_deadline_seconds=10, retry_period_seconds=2)
-PATH = LEASES.path("leader", "growth")
-LEDGER = CONFIG_MAPS.path("ledger", "growth")
-NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
-
-
-class Replica:
-    """A contender with its own way to the server, and what became of its work."""
-
-    def __init__(self, api: FakeApi, name: str = "a", *, terms: LeaseTerms = TERMS) -> None:
-        self.clock = asyncio.get_running_loop().time
-        self.send = FakeSend(api, self.clock)
-        self.client = Client(self.send)
-        self.now: Callable[[], datetime] = lambda: NOON + timedelta(seconds=self.clock())
-        self.lease = LeaderLease(self.client, "leader", "growth", name, terms=terms, now=self._wall)
-        self.leads = asyncio.Event()
-        self.terms: list[Client] = []
-        self.task: asyncio.Task[None] | None = None
-
-    def _wall(self) -> datetime:
-        return self.now()
-
-    async def lead(self, client: Client) -> None:
-        self.terms.append(client)
-        self.leads.set()
-        try:
-            await asyncio.Event().wait()
-        finally:
-            self.leads.clear()
-
-    def start(self, lead: Callable[[Client], Coroutine[Any, Any, None]] | None = None) -> asyncio.Task[None]:
-        self.task = asyncio.create_task(self.lease.run(lead or self.lead))
-        return self.task
-
-    async def leads_within(self, seconds: float) -> bool:
-        try:
-            await asyncio.wait_for(self.leads.wait(), seconds)
-        except TimeoutError:
-            return False
-        return True
-
-
-def an_api(holder: str = "", *, renewed: datetime = NOON, duration: int = 15) -> FakeApi:
-    api = FakeApi()
-    api.put(LEDGER, {"metadata": {"name": "ledger"}})
-    spec = {"holderIdentity": holder, "renewTime": renewed, "leaseDurationSeconds": duration, "leaseTransitions": 4}
-    api.put(PATH, {"metadata": {"name": "leader"}, "spec": spec if holder else {}})
-    return api
-
-
-def spec_of(api: FakeApi) -> dict[str, Any]:
-    return api.objects[PATH]["spec"]
-
-
-async def write(client: Client, value: str = "x") -> None:
-    await client.patch(CONFIG_MAPS, "ledger", MergePatch({"data": {"value": value}}), "growth")
-
-
-def virtual(test: Callable[[], Coroutine[Any, Any, None]]) -> Callable[[], None]:
-    def run() -> None:
-        run_virtually(test())
-
-    run.__name__ = test.__name__
-    return run
 
 
 @virtual
@@ -311,3 +245,19 @@ def test_a_duration_is_rounded_up_on_the_wire() -> None:
 
 def test_no_two_processes_of_one_host_have_one_identity() -> None:
     assert unique_identity("host") != unique_identity("host")
+
+
+@virtual
+async def test_renewals_do_not_wait_behind_the_work() -> None:
+    replica, work = Replica(api := an_api()), FakeSend(api, asyncio.get_running_loop().time)
+
+    async def hang(_: Request) -> None:
+        await asyncio.Event().wait()
+
+    work.before = hang
+    lease = LeaderLease(replica.client, "leader", "growth", "a", work=Client(work), terms=TERMS, now=lambda: NOON)
+    task = asyncio.create_task(lease.run(write))
+    await asyncio.sleep(3600)
+    assert not task.done()
+    assert lease.fence() > replica.clock()
+    assert {request.path for request in replica.send.sent} == {PATH}

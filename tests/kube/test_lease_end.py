@@ -9,7 +9,7 @@ import pytest
 from growth.kube.client import Client
 from growth.kube.errors import Fenced, Unreachable
 from growth.kube.transport import Request
-from tests.kube.test_lease import LEDGER, Replica, an_api, spec_of, virtual, write
+from tests.kube.replica import LEDGER, Replica, an_api, spec_of, virtual, write
 
 
 async def a_leader(lead: Callable[[Client], Coroutine[Any, Any, None]] | None = None) -> tuple[Replica, Replica]:

@@ -51,13 +51,19 @@ def unique_identity(host: str) -> str:
 
 
 class LeaderLease:
-    """One contender for one lease. ``run`` it once; ``identity`` must belong to this object alone."""
+    """One contender for one lease. ``run`` it once; ``identity`` must belong to this object alone.
+
+    ``client`` is for the lease, ``work`` for what the leader does, and the two should have connections of their own: a
+    leader that queues a thousand writes must not lose its lease because the renewal waits behind them. They must read
+    the same clock, as all senders of one process do.
+    """
 
     def __init__(
-        self, client: Client, name: str, namespace: str, identity: str, *, terms: LeaseTerms, now: Now
+        self, client: Client, name: str, namespace: str, identity: str, *, work: Client, terms: LeaseTerms, now: Now
     ) -> None:
         self.identity = identity
         self._client = client
+        self._work = work
         self._lease = LeaseObject(client, name, namespace)
         self._terms = terms
         self._now = now
@@ -101,7 +107,7 @@ class LeaderLease:
                 self._tell_trouble("cannot contend for", error)
                 sent_at = None
             if sent_at is not None:
-                self._term = Term(self._client, sent_at + self._terms.renew_deadline_seconds)
+                self._term = Term(self._work, sent_at + self._terms.renew_deadline_seconds)
                 _LOG.info("%s leads: it holds %s", self.identity, self._lease)
                 return self._term
             await asyncio.sleep(self._pause_seconds())
