@@ -97,3 +97,20 @@ time.sleep(60)
 def test_a_program_that_does_not_exist_is_an_error_at_once(log: Path) -> None:
     with pytest.raises(FileNotFoundError):
         process.start(("/nowhere/etcd",), log, {}, dies_with_starter=False)
+
+
+# The leader of the threads ends alone, as it may for a moment when a program with many threads is killed.
+LEADERLESS = """
+import ctypes, platform, threading, time
+threading.Thread(target=time.sleep, args=(60,)).start()
+ctypes.CDLL(None).syscall({"x86_64": 60, "aarch64": 93}[platform.machine()], 0)
+"""
+
+
+def test_a_process_is_not_gone_while_one_of_its_threads_still_holds_its_ports(log: Path) -> None:
+    started = process.start((sys.executable, "-c", LEADERLESS), log, {}, dies_with_starter=False)
+    stat = Path(f"/proc/{started.pid}/stat")
+    wait_for(lambda: stat.read_text().rpartition(")")[2].split()[0] == "Z", "the leader ends")
+    assert process.is_alive(started)
+    process.end_all([started])
+    assert not process.is_alive(started)

@@ -69,7 +69,8 @@ def look_at(process: Process) -> Look | None:
     fields = _stat(process.pid)
     if fields is None or int(fields[19]) != process.start_ticks:
         return None
-    if fields[0] in "ZX":
+    # A killed program with many threads looks dead for a moment, while one of them still holds its ports.
+    if fields[0] in "ZX" and int(fields[17]) <= 1:
         with contextlib.suppress(ChildProcessError):  # somebody else's child: a zombie is dead all the same
             os.waitpid(process.pid, os.WNOHANG)
         return None
