@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from growth.kube.client import Client
-from growth.kube.errors import Fenced, Unreachable
+from growth.kube.errors import Fenced, TooManyRequests, Unreachable
 from growth.kube.transport import Request
 from tests.kube.replica import LEDGER, Replica, an_api, spec_of, virtual, write
 
@@ -157,3 +157,25 @@ async def test_a_task_that_outlives_its_term_cannot_write() -> None:
     with pytest.raises(Fenced):
         await forgotten[0]
     assert "data" not in api.objects[LEDGER]
+
+
+@virtual
+async def test_a_retry_of_a_write_does_not_outlive_the_term_in_which_it_was_decided() -> None:
+    forgotten: list[asyncio.Task[None]] = []
+    asked: list[Request] = []
+
+    async def not_now(request: Request) -> None:
+        asked.append(request)
+        if request.path == LEDGER:
+            raise TooManyRequests("busy", status=429, reason="", retry_after=3)
+
+    async def forget(client: Client) -> None:
+        replica.send.before = not_now
+        forgotten.append(asyncio.create_task(write(client, "too late")))
+        await asyncio.sleep(1)
+
+    replica = Replica(an_api())
+    await replica.start(forget)
+    with pytest.raises(Fenced):
+        await forgotten[0]
+    assert [request.path for request in asked].count(LEDGER) == 1
