@@ -29,7 +29,7 @@ class Scene:
 
     def __init__(self, server: FakeServer) -> None:
         self.server = server
-        self.witness = Witness()
+        self.witness = Witness[Node]()
         self.informer = Informer(Client(server, jitter=dice(1)), NODES, self.witness)
 
     async def settled(self) -> None:
@@ -113,7 +113,7 @@ def test_what_happens_while_the_list_is_streamed_is_part_of_it() -> None:
 
     async def story() -> None:
         send = Scripted(Response(200, b"\n".join(event.line for event in lines)), End())
-        witness = Witness()
+        witness = Witness[Node]()
         with pytest.raises(End):
             await Informer(Client(send), NODES, witness).run()
         assert witness.told == [(ADDED, "b"), (DELETED, "b")]
@@ -431,7 +431,7 @@ def test_the_start_waits_while(error: Trouble) -> None:
 def test_an_informer_that_is_stopped_while_it_tells_a_list_tells_the_rest_when_it_runs_again() -> None:
     async def story() -> None:
         server = await a_server(*(f"n{number}" for number in range(1_200)))
-        witness = Witness()
+        witness = Witness[Node]()
 
         def hear_and_stop(changes: list[Change[Node]]) -> None:
             witness(changes)
@@ -467,7 +467,7 @@ def test_a_consumer_that_fails_ends_the_run_with_its_own_error() -> None:
 def test_selectors_go_with_every_request() -> None:
     async def story() -> None:
         server = await a_server("a", streams_lists=False)
-        witness = Witness()
+        witness = Witness[Node]()
         informer = Informer(Client(server), NODES, witness, label_selector="a=b", field_selector="c=d")
         task = asyncio.create_task(informer.run())
         await informer.synced.wait()

@@ -13,6 +13,7 @@ from contextlib import suppress
 import pytest
 
 from growth.api.kinds import NODES
+from growth.api.node import Node
 from growth.kube.client import Client
 from growth.kube.errors import Unreachable
 from growth.kube.informer import Informer
@@ -82,7 +83,7 @@ async def storm(seed: int) -> None:
         return NO_TROUBLE if calm else some_trouble(chance, is_stream=is_stream)
 
     server.trouble = trouble
-    witness = Witness()
+    witness = Witness[Node]()
     informer = Informer(Client(server, jitter=dice(seed)), NODES, witness)
 
     running = asyncio.create_task(informer.run())

@@ -1,26 +1,27 @@
 """A consumer that believes nothing: it replays what an informer tells and refuses whatever breaks the promise."""
 
-from growth.api.change import Change, Happened
-from growth.api.node import Node
+from typing import Generic
+
+from growth.api.change import Change, Happened, ObjectT
 
 
-class Witness:
+class Witness(Generic[ObjectT]):
     """Each version at most once, nothing after a deletion, ``before`` always what was told before."""
 
     def __init__(self) -> None:
         self.told: list[tuple[Happened, str]] = []
         self.calls = 0
-        self._objects: dict[str, Node] = {}
+        self._objects: dict[str, ObjectT] = {}
         self._versions: set[tuple[str, int]] = set()
         self._deleted: set[str] = set()
 
-    def __call__(self, changes: list[Change[Node]]) -> None:
+    def __call__(self, changes: list[Change[ObjectT]]) -> None:
         assert changes, "nobody is called for nothing"
         self.calls += 1
         for change in changes:
             self._hear(change)
 
-    def _hear(self, change: Change[Node]) -> None:
+    def _hear(self, change: Change[ObjectT]) -> None:
         metadata = change.now.metadata
         uid = metadata.uid
         self.told.append((change.happened, metadata.name))
@@ -37,6 +38,11 @@ class Witness:
         self._objects[uid] = change.now
 
     @property
+    def deletions(self) -> int:
+        """How many objects were told to be gone."""
+        return len(self._deleted)
+
+    @property
     def picture(self) -> dict[str, int]:
         """What the consumer believes to be there: versions by uid."""
-        return {uid: node.metadata.resource_version for uid, node in self._objects.items()}
+        return {uid: item.metadata.resource_version for uid, item in self._objects.items()}
