@@ -5,8 +5,9 @@
 
 Each client runs in a process of its own, so that CPU time and memory are its alone; the stand-in API server is another
 one. Peers are measured on 20,000 pods and 5,000 events, beside a run of ours on the same load, and the ratios of CPU
-time per object are given. A peer keeps its objects by uid and by node, which is less of an index than our World is.
-Weaknesses: one machine, so client and server share caches and cores; no network; one kind of cluster.
+time per object are given. Each client lists in its own way: we as a stream, peers in pages. A peer keeps its objects by
+uid and by node, which is less of an index than our World is. Weaknesses: one machine, so client and server share caches
+and cores; no network; one kind of cluster.
 """
 
 import argparse
@@ -86,7 +87,7 @@ def main() -> None:
         "events_per_second": _per_cpu_second(options.events, ours["watch"]),
     }
     if options.peer:
-        small = _run("growth", PEER_NODES, PEER_PODS, PEER_EVENTS, pages_only=True)
+        small = _run("growth", PEER_NODES, PEER_PODS, PEER_EVENTS, pages_only=options.pages_only)
         for peer in options.peer:
             theirs = _run(peer, PEER_NODES, PEER_PODS, PEER_EVENTS, pages_only=True)
             result[peer] = {
