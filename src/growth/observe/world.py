@@ -10,7 +10,9 @@ from typing import Any, Final
 
 from growth.api.change import Change, Happened
 from growth.api.kinds import (
+    CSI_DRIVERS,
     CSI_NODES,
+    CSI_STORAGE_CAPACITIES,
     DAEMON_SETS,
     NAMESPACES,
     NODES,
@@ -38,6 +40,8 @@ _TABLED: Final[tuple[Kind[Any], ...]] = (
     PERSISTENT_VOLUME_CLAIMS,
     STORAGE_CLASSES,
     CSI_NODES,
+    CSI_DRIVERS,
+    CSI_STORAGE_CAPACITIES,
     VOLUME_ATTACHMENTS,
     DAEMON_SETS,
     POD_DISRUPTION_BUDGETS,
