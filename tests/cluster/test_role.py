@@ -89,7 +89,10 @@ async def see_everything(send: Send) -> None:
 async def lead(send: Send) -> None:
     """Take the lease, keep it over one renewal, release it."""
     terms = LeaseTerms(lease_duration_seconds=2, renew_deadline_seconds=1, retry_period_seconds=0.2)
-    lease = LeaderLease(Client(send), "growth", NAMESPACE, "role-test", terms=terms, now=lambda: datetime.now(UTC))
+    client = Client(send)
+    lease = LeaderLease(
+        client, "growth", NAMESPACE, "role-test", work=client, terms=terms, now=lambda: datetime.now(UTC)
+    )
 
     async def work(_: Client) -> None:
         await asyncio.sleep(terms.renew_deadline_seconds + terms.retry_period_seconds)
