@@ -120,6 +120,13 @@ class Draft:
         self.existing.append(there)
         return there
 
+    def close_most(self) -> None:
+        """Taint all nodes but one or two, so that the verdict hangs on those; the others still make up domains."""
+        is_open = self.rng.sample(range(len(self.nodes)), min(len(self.nodes), self.rng.choice((1, 1, 2))))
+        for number, node in enumerate(self.nodes):
+            if number not in is_open:
+                node["spec"]["taints"].append({"key": self.key("closed"), "effect": "NoSchedule"})
+
     def number(self) -> int:
         """A number that no other volume or pod of this case has."""
         self._volumes += 1

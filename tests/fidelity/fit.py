@@ -139,7 +139,9 @@ async def _play(arena: Arena, batch: Sequence[Case], tally: Tally) -> int:
         fresh = draw(case.seed, case.index, prefix=f"c{case.index}r{number}")
         (result,) = await arena.play([fresh], PATIENT_SECONDS)
         if isinstance(result, Refused):
-            raise RuntimeError(f"the API server took case {case.index} once and now refuses it: {result.why}")
+            tally.refused.append(result)
+            refused += 1
+            continue
         _count(tally, result)
         disagreement = judge(result)
         if disagreement is not None:

@@ -124,7 +124,7 @@ def ports(draft: Draft) -> None:
     def some(count: int) -> list[Json]:
         found: dict[tuple[object, ...], Json] = {}
         for _ in range(count):
-            port: Json = {"containerPort": rng.choice((80, 443)), "hostPort": rng.choice((8080, 8443, 9000))}
+            port: Json = {"containerPort": rng.choice((80, 443)), "hostPort": rng.choice((8080, 8443))}
             port["protocol"] = rng.choice(("TCP", "TCP", "UDP"))
             address = rng.choice(("", "", "127.0.0.1", "0.0.0.0", "10.0.0.1", "::"))  # noqa: S104
             if address:
@@ -133,7 +133,7 @@ def ports(draft: Draft) -> None:
         return list(found.values())
 
     for node in draft.nodes:
-        if draft.chance(0.7):
+        if draft.chance(0.8):
             there = draft.add_existing(400 + draft.number(), draft.name_of(node))
             there.manifest["spec"]["containers"][0]["ports"] = some(rng.choice((1, 2)))
     draft.main["ports"] = some(rng.choice((1, 2)))
@@ -151,9 +151,13 @@ def ports(draft: Draft) -> None:
 
 
 def node_selector(draft: Draft) -> None:
-    """Labels that the node must have."""
-    wanted = {draft.key("disk"): "ssd", draft.key("zone"): draft.rng.choice(("a", "b")), draft.key("size"): "5"}
-    keys = draft.rng.sample(list(wanted), draft.rng.choice((1, 1, 2)))
+    """Labels that the node must have; mostly such that some node has them."""
+    rng = draft.rng
+    wanted = {draft.key("disk"): "ssd", draft.key("zone"): rng.choice(("a", "b")), draft.key("size"): "5"}
+    if draft.chance(0.6):
+        has: dict[str, str] = rng.choice(draft.nodes)["metadata"]["labels"]
+        wanted = {key: value for key, value in has.items() if key.startswith(draft.prefix)}
+    keys = rng.sample(list(wanted), rng.choice((1, 1, 2)))
     draft.spec["nodeSelector"] = {key: wanted[key] for key in keys}
 
 
@@ -227,19 +231,21 @@ def spread(draft: Draft) -> None:
     """Topology spread with all its fields."""
     rng = draft.rng
     constraints: dict[str, Json] = {}
-    for _ in range(rng.choice((1, 1, 1, 2, 2))):
+    for _ in range(rng.choice((1, 1, 2, 2))):
         constraint: Json = {
             "maxSkew": rng.choice((1, 1, 1, 2)),
             "topologyKey": draft.topology_key(),
             "whenUnsatisfiable": "DoNotSchedule" if draft.chance(0.92) else "ScheduleAnyway",
         }
-        if draft.chance(0.95):
-            constraint["labelSelector"] = draft.a_selector()
+        if draft.chance(0.97):
+            app = draft.key("app")
+            own = {"matchLabels": {app: draft.pod["metadata"]["labels"][app]}}
+            constraint["labelSelector"] = own if draft.chance(0.6) else draft.a_selector()
         if constraint["whenUnsatisfiable"] == "DoNotSchedule" and draft.chance(0.3):
             constraint["minDomains"] = rng.choice((1, 2, 3, 4, 5))
-        if draft.chance(0.3):
+        if draft.chance(0.5):
             constraint["nodeAffinityPolicy"] = rng.choice(("Honor", "Ignore"))
-        if draft.chance(0.4):
+        if draft.chance(0.5):
             constraint["nodeTaintsPolicy"] = rng.choice(("Honor", "Ignore"))
         if "labelSelector" in constraint and draft.chance(0.25):
             used = str(constraint["labelSelector"])
@@ -248,11 +254,24 @@ def spread(draft: Draft) -> None:
                 constraint["matchLabelKeys"] = keys
         constraints[constraint["topologyKey"] + constraint["whenUnsatisfiable"]] = constraint
     draft.spec["topologySpreadConstraints"] = list(constraints.values())
-    _crowd(draft)
-    if draft.chance(0.35):
-        taints(draft)
-    if draft.chance(0.3):
+    if draft.chance(0.6):
+        # Mostly even, so that one domain more or one pod less decides.
+        for node in draft.nodes:
+            if draft.chance(0.85):
+                _twin(draft, draft.name_of(node))
+    else:
+        _crowd(draft)
+    if draft.chance(0.45):
         node_selector(draft)
+
+
+def _twin(draft: Draft, node: str) -> None:
+    """A pod with the labels of the one in question; some of them are leaving, or live elsewhere."""
+    there = draft.add_existing(650 + draft.number(), node)
+    meta = there.manifest["metadata"]
+    meta["labels"] = dict(draft.pod["metadata"]["labels"])
+    meta["namespace"] = draft.home if draft.chance(0.85) else draft.other
+    there.fate = "terminating" if draft.chance(0.1) else ""
 
 
 def affinity(draft: Draft) -> None:

@@ -27,27 +27,33 @@ def zones(draft: Draft) -> None:
 def waiting_claim(draft: Draft) -> None:
     """A claim that gets its volume where the pod goes: a free one, or one made in an allowed place."""
     rng = draft.rng
-    provisioner = rng.choice(("driver.example.com", "driver.example.com", "kubernetes.io/no-provisioner"))
     name = f"{draft.prefix}-wait"
     storage: Json = {
         "kind": "StorageClass",
         "metadata": {"name": name},
-        "provisioner": provisioner,
+        "provisioner": rng.choice(("driver.example.com", "kubernetes.io/no-provisioner")),
         "volumeBindingMode": "WaitForFirstConsumer",
     }
     if draft.chance(0.6):
         zones = rng.sample(("a", "b", "c"), rng.choice((1, 2)))
         storage["allowedTopologies"] = [{"matchLabelExpressions": [{"key": draft.key("zone"), "values": zones}]}]
     draft.objects.append(storage)
-    for _ in range(rng.choice((0, 1, 2, 3))):
-        _free_volume(draft, name)
+    if draft.chance(0.3):
+        # A small and a large claim for a middling and a large volume: the small one must not take the large one.
+        for size in rng.sample(("2Gi", "10Gi"), 2):
+            _free_volume(draft, name, size=size, is_sound=True)
+        for size in rng.sample(("1Gi", "5Gi"), 2):
+            use(draft.spec, _claim(draft, storage_class=name, size=size))
+        return
+    for _ in range(rng.choice((0, 1, 1, 2))):
+        _free_volume(draft, name, size=rng.choice(("1Gi", "2Gi", "10Gi")))
     for _ in range(rng.choice((1, 1, 2))):
-        claim = _claim(draft, storage_class=name, size=rng.choice(("1Gi", "2Gi", "5Gi")))
+        claim = _claim(draft, storage_class=name, size=rng.choice(("1Gi", "1Gi", "2Gi", "5Gi")))
         if draft.chance(0.15):
             draft.objects[-1]["metadata"]["annotations"] = {
                 "volume.kubernetes.io/selected-node": draft.name_of(rng.choice(draft.nodes))
             }
-        if draft.chance(0.15):
+        if draft.chance(0.2):
             draft.objects[-1]["spec"]["selector"] = {"matchLabels": {draft.key("tier"): rng.choice(("fast", "slow"))}}
         use(draft.spec, claim)
 
@@ -71,7 +77,7 @@ def capacity(draft: Draft) -> None:
             "volumeBindingMode": "WaitForFirstConsumer",
         }
     )
-    for number in range(rng.choice((0, 1, 2, 3))):
+    for number in range(rng.choice((0, 1, 2, 3, 4))):
         selector: Json = {"matchLabels": {draft.key("zone"): rng.choice("abc")}}
         draft.objects.append(
             {
@@ -79,7 +85,7 @@ def capacity(draft: Draft) -> None:
                 "metadata": {"name": f"room-{number}", "namespace": draft.home},
                 "storageClassName": name if draft.chance(0.9) else f"{name}-other",
                 **({"nodeTopology": selector} if draft.chance(0.9) else {}),
-                **({"capacity": rng.choice(("1Gi", "10Gi"))} if draft.chance(0.9) else {}),
+                **({"capacity": rng.choice(("1Gi", "10Gi", "10Gi"))} if draft.chance(0.9) else {}),
                 **({"maximumVolumeSize": rng.choice(("1Gi", "4Gi"))} if draft.chance(0.3) else {}),
             }
         )
@@ -91,7 +97,7 @@ def bad_claim(draft: Draft) -> None:
     """Claims that no node can help: missing, lost, going, not bound by themselves; beside good ones."""
     rng = draft.rng
     trouble = rng.choice(
-        ("missing", "lost", "immediate", "no class", "unknown class", "prebound", "no volume", "none", "none", "none")
+        ("missing", "lost", "immediate", "no class", "unknown class", "prebound", "no volume", *("none",) * 7)
     )
     name = f"{draft.prefix}-now"
     if trouble == "missing":
@@ -154,7 +160,7 @@ def limits(draft: Draft) -> None:
                 rng.choice(shared) if draft.chance(0.5) else _claim(draft, volume=True, affinity=False, driver=driver)
             )
             use(there.manifest["spec"], claim)
-        if draft.chance(0.3):
+        if draft.chance(0.5):
             volume = f"{draft.prefix}-{rng.choice(shared)}"
             draft.objects.append(
                 {
@@ -207,13 +213,23 @@ def disks(draft: Draft) -> None:
             )
         )
 
+    def like(one: Json) -> Json:
+        """The same disk, but perhaps for one thing."""
+        ((kind, fields),) = one.items()
+        copy = dict(fields)
+        change = rng.choice(("nothing", "nothing", "reading", "place"))
+        if change == "reading" and "readOnly" in copy:
+            copy["readOnly"] = not copy["readOnly"]
+        if change == "place" and kind == "rbd":
+            copy |= rng.choice(({"monitors": ["m4"]}, {"pool": "p3"}, {"image": "i3"}))
+        return {kind: copy}
+
     mine = [disk() for _ in range(rng.choice((1, 1, 2)))]
     draft.spec["volumes"] = [{"name": f"disk-{number}", **one} for number, one in enumerate(mine)]
     for node in draft.nodes:
         if draft.chance(0.7):
             there = draft.add_existing(900 + draft.number(), draft.name_of(node))
-            other = mine[0] if draft.chance(0.4) else disk()
-            there.manifest["spec"]["volumes"] = [{"name": "disk", **other}]
+            there.manifest["spec"]["volumes"] = [{"name": "disk", **like(rng.choice(mine))}]
 
 
 def ephemeral(draft: Draft) -> None:
@@ -307,26 +323,28 @@ def _claim(
     return name
 
 
-def _free_volume(draft: Draft, storage_class: str) -> None:
+def _free_volume(draft: Draft, storage_class: str, *, size: str, is_sound: bool = False) -> None:
+    """A volume that nobody has, with at most one defect."""
     rng = draft.rng
     name = f"{draft.prefix}-free-{draft.number()}"
-    zones = rng.sample(("a", "b", "c"), rng.choice((1, 1, 2)))
+    defect = "" if is_sound else rng.choice(("", "", "place", "place", "phase", "mode", "access", "class"))
+    zones = rng.sample(("a", "b", "c"), rng.choice((1, 2)))
     where = {"matchExpressions": [{"key": draft.key("zone"), "operator": "In", "values": zones}]}
     draft.objects.append(
         {
             "kind": "PersistentVolume",
             "metadata": {"name": name, "labels": {draft.key("tier"): rng.choice(("fast", "slow"))}},
             "spec": {
-                "capacity": {"storage": rng.choice(("1Gi", "2Gi", "10Gi"))},
-                "accessModes": rng.choice((["ReadWriteOnce"], ["ReadWriteOnce", "ReadOnlyMany"], ["ReadOnlyMany"])),
+                "capacity": {"storage": size},
+                "accessModes": ["ReadOnlyMany"] if defect == "access" else ["ReadWriteOnce", "ReadOnlyMany"],
                 "csi": {"driver": "driver.example.com", "volumeHandle": name},
-                "storageClassName": storage_class,
-                "volumeMode": "Filesystem" if draft.chance(0.9) else "Block",
-                **({"nodeAffinity": {"required": {"nodeSelectorTerms": [where]}}} if draft.chance(0.8) else {}),
+                "storageClassName": f"{storage_class}-other" if defect == "class" else storage_class,
+                "volumeMode": "Block" if defect == "mode" else "Filesystem",
+                **({"nodeAffinity": {"required": {"nodeSelectorTerms": [where]}}} if defect == "place" else {}),
             },
         }
     )
-    draft.object_status[name] = {"phase": "Available" if draft.chance(0.85) else "Released"}
+    draft.object_status[name] = {"phase": "Released" if defect == "phase" else "Available"}
 
 
 VOLUME_THEMES = {

@@ -61,5 +61,7 @@ def _reason(name: str, amount: int, free: int, total: int) -> str:
         return f"needs a pod slot; node has {free} free of {total}"
     if not total:
         return f"needs {words.amount(name, amount)} {words.name(name)}; node has none"
-    free_words, total_words = words.amount(name, free), words.amount(name, total)
-    return f"needs {words.amount(name, amount)} {words.name(name)}; node has {free_words} free of {total_words}"
+    wanted_words, free_words = words.amount(name, amount), words.amount(name, free)
+    if wanted_words == free_words:  # they differ, if only by a byte
+        wanted_words, free_words = str(amount), str(free)
+    return f"needs {wanted_words} {words.name(name)}; node has {free_words} free of {words.amount(name, total)}"
