@@ -120,6 +120,12 @@ def test_a_node_is_read_with_its_odd_spellings() -> None:
     assert not read(NODES, a_node(ready=False)).is_ready
 
 
+@pytest.mark.parametrize(("kind", "sent"), [(NODES, a_node()), (PODS, a_pod())], ids=["node", "pod"])
+def test_a_condition_in_any_word_is_read_since_the_server_takes_any(kind: Kind[Any], sent: Json) -> None:
+    sent["status"]["conditions"] = [{"type": "Ready", "status": "Maybe"}]
+    assert read(kind, sent).status.conditions == (Condition("Ready", "Maybe"),)
+
+
 @pytest.mark.parametrize("version", ["7", 7], ids=["a version in a string", "a version as a number"])
 def test_a_resource_version_is_an_integer(version: object) -> None:
     assert read(NODES, {"metadata": {"name": "n", "resourceVersion": version}}).metadata.resource_version == 7

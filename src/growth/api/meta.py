@@ -1,7 +1,6 @@
 """What every object carries: who it is, which version we saw, who owns it."""
 
 from datetime import datetime
-from typing import Literal
 
 from growth.api.slim import Slim
 
@@ -37,9 +36,12 @@ class ObjectMeta(Slim, frozen=True):
 
 
 class Condition(Slim, frozen=True):
-    """One statement of a status and since when it holds."""
+    """One statement of a status and since when it holds.
+
+    ``status`` should be True, False or Unknown, but on nodes and pods the API server takes any word.
+    """
 
     type: str
-    status: Literal["True", "False", "Unknown"] = "Unknown"
+    status: str = "Unknown"
     reason: str = ""
     last_transition_time: datetime | None = None

@@ -181,7 +181,7 @@ def _unlike_spec(wire: WireStatus, spec: PodSpec) -> tuple[ContainerStatus, ...]
 def _condition(wire: Condition) -> Condition:
     return Condition(
         type=sys.intern(wire.type),
-        status=wire.status,
+        status=sys.intern(wire.status),
         reason=sys.intern(wire.reason),
         last_transition_time=wire.last_transition_time,
     )
