@@ -38,8 +38,9 @@ _LOG: Final = logging.getLogger(__name__)
 
 # The server ends a watch after this long; each replica draws its own length, so they do not all come back at once.
 _WATCH_SECONDS: Final = (300, 600)
-# Bookmarks come about once a minute. Two of them missing means that the connection is dead although nobody said so.
-_SILENCE_SECONDS: Final = 130.0
+# Bookmarks come once a minute, the first for an idle kind after two (1.36: 121 s). Longer silence means that the
+# connection is dead although nobody said so.
+_SILENCE_SECONDS: Final = 190.0
 _FIRST_BACKOFF_SECONDS: Final = 0.2
 _BACKOFF_CAP_SECONDS: Final = 30.0
 # Before the first picture these stop the start, so that somebody sees them; later they may pass (a role is edited).
