@@ -1,4 +1,4 @@
-"""Draw the pictures of the terminal that the documents show, from made-up but truthful data: ``make pictures``."""
+"""Draw the pictures that the documents show, from made-up but truthful data and from tables: ``make pictures``."""
 
 import io
 import re
@@ -8,6 +8,7 @@ from typing import Final
 
 from rich.console import Console
 
+from bench.phase_picture import phases
 from growth.cli.world_view import view
 from growth.observe.summary import Filled, NodeGroup, Summary, WaitingGroup
 
@@ -61,6 +62,7 @@ def draw(name: str, title: str, summary: Summary, width: int) -> None:
 def main() -> None:
     """Draw them all."""
     draw("world", "growth world --follow", world(), 100)
+    (_IMAGES / "phases.svg").write_text(phases())
 
 
 if __name__ == "__main__":
