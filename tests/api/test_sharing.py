@@ -3,6 +3,7 @@
 import gc
 import json
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,7 +18,7 @@ from tests.strategies import labels
 
 def read(sharing: Sharing, *pods: Json) -> list[Pod]:
     reader = Reader(PODS, sharing)
-    return [reader.object(json.dumps(pod).encode()) for pod in pods]
+    return [reader.object(json.dumps(pod, separators=(",", ":")).encode()) for pod in pods]  # as Go writes it
 
 
 def test_pods_of_one_template_share_all_they_have_in_common() -> None:
@@ -33,6 +34,42 @@ def test_the_access_volume_that_every_pod_has_under_its_own_name_does_not_hinder
     first, second = a_pod("web-1"), a_pod("web-2")
     assert first["spec"]["volumes"] != second["spec"]["volumes"]
     one, other = read(Sharing(), first, second)
+    assert one.spec is other.spec
+
+
+ACCESS: Json = {"name": "kube-api-access-00000", "projected": {"defaultMode": 420}}
+
+
+@pytest.mark.parametrize(
+    "volume",
+    [
+        pytest.param('{"name":"data","persistentVolumeClaim":{"claimName":"kube-api-access-?????"}}', id="claim"),
+        pytest.param('{"name":"kube-api-access-?????","ephemeral":{}}', id="ephemeral volume"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("before", "after"), [([], []), ([ACCESS], []), ([], [ACCESS])], ids=["alone", "last", "first"]
+)
+def test_storage_that_is_named_like_the_access_volume_stays_the_pods_own(
+    volume: str, before: list[Json], after: list[Json]
+) -> None:
+    aaaaa, bbbbb = (
+        a_pod(spec={"volumes": [*before, json.loads(volume.replace("?????", name)), *after]})
+        for name in ("aaaaa", "bbbbb")
+    )
+    one, other = read(Sharing(), aaaaa, bbbbb)
+    assert "aaaaa" in repr(one.spec)
+    assert "bbbbb" in repr(other.spec)
+
+
+def test_a_node_name_inside_of_a_value_is_not_taken_for_the_pods_place() -> None:
+    arguments = ['{"nodeName":"node-1"}', "kube-api-access-xxxxx"]
+    one, other = read(
+        Sharing(),
+        a_pod(node="node-1", spec={"containers": [{"name": "a", "args": arguments}]}),
+        a_pod(node="node-2", spec={"containers": [{"name": "a", "args": arguments}]}),
+    )
+    assert (one.node_name, other.node_name) == ("node-1", "node-2")
     assert one.spec is other.spec
 
 

@@ -30,9 +30,9 @@ USED_ANNOTATIONS: Final = (
     "cluster-autoscaler.kubernetes.io/",
     "kubernetes.io/config.mirror",
 )
-# Admission gives every pod a token volume with a name of its own: this and five characters.
-_TOKEN_VOLUME: Final = b"kube-api-access-"
-_TOKEN_VOLUME_LENGTH: Final = len(_TOKEN_VOLUME) + 5
+# Admission gives every pod a token volume with a name of its own: this, five characters and a quote.
+_TOKEN_VOLUME: Final = b'"name":"kube-api-access-'
+_TOKEN_VOLUME_LENGTH: Final = len(_TOKEN_VOLUME) + 6
 # Texts of about a kilobyte each: ten megabytes at most, and far more templates than most clusters have.
 _REMEMBERED_TEXTS: Final = 8192
 _NOTHING: Final = msgspec.Raw(b"{}")
@@ -133,8 +133,9 @@ class Slimmer:
         """The spec of a text, in which two things are the pod's own: where it is, and its token volume's name."""
         key = text.replace(b'"nodeName":"%s"' % node_name.encode(), b"", 1) if node_name else text
         at = key.find(_TOKEN_VOLUME)
-        if at >= 0:
-            key = key.replace(key[at : at + _TOKEN_VOLUME_LENGTH], b"")
+        end = at + _TOKEN_VOLUME_LENGTH
+        if at >= 0 and key.startswith(b',"projected"', end):  # and no claim of a person who likes that name
+            key = key.replace(key[at:end], b"")
         return self._specs.meaning(text, key)
 
     def _read_spec(self, text: bytes) -> PodSpec:
