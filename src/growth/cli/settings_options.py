@@ -29,16 +29,29 @@ def with_settings(command: Callable[Concatenate[EffectiveSettings, P], R]) -> Ca
 
     A flag wins over its GROWTH_ variable, that over the file, that over the default.
     """
+    return _with_flags(setting_fields(), command)
 
+
+def with_settings_of(
+    section: str,
+) -> Callable[[Callable[Concatenate[EffectiveSettings, P], R]], Callable[P, R]]:
+    """The same for a command that uses one section only: it should not show flags that mean nothing to it."""
+    fields = tuple(field for field in setting_fields() if field.path.startswith(f"{section}."))
+    return lambda command: _with_flags(fields, command)
+
+
+def _with_flags(
+    fields: tuple[SettingField, ...], command: Callable[Concatenate[EffectiveSettings, P], R]
+) -> Callable[P, R]:
     @wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
         file: object = kwargs.pop("settings_file")
-        given = {field.parameter: kwargs.pop(field.parameter) for field in setting_fields()}
+        given = {field.parameter: kwargs.pop(field.parameter) for field in fields}
         flags = {name: str(value) for name, value in given.items() if value is not None}
         return command(_read(str(file) if file else "", flags), *args, **kwargs)
 
     wrapped: Callable[P, R] = run
-    for field in reversed(setting_fields()):  # click shows options in the reverse order of their decorators
+    for field in reversed(fields):  # click shows options in the reverse order of their decorators
         wrapped = _option(field)(wrapped)
     about_file = "YAML file with settings; flags and GROWTH_ variables win over it."
     return click.option("--settings", "settings_file", metavar="FILE", help=about_file)(wrapped)

@@ -15,7 +15,7 @@ from rich.live import Live
 from growth.api.settings import KubeSettings
 from growth.api.settings_reading import EffectiveSettings
 from growth.cli.failures import Refused
-from growth.cli.settings_options import with_settings
+from growth.cli.settings_options import with_settings_of
 from growth.cli.world_view import view
 from growth.kube.access import find_access
 from growth.kube.client import Client, connect
@@ -28,7 +28,7 @@ _FRAME_SECONDS: Final = 0.25
 
 
 @click.command()
-@with_settings
+@with_settings_of("kube")
 @click.option("--follow", "-f", is_flag=True, help="Stay and show changes as they come, until Ctrl-C.")
 @click.option("--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def world(effective: EffectiveSettings, output: str, *, follow: bool) -> None:
