@@ -61,7 +61,7 @@ def a_pod(
     owner: Json | None = None,
     terminating: bool = False,
     status: Mapping[str, Any] | None = None,
-    **spec: object,
+    **spec: Any,  # noqa: ANN401
 ) -> Pod:
     """A pod with one container; ``spec`` in camelCase is laid over it, ``node`` binds it."""
     name = name or f"pod-{next(_NUMBERS)}"
@@ -106,7 +106,7 @@ def a_node(
     )
 
 
-def an_object(kind: str, name: str, namespace: str = "", **fields: object) -> Any:  # noqa: ANN401
+def an_object(kind: str, name: str, namespace: str = "", **fields: Any) -> Any:  # noqa: ANN401
     """Any other object; ``metadata`` is laid over the usual one."""
     extra = fields.pop("metadata", {})
     assert isinstance(extra, dict)

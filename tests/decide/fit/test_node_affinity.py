@@ -26,6 +26,7 @@ def names(operator: str, *values: str) -> Json:
     return {"matchFields": [{"key": "metadata.name", "operator": operator, "values": list(values)}]}
 
 
+NOTHING: Json = {}
 NODES = [
     a_node("small", labels={"size": "1"}),
     a_node("large", labels={"size": "5"}),
@@ -46,7 +47,7 @@ NODES = [
         pytest.param([labels("Gt", "many")], [], id="Gt of a word matches nothing"),
         pytest.param([labels("In")], [], id="In without values matches nothing"),
         pytest.param([labels("In"), labels("In", "1")], ["small"], id="a senseless term leaves the others"),
-        pytest.param([{}], [], id="an empty term matches nothing"),
+        pytest.param([NOTHING], [], id="an empty term matches nothing"),
         pytest.param([], [], id="no terms match nothing"),
         pytest.param([labels("In", "1"), labels("In", "5")], ["large", "small"], id="terms are alternatives"),
         pytest.param([names("In", "odd")], ["odd"], id="a name"),

@@ -23,7 +23,7 @@ def over(key: str = "zone", skew: int = 1, selector: Json | None = None, **field
     }
 
 
-def web(*constraints: Json, node: str = "", labels: dict[str, str] | None = None, **spec: object) -> Pod:
+def web(*constraints: Json, node: str = "", labels: dict[str, str] | None = None, **spec: Any) -> Pod:  # noqa: ANN401
     return a_pod(node=node, labels=WEB if labels is None else labels, topologySpreadConstraints=constraints, **spec)
 
 
@@ -78,7 +78,7 @@ def test_only_pods_of_the_namespace_count_and_none_that_leave() -> None:
 
 def test_nodes_that_the_pod_cannot_use_are_no_domains_unless_the_policy_says_so() -> None:
     there = [a_pod(node="a1", labels=WEB)]
-    only_a = {"nodeSelector": {"zone": "a"}}
+    only_a: Json = {"nodeSelector": {"zone": "a"}}
     assert where(a_stage(ZONES, there), web(over(), **only_a)) == ["a1", "a2"]
     assert where(a_stage(ZONES, there), web(over(nodeAffinityPolicy="Ignore"), **only_a)) == []
 

@@ -12,7 +12,7 @@ ZONE = "topology.kubernetes.io/zone"
 OLD_ZONE = "failure-domain.beta.kubernetes.io/zone"
 NODES = [a_node("a", labels={"zone": "a"}), a_node("b", labels={"zone": "b"}), a_node("bare")]
 ANYWHERE = ["a", "b", "bare"]
-IN_A = {"allowedTopologies": [{"matchLabelExpressions": [{"key": "zone", "values": ["a"]}]}]}
+IN_A: dict[str, Any] = {"allowedTopologies": [{"matchLabelExpressions": [{"key": "zone", "values": ["a"]}]}]}
 NO_PROVISIONER = "kubernetes.io/no-provisioner"
 
 
@@ -82,7 +82,7 @@ def test_the_reasons_name_claim_and_class() -> None:
     ]
 
 
-def _room(**fields: object) -> Any:  # noqa: ANN401
+def _room(**fields: Any) -> Any:  # noqa: ANN401
     topology = {"matchLabels": {"zone": "a"}}
     return an_object(
         "CSIStorageCapacity", "room", "kube-system", storageClassName="fast", nodeTopology=topology, **fields

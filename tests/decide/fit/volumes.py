@@ -68,7 +68,7 @@ def a_volume(
     )
 
 
-def a_class(name: str = "fast", *, mode: str = WAIT, provisioner: str = "driver.example.com", **fields: object) -> Any:  # noqa: ANN401
+def a_class(name: str = "fast", *, mode: str = WAIT, provisioner: str = "driver.example.com", **fields: Any) -> Any:  # noqa: ANN401
     return an_object("StorageClass", name, provisioner=provisioner, volumeBindingMode=mode, **fields)
 
 
