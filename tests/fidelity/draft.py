@@ -146,7 +146,7 @@ class Draft:
         if choice < 0.85:
             operator = self.rng.choice(("Exists", "DoesNotExist"))
             return {"matchExpressions": [{"key": self.rng.choice((app, self.key("none"))), "operator": operator}]}
-        if choice < 0.95:
+        if choice < 0.92:
             return {"matchLabels": {app: self.pod["metadata"]["labels"][app]}}
         return {}
 

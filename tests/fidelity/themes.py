@@ -17,16 +17,19 @@ def resources(draft: Draft) -> None:
     rng = draft.rng
     for node in draft.nodes:
         room = node["status"]["allocatable"]
-        room["pods"] = rng.choice(("0", "1", "2", "3", "110", "110"))
+        room["pods"] = rng.choice(("0", "2", "3", "4", "110", "110", "110"))
         if draft.chance(0.6):
             room["ephemeral-storage"] = rng.choice(("1Gi", "10Gi", "1.5Gi"))
         node["status"]["capacity"] = dict(room)
         for _ in range(rng.choice((0, 1, 2))):
-            wanted = {"cpu": rng.choice(("1", "999m", "500m", "1500m", "0.0005")), "memory": rng.choice(("1Gi", "0"))}
+            wanted = {
+                "cpu": rng.choice(("1", "999m", "500m", "1500m", "0.0005")),
+                "memory": rng.choice(("1Gi", "0", "0")),
+            }
             draft.add_existing(100 + draft.number(), draft.name_of(node), **wanted)
-    wanted = {"cpu": rng.choice(("0", "1m", "500m", "1", "1001m", "2", "2500m", "0.0001"))}
+    wanted = {"cpu": rng.choice(("0", "1m", "500m", "1", "1001m", "1", "2500m", "0.0001"))}
     if draft.chance(0.6):
-        wanted["memory"] = rng.choice(("0", "512Mi", "2Gi", "2147483648", "2147483649", "3Gi", "4G"))
+        wanted["memory"] = rng.choice(("0", "512Mi", "1Gi", "2Gi", "2147483648", "2147483649", "3Gi", "4G"))
     if draft.chance(0.35):
         wanted["ephemeral-storage"] = rng.choice(("0", "1Gi", "5Gi", "1.4Gi"))
     draft.main["resources"]["requests"] = wanted
@@ -166,18 +169,19 @@ def node_affinity(draft: Draft) -> None:
     rng = draft.rng
 
     def expression() -> Json:
-        key = draft.key(rng.choice(("disk", "zone", "size", "none")))
+        name = rng.choice(("disk", "zone", "zone", "size", "none"))
+        key, values = draft.key(name), {"disk": ("ssd", "hdd"), "zone": ("a", "b", "c")}.get(name, ("1", "5", "x"))
         operator = rng.choice(("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"))
         if operator in ("Gt", "Lt"):
             return {"key": draft.key("size"), "operator": operator, "values": [rng.choice(("0", "1", "4", "5"))]}
         if operator in ("Exists", "DoesNotExist"):
             return {"key": key, "operator": operator}
-        return {"key": key, "operator": operator, "values": rng.sample(("ssd", "hdd", "a", "b", "c", "1", "5"), 2)}
+        return {"key": key, "operator": operator, "values": rng.sample(values, rng.choice((1, 2)))}
 
     def term() -> Json:
         found: Json = {}
         if draft.chance(0.85):
-            found["matchExpressions"] = [expression() for _ in range(rng.choice((1, 1, 2, 3)))]
+            found["matchExpressions"] = [expression() for _ in range(rng.choice((1, 1, 1, 2, 3)))]
         if not found or draft.chance(0.25):
             name = rng.choice([*map(draft.name_of, draft.nodes), "nobody"])
             operator = rng.choice(("In", "In", "NotIn"))
@@ -186,7 +190,7 @@ def node_affinity(draft: Draft) -> None:
             found = {}
         return found
 
-    terms = [term() for _ in range(rng.choice((1, 1, 2)))]
+    terms = [term() for _ in range(rng.choice((1, 1, 2, 3)))]
     affinity = draft.spec.setdefault("affinity", {})
     affinity["nodeAffinity"] = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
     if draft.chance(0.2):

@@ -97,7 +97,7 @@ def bad_claim(draft: Draft) -> None:
     """Claims that no node can help: missing, lost, going, not bound by themselves; beside good ones."""
     rng = draft.rng
     trouble = rng.choice(
-        ("missing", "lost", "immediate", "no class", "unknown class", "prebound", "no volume", *("none",) * 7)
+        ("missing", "lost", "immediate", "no class", "unknown class", "prebound", "no volume", *("none",) * 9)
     )
     name = f"{draft.prefix}-now"
     if trouble == "missing":
@@ -189,9 +189,19 @@ def disks(draft: Draft) -> None:
     rng = draft.rng
 
     def disk() -> Json:
-        read_only = draft.chance(0.5)
+        read_only = draft.chance(0.35)
+        rbd: Json = {
+            "rbd": {
+                "monitors": rng.sample(("m1", "m2", "m3"), 2),
+                "image": rng.choice(("i1", "i2")),
+                "readOnly": read_only,
+                **({"pool": "p2"} if draft.chance(0.2) else {}),
+            }
+        }
         return rng.choice(
             (
+                rbd,
+                rbd,
                 {"gcePersistentDisk": {"pdName": rng.choice(("d1", "d2")), "readOnly": read_only}},
                 {"awsElasticBlockStore": {"volumeID": rng.choice(("v1", "v2"))}},
                 {
@@ -202,14 +212,6 @@ def disks(draft: Draft) -> None:
                         "readOnly": read_only,
                     }
                 },
-                {
-                    "rbd": {
-                        "monitors": rng.sample(("m1", "m2", "m3"), 2),
-                        "image": rng.choice(("i1", "i2")),
-                        "readOnly": read_only,
-                        **({"pool": "p2"} if draft.chance(0.2) else {}),
-                    }
-                },
             )
         )
 
@@ -217,7 +219,7 @@ def disks(draft: Draft) -> None:
         """The same disk, but perhaps for one thing."""
         ((kind, fields),) = one.items()
         copy = dict(fields)
-        change = rng.choice(("nothing", "nothing", "reading", "place"))
+        change = rng.choice(("nothing", "reading", "place", "place"))
         if change == "reading" and "readOnly" in copy:
             copy["readOnly"] = not copy["readOnly"]
         if change == "place" and kind == "rbd":
