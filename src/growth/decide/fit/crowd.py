@@ -5,7 +5,7 @@ includes them is decided once for all of them. When a pod comes or goes, exactly
 by one. Nothing is ever counted again for a node.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol, TypeVar
 
 from growth.api.pod import Pod, PodAffinityTerm, PodSpec
@@ -90,23 +90,41 @@ class Wary(Protocol):
         ...
 
 
+class Place(Protocol):
+    """Where the crowd is: what a Stage can tell of its nodes."""
+
+    def pods_by_node(self) -> Iterable[tuple[str, Mapping[str, Pod]]]:
+        """The pods of every node that has any."""
+        ...
+
+    def site(self, name: str) -> Site:
+        """One node."""
+        ...
+
+    def sites(self) -> Iterable[Site]:
+        """Every node."""
+        ...
+
+
 class Crowd:
     """All pods of a stage by kin, with every count that somebody asked for."""
 
-    def __init__(self, sites: Iterable[Site]) -> None:
-        self._sites: dict[str, Site] = {}
+    def __init__(self, place: Place) -> None:
+        self._place = place
         self._kins: dict[KinKey, Kin] = {}
         self._counts: list[Count] = []
         self._domains: list[Domains] = []
         self._wary: list[Wary] = []
         self._repellents: dict[tuple[int, str], list[Repellent]] = {}
-        for site in sites:
-            self._sites[site.name] = site
-            name = site.name
-            for pod in site.pods.values():
-                by_node = self._kin(pod).by_node
+        kins = self._kins
+        for name, pods in place.pods_by_node():
+            for pod in pods.values():
+                meta = pod.metadata
+                key = (meta.namespace, id(meta.labels), id(pod.spec), meta.deletion_timestamp is not None)
+                kin = kins.get(key) or self._new_kin(key, pod)
+                by_node = kin.by_node
                 by_node[name] = by_node.get(name, 0) + 1
-        for kin in self._kins.values():
+        for kin in kins.values():
             self._fill(kin.counts, kin)
 
     @property
@@ -124,7 +142,7 @@ class Crowd:
 
     def follow_domains(self, count: Domains) -> None:
         """Keep this count up, and tell it which nodes there are."""
-        for site in self._sites.values():
+        for site in self._place.sites():
             count.open(site)
         self._domains.append(count)
         self.follow(count)
@@ -137,13 +155,11 @@ class Crowd:
 
     def open(self, site: Site) -> None:
         """A node came, without pods."""
-        self._sites[site.name] = site
         for count in self._domains:
             count.open(site)
 
     def close(self, site: Site) -> None:
         """A node goes; its pods were taken off it before."""
-        del self._sites[site.name]
         for count in self._domains:
             count.close(site)
 
@@ -157,11 +173,12 @@ class Crowd:
     def _kin(self, pod: Pod) -> Kin:
         meta = pod.metadata
         key = (meta.namespace, id(meta.labels), id(pod.spec), meta.deletion_timestamp is not None)
-        kin = self._kins.get(key)
-        if kin is None:
-            kin = self._kins[key] = Kin(pod)
-            kin.counts += self._repellents_of(kin)
-            kin.counts += [count for count in self._counts if count.includes(kin)]
+        return self._kins.get(key) or self._new_kin(key, pod)
+
+    def _new_kin(self, key: KinKey, pod: Pod) -> Kin:
+        kin = self._kins[key] = Kin(pod)
+        kin.counts += self._repellents_of(kin)
+        kin.counts += [count for count in self._counts if count.includes(kin)]
         return kin
 
     def _repellents_of(self, kin: Kin) -> list[Repellent]:
@@ -177,9 +194,11 @@ class Crowd:
                     question.meet(repellent)
         return known
 
-    def _fill(self, counts: Iterable[Count], kin: Kin) -> None:
+    def _fill(self, counts: Sequence[Count], kin: Kin) -> None:
+        if not counts:
+            return
         for name, number in kin.by_node.items():
-            site = self._sites[name]
+            site = self._place.site(name)
             for count in counts:
                 count.change(site, number)
 

@@ -1,20 +1,21 @@
 """The shelf: volumes and claims of a stage, which of them are in use, and what placing pods does to them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from growth.api.pod import Pod
 from growth.api.storage import PersistentVolume
 from growth.decide.fit.claims import class_name
 from growth.decide.fit.crowd import add
-from growth.decide.fit.site import Site
 from growth.decide.fit.volume_binding import Binding
 from growth.observe.table import Key
+
+PodsByNode = Iterable[tuple[str, Mapping[str, Pod]]]
 
 
 class Shelf:
     """Made when the first pod with volumes is asked about or placed, and kept up by the Stage from then on."""
 
-    def __init__(self, volumes: Iterable[PersistentVolume], sites: Iterable[Site]) -> None:
+    def __init__(self, volumes: Iterable[PersistentVolume], pods_by_node: PodsByNode) -> None:
         self._by_class: dict[str, list[PersistentVolume]] = {}
         self._users: dict[Key, int] = {}  # by claim
         self._bindings: dict[Key, list[Binding]] = {}  # by claim, one for each pod that was placed
@@ -22,8 +23,8 @@ class Shelf:
         self._meant: dict[str, list[Binding]] = {}  # by uid of the pod whose placing meant them
         for volume in sorted(volumes, key=lambda known: known.metadata.name):
             self._by_class.setdefault(class_name(volume), []).append(volume)
-        for site in sites:
-            for pod in site.pods.values():
+        for _, pods in pods_by_node:
+            for pod in pods.values():
                 if pod.spec.volumes:
                     self._count(pod, +1)
 

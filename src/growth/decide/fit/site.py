@@ -24,12 +24,12 @@ class Site:
         "_ports",
         "attached",
         "blocking_taints",
-        "csi_node",
         "free",
         "is_planned",
         "labels",
         "name",
         "node",
+        "planned_drivers",
         "pods",
     )
 
@@ -39,8 +39,8 @@ class Site:
         free: dict[str, int],
         pods: Mapping[str, Pod],
         *,
-        csi_node: CsiNode | None = None,
         is_planned: bool = False,
+        planned_drivers: CsiNode | None = None,
     ) -> None:
         self.node = node
         self.name = node.metadata.name
@@ -51,8 +51,8 @@ class Site:
         )
         self.free = free
         self.pods = pods
-        self.csi_node = csi_node
         self.is_planned = is_planned
+        self.planned_drivers = planned_drivers
         self.attached: frozenset[tuple[str, str]] | None = None
         self._ports: PortsInUse | None = None
         self._pods_are_own = False

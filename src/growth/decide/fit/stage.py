@@ -82,24 +82,35 @@ class Stage:
         """One node with its pods; raises KeyError for a node that is not on the stage."""
         site = self._sites.get(name)
         if site is None:
-            node = self.nodes[name]
             pods = self.snapshot.pods_by_node.get(name, {})
-            csi_node = self.get(CSI_NODES, name)
-            site = self._sites[name] = Site(node, self.snapshot.room.free(name), pods, csi_node=csi_node)
+            site = self._sites[name] = Site(self.nodes[name], self.snapshot.room.free(name), pods)
         return site
 
     def sites(self) -> Iterable[Site]:
         """Every node with its pods."""
         return map(self.site, self.nodes)
 
+    def pods_by_node(self) -> Iterable[tuple[str, Mapping[str, Pod]]]:
+        """The pods of every node that has any, without looking at the nodes."""
+        here, nobody = self._sites, dict[str, Pod]()
+        for name in self.nodes:
+            site = here.get(name)
+            pods = self.snapshot.pods_by_node.get(name, nobody) if site is None else site.pods
+            if pods:
+                yield name, pods
+
+    def drivers_on(self, site: Site) -> CsiNode | None:
+        """What storage drivers say of a node, or what its siblings' drivers make us expect of one that is coming."""
+        return site.planned_drivers if site.is_planned else self.get(CSI_NODES, site.name)
+
     def node_of(self, uid: str) -> str | None:
         """Where a pod is on this stage."""
         name = self._where.get(uid)
         if name is None and not self._is_indexed:
             self._is_indexed = True
-            for site in self.sites():
-                for known in site.pods:
-                    self._where.setdefault(known, site.name)
+            for where, pods in self.pods_by_node():
+                for known in pods:
+                    self._where.setdefault(known, where)
             name = self._where.get(uid)
         return name or None
 
@@ -128,7 +139,7 @@ class Stage:
     def crowd(self) -> Crowd:
         """The pods as selectors see them; gathered when first needed."""
         if self._crowd is None:
-            self._crowd = Crowd(self.sites())
+            self._crowd = Crowd(self)
         return self._crowd
 
     @property
@@ -142,7 +153,7 @@ class Stage:
     def shelf(self) -> Shelf:
         """The volumes, and which claims are in use; gathered when first needed."""
         if self._shelf is None:
-            self._shelf = Shelf(self.all(PERSISTENT_VOLUMES), self.sites())
+            self._shelf = Shelf(self.all(PERSISTENT_VOLUMES), self.pods_by_node())
         return self._shelf
 
     def nominated_to(self, node_name: str, pod: Pod) -> list[Pod]:
@@ -168,7 +179,7 @@ class Stage:
         name = node.metadata.name
         if name in self.nodes:
             raise ValueError(f"node {name} is on the stage already")
-        site = Site(node, dict(amounts_from(node.status.allocatable)), {}, csi_node=csi_node, is_planned=True)
+        site = Site(node, dict(amounts_from(node.status.allocatable)), {}, is_planned=True, planned_drivers=csi_node)
         self._open(site)
         self._journal.append(lambda: self._close(site))
         for pod in daemon_pods:
@@ -187,7 +198,8 @@ class Stage:
         old = self.site(node.metadata.name)
         pods = list(old.pods.values())
         self.remove_node(old.name)
-        site = Site(node, dict(amounts_from(node.status.allocatable)), {}, csi_node=old.csi_node)
+        free = dict(amounts_from(node.status.allocatable))
+        site = Site(node, free, {}, is_planned=old.is_planned, planned_drivers=old.planned_drivers)
         self._open(site)
         self._journal.append(lambda: self._close(site))
         for pod in pods:

@@ -33,7 +33,7 @@ def prepare(stage: Stage, pod: Pod) -> Check | None:
     attachments = _attachments(stage)
 
     def check(site: Site) -> Misfit | None:
-        limits = limits_of(site.csi_node)
+        limits = limits_of(stage.drivers_on(site))
         if not limits:
             return None
         there = _held(stage, site)
