@@ -5,13 +5,18 @@ includes them is decided once for all of them. When a pod comes or goes, exactly
 by one. Nothing is ever counted again for a node.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Protocol, TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final, Protocol, TypeVar, cast
+
+import msgspec
 
 from growth.api.pod import Pod, PodAffinityTerm, PodSpec
 from growth.decide.fit.site import Site
 
 K = TypeVar("K")
+C = TypeVar("C")
+
+_ENCODE: Final = msgspec.msgpack.Encoder().encode
 
 KinKey = tuple[str, int, int, bool]
 
@@ -115,7 +120,8 @@ class Crowd:
         self._counts: list[Count] = []
         self._domains: list[Domains] = []
         self._wary: list[Wary] = []
-        self._repellents: dict[tuple[int, str], list[Repellent]] = {}
+        self._shared: dict[tuple[type, bytes], object] = {}
+        self._repellents: dict[tuple[str, bytes], Repellent] = {}
         kins = self._kins
         for name, pods in place.pods_by_node():
             for pod in pods.values():
@@ -130,7 +136,15 @@ class Crowd:
     @property
     def repellents(self) -> Iterable[Repellent]:
         """Every anti-affinity term of pods that are or were there."""
-        return (repellent for alike in self._repellents.values() for repellent in alike)
+        return self._repellents.values()
+
+    def shared(self, meaning: msgspec.Struct, make: Callable[[], C]) -> C:
+        """The one count of this meaning, so that pods that differ only in other things share it."""
+        key = (type(meaning), _ENCODE(meaning))
+        known = self._shared.get(key)
+        if known is None:
+            known = self._shared[key] = make()
+        return cast("C", known)
 
     def follow(self, count: Count) -> None:
         """Keep this count up from now on, beginning with the pods that are there."""
@@ -182,16 +196,15 @@ class Crowd:
         return kin
 
     def _repellents_of(self, kin: Kin) -> list[Repellent]:
-        terms = repelling_terms(kin.spec)
-        if not terms:
-            return []
-        key = (id(kin.spec), kin.namespace)
+        return [self._repellent(term, kin.namespace) for term in repelling_terms(kin.spec)]
+
+    def _repellent(self, term: PodAffinityTerm, namespace: str) -> Repellent:
+        key = (namespace, _ENCODE(term))
         known = self._repellents.get(key)
         if known is None:
-            known = self._repellents[key] = [Repellent(term, kin.namespace) for term in terms]
+            known = self._repellents[key] = Repellent(term, namespace)
             for question in self._wary:
-                for repellent in known:
-                    question.meet(repellent)
+                question.meet(known)
         return known
 
     def _fill(self, counts: Sequence[Count], kin: Kin) -> None:

@@ -11,6 +11,8 @@ A term means the pod's own namespace if it names none; the ones it names and tho
 from collections.abc import Mapping
 from typing import Final
 
+import msgspec
+
 from growth.api.kinds import NAMESPACES
 from growth.api.pod import Pod, PodAffinityTerm
 from growth.api.selectors import selects
@@ -36,16 +38,14 @@ def prepare(stage: Stage, pod: Pod) -> Check | None:
     if not attracting and not repelling and not stage.has_repellents:
         return None
     crowd = stage.crowd
-    near = _Near(stage, pod, attracting) if attracting else None
-    far = [_Far(stage, pod, term) for term in repelling]
+    near = _near(stage, pod.metadata.namespace, attracting) if attracting else None
+    likes_itself = near is not None and near.matches_all(pod.metadata.namespace, pod.metadata.labels)
+    far = [_far(stage, pod.metadata.namespace, term) for term in repelling]
     shy = _Shy(stage, pod)
-    for count in (near, *far):
-        if count is not None:
-            crowd.follow(count)
     crowd.warn(shy)
 
     def check(site: Site) -> Misfit | None:
-        misfit = near.misfit(site) if near is not None else None
+        misfit = near.misfit(site, likes_itself=likes_itself) if near is not None else None
         if misfit is not None:
             return misfit
         for term in far:
@@ -57,13 +57,45 @@ def prepare(stage: Stage, pod: Pod) -> Check | None:
     return check
 
 
+class _Nearness(msgspec.Struct, frozen=True):
+    """What is counted for affinity."""
+
+    namespace: str
+    terms: tuple[PodAffinityTerm, ...]
+
+
+class _Farness(msgspec.Struct, frozen=True):
+    """What is counted for a term of anti-affinity."""
+
+    namespace: str
+    term: PodAffinityTerm
+
+
+def _near(stage: Stage, namespace: str, terms: tuple[PodAffinityTerm, ...]) -> "_Near":
+    def make() -> _Near:
+        near = _Near([_Term(stage, namespace, term) for term in terms])
+        stage.crowd.follow(near)
+        return near
+
+    return stage.crowd.shared(_Nearness(namespace, terms), make)
+
+
+def _far(stage: Stage, namespace: str, term: PodAffinityTerm) -> "_Far":
+    def make() -> _Far:
+        far = _Far(_Term(stage, namespace, term))
+        stage.crowd.follow(far)
+        return far
+
+    return stage.crowd.shared(_Farness(namespace, term), make)
+
+
 class _Term:
     """A term of a pod that comes, with its namespaces known by name."""
 
-    def __init__(self, stage: Stage, pod: Pod, term: PodAffinityTerm) -> None:
+    def __init__(self, stage: Stage, namespace: str, term: PodAffinityTerm) -> None:
         self.key = term.topology_key
         self._selector = term.label_selector
-        self._namespaces = _named(term, pod.metadata.namespace)
+        self._namespaces = _named(term, namespace)
         wanted = term.namespace_selector
         if wanted is not None:
             self._namespaces |= {
@@ -80,13 +112,12 @@ class _Term:
 class _Near:
     """How many pods match all affinity terms, by term and value of its key."""
 
-    def __init__(self, stage: Stage, pod: Pod, terms: tuple[PodAffinityTerm, ...]) -> None:
-        self._terms = [_Term(stage, pod, term) for term in terms]
-        self._values: dict[str, dict[str, int]] = {term.key: {} for term in self._terms}
-        self._likes_itself = self._matches_all(pod.metadata.namespace, pod.metadata.labels)
+    def __init__(self, terms: list[_Term]) -> None:
+        self._terms = terms
+        self._values: dict[str, dict[str, int]] = {term.key: {} for term in terms}
 
     def includes(self, kin: Kin) -> bool:
-        return self._matches_all(kin.namespace, kin.labels)
+        return self.matches_all(kin.namespace, kin.labels)
 
     def change(self, site: Site, by: int) -> None:
         for key, values in self._values.items():
@@ -94,7 +125,7 @@ class _Near:
             if value is not None:
                 add(values, value, by)
 
-    def misfit(self, site: Site) -> Misfit | None:
+    def misfit(self, site: Site, *, likes_itself: bool) -> Misfit | None:
         missing = ""
         for key, values in self._values.items():
             value = site.labels.get(key)
@@ -105,20 +136,20 @@ class _Near:
                 missing = f"{key}={value}"
         if not missing:
             return None
-        if self._likes_itself and not any(self._values.values()):
+        if likes_itself and not any(self._values.values()):
             return None  # nobody to be near to: the first of its kind may stand anywhere
         reason = f"needs certain pods near; none of them is at {missing}"
         return Misfit(FILTER, reason, is_permanent=True)
 
-    def _matches_all(self, namespace: str, labels: Mapping[str, str]) -> bool:
+    def matches_all(self, namespace: str, labels: Mapping[str, str]) -> bool:
         return all(term.matches(namespace, labels) for term in self._terms)
 
 
 class _Far:
     """How many pods match one anti-affinity term of the pod that comes, by value of its key."""
 
-    def __init__(self, stage: Stage, pod: Pod, term: PodAffinityTerm) -> None:
-        self._term = _Term(stage, pod, term)
+    def __init__(self, term: _Term) -> None:
+        self._term = term
         self._values: dict[str, int] = {}
 
     def includes(self, kin: Kin) -> bool:

@@ -37,8 +37,12 @@ def required_affinity(spec: PodSpec) -> NodeSelector | None:
 
 def matcher(spec: PodSpec) -> Matches | None:
     """nodeSelector and required affinity as one question; None if the pod asks for nothing."""
-    wanted = tuple(spec.node_selector.items())
-    required = required_affinity(spec)
+    return matching(spec.node_selector, required_affinity(spec))
+
+
+def matching(node_selector: Mapping[str, str], required: NodeSelector | None) -> Matches | None:
+    """The same for their two parts."""
+    wanted = tuple(node_selector.items())
     if not wanted and required is None:
         return None
     terms = sensible_terms(required) if required is not None else ()

@@ -11,8 +11,10 @@ Constraints with ScheduleAnyway are wishes and never looked at here.
 
 from typing import Final
 
+import msgspec
+
 from growth.api.pod import Pod, TopologySpreadConstraint
-from growth.api.selectors import LabelSelector, selects
+from growth.api.selectors import LabelSelector, NodeSelector, selects
 from growth.api.tolerations import Toleration, untolerated
 from growth.decide.fit import node_affinity
 from growth.decide.fit.crowd import Crowd, Kin
@@ -34,13 +36,11 @@ def prepare(crowd: Crowd, pod: Pod) -> Check | None:
     if not constraints:
         return None
     keys = tuple(constraint.topology_key for constraint in constraints)
-    spreads = [_Spread(pod, constraint, keys) for constraint in constraints]
-    for spread in spreads:
-        crowd.follow_domains(spread)
+    limits = [_Limit(crowd, pod, constraint, keys) for constraint in constraints]
 
     def check(site: Site) -> Misfit | None:
-        for spread in spreads:
-            misfit = spread.misfit(site)
+        for limit in limits:
+            misfit = limit.misfit(site)
             if misfit is not None:
                 return misfit
         return None
@@ -48,44 +48,79 @@ def prepare(crowd: Crowd, pod: Pod) -> Check | None:
     return check
 
 
-class _Spread:
-    """One constraint of one kind of pod, with the number of pods in every domain."""
+class _Limit:
+    """One constraint of one kind of pod."""
 
-    def __init__(self, pod: Pod, constraint: TopologySpreadConstraint, keys: tuple[str, ...]) -> None:
-        self._namespace = pod.metadata.namespace
-        self._selector = effective_selector(constraint, pod)
-        self._counts_nobody = self._selector is None or is_empty(self._selector)
-        self._itself = 1 if selects(self._selector, pod.metadata.labels) else 0
+    def __init__(self, crowd: Crowd, pod: Pod, constraint: TopologySpreadConstraint, keys: tuple[str, ...]) -> None:
+        selector = effective_selector(constraint, pod)
+        scope = _Scope(
+            pod.metadata.namespace,
+            selector,
+            constraint.topology_key,
+            keys,
+            pod.spec.node_selector if constraint.node_affinity_policy == "Honor" else {},
+            node_affinity.required_affinity(pod.spec) if constraint.node_affinity_policy == "Honor" else None,
+            pod.spec.tolerations if constraint.node_taints_policy == "Honor" else None,
+        )
+        self._domains = crowd.shared(scope, lambda: _follow(crowd, scope))
+        self._itself = 1 if selects(selector, pod.metadata.labels) else 0
         self._key = constraint.topology_key
         self._max_skew = constraint.max_skew
         self._min_domains = constraint.min_domains or 1
-        self._keys = keys
-        self._affinity = node_affinity.matcher(pod.spec) if constraint.node_affinity_policy == "Honor" else None
-        self._tolerations: tuple[Toleration, ...] | None = (
-            pod.spec.tolerations if constraint.node_taints_policy == "Honor" else None
-        )
-        self._domain_of: dict[str, str] = {}  # eligible nodes only
-        self._nodes: dict[str, int] = {}  # eligible nodes in each domain
-        self._pods: dict[str, int] = {}  # pods counted in each domain, zeros too
-        self._levels: dict[int, int] = {}  # how many domains have so many pods
-        self._least = 0
 
     def misfit(self, site: Site) -> Misfit | None:
         value = site.labels.get(self._key)
         if value is None:
             reason = f"spreads over {self._key}, a label that the node does not have"
             return Misfit(FILTER, reason, is_permanent=True)
-        least = self._least if len(self._pods) >= self._min_domains else 0
-        here = self._pods.get(value, 0)
-        if here + self._itself - least <= self._max_skew:
+        pods = self._domains.pods
+        least = self._domains.least if len(pods) >= self._min_domains else 0
+        here = pods.get(value, 0) + self._itself
+        if here - least <= self._max_skew:
             return None
-        where = f"{self._key}={value}"
-        if len(self._pods) < self._min_domains:
-            least_words = f"minDomains is {self._min_domains} and there are only {len(self._pods)} domains"
+        if len(pods) < self._min_domains:
+            least_words = f"minDomains is {self._min_domains} and there are only {len(pods)} domains"
         else:
-            least_words = f"the emptiest of {len(self._pods)} domains has {least}"
-        reason = f"{where} would have {here + self._itself} pods of its kind; {least_words} (maxSkew {self._max_skew})"
+            least_words = f"the emptiest of {len(pods)} domains has {least}"
+        where = f"{self._key}={value}"
+        reason = f"{where} would have {here} pods of its kind; {least_words} (maxSkew {self._max_skew})"
         return Misfit(FILTER, reason, is_permanent=False)
+
+
+class _Scope(msgspec.Struct, frozen=True):
+    """What is counted for a constraint, and on which nodes: alike for many pods that differ in what they ask for."""
+
+    namespace: str
+    selector: LabelSelector | None
+    key: str
+    keys: tuple[str, ...]
+    node_selector: dict[str, str]
+    affinity: NodeSelector | None
+    tolerations: tuple[Toleration, ...] | None
+
+
+def _follow(crowd: Crowd, scope: _Scope) -> "_Domains":
+    domains = _Domains(scope)
+    crowd.follow_domains(domains)
+    return domains
+
+
+class _Domains:
+    """The number of pods in every domain of a scope; ``least`` is that of the emptiest."""
+
+    def __init__(self, scope: _Scope) -> None:
+        self._namespace = scope.namespace
+        self._selector = scope.selector
+        self._counts_nobody = scope.selector is None or is_empty(scope.selector)
+        self._key = scope.key
+        self._keys = scope.keys
+        self._matches = node_affinity.matching(scope.node_selector, scope.affinity)
+        self._tolerations = scope.tolerations
+        self._domain_of: dict[str, str] = {}  # eligible nodes only
+        self._nodes: dict[str, int] = {}  # eligible nodes in each domain
+        self._levels: dict[int, int] = {}  # how many domains have so many pods
+        self.pods: dict[str, int] = {}  # in each domain, zeros too
+        self.least = 0
 
     def includes(self, kin: Kin) -> bool:
         return (
@@ -101,9 +136,9 @@ class _Spread:
         value = self._domain_of[site.name] = site.labels[self._key]
         nodes = self._nodes[value] = self._nodes.get(value, 0) + 1
         if nodes == 1:
-            self._pods[value] = 0
+            self.pods[value] = 0
             self._levels[0] = self._levels.get(0, 0) + 1
-            self._least = 0
+            self.least = 0
 
     def close(self, site: Site) -> None:
         value = self._domain_of.pop(site.name, None)
@@ -112,22 +147,22 @@ class _Spread:
         self._nodes[value] -= 1
         if not self._nodes[value]:
             del self._nodes[value]
-            self._leave_level(self._pods.pop(value))
-            self._least = min(self._levels, default=0)
+            self._leave_level(self.pods.pop(value))
+            self.least = min(self._levels, default=0)
 
     def change(self, site: Site, by: int) -> None:
         value = self._domain_of.get(site.name)
         if value is None:
             return
-        before = self._pods[value]
-        after = self._pods[value] = before + by
+        before = self.pods[value]
+        after = self.pods[value] = before + by
         self._leave_level(before)
         self._levels[after] = self._levels.get(after, 0) + 1
-        if after < self._least:
-            self._least = after
-        elif before == self._least and before not in self._levels:
+        if after < self.least:
+            self.least = after
+        elif before == self.least and before not in self._levels:
             # The last of the emptiest domains filled up: the next level is near, whatever the number of domains.
-            self._least = min(self._levels)
+            self.least = min(self._levels)
 
     def _leave_level(self, level: int) -> None:
         self._levels[level] -= 1
@@ -139,7 +174,7 @@ class _Spread:
         for key in self._keys:
             if key not in labels:
                 return False
-        if self._affinity is not None and not self._affinity(labels, site.name):
+        if self._matches is not None and not self._matches(labels, site.name):
             return False
         if self._tolerations is None or not site.blocking_taints:
             return True
