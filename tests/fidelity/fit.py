@@ -115,7 +115,8 @@ async def compare(seed: int, cases: int, *, clusters: int = 2, seconds: float | 
             while wanted > 0 and (seconds is None or time.monotonic() - begun < seconds):
                 batch = [draw(seed, number) for number in islice(numbers, min(BATCH, wanted))]
                 wanted -= len(batch)
-                wanted += await _play(arena, batch, tally)
+                refused = await _play(arena, batch, tally)
+                wanted += refused  # not in one line with the await: the other worker changes it meanwhile
 
     await asyncio.gather(*(work() for _ in range(clusters)))
     tally.seconds = time.monotonic() - started
