@@ -26,6 +26,7 @@ answers with those of a real kube-scheduler, filter by filter.
 | new nodes: labels, taints, start-up taints, reserved | test_new_node | |
 | new nodes: DaemonSet pods | test_daemons | |
 | preferences never block | test_taints, test_spread, test_interpod | wishes |
+| preferences are honoured where it costs nothing | test_wishes (for the planner to choose by) | |
 | not demand: gated, other scheduler, terminating, ... | test_demand | |
 | nominated pods, while their node exists or is coming and fits | test_demand, test_stage | nominated |
 | pods that are being resized | tests/observe/test_requests.py | resized |

@@ -9,5 +9,6 @@ from growth.decide.fit.checks import prepare
 from growth.decide.fit.misfit import Cause, Misfit, Verdict
 from growth.decide.fit.stage import Stage
 from growth.decide.fit.verdict import fit, fits_anywhere, unplaceable
+from growth.decide.fit.wishes import grief
 
-__all__ = ["Cause", "Misfit", "Stage", "Verdict", "fit", "fits_anywhere", "prepare", "unplaceable"]
+__all__ = ["Cause", "Misfit", "Stage", "Verdict", "fit", "fits_anywhere", "grief", "prepare", "unplaceable"]

@@ -8,7 +8,7 @@
 A term means the pod's own namespace if it names none; the ones it names and those its selector selects together.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 import msgspec
@@ -55,6 +55,11 @@ def prepare(stage: Stage, pod: Pod) -> Check | None:
         return shy.misfit(site)
 
     return check
+
+
+def presence(stage: Stage, pod: Pod, term: PodAffinityTerm) -> Callable[[Site], bool]:
+    """Whether pods that match a term of this pod stand at a node's value of its key."""
+    return _far(stage, pod.metadata.namespace, term).is_present
 
 
 class _Nearness(msgspec.Struct, frozen=True):
@@ -159,6 +164,10 @@ class _Far:
         value = site.labels.get(self._term.key)
         if value is not None:
             add(self._values, value, by)
+
+    def is_present(self, site: Site) -> bool:
+        value = site.labels.get(self._term.key)
+        return value is not None and value in self._values
 
     def misfit(self, site: Site) -> Misfit | None:
         value = site.labels.get(self._term.key)

@@ -9,6 +9,7 @@ than ``minDomains``, the minimum is zero.
 Constraints with ScheduleAnyway are wishes and never looked at here.
 """
 
+from collections.abc import Callable
 from typing import Final
 
 import msgspec
@@ -48,6 +49,13 @@ def prepare(crowd: Crowd, pod: Pod) -> Check | None:
     return check
 
 
+def prepare_wishes(crowd: Crowd, pod: Pod) -> list[Callable[[Site], int]]:
+    """For each soft constraint, by how many pods a node would exceed the skew that is wished for."""
+    wishes = [wish for wish in pod.spec.topology_spread_constraints if wish.when_unsatisfiable != HARD]
+    keys = tuple(wish.topology_key for wish in wishes)
+    return [_Limit(crowd, pod, wish, keys).excess for wish in wishes]
+
+
 class _Limit:
     """One constraint of one kind of pod."""
 
@@ -68,7 +76,15 @@ class _Limit:
         self._max_skew = constraint.max_skew
         self._min_domains = constraint.min_domains or 1
 
+    def excess(self, site: Site) -> int:
+        """By how many pods the skew would be too large; 1 on a node that is in no domain."""
+        value = site.labels.get(self._key)
+        if value is None:
+            return 1
+        return max(0, self._domains.pods.get(value, 0) + self._itself - self._domains.least - self._max_skew)
+
     def misfit(self, site: Site) -> Misfit | None:
+        """Why the node would make the skew too large, if it would."""
         value = site.labels.get(self._key)
         if value is None:
             reason = f"spreads over {self._key}, a label that the node does not have"

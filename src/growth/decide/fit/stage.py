@@ -38,6 +38,7 @@ class Stage:
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot
         self.prepared: dict[PreparedKey, tuple[Pod, tuple[Check, ...]]] = {}
+        self.wishes: dict[tuple[int, int, str], tuple[Pod, tuple[Callable[[Site], int], ...]]] = {}
         self._nodes: dict[str, Node] | None = None  # a dict of our own once a node was added or removed
         self._sites: dict[str, Site] = {}
         self._where: dict[str, str] = {}  # by uid, of pods that were placed here; "" for those that were removed

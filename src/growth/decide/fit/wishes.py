@@ -1,0 +1,76 @@
+"""Wishes: what a pod would rather have, for choosing among places that cost the same. They never block a pod.
+
+Preferred node affinity, preferred affinity and anti-affinity to other pods, ScheduleAnyway and PreferNoSchedule become
+one number, the grief of a pod at a node: the weights of all wishes that are not met there. It is not the scheduler's
+score (which also likes balanced nodes, near images and much else); a plan only has to prefer what pods asked for.
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+from growth.api.pod import Pod, WeightedPodAffinityTerm
+from growth.api.selectors import NodeSelectorTerm
+from growth.api.tolerations import PREFER_NO_SCHEDULE, tolerates
+from growth.decide.fit import interpod, spread
+from growth.decide.fit.site import Site
+from growth.decide.fit.stage import Stage
+
+# As much as the strongest wish that somebody can write down.
+FULL_WEIGHT: Final = 100
+
+Grief = Callable[[Site], int]
+"""The weight of what is not met at a node."""
+
+
+def grief(stage: Stage, pod: Pod, node_name: str) -> int:
+    """The weights of all wishes of the pod that this node does not meet; 0 if it meets all, or there are none."""
+    site = stage.site(node_name)
+    return sum(each(site) for each in prepare(stage, pod))
+
+
+def prepare(stage: Stage, pod: Pod) -> tuple[Grief, ...]:
+    """What to ask of each node, for pods of these labels, namespace and spec."""
+    key = (id(pod.spec), id(pod.metadata.labels), pod.metadata.namespace)
+    known = stage.wishes.get(key)
+    if known is None:
+        known = stage.wishes[key] = (pod, tuple(_griefs(stage, pod)))
+    return known[1]
+
+
+def _griefs(stage: Stage, pod: Pod) -> list[Grief]:
+    found: list[Grief] = [_taints(pod)]
+    affinity = pod.spec.affinity
+    if affinity is not None and affinity.node_affinity is not None:
+        found += [_label(wish.preference, wish.weight) for wish in affinity.node_affinity.preferred]
+    if affinity is not None and affinity.pod_affinity is not None:
+        found += [_neighbour(stage, pod, wish, wanted=True) for wish in affinity.pod_affinity.preferred]
+    if affinity is not None and affinity.pod_anti_affinity is not None:
+        found += [_neighbour(stage, pod, wish, wanted=False) for wish in affinity.pod_anti_affinity.preferred]
+    if pod.spec.topology_spread_constraints:
+        found += [_evenness(excess) for excess in spread.prepare_wishes(stage.crowd, pod)]
+    return found
+
+
+def _label(term: NodeSelectorTerm, weight: int) -> Grief:
+    return lambda site: 0 if term.matches(site.labels, site.name) else weight
+
+
+def _neighbour(stage: Stage, pod: Pod, wish: WeightedPodAffinityTerm, *, wanted: bool) -> Grief:
+    is_present = interpod.presence(stage, pod, wish.pod_affinity_term)
+    return lambda site: 0 if is_present(site) is wanted else wish.weight
+
+
+def _evenness(excess: Callable[[Site], int]) -> Grief:
+    return lambda site: FULL_WEIGHT * excess(site)
+
+
+def _taints(pod: Pod) -> Grief:
+    tolerations = pod.spec.tolerations
+
+    def unwelcome(site: Site) -> int:
+        return FULL_WEIGHT * sum(
+            taint.effect == PREFER_NO_SCHEDULE and not any(tolerates(each, taint) for each in tolerations)
+            for taint in site.node.spec.taints
+        )
+
+    return unwelcome
