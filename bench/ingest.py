@@ -75,6 +75,8 @@ def main() -> None:
     parser.add_argument("--peer", action="append", default=[], choices=sorted(PEERS))
     parser.add_argument("--measure", nargs=3, metavar=("CLIENT", "KUBECONFIG", "EVENTS"), help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.events > options.pods:
+        parser.error(f"--events {options.events}: expected at most as many as --pods ({options.pods})")
     if options.measure:
         client, kubeconfig, events = options.measure
         print(json.dumps(_measure(client, kubeconfig, int(events))))

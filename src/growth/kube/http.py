@@ -16,16 +16,12 @@ from typing import Final
 import aiohttp
 from aiohttp.abc import AbstractStreamWriter
 
-from growth import __version__
 from growth.kube.access import Access
-from growth.kube.credentials import Presented
 from growth.kube.errors import Fenced, Unreachable, Untrusted
-from growth.kube.tls import ssl_context
+from growth.kube.sessions import Sessions
 from growth.kube.transport import Request, Response
 
 _CONNECT_SECONDS: Final = 10.0
-# Lists come in pages of megabytes; the default of 64 KiB would wake us up many times for each.
-_READ_BUFFER: Final = 1 << 20
 
 
 class HttpSend:
@@ -34,7 +30,7 @@ class HttpSend:
     def __init__(self, access: Access, *, max_concurrent_requests: int = 64) -> None:
         self._access = access
         self._slots = asyncio.Semaphore(max_concurrent_requests)
-        self._sessions: _Sessions = _Sessions()
+        self._sessions = Sessions()
         self._being_read: set[aiohttp.ClientResponse] = set()
 
     async def send(self, request: Request) -> Response:
@@ -161,55 +157,6 @@ class _FencedBody(aiohttp.BytesPayload):
     def refusal(self) -> Fenced:
         """What the sender is told when it was too late."""
         return Fenced(f"{self._request.method} {self._request.path} was not sent: the leader's lease ran out")
-
-
-async def _once(request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
-    """Send, and hide from aiohttp which connections broke: it would send any GET, PUT or DELETE again by itself.
-
-    Whether that is safe, and what the first one may have done, is for ``retrying`` and its callers to judge.
-    """
-    try:
-        return await send(request)
-    except aiohttp.ClientConnectorError:
-        raise
-    except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
-        raise aiohttp.ClientConnectionError(str(error) or type(error).__name__) from error
-
-
-class _Sessions:
-    """One session per client certificate: certificates live in the TLS context, and exec plugins renew them."""
-
-    def __init__(self) -> None:
-        self._presented: Presented | None = None
-        self._session: aiohttp.ClientSession | None = None
-        self._old: list[aiohttp.ClientSession] = []
-
-    def for_(self, access: Access, presented: Presented) -> aiohttp.ClientSession:
-        if self._session and self._presented and self._presented.certificate == presented.certificate:
-            return self._session
-        if self._session:
-            self._old.append(self._session)
-        connector = aiohttp.TCPConnector(limit=0, ssl=ssl_context(access, presented))
-        self._session = aiohttp.ClientSession(
-            connector=connector,
-            auto_decompress=False,
-            read_bufsize=_READ_BUFFER,
-            # Compressed lists would cost us more CPU than the network of a cluster costs time.
-            headers={
-                "User-Agent": f"growth/{__version__}",
-                "Accept": "application/json",
-                "Accept-Encoding": "identity",
-            },
-            skip_auto_headers=("Content-Type",),
-            middlewares=(_once,),
-        )
-        self._presented = presented
-        return self._session
-
-    async def close(self) -> None:
-        for session in (*self._old, self._session):
-            if session:
-                await session.close()
 
 
 def _clock() -> float:
