@@ -259,9 +259,10 @@ def spread(draft: Draft) -> None:
         constraints[constraint["topologyKey"] + constraint["whenUnsatisfiable"]] = constraint
     draft.spec["topologySpreadConstraints"] = list(constraints.values())
     if draft.chance(0.6):
-        # Mostly even, so that one domain more or one pod less decides.
+        # Mostly even, or half empty, so that one domain more or one pod less decides.
+        share = rng.choice((0.5, 0.85))
         for node in draft.nodes:
-            if draft.chance(0.85):
+            if draft.chance(share):
                 _twin(draft, draft.name_of(node))
     else:
         _crowd(draft)

@@ -153,6 +153,7 @@ def limits(draft: Draft) -> None:
             draft.objects.append(
                 {"kind": "CSINode", "metadata": {"name": draft.name_of(node)}, "spec": {"drivers": [entry]}}
             )
+        used: list[str] = []
         for _ in range(rng.choice((0, 1, 1, 2))):
             there = draft.add_existing(800 + draft.number(), draft.name_of(node))
             there.manifest["metadata"]["namespace"] = draft.home
@@ -160,8 +161,9 @@ def limits(draft: Draft) -> None:
                 rng.choice(shared) if draft.chance(0.5) else _claim(draft, volume=True, affinity=False, driver=driver)
             )
             use(there.manifest["spec"], claim)
-        if draft.chance(0.5):
-            volume = f"{draft.prefix}-{rng.choice(shared)}"
+            used.append(claim)
+        if draft.chance(0.6):
+            volume = f"{draft.prefix}-{rng.choice([*used, *used, *shared])}"
             draft.objects.append(
                 {
                     "kind": "VolumeAttachment",
