@@ -114,23 +114,33 @@ def promising_kinds(problem: Problem) -> Ints:
 
 
 def _without_replaceable(problem: Problem) -> Ints:
-    """Leave out kinds for which another one in the same zone takes the same pods, has the room and costs no more."""
-    key = np.column_stack([problem.kind_zone, problem.limit_use.T, problem.price, problem.room])
+    """Leave out kinds for which another one in the same zone takes the same pods, has the room and costs no more.
+
+    If no row is bound to a zone, zones make no difference.
+    """
+    is_free = bool((problem.zone == ANY_ZONE).all())
+    zone = np.zeros(problem.kinds, dtype=np.int64) if is_free else problem.kind_zone
+    key = np.column_stack([zone, problem.limit_use.T, problem.price, problem.room])
     _, first = np.unique(key, axis=0, return_index=True)
-    order = first[np.lexsort((first, problem.price[first]))]
     kept: list[int] = []
-    for kind in order.tolist():
-        others = np.array([k for k in kept if problem.kind_zone[k] == problem.kind_zone[kind]], dtype=np.int64)
-        if len(others) and bool(
-            (
-                (problem.room[others] >= problem.room[kind]).all(axis=1)
-                & (problem.limit_use[:, others] <= problem.limit_use[:, [kind]]).all(axis=0)
-                & (problem.allowed[:, others] >= problem.allowed[:, [kind]]).all(axis=0)
-            ).any()
-        ):
-            continue
-        kept.append(kind)
+    for here in np.unique(zone[first]).tolist():
+        kept += _best_in_zone(problem, first[zone[first] == here])
     return np.sort(np.array(kept, dtype=np.int64))
+
+
+def _best_in_zone(problem: Problem, kinds: Ints) -> list[int]:
+    kinds = kinds[np.lexsort((kinds, problem.price[kinds]))]
+    room, use, takes = problem.room[kinds], problem.limit_use[:, kinds], problem.allowed[:, kinds]
+    kept: list[int] = []
+    for at in range(len(kinds)):
+        before = room[kept]
+        if kept and (before >= room[at]).all(axis=1).any():
+            others = np.array(kept)[(before >= room[at]).all(axis=1)]
+            is_free = (use[:, others] <= use[:, [at]]).all(axis=0) & (takes[:, others] >= takes[:, [at]]).all(axis=0)
+            if is_free.any():
+                continue
+        kept.append(at)
+    return kinds[kept].tolist()
 
 
 def _without_oversized(problem: Problem, kinds: Ints) -> Ints:

@@ -13,8 +13,9 @@ from growth.decide.pack.knapsack import best_content
 from growth.decide.pack.problem import ANY_ZONE, Bin, Floats, Ints, Problem
 from growth.decide.pack.shelves import Shelf, Shelves
 
-# How much of the demand may be used up before machines are weighed anew.
+# How much of the demand may be used up before machines are weighed anew; more where there are few pods of each row.
 _EPOCH = 0.12
+_EPOCH_OF_SINGLES = 0.35
 
 
 def dominant_price(problem: Problem) -> Floats:
@@ -64,6 +65,8 @@ class _Filling:
         bounds = (shelves.first_bounds(taste.value) / problem.price[shelves.kinds]).tolist()
         self._rate: dict[int, float] = dict(zip(self._kinds, bounds, strict=True))
         self._used_since = 0
+        self._epoch = _EPOCH if left.sum() > 4 * len(left) else _EPOCH_OF_SINGLES
+        self._choices: dict[bytes, list[int]] = {}
         self._zone_load = np.zeros(int(problem.kind_zone.max(initial=0)) + 1)
 
     def run(self) -> tuple[list[Bin], Ints, Floats]:
@@ -74,7 +77,7 @@ class _Filling:
         for seed in self._order:
             candidates = self._candidates(seed) if left[seed] > 0 else []
             while left[seed] > 0:
-                if self._used_since > _EPOCH * remaining:
+                if self._used_since > self._epoch * remaining:
                     self._new_epoch()
                     candidates = self._candidates(seed)
                 found = self._best_for(seed, candidates)
@@ -95,6 +98,7 @@ class _Filling:
 
     def _new_epoch(self) -> None:
         self._is_fresh.clear()
+        self._choices.clear()
         self._used_since = 0
         zoned = self._problem.zone != ANY_ZONE
         self._zone_load = np.bincount(
@@ -128,15 +132,23 @@ class _Filling:
 
     def _candidates(self, seed: int) -> list[int]:
         """Kinds that take the seed; of twins in several zones the one to whose zone most pods are bound."""
-        kinds = [kind for kind in self._kinds if self._visible[seed, kind]]
-        if int(self._problem.zone[seed]) != ANY_ZONE:
-            return kinds
-        best: dict[tuple[object, ...], int] = {}
+        visible = self._visible[seed]
+        key = visible.tobytes()
+        known = self._choices.get(key)
+        if known is None:
+            known = [kind for kind in self._kinds if visible[kind]]
+            if int(self._problem.zone[seed]) == ANY_ZONE:
+                known = self._one_of_each_twin(known)
+            self._choices[key] = known
+        return known
+
+    def _one_of_each_twin(self, kinds: list[int]) -> list[int]:
+        best: dict[int, int] = {}
         load, zone = self._zone_load, self._problem.kind_zone
         for kind in kinds:
             if len(self._limits) and self._times_within_limits(kind) < 1:
                 continue
-            twin = (self._price[kind], *self._problem.room[kind].tolist())
+            twin = self._shelves.twins[kind]
             known = best.get(twin)
             if known is None or load[zone[kind]] > load[zone[known]]:
                 best[twin] = kind

@@ -14,6 +14,7 @@ from growth.decide.pack.columns import Columns, rounded
 from growth.decide.pack.fill import Taste, dominant_price, fill
 from growth.decide.pack.problem import Bin, Budget, Packing, Problem, packing_of
 from growth.decide.pack.shelves import Shelves
+from growth.decide.pack.windows import MAX_ROWS, fill_by_windows
 
 # Tastes of the greedy planner: how much of a row's value is its dominant price (the rest is the bound's price), and
 # the power it is raised to.
@@ -33,7 +34,7 @@ def packings(problem: Problem, bound: FluidBound, budget: Budget) -> Iterator[Pa
         if best is None or packing.rank < best.rank:
             best = packing
             yield best
-    if best is None or not budget.rounds or best.left.any():
+    if best is None or not budget.rounds or best.left.any() or problem.rows > MAX_ROWS:
         return
     for packing in _generated(problem, bound, budget, starts, best):
         if packing.rank < best.rank:
@@ -46,12 +47,15 @@ def _greedy(problem: Problem, bound: FluidBound, budget: Budget) -> Iterator[Pac
     if not len(kinds) or not problem.rows:
         yield packing_of(problem, [])
         return
-    shelves = Shelves(problem, kinds)
     size = dominant_price(problem)
-    for share, power in _TASTES[: max(1, budget.passes)]:
-        value = (share * size + (1 - share) * bound.row_value) ** power
-        bins, _, _ = fill(shelves, Taste(value, size, budget.steps), problem.count, problem.limit_left)
-        yield packing_of(problem, bins)
+    shelves = Shelves(problem, kinds) if problem.rows <= MAX_ROWS else None
+    passes = budget.passes if shelves is not None else budget.passes // 3
+    for share, power in _TASTES[: max(1, passes)]:
+        taste = Taste((share * size + (1 - share) * bound.row_value) ** power, size, budget.steps)
+        if shelves is None:
+            yield packing_of(problem, fill_by_windows(problem, kinds, taste))
+        else:
+            yield packing_of(problem, fill(shelves, taste, problem.count, problem.limit_left)[0])
 
 
 def _generated(

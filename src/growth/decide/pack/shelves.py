@@ -93,6 +93,9 @@ class Shelves:
         self._weights, self._scarce = _weights(problem, kinds)
         need = problem.need.astype(np.float64)
         visible = problem.visible()
+        _, twins = np.unique(np.column_stack([problem.price, problem.room]), axis=0, return_inverse=True)
+        self.twins: list[int] = twins.reshape(-1).tolist()
+        """[kind] equal for kinds that differ in nothing but their zone."""
         self._rows: dict[int, Ints] = {}
         self._shares: dict[int, Floats] = {}
         self._sizes: dict[int, Floats] = {}

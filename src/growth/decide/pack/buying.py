@@ -1,0 +1,128 @@
+"""Buying machines for portions: tier by tier, within the limits, the important pods first when limits bind."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from growth.api.pod import Pod
+from growth.decide.pack.bound import fluid_bound
+from growth.decide.pack.exact import cheapest
+from growth.decide.pack.groups import Group
+from growth.decide.pack.handout import HandOut, Slotted
+from growth.decide.pack.neighbours import Tags
+from growth.decide.pack.problem import Bin, Bools, Budget, Floats, Ints, Packing
+from growth.decide.pack.rows import KindTable, Rows, rows_of
+from growth.decide.pack.search import packings
+from growth.decide.pack.zones import Portion
+
+
+@dataclass(slots=True)
+class Purchase:
+    """Machines with their pods, pods that found no slot, and whether the packing is proven to be the cheapest."""
+
+    nodes: list[Slotted]
+    homeless: list[Pod]
+    left: list[Portion]
+    limits: Floats
+    """What is left of the market's limits."""
+
+    is_optimal: bool
+    bound: float | None
+    """The proven bound of the whole, if it was bought as one problem."""
+
+
+class Buyer:
+    """Buys for the portions of one plan."""
+
+    def __init__(
+        self, table: KindTable, groups: Sequence[Group], allowed: Sequence[Bools], tags: Sequence[Tags], budget: Budget
+    ) -> None:
+        self._table, self._groups, self._allowed = table, groups, allowed
+        self._tags, self._budget = tags, budget
+        self._limits = table.limit_left.copy()
+
+    def buy(self, portions: Sequence[Portion], queues: dict[int, list[Pod]]) -> Purchase:
+        """The best plan for these portions; ``queues`` holds each group's pods and is used up."""
+        whole = self._by_tiers(portions, self._limits)
+        levels = sorted({self._groups[p.group].priority for p in portions}, reverse=True)
+        if whole.left and len(levels) > 1 and len(self._limits):
+            whole = self._by_priority(portions, levels)
+        nodes: list[Slotted] = []
+        homeless: list[Pod] = []
+        for rows, kinds, bins in whole.batches:
+            placed, without = HandOut(self._tags, rows, queues).run(bins)
+            for node in placed:
+                node.kind = int(kinds[node.kind])
+            nodes += [node for node in placed if node.pods]
+            homeless += without
+        return Purchase(nodes, homeless, whole.left, whole.limits, whole.is_optimal, whole.bound)
+
+    def _by_tiers(self, portions: Sequence[Portion], limits: Floats) -> "_Batches":
+        """All portions at once: what a higher tier takes, no lower one sees."""
+        tiers = sorted({kind.tier for kind in self._table.market.kinds}, reverse=True)
+        result = _Batches([], list(portions), limits.copy(), is_optimal=len(tiers) == 1)
+        for tier in tiers:
+            if not result.left:
+                break
+            kinds = np.array([at for at, kind in enumerate(self._table.market.kinds) if kind.tier == tier])
+            rows = rows_of(self._table, self._groups, result.left, self._allowed, kinds)
+            packing, bound, is_optimal = self._packed(rows, result.limits)
+            result.is_optimal = result.is_optimal and is_optimal
+            result.bound = bound if len(tiers) == 1 and not packing.left.any() else None
+            for one in packing.bins:
+                result.limits -= rows.problem.limit_use[:, one.kind] * one.times
+            kept, result.left = _split(rows, packing)
+            result.batches.append((kept, kinds, list(packing.bins)))
+        return result
+
+    def _by_priority(self, portions: Sequence[Portion], levels: Sequence[int]) -> "_Batches":
+        """Level by level, the important pods first: limits are used up from the top."""
+        result = _Batches([], [], self._limits.copy(), is_optimal=False)
+        for level in levels:
+            own = [p for p in portions if self._groups[p.group].priority == level]
+            bought = self._by_tiers(own, result.limits)
+            result.batches += bought.batches
+            result.left += bought.left
+            result.limits = bought.limits
+        return result
+
+    def _packed(self, rows: Rows, limits: Floats) -> tuple[Packing, float, bool]:
+        """The packing, a proven bound, and whether they meet."""
+        problem = replace(rows.problem, limit_left=limits)
+        exact = cheapest(problem)
+        if exact is not None:
+            return exact, exact.cost, True
+        bound = fluid_bound(problem)
+        best = Packing((), problem.count.copy(), 0.0)
+        for packing in packings(problem, bound, self._budget):
+            best = packing
+        return best, bound.cost, False
+
+
+@dataclass(slots=True)
+class _Batches:
+    batches: list[tuple[Rows, Ints, list[Bin]]]
+    left: list[Portion]
+    limits: Floats
+    is_optimal: bool
+    bound: float | None = None
+
+
+def _split(rows: Rows, packing: Packing) -> tuple[Rows, list[Portion]]:
+    """Portions that got slots, and those that did not: of a row, the last ones go without."""
+    if not packing.left.any():
+        return rows, []
+    kept: list[list[Portion]] = []
+    left: list[Portion] = []
+    for portions, missing in zip(rows.portions, packing.left.tolist(), strict=True):
+        here: list[Portion] = []
+        for portion in reversed(portions):
+            without = min(missing, portion.count)
+            missing -= without  # noqa: PLW2901 - what is still to be left out
+            if without:
+                left.append(replace(portion, count=without))
+            if portion.count > without:
+                here.append(replace(portion, count=portion.count - without))
+        kept.append(here[::-1])
+    return replace(rows, portions=kept), left

@@ -1,0 +1,171 @@
+"""The market: every kind of machine that may be bought, as the node it would become.
+
+A kind is an offering in a pool. What it brings is what its node will have left for pods, after the system and the
+DaemonSets took their share. Made once for a catalogue, pools and DaemonSets, and used for many plans.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from growth.api.nodepool import NodePool, ServerType
+from growth.api.offering import ZONE, Offering
+from growth.api.quantity import milli_value, parse, value
+from growth.decide.fit.new_node import NewNode, NewNodes
+from growth.decide.fit.stage import Stage
+from growth.observe.requests import amounts_from, requests_of
+
+DEFAULT_POOL = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A machine that may be bought."""
+
+    pool: NodePool
+    offering: Offering
+    new: NewNode
+    """The node it would become, under a name that no node has."""
+
+    room: Mapping[str, int]
+    tier: tuple[int, int, int]
+    """Higher is bought first, whatever it costs: priority of the pool, of the server type, of the offering."""
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """The labels of its node."""
+        return self.new.node.metadata.labels
+
+    @property
+    def zone(self) -> str:
+        """Where it would stand."""
+        return self.labels.get(ZONE, "")
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """Something of which there is only so much: a pool's limit, a type's maximum, an offering's stock."""
+
+    what: str
+    left: float
+    use: Mapping[int, float]
+    """By kind, how much one machine uses up."""
+
+
+class Bought(msgspec.Struct, frozen=True):
+    """What a pool has already, alive or on its way: counts against its limits."""
+
+    pool: str
+    server_type: str
+    nodes: int
+    cpu_millis: int = 0
+    memory_bytes: int = 0
+    cost_per_hour: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Market:
+    """All kinds and limits, and the maker of their nodes."""
+
+    kinds: tuple[Kind, ...]
+    limits: tuple[Limit, ...]
+    pools: tuple[str, ...]
+    maker: NewNodes
+
+    def node(self, name: str, kind: int) -> NewNode:
+        """A node of this kind under this name."""
+        return self.maker.make(name, self.kinds[kind].pool, self.kinds[kind].offering)
+
+
+def market_of(
+    stage: Stage, pools: Sequence[NodePool], offerings: Sequence[Offering], bought: Sequence[Bought] = ()
+) -> Market:
+    """Everything that these pools may buy; offerings that cannot be had right now are left out by the caller."""
+    maker = NewNodes(stage)
+    kinds: list[Kind] = []
+    daemons = _DaemonRoom()
+    for pool in sorted(pools, key=lambda one: one.metadata.name):
+        types = {one.name.lower(): one for one in pool.spec.server_types}
+        for offering in offerings:
+            server_type = types.get(offering.server_type.lower())
+            if server_type is not None and offering.is_cloud and _sells(pool, offering):
+                kinds.append(_kind(maker, pool, offering, server_type, daemons))
+    # Cheapest first within a tier, then by name: equal prices are always tried in the same order.
+    kinds.sort(key=lambda kind: (kind.offering.price_per_hour, kind.offering.id, kind.pool.metadata.name))
+    names = sorted(pool.metadata.name for pool in pools)
+    return Market(tuple(kinds), tuple(_limits(kinds, pools, bought)), tuple(names), maker)
+
+
+def _sells(pool: NodePool, offering: Offering) -> bool:
+    if pool.spec.provider and pool.spec.provider != offering.provider:
+        return False
+    return not pool.spec.locations or offering.location in pool.spec.locations
+
+
+class _DaemonRoom:
+    """What DaemonSet pods take; worked out once for each spec."""
+
+    def __init__(self) -> None:
+        self._requests: dict[int, Mapping[str, int]] = {}
+
+    def taken(self, new: NewNode) -> dict[str, int]:
+        taken: dict[str, int] = {}
+        for pod in new.daemon_pods:
+            known = self._requests.get(id(pod.spec))
+            if known is None:
+                known = self._requests[id(pod.spec)] = requests_of(pod.spec)
+            for name, amount in known.items():
+                taken[name] = taken.get(name, 0) + amount
+        return taken
+
+
+def _kind(
+    maker: NewNodes,
+    pool: NodePool,
+    offering: Offering,
+    server_type: ServerType,
+    daemons: _DaemonRoom,
+) -> Kind:
+    new = maker.make(f"new-{pool.metadata.name}-{offering.id}", pool, offering)
+    room = dict(amounts_from(new.node.status.allocatable))
+    for name, amount in daemons.taken(new).items():
+        room[name] = max(0, room.get(name, 0) - amount)
+    tier = (pool.spec.priority, server_type.priority, offering.priority)
+    return Kind(pool, offering, new, room, tier)
+
+
+def _limits(kinds: Sequence[Kind], pools: Sequence[NodePool], bought: Sequence[Bought]) -> list[Limit]:
+    limits: list[Limit] = []
+    for pool in sorted(pools, key=lambda one: one.metadata.name):
+        name, stated = pool.metadata.name, pool.spec.limits
+        own = [number for number, kind in enumerate(kinds) if kind.pool.metadata.name == name]
+        had = [one for one in bought if one.pool == name]
+        if stated.nodes is not None:
+            left = stated.nodes - sum(one.nodes for one in had)
+            limits.append(Limit(f"pool {name} may have {stated.nodes} nodes", left, dict.fromkeys(own, 1.0)))
+        if stated.cpu is not None:
+            left = milli_value(str(stated.cpu)) - sum(one.cpu_millis for one in had)
+            use = {number: float(milli_value(kinds[number].offering.resources["cpu"])) for number in own}
+            limits.append(Limit(f"pool {name} may have {stated.cpu} CPU", left, use))
+        if stated.memory is not None:
+            left = value(str(stated.memory)) - sum(one.memory_bytes for one in had)
+            use = {number: float(value(kinds[number].offering.resources["memory"])) for number in own}
+            limits.append(Limit(f"pool {name} may have {stated.memory} memory", left, use))
+        if stated.cost_per_hour is not None:
+            left = parse(str(stated.cost_per_hour)).nanos / 1e9 - sum(one.cost_per_hour for one in had)
+            use = {number: kinds[number].offering.price_per_hour for number in own}
+            limits.append(Limit(f"pool {name} may cost {stated.cost_per_hour} an hour", left, use))
+        for one in pool.spec.server_types:
+            if one.max is not None:
+                same = [number for number in own if kinds[number].offering.server_type.lower() == one.name.lower()]
+                had_of_type = [b.nodes for b in had if b.server_type.lower() == one.name.lower()]
+                what = f"pool {name} may have {one.max} of {one.name}"
+                limits.append(Limit(what, one.max - sum(had_of_type), dict.fromkeys(same, 1.0)))
+    for offering in {kind.offering.id: kind.offering for kind in kinds}.values():
+        if offering.stock is not None:
+            same = [number for number, kind in enumerate(kinds) if kind.offering.id == offering.id]
+            limits.append(
+                Limit(f"{offering.id} has {offering.stock} in stock", offering.stock, dict.fromkeys(same, 1.0))
+            )
+    return [limit for limit in limits if limit.use]

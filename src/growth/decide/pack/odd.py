@@ -1,0 +1,79 @@
+"""One by one, with Fit: pods whose rules are not modelled in arrays, and those that found no slot.
+
+The stage holds everything that is planned so far. A pod goes to the fullest node that takes it, planned or standing;
+only if none does, the cheapest machine that would is bought. Correct for every rule that Fit knows, and slow: a pod
+costs about as much time as a thousand others.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from growth.api.pod import Pod
+from growth.decide.fit.stage import Stage
+from growth.decide.fit.verdict import fit, fits_anywhere
+from growth.decide.pack.problem import Bools, Floats, Ints
+from growth.decide.pack.rows import KindTable
+from growth.decide.pack.standing import Standing
+
+# Machines of so many different prices are tried in each zone before a pod is given up.
+_TRIED_PER_ZONE = 4
+
+
+class OneByOne:
+    """Places single pods on a stage."""
+
+    def __init__(self, stage: Stage, table: KindTable, limits: Floats, new_name: Callable[[], str]) -> None:
+        self._stage, self._table, self._limits = stage, table, limits
+        self._new_name = new_name
+        self.bought: dict[str, int] = {}
+        """By node, the kind that was bought for it."""
+
+    def place(self, pods: Sequence[Pod], allowed: Bools, need: Mapping[str, int]) -> list[tuple[Pod, str, str]]:
+        """Where each pod went: (pod, node, ""), or (pod, "", why not)."""
+        placed: list[tuple[Pod, str, str]] = []
+        standing = Standing(self._stage, self._table.resources)
+        amounts = np.array([need.get(name, 0) for name in self._table.resources], dtype=np.int64)
+        for pod in pods:
+            node = self._on_standing(standing, pod, amounts) or self._on_new(pod, allowed)
+            if node in self.bought and node not in standing.names:
+                standing = Standing(self._stage, self._table.resources)
+            placed.append((pod, node, "" if node else fits_anywhere(self._stage, pod).sentence))
+        return placed
+
+    def _on_standing(self, standing: Standing, pod: Pod, need: Ints) -> str:
+        room = np.flatnonzero((standing.free >= need).all(axis=1))
+        slack = (standing.free[room] - need).sum(axis=1)
+        order: list[int] = room[np.argsort(slack, kind="stable")].tolist()
+        for at in order:
+            name = standing.names[at]
+            if fit(self._stage, pod, name) is None:
+                self._stage.place(pod, name)
+                standing.free[at] -= need
+                return name
+        return ""
+
+    def _on_new(self, pod: Pod, allowed: Bools) -> str:
+        kinds = self._table.market.kinds
+        tried: dict[tuple[str, tuple[int, int, int]], int] = {}
+        order = sorted(np.flatnonzero(allowed).tolist(), key=lambda at: (tuple(-t for t in kinds[at].tier), at))
+        for at in order:
+            kind = kinds[at]
+            place = (kind.zone, kind.tier)
+            if tried.get(place, 0) >= _TRIED_PER_ZONE or not self._has_limit_for(at):
+                continue
+            tried[place] = tried.get(place, 0) + 1
+            mark = self._stage.mark()
+            name = self._new_name()
+            self._table.market.node(name, at).enter(self._stage)
+            if fit(self._stage, pod, name) is None:
+                self._stage.place(pod, name)
+                self._limits -= self._table.limit_use[:, at]
+                self.bought[name] = at
+                return name
+            self._stage.back_to(mark)
+        return ""
+
+    def _has_limit_for(self, kind: int) -> bool:
+        use = self._table.limit_use[:, kind]
+        return bool((self._limits[use > 0] >= use[use > 0] - 1e-9).all())

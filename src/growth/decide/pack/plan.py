@@ -1,0 +1,208 @@
+"""From pods that wait to a PlacementSolution: the whole of packing, step by step.
+
+1. Group the pods. 2. Fill free room on nodes that exist. 3. Find out which machines each group may be bought, and say
+why where none. 4. Give zones to those whose rules need one. 5. Buy the cheapest machines and hand pods to them.
+6. Place the odd ones one by one. 7. Check that the plan can be reached, and say who must be nominated.
+
+It changes the stage and takes every change back.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from growth.api.pod import Pod
+from growth.decide.fit.stage import Stage
+from growth.decide.pack.allow import Allowed
+from growth.decide.pack.bound import Spare, fluid_bound
+from growth.decide.pack.buying import Buyer, Purchase
+from growth.decide.pack.groups import grouped
+from growth.decide.pack.market import Market
+from growth.decide.pack.neighbours import tags_of
+from growth.decide.pack.problem import Bools, Budget, Ints
+from growth.decide.pack.reach import STANDS, to_nominate
+from growth.decide.pack.rows import KindTable, cliques_of, resources_of, rows_of
+from growth.decide.pack.rules import PLAIN
+from growth.decide.pack.scene import count_by_zone, mark_the_wary, zones_with_nodes
+from growth.decide.pack.settle import check, place_singly
+from growth.decide.pack.sketch import Sketch
+from growth.decide.pack.solution import Filled, LeftOut, PlacementSolution, PlannedNode
+from growth.decide.pack.standing import Standing
+from growth.decide.pack.zones import ANYWHERE, Ask, Portion, ZonePlan, share_out
+
+
+def plan(stage: Stage, pods: Sequence[Pod], market: Market, budget: Budget | None = None) -> PlacementSolution:
+    """The best answer within the budget. ``pods`` is demand (see fit.demand): what is not demand is not here."""
+    if not pods:
+        return PlacementSolution("NoDemands")
+    mark = stage.mark()
+    try:
+        return _Planning(stage, pods, market, budget or Budget()).run()
+    finally:
+        stage.back_to(mark)
+
+
+class _Planning:
+    def __init__(self, stage: Stage, pods: Sequence[Pod], market: Market, budget: Budget) -> None:
+        self._stage, self._budget = stage, budget
+        found = grouped(pods, stage)
+        self._groups, self._selectors = found.groups, found.selectors
+        self._table = KindTable(market, resources_of(self._groups))
+        self._existing: dict[str, list[Pod]] = {}
+        self._left_out: list[LeftOut] = []
+        self._queues: dict[int, list[Pod]] = {}
+        self._has_rules_on_standing = False
+        self._odd: list[int] = []
+        self._spare: Ints | None = None
+
+    def run(self) -> PlacementSolution:
+        mark_the_wary(self._stage, self._groups, self._table.market)
+        self._fill_standing()
+        if not any(group.pods for group in self._groups):
+            return self._without_buying()
+        self._queues = {number: group.pods[::-1] for number, group in enumerate(self._groups) if group.pods}
+        allowed = Allowed(self._table, self._stage)
+        masks = allowed.masks(self._groups)
+        able = self._refuse_hopeless(allowed, masks)
+        self._odd = [number for number in able if self._groups[number].rules.is_odd]
+        zones = self._zones([number for number in able if not self._groups[number].rules.is_odd], masks)
+        tags = tags_of(self._groups, cliques_of(self._groups))
+        purchase = Buyer(self._table, self._groups, masks, tags, self._budget).buy(zones.portions, self._queues)
+        sketch = Sketch(self._stage, self._table, self._groups, masks, purchase.limits, self._existing)
+        sketch.left_out += self._left_out
+        for node in purchase.nodes:
+            sketch.bought[sketch.new_name()] = (node.kind, node.pods)
+        singles = self._singles(zones, purchase)
+        if singles:
+            place_singly(sketch, singles)
+        check(sketch, is_proven=zones.is_proven and not singles and not self._has_rules_on_standing)
+        return self._solution(sketch, purchase, zones)
+
+    def _without_buying(self) -> PlacementSolution:
+        nodes = [(STANDS, pods) for pods in self._existing.values()]
+        filled = tuple(Filled(name, tuple(pods)) for name, pods in self._existing.items())
+        return PlacementSolution("AllPlaced", existing=filled, nominate=to_nominate(nodes, [], self._slots))
+
+    # 2. Free room
+
+    def _fill_standing(self) -> None:
+        if not self._stage.nodes:
+            return
+        standing = Standing(self._stage, self._table.resources)
+        before = standing.free.copy()
+        for group in self._groups:
+            placed = standing.place(group)
+            if placed:
+                self._has_rules_on_standing |= group.rules is not PLAIN or bool(group.carries)
+                taken = {pod.metadata.uid for _, pods in placed for pod in pods}
+                group.pods = [pod for pod in group.pods if pod.metadata.uid not in taken]
+                for name, pods in placed:
+                    self._existing.setdefault(name, []).extend(pods)
+        if any(group.pods for group in self._groups):
+            self._spare = np.maximum(before, 0).sum(axis=0)
+
+    # 3. Machines for each group
+
+    def _refuse_hopeless(self, allowed: Allowed, masks: Sequence[Bools]) -> list[int]:
+        able: list[int] = []
+        for number in self._queues:
+            if masks[number].any():
+                able.append(number)
+            else:
+                self._leave_out(number, len(self._queues[number]), allowed.why_none(self._groups[number]))
+        return able
+
+    def _leave_out(self, group: int, pods: int, reason: str) -> None:
+        queue = self._queues[group]
+        self._left_out += [LeftOut(pod, reason) for pod in queue[:pods]]
+        del queue[:pods]
+
+    # 4. Zones
+
+    def _zones(self, able: Sequence[int], masks: Sequence[Bools]) -> ZonePlan:
+        groups, table = self._groups, self._table
+        ruled = [n for n in able if groups[n].rules.zone_spread or groups[n].rules.zone_apart]
+        ruled += [n for n in able if groups[n].rules.zone_together]
+        if not ruled:
+            portions = [Portion(number, ANYWHERE, len(self._queues[number])) for number in able]
+            return ZonePlan(portions)
+        zone_names = np.array(table.zones, dtype=object)
+        zones_of: dict[int, tuple[str, ...]] = {}
+        asks: list[Ask] = []
+        for number in able:
+            mask = masks[number]
+            known = zones_of.get(id(mask))
+            if known is None:
+                known = zones_of[id(mask)] = tuple(zone_names[np.unique(table.kind_zone[mask])].tolist())
+            closed: tuple[str, ...] = ()
+            if groups[number].rules.zone_spread:
+                closed = tuple(sorted(zones_with_nodes(self._stage, groups[number]) - set(known)))
+            asks.append(Ask(number, len(self._queues[number]), known, closed))
+        plan = share_out(groups, asks, count_by_zone(self._stage, self._selectors))
+        for group, number, reason in plan.refused:
+            self._leave_out(group, number, reason)
+        return plan
+
+    # 6. The odd ones
+
+    def _singles(self, zones: ZonePlan, purchase: Purchase) -> list[tuple[int, list[Pod]]]:
+        """Pods that must be placed one by one: odd ones, and those for which the packing found no place."""
+        singles: list[tuple[int, list[Pod]]] = []
+        for number, pods in [*zones.odd, *((portion.group, portion.count) for portion in purchase.left)]:
+            queue = self._queues[number]
+            singles.append((number, queue[:pods]))
+            del queue[:pods]
+        singles += [(number, self._queues.pop(number)) for number in self._odd]
+        homeless = {pod.metadata.uid: pod for pod in purchase.homeless}
+        if homeless:
+            for number, group in enumerate(self._groups):
+                singles.append((number, [homeless[uid] for uid in group.uids if uid in homeless]))
+        return [(number, pods) for number, pods in singles if pods]
+
+    # 7. Tell
+
+    def _solution(self, sketch: Sketch, purchase: Purchase, zones: ZonePlan) -> PlacementSolution:
+        kinds = self._table.market.kinds
+        buy = [
+            PlannedNode(name, kinds[kind].pool, kinds[kind].offering, tuple(pods))
+            for name, (kind, pods) in sketch.bought.items()
+        ]
+        cost = sum(node.offering.price_per_hour for node in buy)
+        nodes = [*sketch.bought.values(), *((STANDS, pods) for pods in sketch.existing.values())]
+        distinct = list({id(mask): mask for mask in sketch.masks}.values())
+        return PlacementSolution(
+            outcome="IncompletePlacement" if sketch.left_out else "AllPlaced",
+            buy=tuple(buy),
+            existing=tuple(Filled(name, tuple(pods)) for name, pods in sketch.existing.items()),
+            left_out=tuple(sketch.left_out),
+            nominate=to_nominate(nodes, distinct, self._slots),
+            cost_per_hour=cost,
+            bound_per_hour=min(cost, self._bound(sketch, purchase, zones) if buy else 0.0),
+        )
+
+    def _slots(self, kind: int, pod: Pod) -> int:
+        room = self._table.market.kinds[kind].room
+        requests = self._stage.requests(pod)
+        return min(room.get(name, 0) // amount for name, amount in requests.items() if amount and name in room)
+
+    def _bound(self, sketch: Sketch, purchase: Purchase, zones: ZonePlan) -> float:
+        """What placing these pods costs at least; room that exists is free, and may be cut into fractions, too."""
+        is_whole = not (sketch.existing or zones.odd or self._odd or len(sketch.left_out) > len(self._left_out))
+        if is_whole and purchase.bound is not None and (not purchase.is_optimal or self._is_fluid(zones)):
+            return purchase.bound
+        out = {one.pod.metadata.uid for one in sketch.left_out}
+        portions = [
+            Portion(number, ANYWHERE, placed)
+            for number, group in enumerate(self._groups)
+            if (placed := len(group.uids) - sum(uid in out for uid in group.uids)) and sketch.masks[number].any()
+        ]
+        everything = np.arange(len(self._table.market.kinds))
+        rows = rows_of(self._table, self._groups, portions, sketch.masks, everything)
+        spare = None
+        if self._spare is not None and sketch.existing:
+            spare = Spare(self._spare // rows.unit, np.ones(rows.problem.rows, dtype=np.bool_))
+        return fluid_bound(rows.problem, spare).cost
+
+    def _is_fluid(self, zones: ZonePlan) -> bool:
+        """Whether nothing was decided before packing that another plan could decide differently."""
+        return all(portion.zone == ANYWHERE for portion in zones.portions)

@@ -1,0 +1,122 @@
+"""From groups to the arrays of a Problem, and back from rows to the groups whose pods they stand for."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from growth.decide.pack.groups import Group
+from growth.decide.pack.market import Market
+from growth.decide.pack.problem import ANY_ZONE, NO_CLIQUE, Bools, Ints, Problem
+from growth.decide.pack.zones import ANYWHERE, Portion
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """A problem and which portions each of its rows is made of."""
+
+    problem: Problem
+    portions: list[list[Portion]]
+    unit: Ints
+    """[resource] in which the problem counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cliques:
+    """Selectors of which every pod that is selected also keeps its node to so many: a resource of the node."""
+
+    of_selector: Mapping[int, int]
+    caps: list[int]
+
+    def of(self, group: Group) -> int:
+        """The clique that a group is packed by, or NO_CLIQUE."""
+        selectors = [*group.rules.host_apart, *(selector for selector, _ in group.rules.host_caps)]
+        return next((self.of_selector[s] for s in selectors if s in self.of_selector), NO_CLIQUE)
+
+
+def cliques_of(groups: Sequence[Group]) -> Cliques:
+    """Find the selectors whose pods and whose rules are the same groups, all with the same cap."""
+    caps: dict[int, set[int]] = {}
+    capping: dict[int, set[int]] = {}
+    for number, group in enumerate(groups):
+        for selector, cap in [*((s, 1) for s in group.rules.host_apart), *group.rules.host_caps]:
+            caps.setdefault(selector, set()).add(cap)
+            capping.setdefault(selector, set()).add(number)
+    found: dict[int, int] = {}
+    sizes: list[int] = []
+    for selector, members in sorted(capping.items()):
+        carriers = {number for number, group in enumerate(groups) if group.carries >> selector & 1}
+        if carriers == members and len(caps[selector]) == 1:
+            found[selector] = len(sizes)
+            sizes.append(next(iter(caps[selector])))
+    return Cliques(found, sizes)
+
+
+def resources_of(groups: Sequence[Group]) -> list[str]:
+    """Every resource that somebody asks for, the common ones first."""
+    names = {name for group in groups for name in group.requests}
+    common = [name for name in ("cpu", "memory", "pods") if name in names]
+    return [*common, *sorted(names - set(common))]
+
+
+class KindTable:
+    """Kinds as arrays, and which of them each group may be bought."""
+
+    def __init__(self, market: Market, resources: Sequence[str]) -> None:
+        self.market = market
+        self.resources = tuple(resources)
+        self.room = np.array(
+            [[kind.room.get(name, 0) for name in resources] for kind in market.kinds], dtype=np.int64
+        ).reshape(len(market.kinds), len(resources))
+        self.price = np.array([kind.offering.price_per_hour for kind in market.kinds], dtype=np.float64)
+        self.zones: list[str] = sorted({kind.zone for kind in market.kinds})
+        self.kind_zone = np.array([self.zones.index(kind.zone) for kind in market.kinds], dtype=np.int64)
+        self.limit_left = np.array([max(0.0, limit.left) for limit in market.limits], dtype=np.float64)
+        self.limit_use = np.zeros((len(market.limits), len(market.kinds)))
+        for at, limit in enumerate(market.limits):
+            for kind, use in limit.use.items():
+                self.limit_use[at, kind] = use
+
+    def need_of(self, group: Group) -> Ints:
+        """What one of its pods asks for, in the table's order of resources."""
+        return np.array([group.requests.get(name, 0) for name in self.resources], dtype=np.int64)
+
+
+def rows_of(
+    table: KindTable, groups: Sequence[Group], portions: Sequence[Portion], allowed: Sequence[Bools], kinds: Ints
+) -> Rows:
+    """The problem of packing these portions into these kinds; ``allowed`` says per group which kinds take it."""
+    cliques = cliques_of(groups)
+    clique_of = [cliques.of(group) for group in groups]
+    keys: dict[tuple[object, ...], int] = {}
+    members: list[list[Portion]] = []
+    for portion in portions:
+        group = groups[portion.group]
+        mask = allowed[portion.group][kinds]
+        key = (tuple(group.requests.items()), mask.tobytes(), portion.zone, clique_of[portion.group])
+        at = keys.setdefault(key, len(members))
+        if at == len(members):
+            members.append([portion])
+        else:
+            members[at].append(portion)
+    firsts = [groups[row[0].group] for row in members]
+    need = np.array([table.need_of(group) for group in firsts], dtype=np.int64).reshape(-1, len(table.resources))
+    unit = np.maximum(np.gcd.reduce(need, axis=0), 1) if len(need) else np.ones(need.shape[1], dtype=np.int64)
+    problem = Problem(
+        need=need // unit,
+        count=np.array([sum(portion.count for portion in row) for row in members], dtype=np.int64),
+        zone=np.array([_zone(table, row[0].zone) for row in members], dtype=np.int64),
+        clique=np.array([clique_of[row[0].group] for row in members], dtype=np.int64),
+        clique_cap=np.array(cliques.caps, dtype=np.int64),
+        allowed=np.array([allowed[row[0].group][kinds] for row in members], dtype=np.bool_).reshape(-1, len(kinds)),
+        room=table.room[kinds] // unit,
+        price=table.price[kinds],
+        kind_zone=table.kind_zone[kinds],
+        limit_use=table.limit_use[:, kinds],
+        limit_left=table.limit_left,
+    )
+    return Rows(problem, members, unit)
+
+
+def _zone(table: KindTable, zone: str) -> int:
+    return ANY_ZONE if zone == ANYWHERE else table.zones.index(zone)

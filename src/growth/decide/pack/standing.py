@@ -1,0 +1,139 @@
+"""Free room first: what fits on nodes that exist, or are coming anyway, costs nothing.
+
+Nodes are compared all at once, as columns; Fit is asked only about the few that are about to be used, so that every
+rule of the scheduler holds without looking at 5,000 nodes one by one.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+
+from growth.api.pod import Pod
+from growth.decide.fit.node_affinity import matcher
+from growth.decide.fit.stage import Stage
+from growth.decide.fit.taints import prepare as taint_check
+from growth.decide.fit.taints import prepare_unschedulable
+from growth.decide.fit.verdict import fit
+from growth.decide.pack.groups import Group
+from growth.decide.pack.problem import Bools, Ints
+from growth.decide.pack.rules import PLAIN
+
+# After so many refusals all nodes are asked about selector and taints at once, and after so many more we stop: pods
+# that other pods keep away from hundreds of nodes with room are not worth the time.
+_REFUSALS: Final = 8
+_MAX_REFUSALS: Final = 256
+
+
+class Standing:
+    """The nodes of a stage as columns of free room, kept up while pods are placed on the stage."""
+
+    def __init__(self, stage: Stage, resources: Sequence[str]) -> None:
+        self._stage = stage
+        room, nodes = stage.snapshot.room, stage.nodes
+        rows = room.rows
+        self.names: list[str] = [name for name in nodes if name in rows]
+        index = np.fromiter((rows[name] for name in self.names), np.int64, len(self.names))
+        self._resources = tuple(resources)
+        columns = [np.array(room.column(name), dtype=np.int64)[index] for name in resources]
+        self.free: Ints = np.column_stack(columns) if columns else np.zeros((len(self.names), 0), dtype=np.int64)
+        # Nodes that were added to the stage or changed on it are not as the snapshot says.
+        known = {name: at for at, name in enumerate(self.names)}
+        touched = list(stage._sites)  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - sites() would make all
+        added = [name for name in nodes if name not in known] if len(nodes) != len(known) else []
+        if added:
+            self.names += added
+            self.free = np.vstack([self.free, np.zeros((len(added), len(resources)), dtype=np.int64)])
+            known |= {name: at for at, name in enumerate(self.names)}
+        for name in {*touched, *added}:
+            if name in known:
+                free = stage.site(name).free
+                self.free[known[name]] = [free.get(resource, 0) for resource in resources]
+        self._scale = 1 / np.maximum(self.free.max(axis=0, initial=1), 1)
+        self._eligible: dict[int, Bools] = {}
+
+    def place(self, group: Group) -> list[tuple[str, list[Pod]]]:
+        """Place as many of the group's pods as there is room for, fullest nodes first; returns who went where."""
+        need = np.array([group.requests.get(name, 0) for name in self._resources], dtype=np.int64)
+        has_room = (self.free >= need).all(axis=1)
+        if group.node_rules in self._eligible:
+            has_room &= self._eligible[group.node_rules]
+        where = np.flatnonzero(has_room)
+        if not len(where):
+            return []
+        slack = ((self.free[where] - need) * self._scale).sum(axis=1)
+        if group.rules is PLAIN and not group.is_wary and not group.carries:
+            return self._place_plain(group, need, where, slack)
+        return self._place_one_by_one(group, need, where[np.argsort(slack, kind="stable")])
+
+    def _place_plain(self, group: Group, need: Ints, where: Ints, slack: Ints) -> list[tuple[str, list[Pod]]]:
+        pods = list(group.pods)
+        placed: list[tuple[str, list[Pod]]] = []
+        refusals = 0
+        # One node is often enough; sorting all of them costs more than finding the first.
+        order = [int(np.argmin(slack))] if len(pods) <= 1 else np.argsort(slack, kind="stable").tolist()
+        is_whole = len(order) == len(where)
+        at = 0
+        while pods and at < len(order):
+            node = int(where[order[at]])
+            at += 1
+            if fit(self._stage, pods[0], self.names[node]) is not None:
+                refusals += 1
+                if refusals == _REFUSALS and group.node_rules not in self._eligible:
+                    self._ask_all(group)
+                    return placed + self._rest(group, pods)
+            else:
+                asked = need > 0
+                most = int((self.free[node, asked] // need[asked]).min())
+                here, pods = pods[:most], pods[most:]
+                placed.append((self.names[node], here))
+                self._take(node, need, here)
+            if at == len(order) and not is_whole:
+                order, is_whole, at = np.argsort(slack, kind="stable").tolist(), True, 0
+        return placed
+
+    def _rest(self, group: Group, pods: list[Pod]) -> list[tuple[str, list[Pod]]]:
+        return self.place(replace(group, pods=pods))
+
+    def _place_one_by_one(self, group: Group, need: Ints, where: Ints) -> list[tuple[str, list[Pod]]]:
+        """Pods with rules about other pods: each is asked about by Fit, on the stage as it is by then."""
+        placed: dict[int, list[Pod]] = {}
+        refusals = 0
+        order: list[int] = where.tolist()
+        for pod in group.pods:
+            home = -1
+            for node in order:
+                if (self.free[node] < need).any():
+                    continue
+                if fit(self._stage, pod, self.names[node]) is None:
+                    home = node
+                    break
+                refusals += 1
+                if refusals > _MAX_REFUSALS:
+                    break
+            if home < 0:
+                break
+            placed.setdefault(home, []).append(pod)
+            self._take(home, need, [pod])
+        return [(self.names[node], pods) for node, pods in placed.items()]
+
+    def _take(self, node: int, need: Ints, pods: list[Pod]) -> None:
+        self.free[node] -= need * len(pods)
+        for pod in pods:
+            self._stage.place(pod, self.names[node])
+
+    def _ask_all(self, group: Group) -> None:
+        """Which nodes the group's selector, affinity and tolerations allow."""
+        spec = group.sample.spec
+        matches = matcher(spec)
+        checks = [check for check in (prepare_unschedulable(spec), taint_check(spec)) if check is not None]
+        allowed = np.ones(len(self.names), dtype=np.bool_)
+        for at, name in enumerate(self.names):
+            node = self._stage.nodes[name]
+            if matches is not None and not matches(node.metadata.labels, name):
+                allowed[at] = False
+            elif (node.spec.taints or node.spec.unschedulable) and checks:
+                site = self._stage.site(name)
+                allowed[at] = all(check(site) is None for check in checks)
+        self._eligible[group.node_rules] = allowed

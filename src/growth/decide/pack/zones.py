@@ -1,0 +1,219 @@
+"""Which zone each group goes to, decided before anything is packed, so that the rules about zones hold in any order.
+
+A plan can be right as a whole and still be unreachable: pod a may wait for pod b while b waits for a. Two ways of
+sharing out zones cannot deadlock, and only they are called proven here:
+
+- *Level.* If every pod that must be spread over selector s is itself selected by s, zones are filled to the same level.
+  While one of them waits in a zone, a lower zone still has some to come.
+- *Low zone.* If others are spread over s, too, one zone is kept lowest in s: they go there, and pods selected by s that
+  may go anywhere go elsewhere. So that zone is the minimum whatever comes first.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from growth.decide.pack.groups import Group
+from growth.decide.pack.levels import levelled
+from growth.decide.pack.rules import Rules
+
+ANYWHERE = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Portion:
+    """So many pods of a group, for one zone or ANYWHERE."""
+
+    group: int
+    zone: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One group that needs machines."""
+
+    group: int
+    count: int
+    zones: tuple[str, ...]
+    """Where machines for it can be bought, in order of preference."""
+
+    closed: tuple[str, ...] = ()
+    """Zones with nodes that count for its spread, but where nothing can be bought."""
+
+
+@dataclass(slots=True)
+class ZonePlan:
+    """Who goes where, who must be asked about one by one, and who cannot go anywhere, with the reason."""
+
+    portions: list[Portion] = field(default_factory=list[Portion])
+    odd: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
+    refused: list[tuple[int, int, str]] = field(default_factory=list[tuple[int, int, str]])
+    is_proven: bool = True
+
+
+def share_out(groups: Sequence[Group], asks: Sequence[Ask], standing: Mapping[int, Mapping[str, int]]) -> ZonePlan:
+    """Give every ask a zone where its rules need one; ``standing`` counts the pods there are, by selector and zone."""
+    return _Sharing(groups, asks, standing).run()
+
+
+class _Sharing:
+    def __init__(self, groups: Sequence[Group], asks: Sequence[Ask], standing: Mapping[int, Mapping[str, int]]) -> None:
+        self._groups, self._asks = groups, asks
+        self._plan = ZonePlan()
+        spreading = {s for ask in asks for s, _ in groups[ask.group].rules.zone_spread}
+        self._spread = sorted(spreading)
+        read = spreading | set(standing)
+        read |= {s for ask in asks for s in (*self._rules(ask).zone_apart, *self._rules(ask).zone_together)}
+        self._count: dict[int, dict[str, int]] = {s: dict(standing.get(s, {})) for s in sorted(read)}
+        # Pods that come to their zone in any order, whatever else happens.
+        self._sure: dict[int, dict[str, int]] = {s: dict(standing.get(s, {})) for s in self._spread}
+        self._low: dict[int, str] = {}
+        self._filled: dict[int, set[str]] = {s: set() for s in self._spread}
+        self._load: dict[str, int] = {}
+
+    def _rules(self, ask: Ask) -> Rules:
+        return self._groups[ask.group].rules
+
+    def run(self) -> ZonePlan:
+        by_rule: dict[str, list[Ask]] = {"apart": [], "together": [], "spread": [], "free": []}
+        for ask in self._asks:
+            rules = self._rules(ask)
+            if rules.zone_apart:
+                by_rule["apart"].append(ask)
+            elif rules.zone_together:
+                by_rule["together"].append(ask)
+            elif rules.zone_spread:
+                by_rule["spread"].append(ask)
+            else:
+                by_rule["free"].append(ask)
+        self._choose_low_zones(by_rule["spread"])
+        for ask in by_rule["apart"]:
+            self._apart(ask)
+        # Who may follow others waits until those have their zones: being the first is only for those without others.
+        followers = [ask for ask in by_rule["together"] if self._has_others(ask)]
+        waiting = [*self._together([ask for ask in by_rule["together"] if ask not in followers]), *followers]
+        for ask in by_rule["free"]:
+            self._free(ask)
+        for ask in by_rule["spread"]:
+            self._spread_out(ask)
+        for ask in self._together(waiting):
+            self._plan.odd.append((ask.group, ask.count))
+        self._prove(by_rule["spread"])
+        return self._plan
+
+    def _put(self, ask: Ask, zone: str, pods: int, *, is_sure: bool) -> None:
+        self._plan.portions.append(Portion(ask.group, zone, pods))
+        self._load[zone] = self._load.get(zone, 0) + pods
+        carries = self._groups[ask.group].carries
+        for s, counts in self._count.items():
+            if carries >> s & 1:
+                counts[zone] = counts.get(zone, 0) + pods
+                if is_sure and s in self._sure:
+                    self._sure[s][zone] = self._sure[s].get(zone, 0) + pods
+
+    def _carries(self, ask: Ask, selector: int) -> bool:
+        return bool(self._groups[ask.group].carries >> selector & 1)
+
+    def _choose_low_zones(self, spread: Sequence[Ask]) -> None:
+        """For each selector over which pods are spread that it does not select: the zone to be kept lowest."""
+        zones: dict[int, list[str]] = {}
+        foreign: set[int] = set()
+        for ask in spread:
+            selector = self._rules(ask).zone_spread[0][0]
+            zones[selector] = [z for z in zones.get(selector, ask.zones) if z in ask.zones]
+            if not self._carries(ask, selector):
+                foreign.add(selector)
+        for turn, selector in enumerate(sorted(foreign)):
+            here = zones[selector]
+            if here:
+                counts = self._count[selector]
+                self._low[selector] = min(here, key=lambda z: (counts.get(z, 0), (here.index(z) - turn) % len(here)))
+
+    def _apart(self, ask: Ask) -> None:
+        """One in each zone, and three zones are three nodes at once."""
+        selector = self._rules(ask).zone_apart[0]
+        is_shared = any(
+            self._carries(other, selector) and self._rules(other).zone_apart != (selector,) for other in self._asks
+        )
+        if not self._carries(ask, selector) or is_shared:
+            self._plan.odd.append((ask.group, ask.count))
+            return
+        free = [zone for zone in ask.zones if not self._count[selector].get(zone)]
+        for zone in free[: ask.count]:
+            self._put(ask, zone, 1, is_sure=True)
+        if ask.count > len(free):
+            taken = len(ask.zones) - len(free)
+            where = f"{taken} of the {len(ask.zones)} zones that can be bought in have one"
+            reason = f"must be the only one of its kind in a zone (anti-affinity); {where}"
+            self._plan.refused.append((ask.group, ask.count - len(free), reason))
+
+    def _has_others(self, ask: Ask) -> bool:
+        """Whether pods that do not want to be together with anybody are among those it wants to be with."""
+        selector = self._rules(ask).zone_together[0]
+        return any(self._carries(other, selector) and not self._rules(other).zone_together for other in self._asks)
+
+    def _together(self, asks: Sequence[Ask]) -> list[Ask]:
+        """Groups that want to be in one zone with others; returned are those whose others are nowhere yet."""
+        waiting = list(asks)
+        while True:
+            left: list[Ask] = []
+            for ask in waiting:
+                selector = self._rules(ask).zone_together[0]
+                at = [zone for zone in ask.zones if self._count[selector].get(zone)]
+                elsewhere = any(self._count[selector].values())
+                if at:
+                    self._put(ask, at[0], ask.count, is_sure=True)
+                elif elsewhere or not self._carries(ask, selector) or not ask.zones:
+                    left.append(ask)
+                else:
+                    self._put(ask, self._home(ask), ask.count, is_sure=True)
+            if len(left) == len(waiting):
+                return left
+            waiting = left
+
+    def _home(self, ask: Ask) -> str:
+        """A zone that is not the low one of a label these pods carry, the least loaded first."""
+        low = {self._low[s] for s in self._low if self._carries(ask, s)}
+        return min(ask.zones, key=lambda zone: (zone in low, self._load.get(zone, 0), ask.zones.index(zone)))
+
+    def _free(self, ask: Ask) -> None:
+        """Pods that may go anywhere: if somebody is spread over them, they are shared out, too."""
+        carried = [s for s in self._spread if self._carries(ask, s)]
+        if not carried or len(ask.zones) < 2:
+            self._put(ask, ask.zones[0] if carried and ask.zones else ANYWHERE, ask.count, is_sure=True)
+            return
+        low = {self._low[s] for s in carried if s in self._low}
+        zones = [zone for zone in ask.zones if zone not in low] or list(ask.zones)
+        for zone, pods in levelled(ask.count, zones, self._count[carried[0]]).items():
+            self._put(ask, zone, pods, is_sure=True)
+
+    def _spread_out(self, ask: Ask) -> None:
+        selector, skew = self._rules(ask).zone_spread[0]
+        counts = self._count[selector]
+        ceiling = min((counts.get(zone, 0) for zone in ask.closed), default=None)
+        ceiling = None if ceiling is None else ceiling + skew
+        zones = [self._low[selector]] if selector in self._low else list(ask.zones)
+        shares = levelled(ask.count, zones, counts, ceiling)
+        for zone, pods in shares.items():
+            self._put(ask, zone, pods, is_sure=False)
+            self._filled[selector].add(zone)
+        missing = ask.count - sum(shares.values())
+        if missing:
+            closed = ", ".join(ask.closed)
+            reason = f"must be spread over zones (maxSkew {skew}), and nothing can be bought in {closed or 'any zone'}"
+            self._plan.refused.append((ask.group, missing, reason))
+
+    def _prove(self, spread: Sequence[Ask]) -> None:
+        """Whether the spread holds whatever order the scheduler takes the pods in; see the module's words."""
+        for ask in spread:
+            selector, skew = self._rules(ask).zone_spread[0]
+            counts, sure = self._count[selector], self._sure[selector]
+            domains = {*ask.zones, *ask.closed}
+            if selector in self._low:
+                low = self._low[selector]
+                others = [sure.get(zone, 0) for zone in domains if zone != low]
+                is_fine = not others or counts.get(low, 0) - min(others) <= skew
+            else:
+                highest = max((counts.get(zone, 0) for zone in self._filled[selector]), default=0)
+                is_fine = highest - min((counts.get(zone, 0) for zone in domains), default=0) <= skew
+            self._plan.is_proven = self._plan.is_proven and is_fine
