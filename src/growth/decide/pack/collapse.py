@@ -108,12 +108,12 @@ def _ordinals(keys: Ints) -> Ints:
 
 def promising_kinds(problem: Problem) -> Ints:
     """Kinds worth looking at: none that another one replaces, none far too large, and not too many."""
-    kinds = _without_replaceable(problem)
-    kinds = _without_oversized(problem, kinds)
+    kinds = _without_oversized(problem, np.flatnonzero(problem.allowed.any(axis=0)))
+    kinds = _without_replaceable(problem, kinds)
     return _thinned(problem, kinds)
 
 
-def _without_replaceable(problem: Problem) -> Ints:
+def _without_replaceable(problem: Problem, kinds: Ints) -> Ints:
     """Leave out kinds for which another one in the same zone takes the same pods, has the room and costs no more.
 
     If no row is bound to a zone, zones make no difference.
@@ -121,7 +121,8 @@ def _without_replaceable(problem: Problem) -> Ints:
     is_free = bool((problem.zone == ANY_ZONE).all())
     zone = np.zeros(problem.kinds, dtype=np.int64) if is_free else problem.kind_zone
     key = np.column_stack([zone, problem.limit_use.T, problem.price, problem.room])
-    _, first = np.unique(key, axis=0, return_index=True)
+    _, first = np.unique(key[kinds], axis=0, return_index=True)
+    first = kinds[first]
     kept: list[int] = []
     for here in np.unique(zone[first]).tolist():
         kept += _best_in_zone(problem, first[zone[first] == here])

@@ -18,11 +18,17 @@ from growth.decide.pack.shelves import Shelves
 Column = tuple[int, tuple[tuple[int, int], ...]]
 
 # How much of the old prices stays in those the search works at.
-_INERTIA = 0.7
-# Among equal prices fewer machines are better: each costs this fraction of the cheapest one more.
-_PER_MACHINE = 1e-5
-# A bin is bought once more if the programme wants at least this much of it; each is tried, the cheapest plan wins.
-_ROUND_UP_FROM = (1.01, 0.8)
+_INERTIA = 0.5
+# Fewer machines are better: in the programme each costs this fraction of the cheapest one more. It shifts a plan by
+# hundredths of a percent and keeps rounding from opening machines that hold next to nothing.
+_PER_MACHINE = 0.1
+# A bin is bought once more if the programme wants at least this much of it. Plans with few machines try several of
+# these and take the cheapest; among many machines, rounding hardly matters.
+_ROUND_UP_FROM = (0.8, 1.01, 0.5)
+_FEW_MACHINES = 300
+# The programme is as good as done if this many rounds made it cheaper by no more than this fraction.
+_PATIENCE = 12
+_STALLED = 4e-4
 
 
 class Columns:
@@ -37,7 +43,7 @@ class Columns:
         self._left: list[int] = problem.count.tolist()
         self.rounds = 0
         self.is_done = False
-        self.cost = np.inf
+        self.costs: list[float] = []
 
     @property
     def known(self) -> list[Column]:
@@ -54,8 +60,8 @@ class Columns:
             except Unsolved:
                 self.is_done = True
                 return
-            self.cost = answer.cost
-            if answer.cost <= enough:
+            self.costs.append(answer.cost)
+            if answer.cost <= enough or self._is_stalled():
                 self.is_done = True
                 return
             row_prices, limit_prices = self._master.split(answer.row_prices)
@@ -70,6 +76,9 @@ class Columns:
             else:
                 self.is_done = True
 
+    def _is_stalled(self) -> bool:
+        return len(self.costs) > _PATIENCE and self.costs[-1] > self.costs[-1 - _PATIENCE] * (1 - _STALLED)
+
     def _better_columns(self, value: Floats, true_value: Floats, limit_prices: Floats, steps: int) -> list[Column]:
         problem, shelves = self.problem, self._shelves
         ceiling = problem.price + _PER_MACHINE * problem.price.min() - limit_prices @ problem.limit_use
@@ -82,11 +91,13 @@ class Columns:
             shelf = shelves.shelf(kind, value, problem.count)
             if shelf.bound <= dear:
                 continue
-            _, pairs = best_content(shelf, shelves.fields, self._left, steps)
-            content = tuple(pairs)
-            if sum(true_value[row] * pods for row, pods in content) > dear and not self._master.knows((kind, content)):
-                found.append((kind, content))
-        return found
+            for seed in (*shelf.leaders, -1):
+                _, pairs = best_content(shelf, shelves.fields, self._left, steps, seed)
+                content = tuple(pairs)
+                worth = sum(true_value[row] * pods for row, pods in content)
+                if worth > dear and not self._master.knows((kind, content)):
+                    found.append((kind, content))
+        return list(dict.fromkeys(found))
 
 
 class _Master:
@@ -158,7 +169,8 @@ def rounded(small: Collapsed, columns: list[Column], shelves: Shelves, taste: Ta
     except Unsolved:
         return []
     packings: list[Packing] = []
-    for up_from in _ROUND_UP_FROM:
+    is_few = amounts.sum() < _FEW_MACHINES
+    for up_from in _ROUND_UP_FROM if is_few else _ROUND_UP_FROM[:1]:
         bins, left, limits = _whole(problem, master.columns, amounts, up_from)
         more, _, _ = fill(shelves, taste, left, limits)
         packings.append(packing_of(problem, bins + more))

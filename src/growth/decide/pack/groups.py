@@ -80,6 +80,9 @@ def grouped(pods: Iterable[Pod], stage: Stage) -> Grouped:
             kin[key] = [pod]
         else:
             alike.append(pod)
+    # The order in which pods are named must make no difference, so their uids decide.
+    firsts = {key: min([pod.metadata.uid for pod in alike]) for key, alike in kin.items()}
+    kin = {key: kin[key] for key in sorted(kin, key=firsts.__getitem__)}
     selectors = Selectors()
     specs: dict[int, _Known] = {}
     node_rules: dict[bytes, int] = {}
@@ -120,12 +123,12 @@ def _merged(
             group.pods += alike
     for group in groups.values():
         group.uids = tuple([pod.metadata.uid for pod in group.pods])
+    # Sorting is stable, so equal groups stay in the order of their uids.
     return sorted(groups.values(), key=_order)
 
 
-def _order(group: Group) -> tuple[int, list[int], str]:
-    amounts = [-group.requests.get(name, 0) for name in ("cpu", "memory")]
-    return -group.priority, amounts, group.sample.metadata.uid
+def _order(group: Group) -> tuple[int, int, int]:
+    return -group.priority, -group.requests.get("cpu", 0), -group.requests.get("memory", 0)
 
 
 def _known(pod: Pod, stage: Stage, node_rules: dict[bytes, int]) -> _Known:

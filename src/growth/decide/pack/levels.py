@@ -10,6 +10,9 @@ def levelled(pods: int, zones: Sequence[str], have: Mapping[str, int], ceiling: 
     """
     if not zones or pods <= 0:
         return {}
+    if len(zones) == 1:
+        most = pods if ceiling is None else min(pods, ceiling - have.get(zones[0], 0))
+        return {zones[0]: most} if most > 0 else {}
     room = [max(0, ceiling - have.get(zone, 0)) if ceiling is not None else pods for zone in zones]
     pods = min(pods, sum(room))
     low, high = 0, max(have.get(zone, 0) for zone in zones) + pods

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from growth.decide.pack.groups import Group
 from growth.decide.pack.rows import Cliques
+from growth.decide.pack.rules import Rules
 
 
 @dataclass(slots=True)
@@ -88,7 +89,12 @@ def tags_of(groups: Sequence[Group], cliques: Cliques) -> list[Tags]:
         if all(cliques.of(group) == clique for group in groups if group.carries >> selector & 1)
     }
     capped = {s for g in groups for s in (*g.rules.host_apart, *(n for n, _ in g.rules.host_caps))} - kept
-    return [_tags(group, sorted(capped)) for group in groups]
+    order = sorted(capped)
+    known: dict[tuple[int, Rules], Tags] = {}
+    for group in groups:
+        if (group.carries, group.rules) not in known:
+            known[group.carries, group.rules] = _tags(group, order)
+    return [known[group.carries, group.rules] for group in groups]
 
 
 def _tags(group: Group, capped: Sequence[int]) -> Tags:

@@ -42,14 +42,14 @@ class OneByOne:
         return placed
 
     def _on_standing(self, standing: Standing, pod: Pod, need: Ints) -> str:
-        room = np.flatnonzero((standing.free >= need).all(axis=1))
-        slack = (standing.free[room] - need).sum(axis=1)
+        room = standing.roomy(need)
+        slack = standing.slack(room)
         order: list[int] = room[np.argsort(slack, kind="stable")].tolist()
         for at in order:
             name = standing.names[at]
             if fit(self._stage, pod, name) is None:
                 self._stage.place(pod, name)
-                standing.free[at] -= need
+                standing.take(at, need)
                 return name
         return ""
 

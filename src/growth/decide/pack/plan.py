@@ -47,19 +47,21 @@ class _Planning:
         self._stage, self._budget = stage, budget
         found = grouped(pods, stage)
         self._groups, self._selectors = found.groups, found.selectors
-        self._table = KindTable(market, resources_of(self._groups))
+        self._market, self._resources = market, resources_of(self._groups)
         self._existing: dict[str, list[Pod]] = {}
         self._left_out: list[LeftOut] = []
         self._queues: dict[int, list[Pod]] = {}
         self._has_rules_on_standing = False
         self._odd: list[int] = []
         self._spare: Ints | None = None
+        self._table: KindTable
 
     def run(self) -> PlacementSolution:
-        mark_the_wary(self._stage, self._groups, self._table.market)
+        mark_the_wary(self._stage, self._groups, self._market)
         self._fill_standing()
         if not any(group.pods for group in self._groups):
             return self._without_buying()
+        self._table = KindTable(self._market, self._resources)
         self._queues = {number: group.pods[::-1] for number, group in enumerate(self._groups) if group.pods}
         allowed = Allowed(self._table, self._stage)
         masks = allowed.masks(self._groups)
@@ -88,7 +90,7 @@ class _Planning:
     def _fill_standing(self) -> None:
         if not self._stage.nodes:
             return
-        standing = Standing(self._stage, self._table.resources)
+        standing = Standing(self._stage, self._resources)
         before = standing.free.copy()
         for group in self._groups:
             placed = standing.place(group)
@@ -181,7 +183,7 @@ class _Planning:
         )
 
     def _slots(self, kind: int, pod: Pod) -> int:
-        room = self._table.market.kinds[kind].room
+        room = self._market.kinds[kind].room
         requests = self._stage.requests(pod)
         return min(room.get(name, 0) // amount for name, amount in requests.items() if amount and name in room)
 

@@ -108,13 +108,13 @@ class Budget:
     Each of these only adds plans to choose from, so more budget never makes the plan dearer.
     """
 
-    passes: int = 3
+    passes: int = 1
     """Greedy plans with different tastes."""
 
     rounds: int = 400
     """Rounds of column generation."""
 
-    steps: int = 200
+    steps: int = 400
     """Steps of a single search for the best content of one machine."""
 
 

@@ -16,6 +16,7 @@ from growth.decide.pack.problem import NO_CLIQUE, Floats, Ints, Problem
 # Weights tried for the two resources that demand presses on most.
 _GRID = 17
 _LEAST_WEIGHT = 0.02
+_LEADERS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +83,9 @@ class Shelf:
     bound: float
     """No content of this machine is worth more."""
 
+    leaders: list[int]
+    """Of cliques with many rows, those that are worth most beyond the room they take: good to begin with."""
+
 
 class Shelves:
     """Everything about rows and kinds that stays the same from search to search."""
@@ -100,6 +104,8 @@ class Shelves:
         self._shares: dict[int, Floats] = {}
         self._sizes: dict[int, Floats] = {}
         self._most: dict[int, Ints] = {}
+        members = np.bincount(problem.clique[problem.clique != NO_CLIQUE], minlength=len(problem.clique_cap))
+        self._crowded: list[int] = np.flatnonzero(members > _LEADERS).tolist()
         caps = np.full(problem.rows, np.iinfo(np.int64).max)
         in_clique = problem.clique != NO_CLIQUE
         caps[in_clique] = problem.clique_cap[problem.clique[in_clique]]
@@ -134,6 +140,7 @@ class Shelves:
         taken = np.clip(1 - (np.cumsum(taken, axis=1) - taken), 0, taken)
         bounds = (taken * np.take_along_axis(density, order, axis=1)).sum(axis=1)
         best = int(np.argmin(bounds))
+        leaders = self._leaders(rows, worth, size[best], float(bounds[best]))
         share = self._shares[kind][live]
         is_first = share[:, 0] >= share[:, 1]
         sides: list[Side] = []
@@ -151,7 +158,17 @@ class Shelves:
                     [*density[best, chosen].tolist(), -1.0],
                 )
             )
-        return Shelf(kind, (sides[0], sides[1]), float(bounds[best]))
+        return Shelf(kind, (sides[0], sides[1]), float(bounds[best]), leaders)
+
+    def _leaders(self, rows: Ints, worth: Floats, size: Floats, bound: float) -> list[int]:
+        """A node holds so few pods of a clique that it matters which, and the order of density does not tell."""
+        leaders: list[int] = []
+        cliques = self.problem.clique[rows]
+        surplus = worth - bound * size
+        for clique in self._crowded:
+            inside = np.flatnonzero(cliques == clique)
+            leaders += rows[inside[np.argsort(-surplus[inside], kind="stable")[:_LEADERS]]].tolist()
+        return leaders
 
 
 def _weights(problem: Problem, kinds: Ints) -> tuple[Floats, list[int]]:

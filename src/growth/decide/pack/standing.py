@@ -17,7 +17,7 @@ from growth.decide.fit.taints import prepare as taint_check
 from growth.decide.fit.taints import prepare_unschedulable
 from growth.decide.fit.verdict import fit
 from growth.decide.pack.groups import Group
-from growth.decide.pack.problem import Bools, Ints
+from growth.decide.pack.problem import Bools, Floats, Ints
 from growth.decide.pack.rules import PLAIN
 
 # After so many refusals all nodes are asked about selector and taints at once, and after so many more we stop: pods
@@ -33,41 +33,62 @@ class Standing:
         self._stage = stage
         room, nodes = stage.snapshot.room, stage.nodes
         rows = room.rows
-        self.names: list[str] = [name for name in nodes if name in rows]
-        index = np.fromiter((rows[name] for name in self.names), np.int64, len(self.names))
+        # Rows exist for nodes that were seen only through their pods, too.
+        is_same = len(rows) == len(nodes) and rows.keys() == nodes.keys()
+        self.names: list[str] = list(rows) if is_same else [name for name in nodes if name in rows]
+        places = rows.values() if is_same else [rows[name] for name in self.names]
+        index = np.fromiter(places, np.int64, len(self.names))
+        added = [name for name in nodes if name not in rows] if len(self.names) != len(nodes) else []
+        self.names += added
         self._resources = tuple(resources)
-        columns = [np.array(room.column(name), dtype=np.int64)[index] for name in resources]
-        self.free: Ints = np.column_stack(columns) if columns else np.zeros((len(self.names), 0), dtype=np.int64)
+        # Column by column in memory: nodes are compared resource by resource.
+        self.free: Ints = np.zeros((len(self.names), len(resources)), dtype=np.int64, order="F")
+        for at, name in enumerate(resources):
+            self.free[: len(index), at] = np.array(room.column(name), dtype=np.int64)[index]
         # Nodes that were added to the stage or changed on it are not as the snapshot says.
-        known = {name: at for at, name in enumerate(self.names)}
-        touched = list(stage._sites)  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - sites() would make all
-        added = [name for name in nodes if name not in known] if len(nodes) != len(known) else []
-        if added:
-            self.names += added
-            self.free = np.vstack([self.free, np.zeros((len(added), len(resources)), dtype=np.int64)])
-            known |= {name: at for at, name in enumerate(self.names)}
-        for name in {*touched, *added}:
-            if name in known:
-                free = stage.site(name).free
-                self.free[known[name]] = [free.get(resource, 0) for resource in resources]
-        self._scale = 1 / np.maximum(self.free.max(axis=0, initial=1), 1)
+        touched = {*stage._sites, *added}  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - sites() makes all
+        if touched:
+            for at, name in enumerate(self.names):
+                if name in touched:
+                    free = stage.site(name).free
+                    self.free[at] = [free.get(resource, 0) for resource in resources]
+        self._scale = np.array([1 / max(1, int(self.free[:, at].max(initial=1))) for at in range(len(resources))])
+        self._emptiness = self.free @ self._scale
         self._eligible: dict[int, Bools] = {}
+
+    def roomy(self, need: Ints) -> Ints:
+        """The nodes that have this much free."""
+        asked: list[int] = np.flatnonzero(need).tolist()
+        if not asked:
+            return np.arange(len(self.names))
+        has_room = self.free[:, asked[0]] >= need[asked[0]]
+        for at in asked[1:]:
+            has_room &= self.free[:, at] >= need[at]
+        return np.flatnonzero(has_room)
+
+    def slack(self, where: Ints) -> Floats:
+        """How empty these nodes are; the fullest is the best for whoever fits."""
+        return self._emptiness[where]
+
+    def take(self, node: int, need: Ints, pods: int = 1) -> None:
+        """So many pods came to a node."""
+        self.free[node] -= need * pods
+        self._emptiness[node] -= float(need @ self._scale) * pods
 
     def place(self, group: Group) -> list[tuple[str, list[Pod]]]:
         """Place as many of the group's pods as there is room for, fullest nodes first; returns who went where."""
         need = np.array([group.requests.get(name, 0) for name in self._resources], dtype=np.int64)
-        has_room = (self.free >= need).all(axis=1)
+        where = self.roomy(need)
         if group.node_rules in self._eligible:
-            has_room &= self._eligible[group.node_rules]
-        where = np.flatnonzero(has_room)
+            where = where[self._eligible[group.node_rules][where]]
         if not len(where):
             return []
-        slack = ((self.free[where] - need) * self._scale).sum(axis=1)
+        slack = self.slack(where)
         if group.rules is PLAIN and not group.is_wary and not group.carries:
             return self._place_plain(group, need, where, slack)
         return self._place_one_by_one(group, need, where[np.argsort(slack, kind="stable")])
 
-    def _place_plain(self, group: Group, need: Ints, where: Ints, slack: Ints) -> list[tuple[str, list[Pod]]]:
+    def _place_plain(self, group: Group, need: Ints, where: Ints, slack: Floats) -> list[tuple[str, list[Pod]]]:
         pods = list(group.pods)
         placed: list[tuple[str, list[Pod]]] = []
         refusals = 0
@@ -89,7 +110,7 @@ class Standing:
                 here, pods = pods[:most], pods[most:]
                 placed.append((self.names[node], here))
                 self._take(node, need, here)
-            if at == len(order) and not is_whole:
+            if pods and at == len(order) and not is_whole:
                 order, is_whole, at = np.argsort(slack, kind="stable").tolist(), True, 0
         return placed
 
@@ -119,7 +140,7 @@ class Standing:
         return [(self.names[node], pods) for node, pods in placed.items()]
 
     def _take(self, node: int, need: Ints, pods: list[Pod]) -> None:
-        self.free[node] -= need * len(pods)
+        self.take(node, need, len(pods))
         for pod in pods:
             self._stage.place(pod, self.names[node])
 

@@ -67,6 +67,7 @@ class _Sharing:
         self._count: dict[int, dict[str, int]] = {s: dict(standing.get(s, {})) for s in sorted(read)}
         # Pods that come to their zone in any order, whatever else happens.
         self._sure: dict[int, dict[str, int]] = {s: dict(standing.get(s, {})) for s in self._spread}
+        self._numbers: dict[int, tuple[int, ...]] = {}
         self._low: dict[int, str] = {}
         self._filled: dict[int, set[str]] = {s: set() for s in self._spread}
         self._load: dict[str, int] = {}
@@ -90,8 +91,9 @@ class _Sharing:
         for ask in by_rule["apart"]:
             self._apart(ask)
         # Who may follow others waits until those have their zones: being the first is only for those without others.
-        followers = [ask for ask in by_rule["together"] if self._has_others(ask)]
-        waiting = [*self._together([ask for ask in by_rule["together"] if ask not in followers]), *followers]
+        lone = self._without_others(by_rule["together"])
+        waiting = self._together([ask for ask in by_rule["together"] if self._rules(ask).zone_together[0] in lone])
+        waiting += [ask for ask in by_rule["together"] if self._rules(ask).zone_together[0] not in lone]
         for ask in by_rule["free"]:
             self._free(ask)
         for ask in by_rule["spread"]:
@@ -104,12 +106,19 @@ class _Sharing:
     def _put(self, ask: Ask, zone: str, pods: int, *, is_sure: bool) -> None:
         self._plan.portions.append(Portion(ask.group, zone, pods))
         self._load[zone] = self._load.get(zone, 0) + pods
+        for s in self._carried(ask):
+            counts = self._count[s]
+            counts[zone] = counts.get(zone, 0) + pods
+            if is_sure and s in self._sure:
+                self._sure[s][zone] = self._sure[s].get(zone, 0) + pods
+
+    def _carried(self, ask: Ask) -> tuple[int, ...]:
+        """The selectors in play that select these pods."""
         carries = self._groups[ask.group].carries
-        for s, counts in self._count.items():
-            if carries >> s & 1:
-                counts[zone] = counts.get(zone, 0) + pods
-                if is_sure and s in self._sure:
-                    self._sure[s][zone] = self._sure[s].get(zone, 0) + pods
+        known = self._numbers.get(carries)
+        if known is None:
+            known = self._numbers[carries] = tuple(s for s in self._count if carries >> s & 1)
+        return known
 
     def _carries(self, ask: Ask, selector: int) -> bool:
         return bool(self._groups[ask.group].carries >> selector & 1)
@@ -147,10 +156,13 @@ class _Sharing:
             reason = f"must be the only one of its kind in a zone (anti-affinity); {where}"
             self._plan.refused.append((ask.group, ask.count - len(free), reason))
 
-    def _has_others(self, ask: Ask) -> bool:
-        """Whether pods that do not want to be together with anybody are among those it wants to be with."""
-        selector = self._rules(ask).zone_together[0]
-        return any(self._carries(other, selector) and not self._rules(other).zone_together for other in self._asks)
+    def _without_others(self, together: Sequence[Ask]) -> set[int]:
+        """Selectors that select nobody but pods that want to be together themselves."""
+        lone = {self._rules(ask).zone_together[0] for ask in together}
+        for ask in self._asks:
+            if lone and not self._rules(ask).zone_together:
+                lone.difference_update(self._carried(ask))
+        return lone
 
     def _together(self, asks: Sequence[Ask]) -> list[Ask]:
         """Groups that want to be in one zone with others; returned are those whose others are nowhere yet."""
@@ -173,12 +185,12 @@ class _Sharing:
 
     def _home(self, ask: Ask) -> str:
         """A zone that is not the low one of a label these pods carry, the least loaded first."""
-        low = {self._low[s] for s in self._low if self._carries(ask, s)}
+        low = {self._low[s] for s in self._carried(ask) if s in self._low}
         return min(ask.zones, key=lambda zone: (zone in low, self._load.get(zone, 0), ask.zones.index(zone)))
 
     def _free(self, ask: Ask) -> None:
         """Pods that may go anywhere: if somebody is spread over them, they are shared out, too."""
-        carried = [s for s in self._spread if self._carries(ask, s)]
+        carried = [s for s in self._carried(ask) if s in self._filled]
         if not carried or len(ask.zones) < 2:
             self._put(ask, ask.zones[0] if carried and ask.zones else ANYWHERE, ask.count, is_sure=True)
             return

@@ -1,0 +1,130 @@
+"""How fast and how near to the best the planner is.
+
+    python -m bench.pack --load mixed --pods 5000
+    python -m bench.pack --load hetzner [--scarce none|stock]
+    python -m bench.pack --load many | small | trickle | shapes
+
+Timed is one solve from pods to a PlacementSolution: grouping, free room, packing, handing real pods to machines, and
+who must be nominated. Not timed: making the pods, hearing of them (a World keeps requests per template as they arrive)
+and the market (kinds of machines, made once for a catalogue). The best of ``--runs`` is printed, with the CPU seconds
+of that run beside it; they differ when others use the machine.
+
+``bound`` is the fluid bound, proven, and ``gap`` the distance to it as a fraction. Every plan is then checked, untimed,
+by a judge that shares nothing with the planner but the pods: sums of requests per machine, and all rules about nodes,
+zones and other pods counted anew (``checked``).
+
+Weaknesses: synthetic pods; zones alike in price; one process that does nothing else.
+"""
+
+import argparse
+import json
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from bench import loads
+from bench.judge import judged
+from bench.yardsticks import configuration_bound, first_fit_decreasing
+from growth.decide.fit import Stage
+from growth.decide.pack.plan import plan
+from growth.decide.pack.problem import Budget
+from growth.decide.pack.solution import PlacementSolution
+
+FIRST = Budget(passes=1, rounds=0)
+_PODS = {"mixed": 5_000, "hetzner": 10_000, "many": 100_000, "small": 20, "trickle": 10, "shapes": 10_000}
+
+
+def load_of(name: str, pods: int, seed: int, scarce: str) -> loads.Load:
+    match name:
+        case "mixed":
+            return loads.mixed(pods, seed)
+        case "hetzner":
+            return loads.hetzner(pods, seed, scarce)
+        case "many":
+            return loads.plain(pods, 50, seed)
+        case "small":
+            return loads.plain(pods, 5, seed)
+        case "shapes":
+            return loads.plain(pods, pods * 9 // 10, seed)
+        case _:
+            return loads.trickle(pods, 5_000, seed)
+
+
+def timed(solve: Callable[[], PlacementSolution], runs: int) -> tuple[PlacementSolution, float, float]:
+    """The answer, and seconds and CPU seconds of the quickest run."""
+    best: tuple[float, float] = (float("inf"), 0.0)
+    solution = PlacementSolution("NoDemands")
+    for _ in range(runs):
+        wall, cpu = time.perf_counter(), time.process_time()
+        solution = solve()
+        best = min(best, (time.perf_counter() - wall, time.process_time() - cpu))
+    return solution, *best
+
+
+def lateness(solve: Callable[[], PlacementSolution], interval: float = 0.002) -> float:
+    """By how much a ticker on the main thread is late at worst, in milliseconds, while a thread solves."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(0.0005)
+    thread = threading.Thread(target=solve)
+    thread.start()
+    worst = 0.0
+    while thread.is_alive():
+        started = time.perf_counter()
+        time.sleep(interval)
+        worst = max(worst, time.perf_counter() - started - interval)
+    thread.join()
+    sys.setswitchinterval(before)
+    return worst * 1000
+
+
+def measure(options: argparse.Namespace) -> dict[str, Any]:
+    pods = options.pods or _PODS[options.load]
+    load = load_of(options.load, pods, options.seed, options.scarce)
+
+    def solve(budget: Budget | None = None) -> PlacementSolution:
+        # A stage serves one decision; making one costs next to nothing.
+        return plan(Stage.of(load.stage.snapshot), load.pods, load.market, budget)
+
+    _, first, _ = timed(lambda: solve(FIRST), options.runs)
+    solution, seconds, cpu_seconds = timed(solve, options.runs)
+    result: dict[str, Any] = {
+        "load": options.load,
+        "pods": len(load.pods),
+        "seconds": round(seconds, 4),
+        "cpu_seconds": round(cpu_seconds, 4),
+        "first_plan_seconds": round(first, 4),
+        "nodes": len(solution.buy),
+        "unplaced": len(solution.left_out),
+        "cost": round(solution.cost_per_hour, 4),
+        "bound": round(solution.bound_per_hour, 4),
+        "gap": round(solution.gap, 5),
+        "pods_per_second": round(len(load.pods) / seconds),
+        "nominated": len(solution.nominate),
+    }
+    if options.load == "mixed":
+        bound, proven = configuration_bound(load)
+        result |= {"configuration_bound": round(bound, 4), "proven": proven}
+        result["configuration_gap"] = round(solution.cost_per_hour / bound - 1, 5)
+    if options.load == "hetzner":
+        result["first_fit_decreasing"] = round(first_fit_decreasing(load), 4)
+        result["scarce"] = options.scarce
+    if options.lateness:
+        result["ticker_late_ms"] = round(lateness(solve), 1)
+    return result | {"checked": judged(load, solution)}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--load", choices=sorted(_PODS), required=True)
+    parser.add_argument("--pods", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--scarce", nargs="?", const="none", default="", choices=["none", "stock", ""])
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--lateness", action="store_true", help="also measure how late a ticker beside a solve is")
+    print(json.dumps(measure(parser.parse_args())))
+
+
+if __name__ == "__main__":
+    main()
