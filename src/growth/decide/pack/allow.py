@@ -28,9 +28,9 @@ class Allowed:
 
     def masks(self, groups: Sequence[Group]) -> list[Bools]:
         """[group] which kinds take its pods, other pods aside. Equal masks of equal groups are the same array."""
-        keys = [(g.node_rules, g.pool, tuple(sorted(g.banned_zones)), *g.requests.items()) for g in groups]
+        keys = [(g.node_rules, g.pool, tuple(sorted(g.banned_zones)), g.request_key) for g in groups]
         firsts = dict(zip(reversed(keys), reversed(groups), strict=True))
-        needs = np.array([self._table.need_of(group) for group in firsts.values()], dtype=np.int64)
+        needs = self._table.needs_of(firsts.values())
         fits = np.ones((len(firsts), len(self._none)), dtype=np.bool_)
         for resource in range(needs.shape[1]):
             fits &= needs[:, [resource]] <= self._table.room[None, :, resource]

@@ -29,6 +29,9 @@ class Group:
     """One of them; any question about one is answered for all."""
 
     requests: Mapping[str, int]
+    request_key: tuple[tuple[str, int], ...]
+    """The requests as a value that can be compared and hashed."""
+
     node_rules: int
     """Which class of rules about nodes (selector, affinity, tolerations) they have."""
 
@@ -110,14 +113,15 @@ def _merged(
         group = groups.get(key)
         if group is None:
             groups[key] = Group(
-                list(alike),
-                pod,
-                known.requests,
-                known.node_rules,
-                rules,
-                carries,
-                pod.spec.priority,
-                _pool_of(pod.spec),
+                pods=list(alike),
+                sample=pod,
+                requests=known.requests,
+                request_key=known.request_key,
+                node_rules=known.node_rules,
+                rules=rules,
+                carries=carries,
+                priority=pod.spec.priority,
+                pool=_pool_of(pod.spec),
             )
         else:
             group.pods += alike

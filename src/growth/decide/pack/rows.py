@@ -1,6 +1,6 @@
 """From groups to the arrays of a Problem, and back from rows to the groups whose pods they stand for."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -77,9 +77,11 @@ class KindTable:
             for kind, use in limit.use.items():
                 self.limit_use[at, kind] = use
 
-    def need_of(self, group: Group) -> Ints:
-        """What one of its pods asks for, in the table's order of resources."""
-        return np.array([group.requests.get(name, 0) for name in self.resources], dtype=np.int64)
+    def needs_of(self, groups: Iterable[Group]) -> Ints:
+        """[group, resource] what one of its pods asks for."""
+        names = self.resources
+        amounts = [[asked.get(name, 0) for name in names] for asked in (group.requests for group in groups)]
+        return np.array(amounts, dtype=np.int64).reshape(-1, len(names))
 
 
 def rows_of(
@@ -90,17 +92,19 @@ def rows_of(
     clique_of = [cliques.of(group) for group in groups]
     keys: dict[tuple[object, ...], int] = {}
     members: list[list[Portion]] = []
+    # Groups that may be bought the same machines share one mask.
+    masks = {id(mask): mask[kinds] for mask in allowed}
+    texts = {identity: mask.tobytes() for identity, mask in masks.items()}
     for portion in portions:
-        group = groups[portion.group]
-        mask = allowed[portion.group][kinds]
-        key = (tuple(group.requests.items()), mask.tobytes(), portion.zone, clique_of[portion.group])
+        number = portion.group
+        key = (groups[number].request_key, texts[id(allowed[number])], portion.zone, clique_of[number])
         at = keys.setdefault(key, len(members))
         if at == len(members):
             members.append([portion])
         else:
             members[at].append(portion)
     firsts = [groups[row[0].group] for row in members]
-    need = np.array([table.need_of(group) for group in firsts], dtype=np.int64).reshape(-1, len(table.resources))
+    need = table.needs_of(firsts)
     unit = np.maximum(np.gcd.reduce(need, axis=0), 1) if len(need) else np.ones(need.shape[1], dtype=np.int64)
     problem = Problem(
         need=need // unit,
@@ -108,7 +112,7 @@ def rows_of(
         zone=np.array([_zone(table, row[0].zone) for row in members], dtype=np.int64),
         clique=np.array([clique_of[row[0].group] for row in members], dtype=np.int64),
         clique_cap=np.array(cliques.caps, dtype=np.int64),
-        allowed=np.array([allowed[row[0].group][kinds] for row in members], dtype=np.bool_).reshape(-1, len(kinds)),
+        allowed=np.array([masks[id(allowed[row[0].group])] for row in members], dtype=np.bool_).reshape(-1, len(kinds)),
         room=table.room[kinds] // unit,
         price=table.price[kinds],
         kind_zone=table.kind_zone[kinds],

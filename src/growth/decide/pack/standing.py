@@ -53,7 +53,7 @@ class Standing:
                     free = stage.site(name).free
                     self.free[at] = [free.get(resource, 0) for resource in resources]
         self._scale = np.array([1 / max(1, int(self.free[:, at].max(initial=1))) for at in range(len(resources))])
-        self._emptiness = self.free @ self._scale
+        self._emptiness: Floats = self.free.astype(np.float64) @ self._scale
         self._eligible: dict[int, Bools] = {}
 
     def roomy(self, need: Ints) -> Ints:
