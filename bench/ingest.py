@@ -23,31 +23,25 @@ from bench.peers import PEERS
 from bench.standin import running
 from growth.kube.access import access_from_kubeconfig
 from growth.kube.client import connect
-from growth.kube.informer import Informer
 from growth.observe.world import World
+from growth.run.watching import watching
 
 PEER_PODS: Final = 20_000
 PEER_NODES: Final = 700
 PEER_EVENTS: Final = 5_000
 
 
-async def _measure_growth(kubeconfig: str, events: int) -> dict[str, Any]:
+async def _measure_growth(kubeconfig: str, objects: int, events: int) -> dict[str, Any]:
     async with connect(access_from_kubeconfig(Path(kubeconfig))) as client:
         world = World()
-        informers = [Informer(client, kind, hear) for kind, hear in world.listeners().items()]
         meter = Meter()
-        tasks = [asyncio.create_task(informer.run()) for informer in informers]
-        for informer in informers:
-            await informer.synced.wait()
-        listed = meter.read()
-        heard, meter = world.changes_heard, Meter()
-        # An event that is set for each change would be part of what is measured.
-        while world.changes_heard < heard + events:  # noqa: ASYNC110
-            await asyncio.sleep(0.05)
-        followed = meter.read()
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        async with watching(client, world):
+            listed = meter.read()
+            meter = Meter()
+            # An event that is set for each change would be part of what is measured.
+            while world.changes_heard < objects + events:  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
+            followed = meter.read()
         pods = len(world.waiting) + sum(map(len, world.pods_by_node.values()))
     return {"nodes": len(world.nodes), "pods": pods, "list": listed, "watch": followed, "shapes": len(world.shapes)}
 
@@ -55,7 +49,8 @@ async def _measure_growth(kubeconfig: str, events: int) -> dict[str, Any]:
 def _run(client: str, nodes: int, pods: int, events: int, *, pages_only: bool = False) -> dict[str, Any]:
     print(f"{client}: {nodes} nodes, {pods} pods, {events} events ...", file=sys.stderr, flush=True)
     with running(nodes, pods, events, pages_only=pages_only) as kubeconfig:
-        command = [sys.executable, "-m", "bench.ingest", "--measure", client, kubeconfig, str(events)]
+        counts = [str(nodes + pods), str(events)]
+        command = [sys.executable, "-m", "bench.ingest", "--measure", client, kubeconfig, *counts]
         answer = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
     print(f"    list {answer['list']}  watch {answer['watch']}", file=sys.stderr, flush=True)
     return answer
@@ -73,13 +68,13 @@ def main() -> None:
     parser.add_argument("--events", type=int, default=100_000)
     parser.add_argument("--pages-only", action="store_true", help="list in pages, as older servers need it")
     parser.add_argument("--peer", action="append", default=[], choices=sorted(PEERS))
-    parser.add_argument("--measure", nargs=3, metavar=("CLIENT", "KUBECONFIG", "EVENTS"), help=argparse.SUPPRESS)
+    parser.add_argument("--measure", nargs=4, help=argparse.SUPPRESS)  # client, kubeconfig, objects, events
     options = parser.parse_args()
     if options.events > options.pods:
         parser.error(f"--events {options.events}: expected at most as many as --pods ({options.pods})")
     if options.measure:
-        client, kubeconfig, events = options.measure
-        print(json.dumps(_measure(client, kubeconfig, int(events))))
+        client, kubeconfig, objects, events = options.measure
+        print(json.dumps(_measure(client, kubeconfig, int(objects), int(events))))
         return
     ours = _run("growth", options.nodes, options.pods, options.events, pages_only=options.pages_only)
     result: dict[str, Any] = {
@@ -100,9 +95,9 @@ def main() -> None:
     print(json.dumps(result))
 
 
-def _measure(client: str, kubeconfig: str, events: int) -> dict[str, Any]:
+def _measure(client: str, kubeconfig: str, objects: int, events: int) -> dict[str, Any]:
     if client == "growth":
-        return asyncio.run(_measure_growth(kubeconfig, events))
+        return asyncio.run(_measure_growth(kubeconfig, objects, events))
     return PEERS[client](kubeconfig, events)
 
 

@@ -31,7 +31,7 @@ class Page(msgspec.Struct, Generic[T], frozen=True):
     items: list[T] | None = None
 
 
-class WatchLine(msgspec.Struct, frozen=True):
+class WatchLine(msgspec.Struct, frozen=True, gc=False):
     """One line of a watch, its object still unread: what it is depends on ``type``."""
 
     type: str

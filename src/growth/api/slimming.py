@@ -7,10 +7,10 @@ Siblings agree in most of their text, too. So labels, owners and specs are recog
 all pods of a template, not once for every event: that is a third of what an event costs.
 """
 
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import Final, Generic, TypeVar
+from sys import intern
+from typing import Final, Generic, NamedTuple, TypeVar
 
 import msgspec
 
@@ -78,22 +78,29 @@ _SPECS: Final = msgspec.json.Decoder(PodSpec)
 _NODE_NAMES: Final = msgspec.json.Decoder(_NodeName)
 
 
-class Remembered(Generic[T]):
+class KnownSpec(NamedTuple):
+    """A spec and what its containers ask for, by name."""
+
+    spec: PodSpec
+    asked: dict[str, dict[str, str]]
+
+
+class Remembered(dict[bytes, T], Generic[T]):
     """What texts meant when they were last read. When it is full it starts anew, since it only saves time."""
 
     def __init__(self, read: Callable[[bytes], T]) -> None:
+        super().__init__()
         self._read = read
-        self._known: dict[bytes, T] = {}
 
-    def meaning(self, text: bytes, key: bytes | None = None) -> T:
-        """What this text means; texts of one key mean the same."""
-        key = text if key is None else key
-        known = self._known.get(key)
-        if known is None:
-            if len(self._known) >= _REMEMBERED_TEXTS:
-                self._known.clear()
-            known = self._known[key] = self._read(text)
-        return known
+    def __missing__(self, text: bytes) -> T:
+        return self.learn(text, text)
+
+    def learn(self, key: bytes, text: bytes) -> T:
+        """Read a text and remember its meaning under a key that only texts of that meaning have."""
+        if len(self) >= _REMEMBERED_TEXTS:
+            self.clear()
+        self[key] = meaning = self._read(text)
+        return meaning
 
 
 class Slimmer:
@@ -109,39 +116,42 @@ class Slimmer:
     def pod(self, wire: WirePod) -> Pod:
         """The pod that we keep of one that was sent."""
         meta, text = wire.metadata, bytes(wire.spec)
-        node_name = sys.intern(_NODE_NAMES.decode(text).node_name)
-        spec = self._spec(text, node_name)
+        node_name = intern(_NODE_NAMES.decode(text).node_name)
+        known = self._spec(text, node_name)
+        # Positional arguments, in the order of the structs: this runs for every event of every pod.
         return Pod(
-            metadata=ObjectMeta(
-                name=meta.name,
-                namespace=sys.intern(meta.namespace),
-                uid=meta.uid,
-                resource_version=meta.resource_version,
-                creation_timestamp=meta.creation_timestamp,
-                deletion_timestamp=meta.deletion_timestamp,
-                labels=self._labels.meaning(bytes(meta.labels)),
-                annotations=self._annotations.meaning(bytes(meta.annotations)),
-                finalizers=meta.finalizers,
-                owner_references=self._owners.meaning(bytes(meta.owner_references)),
+            ObjectMeta(
+                meta.name,
+                intern(meta.namespace),
+                meta.uid,
+                meta.resource_version,
+                meta.creation_timestamp,
+                meta.deletion_timestamp,
+                self._labels[bytes(meta.labels)],
+                self._annotations[bytes(meta.annotations)],
+                meta.finalizers,
+                self._owners[bytes(meta.owner_references)],
             ),
-            spec=spec,
-            node_name=node_name,
-            status=_status(wire.status, spec),
+            known.spec,
+            node_name,
+            _status(wire.status, known.asked),
         )
 
-    def _spec(self, text: bytes, node_name: str) -> PodSpec:
+    def _spec(self, text: bytes, node_name: str) -> KnownSpec:
         """The spec of a text, in which two things are the pod's own: where it is, and its token volume's name."""
         key = text.replace(b'"nodeName":"%s"' % node_name.encode(), b"", 1) if node_name else text
         at = key.find(_TOKEN_VOLUME)
         end = at + _TOKEN_VOLUME_LENGTH
         if at >= 0 and key.startswith(b',"projected"', end):  # and no claim of a person who likes that name
             key = key.replace(key[at:end], b"")
-        return self._specs.meaning(text, key)
+        known = self._specs.get(key)
+        return known if known is not None else self._specs.learn(key, text)
 
-    def _read_spec(self, text: bytes) -> PodSpec:
+    def _read_spec(self, text: bytes) -> KnownSpec:
         spec = _SPECS.decode(text)
         volumes = tuple(volume for volume in spec.volumes if volume.is_claim or volume.is_disk)
-        return self._sharing.value(msgspec.structs.replace(spec, volumes=volumes))
+        asked = {known.name: known.resources.requests for known in (*spec.containers, *spec.init_containers)}
+        return KnownSpec(self._sharing.value(msgspec.structs.replace(spec, volumes=volumes)), asked)
 
     def _read_labels(self, text: bytes) -> dict[str, str]:
         return self._sharing.mapping(_STRINGS.decode(text))
@@ -154,35 +164,25 @@ class Slimmer:
         return tuple(map(self._sharing.value, _OWNERS.decode(text)))
 
 
-def _status(wire: WireStatus, spec: PodSpec) -> PodStatus:
+def _status(wire: WireStatus, asked: Mapping[str, dict[str, str]]) -> PodStatus:
+    conditions = [
+        Condition(intern(known.type), intern(known.status), intern(known.reason), known.last_transition_time)
+        for known in wire.conditions
+        if known.type in USED_CONDITIONS
+    ]
+    # Only containers that hold something else than their spec says, because they are being resized: nearly none.
+    resizing = [
+        status
+        for status in (*wire.container_statuses, *wire.init_container_statuses)
+        if (status.resources is not None and status.resources.requests != asked.get(status.name))
+        or (status.allocated_resources and status.allocated_resources != asked.get(status.name))
+    ]
     return PodStatus(
-        phase=sys.intern(wire.phase),
-        nominated_node_name=wire.nominated_node_name,
-        start_time=wire.start_time,
-        conditions=tuple([_condition(known) for known in wire.conditions if known.type in USED_CONDITIONS]),
-        container_statuses=_unlike_spec(wire, spec),
-        resources=wire.resources,
-        allocated_resources=wire.allocated_resources,
-    )
-
-
-def _unlike_spec(wire: WireStatus, spec: PodSpec) -> tuple[ContainerStatus, ...]:
-    """The containers that hold something else than their spec says, because they are being resized: nearly none."""
-    written = {known.name: known.resources.requests for known in (*spec.containers, *spec.init_containers)}
-    return tuple(
-        [
-            status
-            for status in (*wire.container_statuses, *wire.init_container_statuses)
-            if (status.resources is not None and status.resources.requests != written.get(status.name))
-            or (status.allocated_resources and status.allocated_resources != written.get(status.name))
-        ]
-    )
-
-
-def _condition(wire: Condition) -> Condition:
-    return Condition(
-        type=sys.intern(wire.type),
-        status=sys.intern(wire.status),
-        reason=sys.intern(wire.reason),
-        last_transition_time=wire.last_transition_time,
+        intern(wire.phase),
+        wire.nominated_node_name,
+        wire.start_time,
+        tuple(conditions),
+        tuple(resizing),
+        wire.resources,
+        wire.allocated_resources,
     )

@@ -159,6 +159,8 @@ def _is_same_place(before: Pod, now: Pod) -> bool:
 def _holds_as_before(before: Pod, now: Pod) -> bool:
     """Whether what a pod holds of its node is the same: it changes only while the pod is being resized."""
     old, new = before.status, now.status
+    if not (old.container_statuses or new.container_statuses or old.resources or new.resources):
+        return True
     return (
         old.container_statuses == new.container_statuses
         and old.resources == new.resources

@@ -8,6 +8,7 @@ from typing import Any
 from growth.kube.client import Client
 from growth.kube.informer import Informer
 from growth.observe.world import World
+from growth.run.collector import spare_the_collector
 
 
 @asynccontextmanager
@@ -23,6 +24,7 @@ async def watching(client: Client, world: World) -> AsyncGenerator[Sequence[Info
             running = [tasks.create_task(informer.run(), name=informer.kind.plural) for informer in informers]
             for informer in informers:
                 await informer.synced.wait()
+            spare_the_collector()
             yield informers
             for task in running:
                 task.cancel()
