@@ -5,7 +5,7 @@ SHELL := bash
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help setup demo check test bench pictures lock clean
+.PHONY: help setup demo check test fidelity bench pictures lock clean
 
 help: ## list what can be done here
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,8 +37,15 @@ test: check ## everything: check, then all tests on a real control plane (built 
 	@$(BIN)/growth cluster build
 	@$(BIN)/pytest -n 2 --dist loadscope -m cluster
 
-bench: setup ## measure: what seeing a large cluster costs, and how that compares with other clients
+fidelity: setup ## the long comparison with the real scheduler: 3,000 drawn cases, 300 plans carried out
+	@$(BIN)/growth cluster build
+	@$(BIN)/python -m tests.fidelity.fit --cases 3000
+	@$(BIN)/python -m tests.fidelity.plans --plans 300
+
+bench: setup ## measure: what seeing a large cluster costs, fitting, planning, starting a control plane
 	@$(BIN)/python -m bench.ingest --nodes 5000 --pods 150000 --peer lightkube --peer kubernetes
+	@$(BIN)/python -m bench.fit
+	@for load in mixed hetzner many small trickle shapes; do $(BIN)/python -m bench.pack --load $$load; done
 	@$(BIN)/python -m bench.cluster_start
 
 pictures: setup ## draw the pictures in docs/images anew
