@@ -1,7 +1,8 @@
 """Buying machines for portions: tier by tier, within the limits, the important pods first when limits bind."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -31,6 +32,12 @@ class Purchase:
     bound: float | None
     """The proven bound of the whole, if it was bought as one problem."""
 
+    queues: dict[int, list[Pod]]
+    """The pods of each group that were handed to no machine."""
+
+    is_first: bool
+    """Whether the search found no plan before this one."""
+
 
 class Buyer:
     """Buys for the portions of one plan."""
@@ -41,24 +48,40 @@ class Buyer:
         self._table, self._groups, self._allowed = table, groups, allowed
         self._tags, self._budget = tags, budget
         self._limits = table.limit_left.copy()
+        self._found: dict[tuple[tuple[int, int, int], tuple[int, ...], bytes], _Found] = {}
 
-    def buy(self, portions: Sequence[Portion], queues: dict[int, list[Pod]]) -> Purchase:
-        """The best plan for these portions; ``queues`` holds each group's pods and is used up."""
-        whole = self._by_tiers(portions, self._limits)
+    def purchases(self, portions: Sequence[Portion], queues: dict[int, list[Pod]]) -> Iterator[Purchase]:
+        """The best plan for these portions first, then those that were found before it, each dearer than the last.
+
+        Somebody who repairs what a plan leaves open may find that an earlier plan needs less of it.
+        """
+        back = 0
+        while True:
+            purchase = self._buy(portions, {number: list(pods) for number, pods in queues.items()}, back)
+            yield purchase
+            if purchase.is_first:
+                return
+            back += 1
+
+    def _buy(self, portions: Sequence[Portion], queues: dict[int, list[Pod]], back: int) -> Purchase:
+        whole = self._by_tiers(portions, self._limits, back)
         levels = sorted({self._groups[p.group].priority for p in portions}, reverse=True)
         if whole.left and len(levels) > 1 and len(self._limits):
-            whole = self._by_priority(portions, levels)
+            whole = self._by_priority(portions, levels, back)
         nodes: list[Slotted] = []
         homeless: list[Pod] = []
         for rows, kinds, bins in whole.batches:
+            bins.sort(key=partial(_slack, rows))  # the fullest first: see PlacementSolution.buy
             placed, without = HandOut(self._tags, rows, queues).run(bins)
             for node in placed:
                 node.kind = int(kinds[node.kind])
             nodes += [node for node in placed if node.pods]
             homeless += without
-        return Purchase(nodes, homeless, whole.left, whole.limits, whole.is_optimal, whole.bound)
+        return Purchase(
+            nodes, homeless, whole.left, whole.limits, whole.is_optimal, whole.bound, queues, whole.is_first
+        )
 
-    def _by_tiers(self, portions: Sequence[Portion], limits: Floats) -> "_Batches":
+    def _by_tiers(self, portions: Sequence[Portion], limits: Floats, back: int) -> "_Batches":
         """All portions at once: what a higher tier takes, no lower one sees."""
         tiers = sorted({kind.tier for kind in self._table.market.kinds}, reverse=True)
         result = _Batches([], list(portions), limits.copy(), is_optimal=len(tiers) == 1)
@@ -66,38 +89,61 @@ class Buyer:
             if not result.left:
                 break
             kinds = np.array([at for at, kind in enumerate(self._table.market.kinds) if kind.tier == tier])
-            rows = rows_of(self._table, self._groups, result.left, self._allowed, kinds)
-            packing, bound, is_optimal = self._packed(rows, result.limits)
-            result.is_optimal = result.is_optimal and is_optimal
-            result.bound = bound if len(tiers) == 1 and not packing.left.any() else None
+            found = self._search(tier, result.left, kinds, result.limits)
+            rows, at = found.rows, max(0, len(found.packings) - 1 - back)
+            packing = found.packings[at]
+            result.is_first = result.is_first and at == 0
+            result.is_optimal = result.is_optimal and found.is_optimal
+            result.bound = found.bound if len(tiers) == 1 and not packing.left.any() else None
             for one in packing.bins:
                 result.limits -= rows.problem.limit_use[:, one.kind] * one.times
             kept, result.left = _split(rows, packing)
             result.batches.append((kept, kinds, list(packing.bins)))
         return result
 
-    def _by_priority(self, portions: Sequence[Portion], levels: Sequence[int]) -> "_Batches":
+    def _by_priority(self, portions: Sequence[Portion], levels: Sequence[int], back: int) -> "_Batches":
         """Level by level, the important pods first: limits are used up from the top."""
         result = _Batches([], [], self._limits.copy(), is_optimal=False)
         for level in levels:
             own = [p for p in portions if self._groups[p.group].priority == level]
-            bought = self._by_tiers(own, result.limits)
+            bought = self._by_tiers(own, result.limits, back)
+            result.is_first = result.is_first and bought.is_first
             result.batches += bought.batches
             result.left += bought.left
             result.limits = bought.limits
         return result
 
-    def _packed(self, rows: Rows, limits: Floats) -> tuple[Packing, float, bool]:
-        """The packing, a proven bound, and whether they meet."""
+    def _search(self, tier: tuple[int, int, int], portions: Sequence[Portion], kinds: Ints, limits: Floats) -> "_Found":
+        """Plans for one tier, searched for once however often they are asked for."""
+        key = (tier, tuple(map(id, portions)), limits.tobytes())
+        found = self._found.get(key)
+        if found is None:
+            rows = rows_of(self._table, self._groups, portions, self._allowed, kinds)
+            found = self._found[key] = self._packed(rows, list(portions), limits)
+        return found
+
+    def _packed(self, rows: Rows, portions: list[Portion], limits: Floats) -> "_Found":
         problem = replace(rows.problem, limit_left=limits)
         exact = cheapest(problem)
         if exact is not None:
-            return exact, exact.cost, True
+            return _Found(rows, [exact], exact.cost, portions, is_optimal=True)
         bound = fluid_bound(problem)
-        best = Packing((), problem.count.copy(), 0.0)
-        for packing in packings(problem, bound, self._budget):
-            best = packing
-        return best, bound.cost, False
+        return _Found(rows, list(packings(problem, bound, self._budget)), bound.cost, portions, is_optimal=False)
+
+
+@dataclass(slots=True)
+class _Found:
+    rows: Rows
+    packings: list[Packing]
+    """Each better than the one before."""
+
+    bound: float
+    """Proven."""
+
+    portions: list[Portion]
+    """Held, so that their identities stay theirs."""
+
+    is_optimal: bool
 
 
 @dataclass(slots=True)
@@ -107,6 +153,15 @@ class _Batches:
     limits: Floats
     is_optimal: bool
     bound: float | None = None
+    is_first: bool = True
+
+
+def _slack(rows: Rows, one: Bin) -> float:
+    """How much of a machine's scarcest resource would stay free: 0 is full."""
+    problem = rows.problem
+    used = sum(problem.need[row] * pods for row, pods in one.content)
+    room = np.maximum(problem.room[one.kind], 1)
+    return float(((room - used) / room).min())
 
 
 def _split(rows: Rows, packing: Packing) -> tuple[Rows, list[Portion]]:

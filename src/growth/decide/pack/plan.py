@@ -69,8 +69,23 @@ class _Planning:
         self._odd = [number for number in able if self._groups[number].rules.is_odd]
         zones = self._zones([number for number in able if not self._groups[number].rules.is_odd], masks)
         tags = tags_of(self._groups, cliques_of(self._groups))
-        purchase = Buyer(self._table, self._groups, masks, tags, self._budget).buy(zones.portions, self._queues)
-        sketch = Sketch(self._stage, self._table, self._groups, masks, purchase.limits, self._existing)
+        buyer = Buyer(self._table, self._groups, masks, tags, self._budget)
+        best: PlacementSolution | None = None
+        for purchase in buyer.purchases(zones.portions, self._queues):
+            price = self._price_of(purchase)
+            if best is not None and (len(best.left_out), best.cost_per_hour) <= (len(self._left_out), price):
+                break  # what is repaired only adds to a price
+            mark = self._stage.mark()
+            solution = self._settled(zones, purchase, masks)
+            self._stage.back_to(mark)
+            if best is None or _rank(solution) < _rank(best):
+                best = solution
+        return best or self._without_buying()
+
+    def _settled(self, zones: ZonePlan, purchase: Purchase, masks: Sequence[Bools]) -> PlacementSolution:
+        """A purchase with everything repaired that it left open."""
+        existing = {name: list(pods) for name, pods in self._existing.items()}
+        sketch = Sketch(self._stage, self._table, self._groups, masks, purchase.limits, existing)
         sketch.left_out += self._left_out
         for node in purchase.nodes:
             sketch.bought[sketch.new_name()] = (node.kind, node.pods)
@@ -79,6 +94,10 @@ class _Planning:
             place_singly(sketch, singles)
         check(sketch, is_proven=zones.is_proven and not singles and not self._has_rules_on_standing)
         return self._solution(sketch, purchase, zones)
+
+    def _price_of(self, purchase: Purchase) -> float:
+        kinds = self._table.market.kinds
+        return sum(kinds[node.kind].offering.price_per_hour for node in purchase.nodes)
 
     def _without_buying(self) -> PlacementSolution:
         nodes = [(STANDS, pods) for pods in self._existing.values()]
@@ -151,10 +170,10 @@ class _Planning:
         """Pods that must be placed one by one: odd ones, and those for which the packing found no place."""
         singles: list[tuple[int, list[Pod]]] = []
         for number, pods in [*zones.odd, *((portion.group, portion.count) for portion in purchase.left)]:
-            queue = self._queues[number]
+            queue = purchase.queues[number]
             singles.append((number, queue[:pods]))
             del queue[:pods]
-        singles += [(number, self._queues.pop(number)) for number in self._odd]
+        singles += [(number, purchase.queues.pop(number)) for number in self._odd]
         homeless = {pod.metadata.uid: pod for pod in purchase.homeless}
         if homeless:
             for number, group in enumerate(self._groups):
@@ -208,3 +227,7 @@ class _Planning:
     def _is_fluid(self, zones: ZonePlan) -> bool:
         """Whether nothing was decided before packing that another plan could decide differently."""
         return all(portion.zone == ANYWHERE for portion in zones.portions)
+
+
+def _rank(solution: PlacementSolution) -> tuple[int, float, int]:
+    return len(solution.left_out), solution.cost_per_hour, len(solution.buy)

@@ -41,6 +41,9 @@ class PlacementSolution(msgspec.Struct, frozen=True):
 
     outcome: Outcome
     buy: tuple[PlannedNode, ...] = ()
+    """The fullest first, which is the order in which they should be opened to the scheduler: a pod whose own node is
+    still closed can then stray only to where nobody else is meant to be."""
+
     existing: tuple[Filled, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
     nominate: frozenset[str] = frozenset()
