@@ -31,7 +31,14 @@ def children_of(go: FakeGo) -> list[process.Process]:
 
 def a_builder(go: FakeGo) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        BUILD, env=go.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        BUILD,
+        env=go.environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        # Tests that run in the background inherit a Ctrl-C that is ignored; a person's shell never does that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509 - one thread starts it
     )
 
 
