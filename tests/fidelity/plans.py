@@ -9,6 +9,9 @@ nothing moves any more is planned for again, as Growth's loop does (``came_true_
 every planned pod must be bound, and no planned node may stand empty. Pods that the plan leaves out are taken away
 before: most of them want what planned pods want, and who comes first is the scheduler's choice.
 
+``--by-toleration`` reserves in another way: a planned node keeps its taint, whose value is its name, and the pods meant
+for it are given a toleration of just that. Nobody can stray then, and no order does harm.
+
 Ends in one JSON line; ``--only N`` carries out one plan and tells its story.
 """
 
@@ -58,7 +61,7 @@ class Broken:
     draft: Draft
     how: str
     may_heal: bool = False
-    """Whether planning again, as Growth does all the time, may place who is left."""
+    """Whether somebody still waits; planning again, as Growth does all the time, may place them."""
 
     def __str__(self) -> str:
         again = f"python -m tests.fidelity.plans --seed {self.draft.seed} --only {self.draft.index}"
@@ -87,7 +90,8 @@ class Tally:
             {
                 "plans": self.plans,
                 "came_true": self.plans - len(self.broken),
-                "broken": len(self.broken),
+                "with_pods_unbound": sum(one.may_heal for one in self.broken),
+                "with_empty_nodes": sum(not one.may_heal for one in self.broken),
                 "pods_planned": self.pods,
                 "nodes_planned": self.nodes,
                 "nominated": self.nominated,
@@ -105,9 +109,10 @@ class Tally:
 class Theatre:
     """One control plane on which plans are carried out."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, *, by_toleration: bool = False) -> None:
         self._client = client
         self._pods: dict[str, Pod] = {}
+        self._by_toleration = by_toleration
 
     async def follow(self) -> None:
         """Watch all pods, for ever."""
@@ -174,16 +179,19 @@ class Theatre:
         wanted = {pod.metadata.uid: names[node.name] for node in solution.buy for pod in node.pods}
         wanted |= {pod.metadata.uid: node.node for node in solution.existing for pod in node.pods}
         homes = {uid: wanted[uid] for uid in solution.nominate}
-        await asyncio.gather(*(self._nominate(uid, name) for uid, name in homes.items()))
-        open_up = MergePatch({"spec": {"taints": None}})
-        await asyncio.gather(*(self._client.patch(NODES, name, open_up) for name in names.values()))
+        if self._by_toleration:
+            await asyncio.gather(*(self._let_in(uid, name) for uid, name in wanted.items() if name in names.values()))
+        else:
+            await asyncio.gather(*(self._nominate(uid, name) for uid, name in homes.items()))
+            open_up = MergePatch({"spec": {"taints": None}})
+            await asyncio.gather(*(self._client.patch(NODES, name, open_up) for name in names.values()))
         progress, left = time.monotonic(), len(wanted)
         while missing := [uid for uid in wanted if not self._pods[uid].node_name]:
             if len(missing) < left:
                 progress, left = time.monotonic(), len(missing)
             if time.monotonic() - progress > PATIENCE_SECONDS:
                 return Broken(draft, self._story(missing, wanted, solution), may_heal=True)
-            for uid in missing:
+            for uid in missing if not self._by_toleration else ():
                 if uid in homes and self._pods[uid].status.nominated_node_name != homes[uid]:
                     tally.renominated += 1
                     await self._nominate(uid, homes[uid])
@@ -225,6 +233,15 @@ class Theatre:
             if "nominatedNodeName" not in str(error):
                 raise
 
+    async def _let_in(self, uid: str, node: str) -> None:
+        """The other way: the node stays tainted, and only the pods meant for it are given a toleration."""
+        meta = self._pods[uid].metadata
+        path = PODS.path(meta.name, meta.namespace)
+        seen = msgspec.json.decode((await self._client.request(Request(Method.GET, path))).body)
+        mine = {"key": STARTING, "operator": "Equal", "value": node, "effect": "NoSchedule"}
+        patch = MergePatch({"spec": {"tolerations": [*seen["spec"].get("tolerations", []), mine]}})
+        await self._client.patch(PODS, meta.name, patch, meta.namespace)
+
     async def _until(self, condition: Any, seconds: float) -> bool:  # noqa: ANN401
         deadline = time.monotonic() + seconds
         while not condition():
@@ -249,11 +266,13 @@ def _manifest(node: Node) -> dict[str, Any]:
     manifest: dict[str, Any] = json.loads(msgspec.json.encode(node))
     manifest["metadata"].pop("uid", None)
     taints = manifest.setdefault("spec", {}).setdefault("taints", [])
-    taints.append({"key": STARTING, "effect": "NoSchedule"})
+    taints.append({"key": STARTING, "value": node.metadata.name, "effect": "NoSchedule"})
     return manifest
 
 
-async def carry_out(seed: int, plans: int, *, clusters: int = 2, seconds: float | None = None) -> Tally:
+async def carry_out(
+    seed: int, plans: int, *, clusters: int = 2, seconds: float | None = None, by_toleration: bool = False
+) -> Tally:
     """Carry out so many plans, or as many as the time allows."""
     tally = Tally(seed)
     numbers = count()
@@ -269,7 +288,7 @@ async def carry_out(seed: int, plans: int, *, clusters: int = 2, seconds: float 
 
     async def work() -> None:
         async with an_arena() as arena:
-            theatre = Theatre(arena.cluster.admin)
+            theatre = Theatre(arena.cluster.admin, by_toleration=by_toleration)
             following = asyncio.create_task(theatre.follow())
             try:
                 await asyncio.gather(*(play(theatre) for _ in range(AT_ONCE)))
@@ -305,10 +324,11 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=secrets.randbelow(1_000_000))
     parser.add_argument("--clusters", type=int, default=2)
     parser.add_argument("--only", type=int, help="the number of one plan to carry out and tell about")
+    parser.add_argument("--by-toleration", action="store_true", help="reserve by tolerations instead of nominations")
     given = parser.parse_args()
     if given.only is not None:
         return asyncio.run(show(given.seed, given.only))
-    tally = asyncio.run(carry_out(given.seed, given.plans, clusters=given.clusters))
+    tally = asyncio.run(carry_out(given.seed, given.plans, clusters=given.clusters, by_toleration=given.by_toleration))
     print(tally.line())  # noqa: T201
     return 1 if tally.broken else 0
 

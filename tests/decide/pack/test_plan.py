@@ -210,6 +210,13 @@ def test_pods_that_follow_others_to_their_node_are_on_it() -> None:
     assert solution.outcome == "AllPlaced"
 
 
+def test_pods_that_want_to_be_on_one_node_get_one_that_holds_them_all() -> None:
+    waiting = pods(5, **together("web", HOST))
+    solution = solve(waiting)
+    judge(solution, waiting)
+    assert (solution.outcome, [node.offering.server_type for node in solution.buy]) == ("AllPlaced", ["s8"])
+
+
 def test_one_node_needs_no_nomination_and_several_different_pods_on_several_nodes_do() -> None:
     alone = pods(2)
     assert not solve(alone).nominate

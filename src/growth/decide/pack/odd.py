@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from growth.api.offering import HOSTNAME
 from growth.api.pod import Pod
 from growth.decide.fit.stage import Stage
 from growth.decide.fit.verdict import fit, fits_anywhere
@@ -34,12 +35,23 @@ class OneByOne:
         placed: list[tuple[Pod, str, str]] = []
         standing = Standing(self._stage, self._table.resources)
         amounts = np.array([need.get(name, 0) for name in self._table.resources], dtype=np.int64)
-        for pod in pods:
-            node = self._on_standing(standing, pod, amounts) or self._on_new(pod, allowed)
+        for number, pod in enumerate(pods):
+            roomy = self._for_company(pod, allowed, amounts, len(pods) - number)
+            node = self._on_standing(standing, pod, amounts) or self._on_new(pod, roomy)
             if node in self.bought and node not in standing.names:
                 standing = Standing(self._stage, self._table.resources)
             placed.append((pod, node, "" if node else fits_anywhere(self._stage, pod).sentence))
         return placed
+
+    def _for_company(self, pod: Pod, allowed: Bools, need: Ints, pods: int) -> Bools:
+        """For pods that want to be on one node together: only kinds that hold all of them, or as many as any does."""
+        affinity = pod.spec.affinity
+        terms = affinity.pod_affinity.required if affinity and affinity.pod_affinity else ()
+        if not any(term.topology_key == HOSTNAME for term in terms):
+            return allowed
+        asked = need > 0
+        holds = np.where(allowed, (self._table.room[:, asked] // need[asked]).min(axis=1), 0)
+        return allowed & (holds >= min(pods, int(holds.max(initial=0))))
 
     def _on_standing(self, standing: Standing, pod: Pod, need: Ints) -> str:
         room = standing.roomy(need)
