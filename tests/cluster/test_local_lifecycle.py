@@ -70,7 +70,13 @@ async def output_of(child: asyncio.subprocess.Process) -> str:
 async def growth(home: dict[str, str], *arguments: str) -> AsyncGenerator[asyncio.subprocess.Process]:
     """``growth cluster ...`` as a process of its own, with both outputs in one."""
     child = await asyncio.create_subprocess_exec(
-        *GROWTH, *arguments, env=home, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
+        *GROWTH,
+        *arguments,
+        env=home,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+        # Tests that run in the background inherit a Ctrl-C that is ignored; a person's shell never does that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     try:
         yield child
