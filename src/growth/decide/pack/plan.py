@@ -7,7 +7,9 @@ why where none. 4. Give zones to those whose rules need one. 5. Buy the cheapest
 It changes the stage and takes every change back.
 """
 
-from collections.abc import Sequence
+import gc
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -37,9 +39,22 @@ def plan(stage: Stage, pods: Sequence[Pod], market: Market, budget: Budget | Non
         return PlacementSolution("NoDemands")
     mark = stage.mark()
     try:
-        return _Planning(stage, pods, market, budget or Budget()).run()
+        with _no_collections():
+            return _Planning(stage, pods, market, budget or Budget()).run()
     finally:
         stage.back_to(mark)
+
+
+@contextmanager
+def _no_collections() -> Generator[None]:
+    """Without the cyclic garbage collector: we make no cycles, and one collection would stop all threads for 50 ms."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 class _Planning:
@@ -59,7 +74,7 @@ class _Planning:
     def run(self) -> PlacementSolution:
         mark_the_wary(self._stage, self._groups, self._market)
         self._fill_standing()
-        if not any(group.pods for group in self._groups):
+        if not any(group.pods for group in self._groups) and not self._has_rules_on_standing:
             return self._without_buying()
         self._table = KindTable(self._market, self._resources)
         self._queues = {number: group.pods[::-1] for number, group in enumerate(self._groups) if group.pods}
@@ -80,6 +95,8 @@ class _Planning:
             self._stage.back_to(mark)
             if best is None or _rank(solution) < _rank(best):
                 best = solution
+            if len(best.left_out) <= len(self._left_out) and best.cost_per_hour <= price + 1e-9:
+                break  # nothing had to be repaired, and those that come are dearer
         return best or self._without_buying()
 
     def _settled(self, zones: ZonePlan, purchase: Purchase, masks: Sequence[Bools]) -> PlacementSolution:

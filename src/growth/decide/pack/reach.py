@@ -31,12 +31,12 @@ def stuck(stage: Stage, placements: Sequence[Placement]) -> dict[str, str]:
     The planned nodes must be on the stage, without the pods. Besides seeded orders there are two that do harm most:
     first those who ask for nothing, and last those who do.
     """
-    never: dict[str, str] = {}
-    easy_first = sorted(placements, key=lambda placement: _asks_of_others(placement[0]))
     if not any(pod.spec.topology_spread_constraints or pod.spec.affinity for pod, _ in placements):
-        orders = 0
+        orders, never = 0, dict[str, str]()
     else:
         orders = ORDERS if len(placements) > SMALL else ORDERS_OF_SMALL
+        never = _too_late(stage, placements)
+    easy_first = sorted(placements, key=lambda placement: _asks_of_others(placement[0]))
     drawn = [list(placements) for _ in range(orders)]
     for turn, shuffled in enumerate(drawn):
         random.Random(_SEED + turn).shuffle(shuffled)  # noqa: S311 - seeded on purpose: the same plan, the same orders
@@ -57,6 +57,23 @@ def stuck(stage: Stage, placements: Sequence[Placement]) -> dict[str, str]:
                 break
             waiting = left
         stage.back_to(mark)
+    return never
+
+
+def _too_late(stage: Stage, placements: Sequence[Placement]) -> dict[str, str]:
+    """Who could not come any more if all the others were there before."""
+    never: dict[str, str] = {}
+    mark = stage.mark()
+    for pod, node in placements:
+        stage.place(pod, node)
+    for pod, node in placements:
+        if pod.spec.topology_spread_constraints or pod.spec.affinity:
+            stage.remove(pod.metadata.uid, node)
+            misfit = fit(stage, pod, node)
+            if misfit is not None:
+                never[pod.metadata.uid] = misfit.reason
+            stage.place(pod, node)
+    stage.back_to(mark)
     return never
 
 
