@@ -26,15 +26,19 @@ def best_content(  # noqa: PLR0912, PLR0915 - one loop, because a call costs mor
     size_left, worth = 1.0 + 1e-9, 0.0
     if seed >= 0:
         side, used = (one, used_1) if seed in rows_1 else (two, used_2)
-        if seed not in side.rows:
+        if seed in side.rows:
+            at = side.rows.index(seed)
+            used[at] = 1
+            seeded = (side.value[at], side.size[at], side.pods[at], side.first[at], side.second[at])
+        elif seed in shelf.others:
+            seeded = shelf.others[seed]
+        else:
             return -1.0, []
-        at = side.rows.index(seed)
-        used[at] = 1
-        room -= side.pods[at]
-        free_first -= side.first[at]
-        free_second -= side.second[at]
-        size_left -= side.size[at]
-        worth = side.value[at]
+        worth = seeded[0]
+        size_left -= seeded[1]
+        room -= seeded[2]
+        free_first -= seeded[3]
+        free_second -= seeded[4]
     best = -1.0
     best_picks: list[tuple[int, int, int]] = []
     picks: list[tuple[int, int, int]] = []

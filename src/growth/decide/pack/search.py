@@ -14,6 +14,7 @@ from growth.decide.pack.bound import FluidBound
 from growth.decide.pack.collapse import collapsed, promising_kinds
 from growth.decide.pack.columns import Columns, rounded
 from growth.decide.pack.fill import Taste, dominant_price, fill
+from growth.decide.pack.merge import merged
 from growth.decide.pack.problem import Bin, Budget, Floats, Ints, Packing, Problem, packing_of
 from growth.decide.pack.shelves import Shelves
 from growth.decide.pack.windows import MAX_ROWS, fill_by_windows
@@ -43,7 +44,7 @@ def packings(problem: Problem, bound: FluidBound, budget: Budget) -> Iterator[Pa
         attempts = chain(
             _greedy(shelves, bound, size, budget, starts), _generated(shelves, bound, size, budget, starts)
         )
-    for packing in attempts:
+    for packing in (merged(problem, attempt) for attempt in attempts):
         if best is None or packing.rank < best.rank:
             best = packing
             yield best
@@ -64,8 +65,10 @@ def _windowed(problem: Problem, bound: FluidBound, size: Floats, kinds: Ints, bu
 
 def _greedy(shelves: Shelves, bound: FluidBound, size: Floats, budget: Budget, starts: list[Bin]) -> Iterator[Packing]:
     problem = shelves.problem
-    for taste in islice(_tastes(bound, size, budget), max(1, budget.passes)):
-        bins, _, _ = fill(shelves, taste, problem.count, problem.limit_left)
+    for number, taste in enumerate(islice(_tastes(bound, size, budget), max(1, budget.passes))):
+        # The first plan should be there soon.
+        quick = taste if number else replace(taste, steps=max(20, budget.steps // 3))
+        bins, _, _ = fill(shelves, quick, problem.count, problem.limit_left)
         starts += bins
         yield packing_of(problem, bins)
 

@@ -84,7 +84,10 @@ class Shelf:
     """No content of this machine is worth more."""
 
     leaders: list[int]
-    """Of cliques with many rows, those that are worth most beyond the room they take: good to begin with."""
+    """Of cliques with many rows, those that are worth most beyond the room they take: only these are on the sides."""
+
+    others: dict[int, tuple[float, float, int, float, float]]
+    """The other rows of such cliques, which may still be a seed: value, size, packed pod, both shares."""
 
 
 class Shelves:
@@ -106,6 +109,7 @@ class Shelves:
         self._most: dict[int, Ints] = {}
         members = np.bincount(problem.clique[problem.clique != NO_CLIQUE], minlength=len(problem.clique_cap))
         self._crowded: list[int] = np.flatnonzero(members > _LEADERS).tolist()
+        self._is_crowded = np.isin(problem.clique, self._crowded)
         caps = np.full(problem.rows, np.iinfo(np.int64).max)
         in_clique = problem.clique != NO_CLIQUE
         caps[in_clique] = problem.clique_cap[problem.clique[in_clique]]
@@ -123,8 +127,14 @@ class Shelves:
         bounds = np.zeros(len(self.kinds))
         for index, kind in enumerate(self.kinds.tolist()):
             rows = self._rows[kind]
-            if len(rows):
-                bounds[index] = (value[rows] / self._sizes[kind]).max(axis=1).min()
+            if not len(rows):
+                continue
+            crowded = self._is_crowded[rows]
+            density = np.where(crowded, 0.0, value[rows] / self._sizes[kind])
+            bounds[index] = density.max(axis=1).min()
+            for clique in self._crowded:
+                inside = value[rows[self.problem.clique[rows] == clique]]
+                bounds[index] += self.problem.clique_cap[clique] * inside.max(initial=0.0)
         return bounds
 
     def shelf(self, kind: int, value: Floats, left: Ints) -> Shelf:
@@ -136,15 +146,22 @@ class Shelves:
         worth = value[rows]
         density = worth / size
         order = np.argsort(-density, axis=1, kind="stable")
-        taken = np.take_along_axis(size * most, order, axis=1)
+        # A machine holds so few pods of a clique that its many rows must not all count.
+        crowded = self._is_crowded[rows]
+        taken = np.take_along_axis(size * np.where(crowded, 0, most), order, axis=1)
         taken = np.clip(1 - (np.cumsum(taken, axis=1) - taken), 0, taken)
         bounds = (taken * np.take_along_axis(density, order, axis=1)).sum(axis=1)
-        best = int(np.argmin(bounds))
-        leaders = self._leaders(rows, worth, size[best], float(bounds[best]))
+        surplus = worth - bounds[:, None] * size
+        leaders, bonus = self._leaders(rows, surplus)
+        best = int(np.argmin(bounds + bonus))
         share = self._shares[kind][live]
         is_first = share[:, 0] >= share[:, 1]
+        leading = leaders[best]
+        stays = ~crowded
+        stays[leading] = True
+        ranked = order[best][stays[order[best]]]
         sides: list[Side] = []
-        for chosen in (order[best][is_first[order[best]]], order[best][~is_first[order[best]]]):
+        for chosen in (ranked[is_first[ranked]], ranked[~is_first[ranked]]):
             ordered: list[int] = rows[chosen].tolist()
             sides.append(
                 Side(
@@ -158,17 +175,31 @@ class Shelves:
                     [*density[best, chosen].tolist(), -1.0],
                 )
             )
-        return Shelf(kind, (sides[0], sides[1]), float(bounds[best]), leaders)
+        others = {
+            int(rows[at]): (
+                float(worth[at]),
+                float(size[best, at]),
+                self.fields.pods[int(rows[at])],
+                float(share[at, 0]),
+                float(share[at, 1]),
+            )
+            for at in np.flatnonzero(~stays).tolist()
+        }
+        return Shelf(kind, (sides[0], sides[1]), float((bounds + bonus)[best]), rows[leading].tolist(), others)
 
-    def _leaders(self, rows: Ints, worth: Floats, size: Floats, bound: float) -> list[int]:
-        """A node holds so few pods of a clique that it matters which, and the order of density does not tell."""
-        leaders: list[int] = []
-        cliques = self.problem.clique[rows]
-        surplus = worth - bound * size
+    def _leaders(self, rows: Ints, surplus: Floats) -> tuple[list[list[int]], Floats]:
+        """[grid] the rows of crowded cliques worth most beyond their room, and how much they can add to a machine."""
+        leaders: list[list[int]] = [[] for _ in surplus]
+        bonus = np.zeros(len(surplus))
         for clique in self._crowded:
-            inside = np.flatnonzero(cliques == clique)
-            leaders += rows[inside[np.argsort(-surplus[inside], kind="stable")[:_LEADERS]]].tolist()
-        return leaders
+            inside = np.flatnonzero(self.problem.clique[rows] == clique)
+            if not len(inside):
+                continue
+            best = inside[np.argsort(-surplus[:, inside], axis=1, kind="stable")[:, :_LEADERS]]
+            for at, few in enumerate(best.tolist()):
+                leaders[at] += few
+            bonus += self.problem.clique_cap[clique] * np.maximum(0, surplus[:, inside].max(axis=1))
+        return leaders, bonus
 
 
 def _weights(problem: Problem, kinds: Ints) -> tuple[Floats, list[int]]:
