@@ -104,7 +104,7 @@ def _spread(topology: str, key: str, value: str) -> TopologySpreadConstraint:
     return TopologySpreadConstraint(1, topology, "DoNotSchedule", _selector(key, value))
 
 
-def mixed(pods: int, seed: int) -> Load:
+def mixed(pods: int, seed: int, offerings: int = 2_000) -> Load:
     """Karpenter's benchmark: a fifth each of plain, zonal spread, hostname spread, zonal affinity, hostname apart."""
     draw = random.Random(seed)
     make = _Maker()
@@ -121,11 +121,11 @@ def mixed(pods: int, seed: int) -> Load:
         near = Affinity(pod_affinity=PodAffinity((PodAffinityTerm(ZONE, _selector("my-affinity", letter)),)))
         make.add(make.spec(*sizes(), affinity=near), {"my-affinity": letter})
         make.add(make.spec(*sizes(), affinity=_apart("app", "nginx")), {"app": "nginx"})
-    return make.load(_sized_offerings())
+    return make.load(_sized_offerings(offerings // 5))
 
 
-def _sized_offerings() -> list[Offering]:
-    """400 types of i vCPU, 2i GiB and 10i pods, on demand in three zones and as spot in two of them."""
+def _sized_offerings(types: int) -> list[Offering]:
+    """Types of i vCPU, 2i GiB and 10i pods, on demand in three zones and as spot in two of them."""
     places = [("on-demand", zone) for zone in ("zone-1", "zone-2", "zone-3")] + [(SPOT, "zone-1"), (SPOT, "zone-2")]
     return [
         Offering(
@@ -137,7 +137,7 @@ def _sized_offerings() -> list[Offering]:
             resources={"cpu": str(size), "memory": f"{2 * size}Gi", "pods": str(10 * size)},
             capacity_type=capacity,
         )
-        for size in range(1, 401)
+        for size in range(1, types + 1)
         for capacity, zone in places
     ]
 
