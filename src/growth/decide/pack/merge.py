@@ -6,14 +6,15 @@ import numpy as np
 
 from growth.decide.pack.problem import NO_CLIQUE, Bin, Bools, Ints, Packing, Problem, packing_of
 
-# So many are tried, the emptiest first; beyond them there is little to gain.
+# So many are tried, the emptiest first, and so many united; beyond that there is little to gain.
 _MOVERS = 40
+_MERGES = 100
 
 
 def merged(problem: Problem, packing: Packing) -> Packing:
     """The same packing, with machines united where one machine holds both contents for no more money."""
     bins: list[Bin] = list(packing.bins)
-    if len(bins) < 2:
+    if packing.nodes < 2:
         return packing
     total = np.array([_total(problem, one) for one in bins])
     kinds = np.array([one.kind for one in bins])
@@ -25,7 +26,7 @@ def merged(problem: Problem, packing: Packing) -> Packing:
     # A machine that holds a clique's pod is wanted as it is.
     movers = [at for at in order if all(problem.clique[row] == NO_CLIQUE for row, _ in bins[at].content)]
     for mover in movers[:_MOVERS]:
-        while times[mover]:
+        while times[mover] and len(bins) - len(packing.bins) < _MERGES:
             times[mover] -= 1
             found = _home(problem, visible, bins, (total, kinds, times), mover)
             if found is None:
