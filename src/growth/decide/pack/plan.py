@@ -7,9 +7,7 @@ why where none. 4. Give zones to those whose rules need one. 5. Buy the cheapest
 It changes the stage and takes every change back.
 """
 
-import gc
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -39,22 +37,9 @@ def plan(stage: Stage, pods: Sequence[Pod], market: Market, budget: Budget | Non
         return PlacementSolution("NoDemands")
     mark = stage.mark()
     try:
-        with _no_collections():
-            return _Planning(stage, pods, market, budget or Budget()).run()
+        return _Planning(stage, pods, market, budget or Budget()).run()
     finally:
         stage.back_to(mark)
-
-
-@contextmanager
-def _no_collections() -> Generator[None]:
-    """Without the cyclic garbage collector: we make no cycles, and one collection would stop all threads for 50 ms."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 class _Planning:
