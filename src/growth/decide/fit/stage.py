@@ -91,6 +91,11 @@ class Stage:
         """Every node with its pods."""
         return map(self.site, self.nodes)
 
+    @property
+    def known_sites(self) -> Mapping[str, Site]:
+        """By name, the nodes that were looked at or changed here; all others are still as the snapshot shows them."""
+        return self._sites
+
     def pods_by_node(self) -> Iterable[tuple[str, Mapping[str, Pod]]]:
         """The pods of every node that has any, without looking at the nodes."""
         here, nobody = self._sites, dict[str, Pod]()

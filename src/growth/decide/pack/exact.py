@@ -28,7 +28,8 @@ def states_of(problem: Problem) -> int:
 
 def cheapest(problem: Problem) -> Packing | None:
     """The optimum, or None if there is too much to look at, or if the limits forbid what would be cheapest."""
-    rows = np.flatnonzero((problem.count > 0) & problem.allowed.any(axis=1))
+    # What is sold only in other zones than a row's own is not for it: such rows stay left.
+    rows = np.flatnonzero((problem.count > 0) & problem.visible().any(axis=1))
     if not len(rows) or states_of(problem) > MAX_STATES:
         return None
     digits, radix = _all_states(problem.count[rows])

@@ -7,8 +7,11 @@ import numpy as np
 
 from growth.decide.pack.groups import Group
 from growth.decide.pack.market import Market
-from growth.decide.pack.problem import ANY_ZONE, NO_CLIQUE, Bools, Ints, Problem
+from growth.decide.pack.problem import ANY_ZONE, NO_CLIQUE, Bools, Floats, Ints, Problem
 from growth.decide.pack.zones import ANYWHERE, Portion
+
+# A machine that costs nothing is weighed as this part of the cheapest that does not.
+_OF_CHEAPEST = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +71,8 @@ class KindTable:
         self.room = np.array(
             [[kind.room.get(name, 0) for name in resources] for kind in market.kinds], dtype=np.int64
         ).reshape(len(market.kinds), len(resources))
-        self.price = np.array([kind.offering.price_per_hour for kind in market.kinds], dtype=np.float64)
+        self.true_price = np.array([kind.offering.price_per_hour for kind in market.kinds], dtype=np.float64)
+        self.price = _weighed(self.true_price)
         self.zones: list[str] = sorted({kind.zone for kind in market.kinds})
         self.kind_zone = np.array([self.zones.index(kind.zone) for kind in market.kinds], dtype=np.int64)
         self.limit_left = np.array([max(0.0, limit.left) for limit in market.limits], dtype=np.float64)
@@ -120,6 +124,12 @@ def rows_of(
         limit_left=table.limit_left,
     )
     return Rows(problem, members, unit)
+
+
+def _weighed(prices: Floats) -> Floats:
+    """Prices as the search weighs machines by: what costs nothing is still a machine, and one less is better."""
+    paid = prices[prices > 0]
+    return np.where(prices > 0, prices, _OF_CHEAPEST * paid.min() if len(paid) else 1.0)
 
 
 def _zone(table: KindTable, zone: str) -> int:

@@ -34,6 +34,11 @@ class Rules:
     zone_together: tuple[int, ...] = ()
     is_odd: bool = False
 
+    @property
+    def may_be_let_in_later(self) -> bool:
+        """Whether a node that refuses such a pod now may take it when others have come."""
+        return bool(self.is_odd or self.zone_spread or self.zone_together or self.host_caps)
+
 
 PLAIN = Rules()
 ODD = Rules(is_odd=True)

@@ -20,8 +20,8 @@ from growth.decide.pack.groups import Group
 from growth.decide.pack.problem import Bools, Floats, Ints
 from growth.decide.pack.rules import PLAIN
 
-# After so many refusals all nodes are asked about selector and taints at once, and after so many more we stop: pods
-# that other pods keep away from hundreds of nodes with room are not worth the time.
+# After so many refusals all nodes are asked about selector and taints at once, and after so many more for nothing we
+# stop: pods that other pods keep away from hundreds of nodes with room are not worth the time.
 _REFUSALS: Final = 8
 _MAX_REFUSALS: Final = 256
 
@@ -46,7 +46,7 @@ class Standing:
         for at, name in enumerate(resources):
             self.free[: len(index), at] = np.array(room.column(name), dtype=np.int64)[index]
         # Nodes that were added to the stage or changed on it are not as the snapshot says.
-        touched = {*stage._sites, *added}  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - sites() makes all
+        touched = {*stage.known_sites, *added}
         if touched:
             for at, name in enumerate(self.names):
                 if name in touched:
@@ -107,6 +107,9 @@ class Standing:
             else:
                 asked = need > 0
                 most = int((self.free[node, asked] // need[asked]).min())
+                if self._stage.nominated_to(self.names[node], pods[0]):
+                    # Room is kept for others there: whether the next one fits, too, only Fit knows.
+                    most, at = 1, at - 1
                 here, pods = pods[:most], pods[most:]
                 placed.append((self.names[node], here))
                 self._take(node, need, here)
@@ -120,24 +123,34 @@ class Standing:
     def _place_one_by_one(self, group: Group, need: Ints, where: Ints) -> list[tuple[str, list[Pod]]]:
         """Pods with rules about other pods: each is asked about by Fit, on the stage as it is by then."""
         placed: dict[int, list[Pod]] = {}
-        refusals = 0
+        pods = group.pods[::-1]
         order: list[int] = where.tolist()
-        for pod in group.pods:
-            home = -1
+        refusals = 0
+        while pods and order:
+            refused: list[int] = []
+            before = len(pods)
             for node in order:
-                if (self.free[node] < need).any():
+                if group.node_rules in self._eligible and not self._eligible[group.node_rules][node]:
                     continue
-                if fit(self._stage, pod, self.names[node]) is None:
-                    home = node
+                while pods and self._has_room(node, need):
+                    if fit(self._stage, pods[-1], self.names[node]) is not None:
+                        refused.append(node)
+                        break
+                    placed.setdefault(node, []).append(pods[-1])
+                    self._take(node, need, [pods.pop()])
+                if len(refused) == _REFUSALS and group.node_rules not in self._eligible:
+                    self._ask_all(group)
+                if not pods or refusals + len(refused) > _MAX_REFUSALS + _REFUSALS * (len(group.pods) - len(pods)):
                     break
-                refusals += 1
-                if refusals > _MAX_REFUSALS:
-                    break
-            if home < 0:
+            refusals += len(refused)
+            if len(pods) == before or not group.rules.may_be_let_in_later:
                 break
-            placed.setdefault(home, []).append(pod)
-            self._take(home, need, [pod])
+            order = refused
         return [(self.names[node], pods) for node, pods in placed.items()]
+
+    def _has_room(self, node: int, need: Ints) -> bool:
+        """Whether a node has this much free; what is not asked for may be short."""
+        return not bool(((need > self.free[node]) & (need > 0)).any())
 
     def _take(self, node: int, need: Ints, pods: list[Pod]) -> None:
         self.take(node, need, len(pods))

@@ -205,7 +205,11 @@ class _Sharing:
         ceiling = min((counts.get(zone, 0) for zone in ask.closed), default=None)
         ceiling = None if ceiling is None else ceiling + skew
         zones = [self._low[selector]] if selector in self._low else list(ask.zones)
-        shares = levelled(ask.count, zones, counts, ceiling)
+        if self._carries(ask, selector):
+            shares = levelled(ask.count, zones, counts, ceiling)
+        else:
+            # Nobody of them counts, so where one may go all may.
+            shares = levelled(ask.count, [z for z in zones if ceiling is None or counts.get(z, 0) <= ceiling], {})
         for zone, pods in shares.items():
             self._put(ask, zone, pods, is_sure=False)
             self._filled[selector].add(zone)

@@ -1,0 +1,48 @@
+"""Free room first: what nodes that exist are asked, and when they are given up."""
+
+from tests.decide.pack.shop import ZONE, apart, judge, pods, solve, spread
+from tests.decide.stages import a_node, a_pod, a_stage
+
+
+def test_room_that_is_kept_for_a_nominated_pod_is_not_given_to_others() -> None:
+    waiting = pods(4)
+    nominated = a_pod(requests={"cpu": "2"}, priority=10, status={"nominatedNodeName": "old"})
+    stage = a_stage([a_node("old", cpu="4")], [*waiting, nominated])
+    solution = solve(waiting, stage=stage)
+    judge(solution, waiting, stage)
+    assert [(one.node, len(one.pods)) for one in solution.existing] == [("old", 2)]
+
+
+def test_pods_that_keep_apart_use_every_node_there_is_before_one_is_bought() -> None:
+    waiting = pods(60, "100m", "64Mi", **apart("web"))
+    stage = a_stage([a_node(f"old-{n}") for n in range(60)], waiting)
+    solution = solve(waiting, stage=stage)
+    judge(solution, waiting, stage)
+    assert (len(solution.buy), solution.placed) == (0, 60)
+
+
+def test_a_node_of_the_right_kind_is_found_behind_hundreds_of_others() -> None:
+    waiting = pods(2, "100m", "64Mi", nodeSelector={"disk": "fast"}, **apart("web"))
+    others = [a_node(f"old-{n}", cpu="1") for n in range(300)]
+    right = [a_node(f"fast-{n}", cpu="8", labels={"disk": "fast"}) for n in range(2)]
+    stage = a_stage([*others, *right], waiting)
+    solution = solve(waiting, stage=stage)
+    assert sorted(one.node for one in solution.existing) == ["fast-0", "fast-1"]
+
+
+def test_a_node_that_is_short_of_what_a_pod_does_not_ask_for_takes_it() -> None:
+    standing = a_pod(node="old", requests={"cpu": "5"})
+    waiting = [a_pod(requests={"memory": "1Gi"}, labels={"app": "web"}, **apart("web")), *pods(1, "500m", app="db")]
+    stage = a_stage([a_node("old", cpu="4")], [standing, *waiting])
+    solution = solve(waiting, stage=stage)
+    judge(solution, waiting, stage)
+    assert [one.pods for one in solution.existing] == [(waiting[0],)]
+
+
+def test_a_spread_goes_back_to_nodes_that_refused_it_before() -> None:
+    waiting = pods(9, "100m", "64Mi", **spread("web"))
+    nodes = [a_node(f"old-{zone}", labels={ZONE: f"zone-{zone}"}) for zone in "abc"]
+    stage = a_stage(nodes, waiting)
+    solution = solve(waiting, stage=stage)
+    judge(solution, waiting, stage)
+    assert sorted(len(one.pods) for one in solution.existing) == [3, 3, 3]
