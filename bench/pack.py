@@ -95,7 +95,7 @@ async def measure(options: argparse.Namespace, seed: int) -> dict[str, Any]:
         "bound": round(solution.bound_per_hour, 4),
         "gap": round(solution.gap, 5),
         "pods_per_second": round(len(load.pods) / seconds),
-        "nominated": len(solution.nominate),
+        "kept": len(solution.keep),
     }
     if options.load == "mixed":
         bound, proven = configuration_bound(load)

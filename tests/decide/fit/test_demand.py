@@ -2,8 +2,10 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
+from growth.api.starting import key_to
 from growth.decide.fit.demand import demand_of
 from tests.decide.fit.volumes import a_claim, a_class, using
 from tests.decide.stages import a_node, a_pod, a_stage
@@ -125,3 +127,18 @@ def test_pods_that_have_a_node_do_not_wait() -> None:
 def test_a_claim_that_gets_its_volume_where_the_pod_goes_is_no_hindrance() -> None:
     pod = using("data")
     assert demand_of(a_stage([], [pod], [a_claim(), a_class()])).pods == (pod,)
+
+
+def test_a_pod_whose_place_is_kept_on_a_node_that_is_coming_is_no_demand() -> None:
+    pod = a_pod(requests={"cpu": "1"}, tolerations=[msgspec.to_builtins(key_to("coming"))])
+    stage = a_stage([], [pod])
+    stage.add_node(a_node("coming"))
+    (aside,) = demand_of(stage).set_aside
+    assert (aside.why, aside.node) == ("Kept", "coming")
+    assert aside.reason == "a place is kept for it on node coming, where it still fits"
+    assert stage.node_of(pod.metadata.uid) == "coming"
+
+
+def test_a_pod_whose_place_is_kept_is_demand_again_when_that_node_does_not_come() -> None:
+    pod = a_pod(tolerations=[msgspec.to_builtins(key_to("coming"))])
+    assert demand_of(a_stage([], [pod])).pods == (pod,)

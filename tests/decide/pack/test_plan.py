@@ -217,17 +217,30 @@ def test_pods_that_want_to_be_on_one_node_get_one_that_holds_them_all() -> None:
     assert (solution.outcome, [node.offering.server_type for node in solution.buy]) == ("AllPlaced", ["s8"])
 
 
-def test_one_node_needs_no_nomination_and_several_different_pods_on_several_nodes_do() -> None:
+def test_one_node_needs_no_kept_places_and_several_different_pods_on_several_nodes_do() -> None:
     alone = pods(2)
-    assert not solve(alone).nominate
+    assert not solve(alone).keep
     mixed = [*pods(3, "1500m"), *pods(9, "700m")]
     offerings = [one for one in EVERYWHERE if one.server_type == "s2"]
     solution = solve(mixed, offerings)
-    assert solution.nominate == {pod.metadata.uid for pod in mixed}
+    assert solution.keep == {pod.metadata.uid for pod in mixed}
 
 
-def test_equal_pods_that_need_every_node_need_no_nomination() -> None:
-    assert not solve(pods(6), [SMALL]).nominate
+def test_equal_pods_that_need_every_node_need_no_kept_places() -> None:
+    assert not solve(pods(6), [SMALL]).keep
+
+
+def test_a_place_is_kept_if_a_pod_that_is_left_out_would_take_it() -> None:
+    waiting = pods(3, "700m", **together("web", HOST))
+    solution = solve(waiting, [SMALL])
+    assert len(solution.left_out) == 2
+    assert solution.keep == {pod.metadata.uid for node in solution.buy for pod in node.pods}
+
+
+def test_a_pod_that_no_machine_can_take_makes_nobody_keep_a_place() -> None:
+    solution = solve([*pods(2), *pods(1, "96")])
+    assert len(solution.left_out) == 1
+    assert not solution.keep
 
 
 def test_the_stage_is_as_it_was_before() -> None:

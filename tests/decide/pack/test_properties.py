@@ -95,7 +95,7 @@ def _shape(solution: PlacementSolution) -> object:
         [(n.name, n.offering.id, [p.metadata.uid for p in n.pods]) for n in solution.buy],
         [(n.node, [p.metadata.uid for p in n.pods]) for n in solution.existing],
         [(one.pod.metadata.uid, one.reason) for one in solution.left_out],
-        solution.nominate,
+        solution.keep,
         solution.bound_per_hour,
     )
 

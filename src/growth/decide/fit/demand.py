@@ -1,9 +1,9 @@
 """Demand: which of the waiting pods ask for room, and why the others do not.
 
 A pod that waits is demand unless something else must happen first: somebody lifts its gates, another scheduler has its
-say, a claim appears. A DaemonSet's pod never justifies a node of its own. A pod that is nominated has its place, as
-long as that place exists (or is coming) and still fits it; room for it is taken on the stage, and it is demand again
-when that ends.
+say, a claim appears. A DaemonSet's pod never justifies a node of its own. A pod that is nominated, or for which a
+place is kept on a new node, has its place as long as that node exists (or is coming) and still fits it; room for it is
+taken on the stage, and it is demand again when that ends.
 """
 
 from typing import Final, Literal
@@ -11,6 +11,7 @@ from typing import Final, Literal
 import msgspec
 
 from growth.api.pod import Pod
+from growth.api.starting import kept_for
 from growth.decide.fit.stage import Stage
 from growth.decide.fit.verdict import fit, unplaceable
 
@@ -26,6 +27,7 @@ Why = Literal[
     "ResourceClaims",
     "Unplaceable",
     "Nominated",
+    "Kept",
 ]
 
 
@@ -36,7 +38,7 @@ class SetAside(msgspec.Struct, frozen=True):
     why: Why
     reason: str
     node: str = ""
-    """Where it is nominated to."""
+    """Where it has its place."""
 
 
 class Demand(msgspec.Struct, frozen=True):
@@ -47,11 +49,11 @@ class Demand(msgspec.Struct, frozen=True):
 
 
 def demand_of(stage: Stage) -> Demand:
-    """Sort out who waits. Nominated pods that keep their place are placed on the stage."""
+    """Sort out who waits. Pods that have a place already are placed on the stage."""
     pods: list[Pod] = []
     set_aside: list[SetAside] = []
     for pod in sorted(stage.snapshot.waiting.values(), key=_order):
-        aside = why_not(pod) or _unplaceable(stage, pod) or _nominated(stage, pod)
+        aside = why_not(pod) or _unplaceable(stage, pod) or _has_place(stage, pod)
         if aside is None:
             pods.append(pod)
         else:
@@ -95,11 +97,17 @@ def _unplaceable(stage: Stage, pod: Pod) -> SetAside | None:
     return None if misfit is None else SetAside(pod, "Unplaceable", misfit.reason)
 
 
-def _nominated(stage: Stage, pod: Pod) -> SetAside | None:
-    name = pod.status.nominated_node_name
-    if not name or name not in stage.nodes or fit(stage, pod, name) is not None:
-        return None
-    return SetAside(pod, "Nominated", f"it is nominated to node {name}, where it still fits", name)
+def _has_place(stage: Stage, pod: Pod) -> SetAside | None:
+    nominated, kept = pod.status.nominated_node_name, kept_for(pod)
+    if nominated and _still_fits(stage, pod, nominated):
+        return SetAside(pod, "Nominated", f"it is nominated to node {nominated}, where it still fits", nominated)
+    if kept and _still_fits(stage, pod, kept):
+        return SetAside(pod, "Kept", f"a place is kept for it on node {kept}, where it still fits", kept)
+    return None
+
+
+def _still_fits(stage: Stage, pod: Pod, node: str) -> bool:
+    return node in stage.nodes and fit(stage, pod, node) is None
 
 
 def _order(pod: Pod) -> tuple[int, float, str]:

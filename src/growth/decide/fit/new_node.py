@@ -17,6 +17,7 @@ from growth.api.nodepool import NodePool
 from growth.api.offering import HOSTNAME, INSTANCE_TYPE, Offering
 from growth.api.pod import Pod
 from growth.api.quantity import canonical, nano_value
+from growth.api.starting import STARTING
 from growth.api.storage import CsiNode
 from growth.api.tolerations import Taint
 from growth.decide.fit.daemons import Daemons
@@ -24,7 +25,6 @@ from growth.decide.fit.stage import Stage
 
 POOL: Final = "growth.dev/pool"
 OFFERING: Final = "growth.dev/offering"
-STARTING: Final = "growth.dev/starting"
 
 # What the control plane puts on a node that has yet to start, and takes away itself.
 _STARTING_KEYS: Final = frozenset(

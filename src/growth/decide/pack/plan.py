@@ -2,7 +2,7 @@
 
 1. Group the pods. 2. Fill free room on nodes that exist. 3. Find out which machines each group may be bought, and say
 why where none. 4. Give zones to those whose rules need one. 5. Buy the cheapest machines and hand pods to them.
-6. Place the odd ones one by one. 7. Check that the plan can be reached, and say who must be nominated.
+6. Place the odd ones one by one. 7. Check that the plan can be reached, and say whose places must be kept.
 
 It changes the stage and takes every change back.
 """
@@ -20,7 +20,7 @@ from growth.decide.pack.groups import grouped
 from growth.decide.pack.market import Market
 from growth.decide.pack.neighbours import tags_of
 from growth.decide.pack.problem import Bools, Budget, Ints
-from growth.decide.pack.reach import STANDS, to_nominate
+from growth.decide.pack.reach import STANDS, to_keep
 from growth.decide.pack.rows import KindTable, cliques_of, resources_of, rows_of
 from growth.decide.pack.rules import PLAIN
 from growth.decide.pack.scene import count_by_zone, mark_the_wary, zones_with_nodes
@@ -104,7 +104,7 @@ class _Planning:
     def _without_buying(self) -> PlacementSolution:
         nodes = [(STANDS, pods) for pods in self._existing.values()]
         filled = tuple(Filled(name, tuple(pods)) for name, pods in self._existing.items())
-        return PlacementSolution("AllPlaced", existing=filled, nominate=to_nominate(nodes, [], self._slots))
+        return PlacementSolution("AllPlaced", existing=filled, keep=to_keep(nodes, [], self._slots))
 
     # 2. Free room
 
@@ -198,10 +198,17 @@ class _Planning:
             buy=tuple(buy),
             existing=tuple(Filled(name, tuple(pods)) for name, pods in sketch.existing.items()),
             left_out=tuple(sketch.left_out),
-            nominate=to_nominate(nodes, distinct, self._slots),
+            keep=to_keep(nodes, distinct, self._slots, self._rivals(sketch)),
             cost_per_hour=cost,
             bound_per_hour=min(cost, self._bound(sketch, purchase, zones) if buy else 0.0),
         )
+
+    def _rivals(self, sketch: Sketch) -> list[Bools]:
+        """What those would take who are left out, if it stood open."""
+        out = {one.pod.metadata.uid for one in sketch.left_out}
+        if not out:
+            return []
+        return [sketch.masks[number] for number, group in enumerate(self._groups) if not out.isdisjoint(group.uids)]
 
     def _slots(self, kind: int, pod: Pod) -> int:
         room = self._market.kinds[kind].room

@@ -1,8 +1,8 @@
-"""Will the plan come true? Whether every order of the scheduler leads to it, and which pods must be nominated for it.
+"""Will the plan come true? Whether every order of the scheduler leads to it, and whose places must be kept for it.
 
-kube-scheduler takes pods in its own order and, left alone, puts each where it likes. A nominated pod goes to its node
-if it fits there at that moment. So two questions remain: can pods wait for each other for ever, and who may be left to
-the scheduler without harm?
+kube-scheduler takes pods in its own order and, left alone, puts each where it likes. A pod whose place is kept goes to
+its node if it fits there at that moment. So two questions remain: can pods wait for each other for ever, and who may be
+left to the scheduler without harm?
 """
 
 import random
@@ -82,14 +82,18 @@ def _asks_of_others(pod: Pod) -> bool:
     return bool(spec.topology_spread_constraints or (spec.affinity and spec.affinity.pod_affinity))
 
 
-def to_nominate(
-    nodes: Sequence[tuple[int, Sequence[Pod]]], masks: Sequence[Bools], slots: Callable[[int, Pod], int]
+def to_keep(
+    nodes: Sequence[tuple[int, Sequence[Pod]]],
+    masks: Sequence[Bools],
+    slots: Callable[[int, Pod], int],
+    rivals: Sequence[Bools] = (),
 ) -> frozenset[str]:
-    """Uids of pods that must be nominated; a node is its kind, or STANDS if it exists already, and its pods.
+    """Uids of pods whose places must be kept; a node is its kind, or STANDS if it exists already, and its pods.
 
     Kinds that some group may both go to belong together. Where only one node is in question, or pods of one template
-    fill all of them so well that each is needed, the scheduler can do no harm. ``slots`` says how many pods of a
-    template a fresh node of a kind holds.
+    fill all of them so well that each is needed, the scheduler can do no harm, unless somebody who is left out would
+    take the place (``rivals``: the kinds they may go to). ``slots`` says how many pods of a template a fresh node of a
+    kind holds.
     """
     kinds = sorted({kind for kind, _ in nodes})
     root = {kind: kind for kind in kinds}
@@ -109,7 +113,8 @@ def to_nominate(
         together.setdefault(find(kind), []).append((kind, pods))
     chosen: set[str] = set()
     for members in together.values():
-        if len(members) > 1 and not _each_is_needed(members, slots):
+        wanted_by_others = any(kind != STANDS and mask[kind] for kind, _ in members for mask in rivals)
+        if wanted_by_others or (len(members) > 1 and not _each_is_needed(members, slots)):
             chosen.update(pod.metadata.uid for _, pods in members for pod in pods)
     return frozenset(chosen)
 

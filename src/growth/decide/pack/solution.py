@@ -41,13 +41,11 @@ class PlacementSolution(msgspec.Struct, frozen=True):
 
     outcome: Outcome
     buy: tuple[PlannedNode, ...] = ()
-    """The fullest first, which is the order in which they should be opened to the scheduler: a pod whose own node is
-    still closed can then stray only to where nobody else is meant to be."""
-
     existing: tuple[Filled, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
-    nominate: frozenset[str] = frozenset()
-    """Uids of pods that must be nominated to their node, because the scheduler's own choice could spoil the plan."""
+    keep: frozenset[str] = frozenset()
+    """Uids of pods whose places must be kept (``api.starting``), because the scheduler's own choice could spoil the
+    plan. On one node it is all or none of them."""
 
     cost_per_hour: float = 0.0
     bound_per_hour: float = 0.0
