@@ -9,8 +9,8 @@ from growth.api.kinds import CONFIG_MAPS, LEASES
 from growth.kube.client import Client
 from growth.kube.lease import LeaderLease, LeaseTerms
 from growth.kube.patches import MergePatch
+from growth.sim.virtual_loop import run_virtually
 from tests.kube.fake_api import FakeApi, FakeSend
-from tests.virtual_time import run_virtually
 
 TERMS = LeaseTerms(lease_duration_seconds=15, renew_deadline_seconds=10, retry_period_seconds=2)
 PATH = LEASES.path("leader", "growth")

@@ -13,8 +13,8 @@ from growth.kube.client import Client
 from growth.kube.errors import Forbidden, ServerTrouble, Unreachable
 from growth.kube.events import EventRecorder, EventType
 from growth.kube.transport import Method, Request
+from growth.sim.virtual_loop import run_virtually
 from tests.kube.fake_api import FakeApi, FakeSend
-from tests.virtual_time import run_virtually
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 POD = ObjectReference(kind="Pod", api_version="v1", namespace="shop", name="web-1", uid="uid-1")

@@ -14,11 +14,12 @@ from growth.kube.client import Client
 from growth.kube.errors import Forbidden, Invalid, NotFound, Unauthorized, Unreachable, Untrusted
 from growth.kube.informer import Informer
 from growth.kube.transport import Response
+from growth.sim.virtual_loop import run_virtually
 from tests.builders import a_bookmark, a_node, a_status
 from tests.kube.fake_server import NO_TROUBLE, Event, FakeServer, Trouble
 from tests.kube.scripted import Scripted, dice, no
 from tests.kube.witness import Witness
-from tests.virtual_time import run_virtually, wait_until
+from tests.virtual_time import wait_until
 
 ADDED, MODIFIED, DELETED = Happened.ADDED, Happened.MODIFIED, Happened.DELETED
 LOST = Unreachable("the connection broke", sent=True)

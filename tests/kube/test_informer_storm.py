@@ -18,11 +18,12 @@ from growth.kube.client import Client
 from growth.kube.errors import Unreachable
 from growth.kube.informer import Informer
 from growth.kube.transport import Request
+from growth.sim.virtual_loop import run_virtually
 from tests.builders import a_status
 from tests.kube.fake_server import NO_TROUBLE, FakeServer, Trouble
 from tests.kube.scripted import dice, no
 from tests.kube.witness import Witness
-from tests.virtual_time import run_virtually, wait_until
+from tests.virtual_time import wait_until
 
 STORMS = int(os.environ.get("GROWTH_STORMS", "60"))
 CHANGES = 150

@@ -21,8 +21,8 @@ from growth.kube.errors import (
 )
 from growth.kube.retrying import ATTEMPTS, may_repeat, send_once, send_with_retries
 from growth.kube.transport import Method, Request, Response
+from growth.sim.virtual_loop import run_virtually
 from tests.kube.scripted import Answer, Scripted, dice, no, ok
-from tests.virtual_time import run_virtually
 
 READ = Request(Method.GET, NODES.path("n"))
 WRITES = [

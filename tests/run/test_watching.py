@@ -13,9 +13,9 @@ from growth.kube.errors import Forbidden
 from growth.kube.transport import Request, Response
 from growth.observe.world import World
 from growth.run.watching import watching
+from growth.sim.virtual_loop import run_virtually
 from tests.builders import a_bookmark
 from tests.kube.scripted import ScriptedStream, no
-from tests.virtual_time import run_virtually
 
 
 @pytest.fixture(autouse=True)

@@ -3,7 +3,7 @@ import time
 
 import pytest
 
-from tests.virtual_time import Stuck, run_virtually
+from growth.sim.virtual_loop import Stuck, run_virtually
 
 
 def test_a_day_passes_at_once() -> None:
