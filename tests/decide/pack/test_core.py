@@ -178,3 +178,11 @@ def test_water_ends_level_and_never_above_the_ceiling(pods: int, have: dict[str,
 def test_the_same_problem_gives_the_same_packing() -> None:
     problem = a_problem([(3, 5), (5, 2), (2, 2)], [40, 30, 50], [(16, 16), (8, 12)], [2.0, 1.3])
     assert best_of(problem).bins == best_of(replace(problem)).bins
+
+
+def test_a_clique_of_many_rows_does_not_hide_what_a_machine_can_hold() -> None:
+    # Room that other rows leave free is worth nothing, so the clique's best pod counts in full.
+    needs = [(1, 1), (1, 2), (1, 3), (1, 4), (1, 5)]
+    problem = a_problem(needs, [1] * 5, [(6, 6)], [1.0], cliques=[NO_CLIQUE, 0, 0, 0, 0])
+    shelf = Shelves(problem, np.arange(1)).shelf(0, dominant_price(problem), problem.count)
+    assert shelf.bound >= 1.0

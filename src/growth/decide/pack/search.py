@@ -23,7 +23,7 @@ from growth.decide.pack.windows import MAX_ROWS, fill_by_windows
 # the power it is raised to.
 _TASTES = ((0.5, 1.0), (0.5, 1.1), (0.7, 1.05), (0.3, 1.0))
 # After so many rounds of column generation a whole plan is made of what is known by then.
-_CHECKPOINTS = (40, 150, 400, 1000)
+_CHECKPOINTS = (60, 150, 400, 1000)
 # The programme need not come nearer to the bound than this: rounding loses more.
 _NEAR = 2e-4
 

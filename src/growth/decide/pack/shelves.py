@@ -148,10 +148,11 @@ class Shelves:
         order = np.argsort(-density, axis=1, kind="stable")
         # A machine holds so few pods of a clique that its many rows must not all count.
         crowded = self._is_crowded[rows]
+        ranked_density = np.take_along_axis(density, order, axis=1)
         taken = np.take_along_axis(size * np.where(crowded, 0, most), order, axis=1)
-        taken = np.clip(1 - (np.cumsum(taken, axis=1) - taken), 0, taken)
-        bounds = (taken * np.take_along_axis(density, order, axis=1)).sum(axis=1)
-        surplus = worth - bounds[:, None] * size
+        filled = np.cumsum(taken, axis=1)
+        bounds = (np.clip(1 - (filled - taken), 0, taken) * ranked_density).sum(axis=1)
+        surplus = worth - _room_worth(filled, ranked_density) * size
         leaders, bonus = self._leaders(rows, surplus)
         best = int(np.argmin(bounds + bonus))
         share = self._shares[kind][live]
@@ -200,6 +201,18 @@ class Shelves:
                 leaders[at] += few
             bonus += self.problem.clique_cap[clique] * np.maximum(0, surplus[:, inside].max(axis=1))
         return leaders, bonus
+
+
+def _room_worth(filled: Floats, density: Floats) -> Floats:
+    """[grid, 1] what a machine's room is worth: the density of the row that takes the last of it, 0 if none does.
+
+    With any other price the value of a clique's pod beyond its room would not prove a bound.
+    """
+    worth = np.zeros((len(filled), 1))
+    last = (filled < 1).sum(axis=1)
+    full = np.flatnonzero(last < filled.shape[1])
+    worth[full, 0] = density[full, last[full]]
+    return worth
 
 
 def _weights(problem: Problem, kinds: Ints) -> tuple[Floats, list[int]]:
