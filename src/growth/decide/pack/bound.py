@@ -18,6 +18,8 @@ from growth.decide.pack.problem import Bools, Floats, Ints, Problem
 # Above so many different rows, rows that point in nearly the same direction are merged for the programme.
 MAX_LP_ROWS = 250
 _DIRECTIONS = 24
+# Up to so many pairs of rows and nodes it is found out which fits on which; beyond, only which could on any.
+_MAX_PAIRS = 500_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,24 @@ class Spare:
 
     room: Ints
     allowed: Bools
+
+
+def spare_of(free: Ints, need: Ints) -> Spare:
+    """The spare room of nodes with so much free, [node, resource], for rows that need so much, [row, resource].
+
+    Room on a node that is too small for every pod is no use, and neither is any room to a pod that fits on no node.
+    """
+    free = np.maximum(free, 0)
+    is_useful = (free >= need.min(axis=0)).all(axis=1)
+    free = free[is_useful]
+    most = free.max(axis=0) if len(free) else np.zeros(need.shape[1], dtype=np.int64)
+    allowed: Bools = np.asarray((need <= most).all(axis=1))
+    if len(free) * len(need) <= _MAX_PAIRS:
+        fits = np.ones((len(need), len(free)), dtype=np.bool_)
+        for resource in range(need.shape[1]):
+            fits &= need[:, [resource]] <= free[None, :, resource]
+        allowed, free = np.asarray(fits.any(axis=1)), free[fits.any(axis=0)]
+    return Spare(free.sum(axis=0), allowed)
 
 
 def fluid_bound(problem: Problem, spare: Spare | None = None) -> FluidBound:

@@ -1,4 +1,4 @@
-"""Buying machines for portions: tier by tier, within the limits, the important pods first when limits bind."""
+"""Buying machines for portions: tier by tier, within the limits."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -65,9 +65,6 @@ class Buyer:
 
     def _buy(self, portions: Sequence[Portion], queues: dict[int, list[Pod]], back: int) -> Purchase:
         whole = self._by_tiers(portions, self._limits, back)
-        levels = sorted({self._groups[p.group].priority for p in portions}, reverse=True)
-        if whole.left and len(levels) > 1 and len(self._limits):
-            whole = self._by_priority(portions, levels, back)
         nodes: list[Slotted] = []
         homeless: list[Pod] = []
         for rows, kinds, bins in whole.batches:
@@ -99,18 +96,6 @@ class Buyer:
                 result.limits -= rows.problem.limit_use[:, one.kind] * one.times
             kept, result.left = _split(rows, packing)
             result.batches.append((kept, kinds, list(packing.bins)))
-        return result
-
-    def _by_priority(self, portions: Sequence[Portion], levels: Sequence[int], back: int) -> "_Batches":
-        """Level by level, the important pods first: limits are used up from the top."""
-        result = _Batches([], [], self._limits.copy(), is_optimal=False)
-        for level in levels:
-            own = [p for p in portions if self._groups[p.group].priority == level]
-            bought = self._by_tiers(own, result.limits, back)
-            result.is_first = result.is_first and bought.is_first
-            result.batches += bought.batches
-            result.left += bought.left
-            result.limits = bought.limits
         return result
 
     def _search(self, tier: tuple[int, int, int], portions: Sequence[Portion], kinds: Ints, limits: Floats) -> "_Found":

@@ -8,15 +8,17 @@ It changes the stage and takes every change back.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from growth.api.pod import Pod
 from growth.decide.fit.stage import Stage
 from growth.decide.pack.allow import Allowed
-from growth.decide.pack.bound import Spare, fluid_bound
+from growth.decide.pack.bound import fluid_bound, spare_of
 from growth.decide.pack.buying import Buyer, Purchase
 from growth.decide.pack.groups import grouped
+from growth.decide.pack.importance import left_out_by_importance, plan_by_levels, wrongs_the_important
 from growth.decide.pack.market import Market
 from growth.decide.pack.neighbours import tags_of
 from growth.decide.pack.problem import Bools, Budget, Ints
@@ -53,8 +55,9 @@ class _Planning:
         self._queues: dict[int, list[Pod]] = {}
         self._has_rules_on_standing = False
         self._odd: list[int] = []
-        self._spare: Ints | None = None
+        self._spare: Ints | None = None  # [node, resource] what was free before anything was placed
         self._table: KindTable
+        self._levels = sorted({group.priority for group in self._groups}, reverse=True)
 
     def run(self) -> PlacementSolution:
         mark_the_wary(self._stage, self._groups, self._market)
@@ -78,11 +81,28 @@ class _Planning:
             mark = self._stage.mark()
             solution = self._settled(zones, purchase, masks)
             self._stage.back_to(mark)
-            if best is None or _rank(solution) < _rank(best):
+            if best is None or self._rank(solution) < self._rank(best):
                 best = solution
             if len(best.left_out) <= len(self._left_out) and best.cost_per_hour <= price + 1e-9:
                 break  # nothing had to be repaired, and those that come are dearer
-        return best or self._without_buying()
+        if best is None:
+            return self._without_buying()
+        if self._market.limits and wrongs_the_important(best, best.left_out[len(self._left_out) :]):
+            best = min(best, self._by_levels(masks), key=self._rank)
+        return best
+
+    def _by_levels(self, masks: Sequence[Bools]) -> PlacementSolution:
+        """The important pods first, each level beside what is planned for those above it."""
+        mark = self._stage.mark()
+        existing = {name: list(pods) for name, pods in self._existing.items()}
+        sketch = Sketch(self._stage, self._table, self._groups, masks, self._table.limit_left.copy(), existing)
+        sketch.left_out += self._left_out
+        waiting = [pod for queue in self._queues.values() for pod in reversed(queue)]
+        plan_by_levels(sketch, waiting, lambda pods, market: _Planning(self._stage, pods, market, self._budget).run())
+        check(sketch, is_proven=False)
+        solution = self._solution(sketch, self._fluid_bound(sketch))
+        self._stage.back_to(mark)
+        return solution
 
     def _settled(self, zones: ZonePlan, purchase: Purchase, masks: Sequence[Bools]) -> PlacementSolution:
         """A purchase with everything repaired that it left open."""
@@ -95,7 +115,7 @@ class _Planning:
         if singles:
             place_singly(sketch, singles)
         check(sketch, is_proven=zones.is_proven and not singles and not self._has_rules_on_standing)
-        return self._solution(sketch, purchase, zones)
+        return self._solution(sketch, self._bound(sketch, purchase, zones))
 
     def _price_of(self, purchase: Purchase) -> float:
         kinds = self._table.market.kinds
@@ -122,7 +142,7 @@ class _Planning:
                 for name, pods in placed:
                     self._existing.setdefault(name, []).extend(pods)
         if any(group.pods for group in self._groups):
-            self._spare = np.maximum(before, 0).sum(axis=0)
+            self._spare = before
 
     # 3. Machines for each group
 
@@ -184,7 +204,12 @@ class _Planning:
 
     # 7. Tell
 
-    def _solution(self, sketch: Sketch, purchase: Purchase, zones: ZonePlan) -> PlacementSolution:
+    def _rank(self, solution: PlacementSolution) -> tuple[tuple[int, ...], float, int]:
+        """What makes a plan better: nobody important left out, then cheaper, then fewer machines."""
+        left_out = left_out_by_importance(self._levels, solution.left_out)
+        return left_out, round(solution.cost_per_hour, 9), len(solution.buy)
+
+    def _solution(self, sketch: Sketch, bound: float) -> PlacementSolution:
         kinds = self._table.market.kinds
         buy = [
             PlannedNode(name, kinds[kind].pool, kinds[kind].offering, tuple(pods))
@@ -200,7 +225,7 @@ class _Planning:
             left_out=tuple(sketch.left_out),
             keep=to_keep(nodes, distinct, self._slots, self._rivals(sketch)),
             cost_per_hour=cost,
-            bound_per_hour=min(cost, self._bound(sketch, purchase, zones) if buy else 0.0),
+            bound_per_hour=min(cost, bound),
         )
 
     def _rivals(self, sketch: Sketch) -> list[Bools]:
@@ -216,10 +241,17 @@ class _Planning:
         return min(room.get(name, 0) // amount for name, amount in requests.items() if amount and name in room)
 
     def _bound(self, sketch: Sketch, purchase: Purchase, zones: ZonePlan) -> float:
-        """What placing these pods costs at least; room that exists is free, and may be cut into fractions, too."""
-        is_whole = not (sketch.existing or zones.odd or self._odd or len(sketch.left_out) > len(self._left_out))
-        if is_whole and purchase.bound is not None and (not purchase.is_optimal or self._is_fluid(zones)):
+        """What placing these pods costs at least, if possible as the search has proved it."""
+        is_whole = not (self._has_use_for_room(sketch) or zones.odd or self._odd)
+        is_whole = is_whole and len(sketch.left_out) == len(self._left_out) and not self._table.has_gifts
+        if is_whole and purchase.bound is not None and (not purchase.is_optimal or self._is_free(zones)):
             return purchase.bound
+        return self._fluid_bound(sketch)
+
+    def _fluid_bound(self, sketch: Sketch) -> float:
+        """The bound for everybody who is placed; room that exists is free, and may be cut into fractions, too."""
+        if not sketch.bought:
+            return 0.0
         out = {one.pod.metadata.uid for one in sketch.left_out}
         portions = [
             Portion(number, ANYWHERE, placed)
@@ -229,14 +261,19 @@ class _Planning:
         everything = np.arange(len(self._table.market.kinds))
         rows = rows_of(self._table, self._groups, portions, sketch.masks, everything)
         spare = None
-        if self._spare is not None and sketch.existing:
-            spare = Spare(self._spare // rows.unit, np.ones(rows.problem.rows, dtype=np.bool_))
-        return fluid_bound(rows.problem, spare).cost
+        if self._spare is not None and self._has_use_for_room(sketch):
+            spare = spare_of(self._spare // rows.unit, rows.problem.need)
+        return fluid_bound(replace(rows.problem, price=self._table.true_price), spare).cost
 
-    def _is_fluid(self, zones: ZonePlan) -> bool:
-        """Whether nothing was decided before packing that another plan could decide differently."""
-        return all(portion.zone == ANYWHERE for portion in zones.portions)
+    def _has_use_for_room(self, sketch: Sketch) -> bool:
+        """Whether some plan may use room that exists: pods without rules that found none there never will."""
+        return bool(sketch.existing) or (self._spare is not None and any(g.rules is not PLAIN for g in self._groups))
 
+    def _is_free(self, zones: ZonePlan) -> bool:
+        """Whether nothing was decided before packing that another plan could decide differently.
 
-def _rank(solution: PlacementSolution) -> tuple[int, float, int]:
-    return len(solution.left_out), solution.cost_per_hour, len(solution.buy)
+        A cap on pods of a node is such a decision if it comes from their spread: where all nodes have one, all may
+        have two.
+        """
+        is_capped = any(group.rules.host_caps for group in self._groups)
+        return not is_capped and all(portion.zone == ANYWHERE for portion in zones.portions)

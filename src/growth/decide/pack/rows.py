@@ -73,6 +73,7 @@ class KindTable:
         ).reshape(len(market.kinds), len(resources))
         self.true_price = np.array([kind.offering.price_per_hour for kind in market.kinds], dtype=np.float64)
         self.price = _weighed(self.true_price)
+        self.has_gifts = bool((self.true_price <= 0).any())
         self.zones: list[str] = sorted({kind.zone for kind in market.kinds})
         self.kind_zone = np.array([self.zones.index(kind.zone) for kind in market.kinds], dtype=np.int64)
         self.limit_left = np.array([max(0.0, limit.left) for limit in market.limits], dtype=np.float64)

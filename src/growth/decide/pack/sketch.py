@@ -36,8 +36,10 @@ class Sketch:
     _numbers: "count[int]" = field(default_factory=lambda: count(1))
 
     def new_name(self) -> str:
-        """A name for one more machine."""
-        return f"{PLANNED}{next(self._numbers):05d}"
+        """A name for one more machine, which nothing on the stage has."""
+        while (name := f"{PLANNED}{next(self._numbers):05d}") in self.stage.nodes:
+            pass
+        return name
 
     def placements(self) -> list[tuple[Pod, str]]:
         """Every placed pod and its node."""
