@@ -11,10 +11,12 @@ from growth.api.kinds import NAMESPACES, NODES, PODS
 from growth.api.reading import Reader
 from growth.api.sharing import Sharing
 from growth.observe.world import World
-from tests.builders import a_node, a_pod, uid_of
+from tests.builders import BORN, a_node, a_pod, uid_of
 from tests.observe.telling import Teller
 
 NOW = datetime(2026, 11, 15, tzinfo=UTC)
+
+Family = tuple[str, tuple[tuple[str, str], ...], int, bool]
 
 
 def test_a_bound_pod_takes_room_and_gives_it_back() -> None:
@@ -103,6 +105,32 @@ def test_siblings_share_a_shape_and_the_last_one_takes_it_along() -> None:
     assert len(world.shapes) == 0
 
 
+def test_pods_that_no_selector_tells_apart_are_counted_together() -> None:
+    world = World()
+    teller = Teller(world)
+    pods = [teller.pod(a_pod(f"p-{number}", node=f"n-{number % 2}")) for number in range(3)]
+    teller.pod(a_pod("waits", node=""))
+    ((_, family),) = world.families.items()
+    assert family.by_node == {"n-0": 2, "n-1": 1}
+    copy = world.families.copy()
+    for pod in pods:
+        teller.pod_gone(pod.metadata.uid)
+    assert not list(world.families.items())
+    assert [family.by_node for _, family in copy.items()] == [{"n-0": 2, "n-1": 1}]
+
+
+def test_a_pod_whose_labels_change_or_that_must_go_joins_another_family() -> None:
+    world = World()
+    teller = Teller(world)
+    teller.pod(a_pod("p", node="n", labels={"app": "web"}))
+    teller.pod(a_pod("p", node="n", labels={"app": "db"}, version=2))
+    assert [dict(family.labels) for _, family in world.families.items()] == [{"app": "db"}]
+    body = a_pod("p", node="n", labels={"app": "db"}, version=3)
+    body["metadata"]["deletionTimestamp"] = BORN
+    teller.pod(body)
+    assert [family.is_leaving for _, family in world.families.items()] == [True]
+
+
 def test_a_row_that_became_free_is_used_again_and_starts_at_zero() -> None:
     world = World()
     teller = Teller(world)
@@ -131,6 +159,8 @@ happenings = st.lists(
         st.sampled_from(["", "n-0", "n-1", "n-2"]),
         st.sampled_from(["100m", "1", "1500m"]),
         st.sampled_from(["", "Succeeded"]),
+        st.sampled_from(["web", "db"]),
+        st.booleans(),
     ),
     max_size=40,
 )
@@ -138,17 +168,20 @@ happenings = st.lists(
 
 @given(happenings)
 def test_indexes_kept_change_by_change_equal_those_built_at_once(
-    history: list[tuple[str, int, str, str, str]],
+    history: list[tuple[str, int, str, str, str, str, bool]],
 ) -> None:
     world = World()
     pods: dict[str, dict[str, object]] = {}
     nodes: dict[str, dict[str, object]] = {}
     teller = Teller(world)
-    for version, (what, number, node, cpu, phase) in enumerate(history, start=1):
+    for version, (what, number, node, cpu, phase, app, leaving) in enumerate(history, start=1):
         match what:
             case "pod":
                 name = f"p-{number}"
-                body = a_pod(name, node=node, requests={"cpu": cpu}, phase=phase, version=version)
+                labels = {"app": app}
+                body = a_pod(name, node=node, requests={"cpu": cpu}, phase=phase, version=version, labels=labels)
+                if leaving:
+                    body["metadata"]["deletionTimestamp"] = BORN
                 pods[body["metadata"]["uid"]] = body
                 teller.pod(body)
             case "node":
@@ -164,6 +197,7 @@ def test_indexes_kept_change_by_change_equal_those_built_at_once(
                 if nodes.pop(uid, None):
                     teller.node_gone(uid)
     assert picture(world) == picture(built_at_once(pods, nodes))
+    assert families_of(world) == families_counted_anew(world)
 
 
 def built_at_once(pods: dict[str, dict[str, object]], nodes: dict[str, dict[str, object]]) -> World:
@@ -174,6 +208,25 @@ def built_at_once(pods: dict[str, dict[str, object]], nodes: dict[str, dict[str,
     for body in pods.values():
         teller.pod(body)
     return world
+
+
+def families_of(world: World) -> dict[Family, dict[str, int]]:
+    return {
+        (family.namespace, tuple(family.labels.items()), id(family.spec), family.is_leaving): dict(family.by_node)
+        for _, family in world.snapshot(NOW).families.items()
+    }
+
+
+def families_counted_anew(world: World) -> dict[Family, dict[str, int]]:
+    """From the pods on nodes, by what their labels say instead of by which object they are."""
+    found: dict[Family, dict[str, int]] = {}
+    for node, pods in world.pods_by_node.items():
+        for pod in pods.values():
+            meta = pod.metadata
+            family = (meta.namespace, tuple(meta.labels.items()), id(pod.spec), meta.deletion_timestamp is not None)
+            counts = found.setdefault(family, {})
+            counts[node] = counts.get(node, 0) + 1
+    return found
 
 
 def picture(world: World) -> str:

@@ -10,6 +10,7 @@ from growth.api.change import ObjectT
 from growth.api.kinds import Kind
 from growth.api.node import Node
 from growth.api.pod import Pod
+from growth.observe.families import Families
 from growth.observe.room import Room
 from growth.observe.shapes import Shapes
 from growth.observe.table import Table
@@ -24,6 +25,7 @@ class Snapshot(msgspec.Struct, frozen=True):
     waiting: Mapping[str, Pod]
     room: Room
     shapes: Shapes
+    families: Families
     tables: Mapping[Kind[Any], Table[Any]]
 
     def table(self, kind: Kind[ObjectT]) -> Table[ObjectT]:

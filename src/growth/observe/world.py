@@ -27,6 +27,7 @@ from growth.api.kinds import (
 )
 from growth.api.node import Node
 from growth.api.pod import Pod
+from growth.observe.families import Families
 from growth.observe.requests import Requests, amounts_from, requests_on_node
 from growth.observe.room import Room
 from growth.observe.shapes import Shapes
@@ -58,6 +59,7 @@ class World:
         self.pods_by_node: dict[str, dict[str, Pod]] = {}
         self.waiting: dict[str, Pod] = {}
         self.shapes = Shapes()
+        self.families = Families()
         self.room = Room()
         self.tables: dict[Kind[Any], Table[Any]] = {kind: Table() for kind in _TABLED}
         self.changes_heard = 0
@@ -80,7 +82,9 @@ class World:
 
     def snapshot(self, now: datetime) -> Snapshot:
         """A view for one synchronous step: it costs nothing and must not be kept across an ``await``."""
-        return Snapshot(now, self.nodes, self.pods_by_node, self.waiting, self.room, self.shapes, self.tables)
+        return Snapshot(
+            now, self.nodes, self.pods_by_node, self.waiting, self.room, self.shapes, self.families, self.tables
+        )
 
     def hear_of_pods(self, changes: Iterable[Change[Pod]]) -> None:
         """Pods came, changed or went."""
@@ -92,7 +96,7 @@ class World:
             elif before is None:
                 self._remember_pod(now)
             elif _is_same_place(before, now) and before.spec is now.spec and _holds_as_before(before, now):
-                self._replace_pod(now)
+                self._replace_pod(before, now)
             else:
                 self._forget_pod(before)
                 self._remember_pod(now)
@@ -129,6 +133,7 @@ class World:
         if here is None:
             here = self.pods_by_node[node] = {}
         here[uid] = pod
+        self.families.add(pod)
         self.room.take(node, requests)
 
     def _forget_pod(self, pod: Pod) -> None:
@@ -140,20 +145,32 @@ class World:
                 del here[uid]
                 if not here:
                     del self.pods_by_node[node]
+                self.families.remove(pod)
                 self.room.give_back(node, self._resized.pop(uid, shape.requests))
             else:
                 del self.waiting[uid]
         self.shapes.remove(pod.spec)
 
-    def _replace_pod(self, pod: Pod) -> None:
-        if pod.is_finished:
+    def _replace_pod(self, before: Pod, now: Pod) -> None:
+        if now.is_finished:
             return
-        here = self.pods_by_node[pod.node_name] if pod.node_name else self.waiting
-        here[pod.metadata.uid] = pod
+        if not now.node_name:
+            self.waiting[now.metadata.uid] = now
+            return
+        self.pods_by_node[now.node_name][now.metadata.uid] = now
+        if not _is_same_family(before, now):
+            self.families.remove(before)
+            self.families.add(now)
 
 
 def _is_same_place(before: Pod, now: Pod) -> bool:
     return before.node_name == now.node_name and before.is_finished == now.is_finished
+
+
+def _is_same_family(before: Pod, now: Pod) -> bool:
+    """Whether selectors see the same; the spec is, as is the namespace of one uid."""
+    old, new = before.metadata, now.metadata
+    return old.labels is new.labels and (old.deletion_timestamp is None) == (new.deletion_timestamp is None)
 
 
 def _holds_as_before(before: Pod, now: Pod) -> bool:

@@ -118,14 +118,36 @@ def test_a_pod_must_fit_without_the_nominated_ones_too() -> None:
     assert where(a_stage(NODES[:1], [nominated]), a_pod(affinity=near)) == []
 
 
+APART = {
+    "podAntiAffinity": {
+        "requiredDuringSchedulingIgnoredDuringExecution": [
+            {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "db"}}}
+        ]
+    }
+}
+
+
 def test_a_copy_outlives_its_snapshot() -> None:
-    runs = a_pod(node="node-1", requests={"cpu": "3"})
+    runs = a_pod(node="node-1", requests={"cpu": "3"}, labels={"app": "db"})
     snapshot = a_snapshot(NODES, [runs], [a_claim(), a_class()])
     stage = Stage.copy_of(snapshot)
     snapshot.room.take("node-2", {"cpu": 4000})
+    snapshot.families.remove(runs)
     snapshot.pods_by_node["node-1"].clear()  # type: ignore[attr-defined]
     assert where(stage, a_pod(requests={"cpu": "2"})) == ["node-2"]
     assert where(stage, using("data")) == ["node-1", "node-2"]
+    assert where(stage, a_pod(affinity=APART)) == ["node-2"]
+
+
+def test_what_is_tried_on_one_stage_is_not_seen_on_the_next() -> None:
+    runs = a_pod(node="node-1", labels={"app": "db"})
+    snapshot = a_snapshot(NODES, [runs])
+    stage = Stage.of(snapshot)
+    lonely = a_pod(affinity=APART)
+    assert where(stage, lonely) == ["node-2"]
+    stage.place(a_pod(labels={"app": "db"}), "node-2")
+    assert where(stage, lonely) == []
+    assert where(Stage.of(snapshot), lonely) == ["node-2"]
 
 
 def test_what_cannot_be_is_refused() -> None:

@@ -1,8 +1,8 @@
 """The crowd: all pods of a stage as selectors see them, and the counts that are kept of them.
 
-Selectors read only namespace and labels, so pods that agree in those (and in their spec) are kin: whether a count
-includes them is decided once for all of them. When a pod comes or goes, exactly the counts that include its kin change,
-by one. Nothing is ever counted again for a node.
+Selectors read only namespace and labels, so whether a count includes a pod is decided once for its whole family
+(``observe.families``), its kin. When a pod comes or goes, exactly the counts that include its kin change, by one.
+Nothing is ever counted again for a node, and families are not gathered here: the World keeps them.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -12,27 +12,33 @@ import msgspec
 
 from growth.api.pod import Pod, PodAffinityTerm, PodSpec
 from growth.decide.fit.site import Site
+from growth.observe.families import Family, FamilyKey, family_key, family_of
 
 K = TypeVar("K")
 C = TypeVar("C")
 
 _ENCODE: Final = msgspec.msgpack.Encoder().encode
 
-KinKey = tuple[str, int, int, bool]
-
 
 class Kin:
-    """Pods that no selector can tell apart. Holding labels and spec keeps their identities from being reused."""
+    """A family on a stage: how many of it are on each node there, and the counts that include them."""
 
-    __slots__ = ("by_node", "counts", "is_leaving", "labels", "namespace", "spec")
+    __slots__ = ("_is_own", "by_node", "counts", "is_leaving", "labels", "namespace", "spec")
 
-    def __init__(self, pod: Pod) -> None:
-        self.namespace = pod.metadata.namespace
-        self.labels: Mapping[str, str] = pod.metadata.labels
-        self.spec = pod.spec
-        self.is_leaving = pod.metadata.deletion_timestamp is not None
-        self.by_node: dict[str, int] = {}
+    def __init__(self, family: Family) -> None:
+        self.namespace = family.namespace
+        self.labels = family.labels
+        self.spec = family.spec
+        self.is_leaving = family.is_leaving
+        self.by_node: Mapping[str, int] = family.by_node
         self.counts: list[Count] = []
+        self._is_own = False
+
+    def change(self, node: str, by: int) -> None:
+        """So many more (or fewer) are on this node; what the World counts stays as it is."""
+        if not self._is_own:
+            self.by_node, self._is_own = dict(self.by_node), True
+        add(cast("dict[str, int]", self.by_node), node, by)
 
 
 class Count(Protocol):
@@ -98,8 +104,12 @@ class Wary(Protocol):
 class Place(Protocol):
     """Where the crowd is: what a Stage can tell of its nodes."""
 
-    def pods_by_node(self) -> Iterable[tuple[str, Mapping[str, Pod]]]:
-        """The pods of every node that has any."""
+    def families(self) -> Iterable[tuple[FamilyKey, Family]]:
+        """All families, as the snapshot shows them."""
+        ...
+
+    def departures(self) -> Iterable[tuple[str, Iterable[Pod], Iterable[Pod]]]:
+        """Each node that has other pods than the snapshot's families say: those they count, and those it has."""
         ...
 
     def site(self, name: str) -> Site:
@@ -116,21 +126,20 @@ class Crowd:
 
     def __init__(self, place: Place) -> None:
         self._place = place
-        self._kins: dict[KinKey, Kin] = {}
+        self._kins: dict[FamilyKey, Kin] = {}
         self._counts: list[Count] = []
         self._domains: list[Domains] = []
         self._wary: list[Wary] = []
         self._shared: dict[tuple[type, bytes], object] = {}
         self._repellents: dict[tuple[str, bytes], Repellent] = {}
-        kins = self._kins
-        for name, pods in place.pods_by_node():
-            for pod in pods.values():
-                meta = pod.metadata
-                key = (meta.namespace, id(meta.labels), id(pod.spec), meta.deletion_timestamp is not None)
-                kin = kins.get(key) or self._new_kin(key, pod)
-                by_node = kin.by_node
-                by_node[name] = by_node.get(name, 0) + 1
-        for kin in kins.values():
+        for key, family in place.families():
+            self._new_kin(key, family)
+        for name, counted, here in place.departures():
+            for pod in counted:
+                self._kin(pod).change(name, -1)
+            for pod in here:
+                self._kin(pod).change(name, +1)
+        for kin in self._kins.values():
             self._fill(kin.counts, kin)
 
     @property
@@ -180,17 +189,16 @@ class Crowd:
     def change(self, pod: Pod, site: Site, by: int) -> None:
         """A pod comes to a node (+1) or leaves it (-1)."""
         kin = self._kin(pod)
-        add(kin.by_node, site.name, by)
+        kin.change(site.name, by)
         for count in kin.counts:
             count.change(site, by)
 
     def _kin(self, pod: Pod) -> Kin:
-        meta = pod.metadata
-        key = (meta.namespace, id(meta.labels), id(pod.spec), meta.deletion_timestamp is not None)
-        return self._kins.get(key) or self._new_kin(key, pod)
+        key = family_key(pod)
+        return self._kins.get(key) or self._new_kin(key, family_of(pod))
 
-    def _new_kin(self, key: KinKey, pod: Pod) -> Kin:
-        kin = self._kins[key] = Kin(pod)
+    def _new_kin(self, key: FamilyKey, family: Family) -> Kin:
+        kin = self._kins[key] = Kin(family)
         kin.counts += self._repellents_of(kin)
         kin.counts += [count for count in self._counts if count.includes(kin)]
         return kin

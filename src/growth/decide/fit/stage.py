@@ -25,6 +25,7 @@ from growth.decide.fit.misfit import Misfit
 from growth.decide.fit.shelf import Shelf
 from growth.decide.fit.site import Check, Site
 from growth.decide.fit.volume_binding import bind
+from growth.observe.families import Family, FamilyKey
 from growth.observe.requests import Requests, amounts_from, requests_of, requests_on_node
 from growth.observe.snapshot import Snapshot
 from growth.observe.table import Table
@@ -46,6 +47,7 @@ class Stage:
         self._is_indexed = False  # whether _where knows the snapshot's pods, too
         self._requests: dict[int, tuple[Pod, Requests]] = {}  # by the spec's identity, of specs new to the snapshot
         self._crowd: Crowd | None = None
+        self._touched: set[str] = set()  # nodes whose pods changed before there was a crowd to tell
         self._has_repellents: bool | None = None
         self._shelf: Shelf | None = None
         self._nominated: dict[str, list[Pod]] | None = None
@@ -66,6 +68,7 @@ class Stage:
                 pods_by_node={name: dict(pods) for name, pods in snapshot.pods_by_node.items()},
                 waiting=dict(snapshot.waiting),
                 room=copy.deepcopy(snapshot.room),
+                families=snapshot.families.copy(),
                 tables={kind: _copy_of(table) for kind, table in snapshot.tables.items()},
             )
         )
@@ -105,6 +108,20 @@ class Stage:
             if pods:
                 yield name, pods
 
+    def families(self) -> Iterable[tuple[FamilyKey, Family]]:
+        """All families, as the snapshot shows them."""
+        return self.snapshot.families.items()
+
+    def departures(self) -> Iterable[tuple[str, Iterable[Pod], Iterable[Pod]]]:
+        """Each node that has other pods than the snapshot's families say: those they count, and those it has.
+
+        Families also count pods whose node is not known (any more), and nobody is near to those.
+        """
+        counted, nobody = self.snapshot.pods_by_node, dict[str, Pod]()
+        for name in sorted(self._touched | (counted.keys() - self.snapshot.nodes.keys())):
+            here = self.site(name).pods if name in self.nodes else nobody
+            yield name, counted.get(name, nobody).values(), here.values()
+
     def drivers_on(self, site: Site) -> CsiNode | None:
         """What storage drivers say of a node, or what its siblings' drivers make us expect of one that is coming."""
         return site.planned_drivers if site.is_planned else self.get(CSI_NODES, site.name)
@@ -143,7 +160,7 @@ class Stage:
 
     @property
     def crowd(self) -> Crowd:
-        """The pods as selectors see them; gathered when first needed."""
+        """The pods as selectors see them; made when first needed."""
         if self._crowd is None:
             self._crowd = Crowd(self)
         return self._crowd
@@ -265,6 +282,8 @@ class Stage:
         self._held[pod.metadata.uid] = requests
         if self._crowd is not None:
             self._crowd.change(pod, site, +1)
+        else:
+            self._touched.add(site.name)
         if not self._has_repellents and repelling_terms(pod.spec):
             self._has_repellents = True
             self.prepared.clear()
@@ -277,6 +296,8 @@ class Stage:
         self._held.pop(pod.metadata.uid, None)
         if self._crowd is not None:
             self._crowd.change(pod, site, -1)
+        else:
+            self._touched.add(site.name)
 
 
 def _has_repellents(snapshot: Snapshot) -> bool:
