@@ -9,9 +9,8 @@ import pytest
 from growth.api.change import Change, Happened
 from growth.api.kinds import NODES
 from growth.api.node import Node
-from growth.kube.bad_access import BadAccess
 from growth.kube.client import Client
-from growth.kube.errors import Forbidden, Invalid, NotFound, Unauthorized, Unreachable, Untrusted
+from growth.kube.errors import BadAccess, Forbidden, Invalid, NotFound, Unauthorized, Unreachable, Untrusted
 from growth.kube.informer import Informer
 from growth.kube.transport import Response
 from growth.sim.virtual_loop import run_virtually

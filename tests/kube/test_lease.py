@@ -8,7 +8,7 @@ import pytest
 
 from growth.api.kinds import LEASES
 from growth.kube.client import Client
-from growth.kube.errors import Fenced, Forbidden, Unreachable
+from growth.kube.errors import BadAccess, Fenced, Forbidden, Invalid, KubeError, Unreachable
 from growth.kube.lease import LeaderLease, LeaseTerms, unique_identity
 from growth.kube.lease_record import MISSING_HOLDER
 from growth.kube.patches import MergePatch
@@ -220,16 +220,26 @@ async def test_a_leader_that_reads_another_name_stops_at_once() -> None:
     assert replica.lease.holder == "usurper"
 
 
-@virtual
-async def test_a_role_that_lacks_the_verb_stops_the_start() -> None:
-    replica = Replica(an_api())
+@pytest.mark.parametrize(
+    "hopeless",
+    [
+        pytest.param(Forbidden("no", status=403, reason="Forbidden"), id="a role that lacks the verb"),
+        pytest.param(BadAccess("kubeconfig", "the token has expired", "get another"), id="hopeless credentials"),
+        pytest.param(Invalid("no such name", status=422, reason="Invalid"), id="a lease that cannot be"),
+    ],
+)
+def test_what_only_a_person_can_mend_stops_the_start(hopeless: KubeError) -> None:
+    async def story() -> None:
+        replica = Replica(an_api())
 
-    async def forbid(_: Request) -> None:
-        raise Forbidden("no", status=403, reason="Forbidden")
+        async def fail(_: Request) -> None:
+            raise hopeless
 
-    replica.send.before = forbid
-    with pytest.raises(Forbidden):
-        await replica.start()
+        replica.send.before = fail
+        with pytest.raises(type(hopeless)):
+            await asyncio.wait_for(replica.start(), 60)
+
+    run_virtually(story())
 
 
 @pytest.mark.parametrize(("lease", "renew", "retry"), [(10, 10, 2), (15, 2, 2), (15, 10, 0), (5, 10, 2)])

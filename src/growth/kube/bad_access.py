@@ -1,4 +1,4 @@
-"""The one way in which finding access to a cluster fails, and the reading of files that a person named.
+"""The reading of files that a person named, and the words in which that fails (``BadAccess``).
 
 Every failure in here is a person's to mend, so each is told as one sentence: where, what is wrong, what to do. No
 sentence ever carries a secret: of tokens, keys and a plugin's output only kind, size and dates are told.
@@ -8,24 +8,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from pathlib import Path
 
-from growth.kube.errors import KubeError
-
-
-class BadAccess(KubeError):
-    """What was given to reach the cluster cannot work.
-
-    One class and no tree: a caller can do only one thing about it, which is to show the sentence (exit code 2 at the
-    start; try again later when an exec plugin or a rotated file fails in a process that already runs).
-    """
-
-    def __init__(self, where: str, problem: str, next_step: str) -> None:
-        super().__init__(where, problem, next_step)
-        self.where = where
-        self.problem = problem
-        self.next_step = next_step
-
-    def __str__(self) -> str:
-        return f"{self.where}: {self.problem}; {self.next_step}"
+from growth.kube.errors import BadAccess
 
 
 def shown(path: Path) -> str:

@@ -11,7 +11,7 @@ from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key
 from cryptography.x509 import Certificate, load_pem_x509_certificates
 
-from growth.kube.bad_access import BadAccess
+from growth.kube.errors import BadAccess
 
 _RENEW = "renew it or take a kubeconfig that is still valid"
 

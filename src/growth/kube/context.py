@@ -12,7 +12,8 @@ from typing import Final, Generic, TypeVar
 
 import msgspec
 
-from growth.kube.bad_access import BadAccess, bytes_of, closest, listed, shown
+from growth.kube.bad_access import bytes_of, closest, listed, shown
+from growth.kube.errors import BadAccess
 from growth.kube.kubeconfig import OTHER_FILE, Cluster, Context, Kubeconfig, User, kubeconfig_in
 
 MEND_PATH: Final = "correct the path (relative ones start at the kubeconfig's folder)"

@@ -17,8 +17,8 @@ from typing import Final, Protocol
 
 import msgspec
 
-from growth.kube.bad_access import BadAccess
 from growth.kube.certificates import ClientCertificate, day
+from growth.kube.errors import BadAccess
 
 REREAD_SECONDS: Final = 60.0
 """Files are read again after this long even if they look unchanged: some network file systems report times late."""

@@ -1,6 +1,7 @@
 """What can go wrong at the door.
 
 KubeError
+├── BadAccess           what was given to reach the cluster cannot work: a kubeconfig, a token, an exec plugin
 ├── Unreachable         no answer: refused, reset, timed out, wrong certificate; ``sent`` says if it may have acted
 ├── Fenced              not sent: the lease that allowed this write has run out
 └── ApiError            the server answered, and said no
@@ -25,6 +26,23 @@ from growth.kube.verbs import Permission, permission_of
 
 class KubeError(Exception):
     """Anything that the door could not do."""
+
+
+class BadAccess(KubeError):
+    """What was given to reach the cluster cannot work.
+
+    One class and no tree: a caller can do only one thing about it, which is to show the sentence (exit code 2 at the
+    start; try again later when an exec plugin or a rotated file fails in a process that already runs).
+    """
+
+    def __init__(self, where: str, problem: str, next_step: str) -> None:
+        super().__init__(where, problem, next_step)
+        self.where = where
+        self.problem = problem
+        self.next_step = next_step
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.problem}; {self.next_step}"
 
 
 class Unreachable(KubeError):
@@ -109,6 +127,9 @@ class Status(msgspec.Struct, frozen=True):
     code: int = 0
     details: _Details | None = None
 
+
+NEEDS_A_PERSON: Final = (BadAccess, Unauthorized, Forbidden, NotFound, Invalid, Untrusted)
+"""What waiting cannot mend. It ends a start, so that somebody sees it; later it may pass (a role is being edited)."""
 
 _BY_STATUS: Final[dict[int, type[ApiError]]] = {
     400: Invalid,

@@ -17,10 +17,11 @@ from typing import Final
 
 import msgspec
 
-from growth.kube.bad_access import BadAccess, shown
+from growth.kube.bad_access import shown
 from growth.kube.certificates import ClientCertificate, client_certificate, day
 from growth.kube.context import Found
 from growth.kube.credentials import Presented, bearer
+from growth.kube.errors import BadAccess
 from growth.kube.kubeconfig import Cluster, ExecConfig, User
 
 API_VERSIONS: Final = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")

@@ -18,18 +18,14 @@ from growth.api.change import Change, Happened, ObjectT
 from growth.api.kinds import Kind
 from growth.api.reading import Reader, WatchLine, bookmark, watch_line
 from growth.kube.backoff import Backoff
-from growth.kube.bad_access import BadAccess
 from growth.kube.client import Client, selector_query
 from growth.kube.errors import (
+    NEEDS_A_PERSON,
     ApiError,
-    Forbidden,
     Gone,
     Invalid,
     KubeError,
-    NotFound,
     ServerTrouble,
-    Unauthorized,
-    Untrusted,
     error_from_line,
 )
 from growth.kube.transport import Method, Query, Request
@@ -43,8 +39,6 @@ _WATCH_SECONDS: Final = (300, 600)
 _SILENCE_SECONDS: Final = 190.0
 _FIRST_BACKOFF_SECONDS: Final = 0.2
 _BACKOFF_CAP_SECONDS: Final = 30.0
-# Before the first picture these stop the start, so that somebody sees them; later they may pass (a role is edited).
-_NEEDS_A_PERSON: Final = (BadAccess, Unauthorized, Forbidden, NotFound, Invalid, Untrusted)
 # How many changes the consumer gets before other tasks may run: about 10 ms of its work.
 _SLICE: Final = 500
 
@@ -89,7 +83,7 @@ class Informer(Generic[ObjectT]):
             try:
                 await self._follow_once()
             except KubeError as error:
-                if not self.synced.is_set() and isinstance(error, _NEEDS_A_PERSON):
+                if not self.synced.is_set() and isinstance(error, NEEDS_A_PERSON):
                     raise
                 if _version_is_lost(error):
                     self._version = ""

@@ -10,7 +10,8 @@ from typing import Any, Final, cast
 import msgspec
 import yaml
 
-from growth.kube.bad_access import BadAccess, shown
+from growth.kube.bad_access import shown
+from growth.kube.errors import BadAccess
 
 OTHER_FILE: Final = "name another file with --kubeconfig or KUBECONFIG"
 

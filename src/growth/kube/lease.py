@@ -27,7 +27,7 @@ from typing import Final, cast
 
 from growth.api.coordination import Lease
 from growth.kube.client import Client
-from growth.kube.errors import AlreadyExists, Conflict, Fenced, Forbidden, KubeError, NotFound, Unauthorized, Untrusted
+from growth.kube.errors import NEEDS_A_PERSON, AlreadyExists, Conflict, Fenced, KubeError, NotFound
 from growth.kube.lease_object import LeaseObject
 from growth.kube.lease_record import LeaseTerms, Sight, claim, free_at, release, replacement, seen
 from growth.kube.lease_term import Term
@@ -36,8 +36,6 @@ __all__ = ["LeaderLease", "LeaseTerms", "unique_identity"]
 
 _LOG: Final = logging.getLogger(__name__)
 
-# Before the server has ever answered these stop the start, so that somebody sees them; later they may pass.
-_NEEDS_A_PERSON: Final = (Unauthorized, Forbidden, NotFound, Untrusted)
 # Two floats that should be equal may differ in the last bit; waiting for less than this could be waiting for nothing.
 _SHORTEST_PAUSE_SECONDS: Final = 0.01
 
@@ -102,7 +100,7 @@ class LeaderLease:
             except (AlreadyExists, Conflict):
                 sent_at = None  # somebody else was quicker; the next look tells who
             except (KubeError, TimeoutError) as error:
-                if self._sight is None and isinstance(error, _NEEDS_A_PERSON):
+                if self._sight is None and isinstance(error, NEEDS_A_PERSON):
                     raise
                 self._tell_trouble("cannot contend for", error)
                 sent_at = None
