@@ -5,8 +5,10 @@ labelled with, what it costs. Provider x server type x location (x capacity type
 price differ by exactly these.
 """
 
+from collections.abc import Mapping
 from typing import Final
 
+from growth.api.quantity import canonical, nano_value
 from growth.api.slim import Slim
 
 ON_DEMAND: Final = "on-demand"
@@ -19,6 +21,8 @@ ARCH: Final = "kubernetes.io/arch"
 OS: Final = "kubernetes.io/os"
 HOSTNAME: Final = "kubernetes.io/hostname"
 CAPACITY_TYPE: Final = "growth.dev/capacity-type"
+POOL: Final = "growth.dev/pool"
+OFFERING: Final = "growth.dev/offering"
 
 
 class Offering(Slim, frozen=True):
@@ -65,3 +69,14 @@ def offering_id(provider: str, server_type: str, location: str, capacity_type: s
     """The name of an offering: lower case, on-demand unsaid because it is the common case."""
     parts = [provider, server_type, location, *([capacity_type] if capacity_type != ON_DEMAND else [])]
     return "-".join(part for part in parts if part).lower()
+
+
+def left_of(resources: Mapping[str, str], reserved: Mapping[str, str]) -> dict[str, str]:
+    """What is left for pods of what a machine has, when the system has taken its share."""
+    return {name: _less(text, reserved.get(name)) for name, text in resources.items()}
+
+
+def _less(text: str, reserved: str | None) -> str:
+    if reserved is None:
+        return text
+    return canonical(f"{max(0, nano_value(text) - nano_value(reserved))}n")

@@ -3,9 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-KWOK_LABEL, KWOK_VALUE = "kwok.x-k8s.io/node", "fake"
-"""kwok plays exactly the nodes with this label. It must be a label: a node that loses it falls silent, which losing an
-annotation would not do (kwok 0.8)."""
+from growth.api.kwok import KWOK_LABEL, KWOK_VALUE
 
 
 def kwok_node(

@@ -11,20 +11,17 @@ from typing import Final
 import msgspec
 
 from growth.api.kinds import CSI_NODES
+from growth.api.machine import reserved_by
 from growth.api.meta import Condition, ObjectMeta
 from growth.api.node import Node, NodeSpec, NodeStatus
 from growth.api.nodepool import NodePool
-from growth.api.offering import HOSTNAME, INSTANCE_TYPE, Offering
+from growth.api.offering import HOSTNAME, INSTANCE_TYPE, OFFERING, POOL, Offering, left_of
 from growth.api.pod import Pod
-from growth.api.quantity import canonical, nano_value
 from growth.api.starting import STARTING
 from growth.api.storage import CsiNode
 from growth.api.tolerations import Taint
 from growth.decide.fit.daemons import Daemons
 from growth.decide.fit.stage import Stage
-
-POOL: Final = "growth.dev/pool"
-OFFERING: Final = "growth.dev/offering"
 
 # What the control plane puts on a node that has yet to start, and takes away itself.
 _STARTING_KEYS: Final = frozenset(
@@ -89,16 +86,7 @@ def node_from(name: str, pool: NodePool, offering: Offering) -> Node:
 
 def allocatable_from(offering: Offering, pool: NodePool) -> dict[str, str]:
     """What pods may use: the machine's resources less what the system keeps; the pool knows best how much that is."""
-    stated = pool.spec.machine.reserved
-    pool_reserved = {"cpu": stated.cpu, "memory": stated.memory, "ephemeral-storage": stated.ephemeral_storage}
-    reserved = {**offering.reserved, **{name: str(text) for name, text in pool_reserved.items() if text is not None}}
-    return {name: _less(text, reserved.get(name)) for name, text in offering.resources.items()}
-
-
-def _less(text: str, reserved: str | None) -> str:
-    if reserved is None:
-        return text
-    return canonical(f"{max(0, nano_value(text) - nano_value(reserved))}n")
+    return left_of(offering.resources, {**offering.reserved, **reserved_by(pool.spec.machine.reserved)})
 
 
 def is_starting_taint(taint: Taint, pool: NodePool | None = None) -> bool:
