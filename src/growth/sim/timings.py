@@ -6,10 +6,22 @@ import msgspec
 class Timings(msgspec.Struct, frozen=True, kw_only=True):
     """Durations in seconds, by who waits."""
 
+    # The scheduler.
+    scheduler_initial_backoff: float = 1.0
+    scheduler_max_backoff: float = 10.0
+    scheduler_flush_after: float = 300.0
+    scheduler_flush_period: float = 30.0
+    scheduler_volume_wait: float = 600.0
+
+    # The kubelets; a Lease is renewed four times in its duration.
+    node_lease: float = 40.0
+
     # The node lifecycle controller.
     node_monitor_period: float = 5.0
     node_monitor_grace: float = 50.0
     node_startup_grace: float = 60.0
+    node_evictions_per_second: float = 0.1
+    node_evictions_per_second_in_trouble: float = 0.01
 
     # The pod collector.
     pod_collector_period: float = 20.0
