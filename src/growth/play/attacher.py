@@ -1,0 +1,54 @@
+"""Somebody who attaches volumes at once, where no storage driver runs: what a CSI attacher does as far as one can see.
+
+kwok's nodes mount nothing, so this shows what the control plane does with volumes, not that data is safe.
+"""
+
+import asyncio
+from typing import Any, Final
+
+from growth.api.change import Change, Happened
+from growth.api.kinds import VOLUME_ATTACHMENTS
+from growth.api.storage import VolumeAttachment
+from growth.kube.client import Client
+from growth.kube.errors import Conflict, NotFound
+from growth.kube.informer import Informer
+from growth.kube.patches import MergePatch
+
+_FINALIZER: Final = "growth.dev/stand-in-attacher"
+
+
+class Attacher:
+    """Follows all VolumeAttachments; ``run`` never returns."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._work: asyncio.Queue[VolumeAttachment] = asyncio.Queue()
+
+    async def run(self) -> None:
+        """Attach what is wanted, let go what is leaving."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(Informer(self._client, VOLUME_ATTACHMENTS, self._hear).run())
+            while True:
+                await self._serve(await self._work.get())
+
+    def _hear(self, changes: list[Change[VolumeAttachment]]) -> None:
+        for change in changes:
+            if change.happened is not Happened.DELETED:
+                self._work.put_nowait(change.now)
+
+    async def _serve(self, attachment: VolumeAttachment) -> None:
+        is_leaving = attachment.metadata.deletion_timestamp is not None
+        try:
+            if is_leaving and attachment.metadata.finalizers:
+                await self._patch(attachment, {"status": {"attached": False}}, subresource="status")
+                await self._patch(attachment, {"metadata": {"finalizers": None}})
+            elif not is_leaving and not attachment.status.attached:
+                await self._patch(attachment, {"metadata": {"finalizers": [_FINALIZER]}})
+                await self._patch(attachment, {"status": {"attached": True}}, subresource="status")
+        except (Conflict, NotFound):
+            return  # it changed meanwhile; the change is on its way to us
+
+    async def _patch(self, attachment: VolumeAttachment, patch: dict[str, Any], *, subresource: str = "") -> None:
+        await self._client.patch(
+            VOLUME_ATTACHMENTS, attachment.metadata.name, MergePatch(patch), subresource=subresource
+        )

@@ -1,0 +1,180 @@
+"""What a story has in its hands: a namespace and nodes of its own, and ways to wait for what must happen.
+
+Everything goes through the API, so a story cannot tell on which kind of cluster it is played. A node falls silent when
+it loses the label by which kwok (or the virtual kubelets) know it.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import Any, Final
+
+from growth.api.kinds import NAMESPACES, NODES, PODS, Kind
+from growth.api.node import Node
+from growth.api.pod import Pod
+from growth.kube.client import Client
+from growth.kube.errors import NotFound
+from growth.kube.patches import MergePatch
+from growth.local.nodes import KWOK_LABEL, KWOK_VALUE, kwok_node, taint
+from growth.play.trace import Trace
+
+Json = Mapping[str, Any]
+
+STORY_LABEL: Final = "growth.dev/story"
+ZONE: Final = "topology.kubernetes.io/zone"
+
+
+class DidNotHappen(AssertionError):
+    """What a story waited for did not come."""
+
+
+class NeverSettles(AssertionError):
+    """Something still moves when everything should be at rest."""
+
+
+class Play:
+    """One performance of a story."""
+
+    def __init__(self, client: Client, name: str, *, patience: float, quiet: float) -> None:
+        self.client, self.namespace = client, name
+        self._prefix, self._patience, self._quiet = f"{name}-", patience, quiet
+        self.trace = Trace(self._prefix, name, asyncio.get_running_loop().time)
+
+    # The cluster
+
+    async def node(
+        self,
+        name: str,
+        *,
+        zone: str = "zone-a",
+        labels: Json | None = None,
+        taints: tuple[str, ...] = (),
+        **fields: Any,  # noqa: ANN401
+    ) -> None:
+        """A node registers; ``fields`` are those of ``kwok_node``."""
+        marks = {STORY_LABEL: self.namespace, ZONE: zone, **(labels or {})}
+        manifest = kwok_node(self.full(name), labels=marks, taints=[taint(one) for one in taints], **fields)
+        await self.client.create(NODES, manifest)
+
+    async def silence(self, name: str) -> None:
+        """A node says nothing any more."""
+        await self.change(NODES, self.full(name), {"metadata": {"labels": {KWOK_LABEL: None}}})
+
+    async def wake(self, name: str) -> None:
+        """It is heard of again."""
+        await self.change(NODES, self.full(name), {"metadata": {"labels": {KWOK_LABEL: KWOK_VALUE}}})
+
+    async def pod(self, name: str, *, cpu: str = "100m", labels: Json | None = None, **spec: Any) -> None:  # noqa: ANN401
+        """A pod is created; ``spec`` in camelCase is laid over a plain one."""
+        await self.create(
+            PODS, {"metadata": {"name": name, "labels": labels or {}}, "spec": self.pod_spec(cpu, **spec)}
+        )
+
+    def pod_spec(self, cpu: str = "100m", **spec: Any) -> dict[str, Any]:  # noqa: ANN401
+        """A pod's spec, or a template's, bound to the story's own nodes."""
+        container = {"name": "main", "image": "main", "resources": {"requests": {"cpu": cpu, "memory": "64Mi"}}}
+        return {"containers": [container], "nodeSelector": {STORY_LABEL: self.namespace}, **spec}
+
+    async def create(self, kind: Kind[Any], body: Json) -> None:
+        """Any object, in the story's namespace if its kind lives in one."""
+        await self.client.create(kind, body, self.namespace if kind.namespaced else "")
+
+    async def change(self, kind: Kind[Any], name: str, patch: Json, *, subresource: str = "") -> None:
+        """Merge a patch into an object."""
+        space = self.namespace if kind.namespaced else ""
+        await self.client.patch(kind, name, MergePatch(patch), space, subresource=subresource)
+
+    async def delete(self, kind: Kind[Any], name: str, *, grace_seconds: int | None = None) -> None:
+        """Delete an object."""
+        space = self.namespace if kind.namespaced else ""
+        await self.client.delete(kind, name, space, grace_seconds=grace_seconds)
+
+    def full(self, name: str) -> str:
+        """What a node of the story is called in the cluster."""
+        return self._prefix + name
+
+    # Looking and waiting
+
+    def pod_is(self, name: str, phase: str = "Running", *, node: str = "") -> Callable[[], bool]:
+        """Whether a pod is in a phase, on a node if one is named."""
+
+        def holds() -> bool:
+            pod = self.trace.pods.get(name)
+            return pod is not None and pod.status.phase == phase and (not node or self.node_of(pod) == node)
+
+        return holds
+
+    def node_of(self, pod: Pod) -> str:
+        """The story's name of a pod's node."""
+        return self.trace.short(pod.node_name)
+
+    def running(self, app: str) -> list[Pod]:
+        """Pods of an app that run and are not leaving."""
+        return [
+            pod
+            for pod in self.trace.pods.values()
+            if pod.metadata.labels.get("app") == app
+            and pod.status.phase == "Running"
+            and pod.metadata.deletion_timestamp is None
+        ]
+
+    async def ready(self, *names: str) -> None:
+        """Wait until these nodes take pods."""
+
+        def are_open() -> bool:
+            nodes = [self.trace.nodes.get(name) for name in names]
+            return all(node and node.is_ready and not _is_starting(node) for node in nodes)
+
+        await self.until(are_open, f"{', '.join(names)} can be used")
+
+    async def until(self, condition: Callable[[], object], what: str) -> None:
+        """Wait until a condition over what was seen comes true."""
+        try:
+            async with asyncio.timeout(self._patience):
+                while not condition():
+                    await self.trace.news()
+        except TimeoutError:
+            told = "\n".join(map(str, self.trace.seen[-12:]))
+            raise DidNotHappen(
+                f"within {self._patience:g} s it did not happen that {what}; seen last:\n{told}"
+            ) from None
+
+    async def settled(self) -> None:
+        """Wait until nothing has happened for a while."""
+        deadline = asyncio.get_running_loop().time() + self._patience
+        while True:
+            count = len(self.trace.seen)
+            try:
+                async with asyncio.timeout(self._quiet):
+                    await self.trace.news()
+            except TimeoutError:
+                return
+            if asyncio.get_running_loop().time() > deadline:
+                moving = dict.fromkeys(f"{one.subject} {one.what}" for one in self.trace.seen[count - 20 :])
+                raise NeverSettles(f"after {self._patience:g} s these still move:\n  " + "\n  ".join(moving))
+
+
+def _is_starting(node: Node) -> bool:
+    return any(one.key == "node.kubernetes.io/not-ready" for one in node.spec.taints)
+
+
+@asynccontextmanager
+async def a_play(client: Client, name: str, *, patience: float, quiet: float) -> AsyncGenerator[Play]:
+    """A performance on a cluster; what it made is taken away again, so that many share one."""
+    play = Play(client, name, patience=patience, quiet=quiet)
+    await client.create(NAMESPACES, {"metadata": {"name": name}})
+    try:
+        async with play.trace.following(client):
+            yield play
+    finally:
+        await _take_away(play)
+
+
+async def _take_away(play: Play) -> None:
+    nodes = await play.client.list(NODES, label_selector=f"{STORY_LABEL}={play.namespace}")
+    await play.client.delete(NAMESPACES, play.namespace)
+    for node in nodes.items:
+        try:
+            await play.client.delete(NODES, node.metadata.name)
+        except NotFound:
+            continue

@@ -1,0 +1,90 @@
+"""What somebody who only looks can see happen to an object, in a few words: pure, the same for every cluster.
+
+Two clusters behave alike if they tell the same of each object in the same order. Times, versions and the reasons of
+controllers are left out; what people and Growth decide by is in.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from growth.api.meta import Condition
+from growth.api.node import Node
+from growth.api.pod import Pod
+from growth.api.storage import PersistentVolumeClaim, VolumeAttachment
+from growth.api.workloads import Job
+
+
+def of_pod(before: Pod | None, now: Pod) -> Iterator[str]:
+    """Made, refused, bound, phases, readiness, leaving."""
+    if before is None:
+        yield "created"
+    if _is_refused(now) and (before is None or not _is_refused(before)):
+        yield "refused"
+    if now.node_name and (before is None or not before.node_name):
+        yield f"bound to {now.node_name}"
+    phase = now.status.phase
+    if phase not in ("Pending", before.status.phase if before else ""):
+        yield phase or "without phase"
+    yield from _ready(_condition(before.status.conditions if before else ()), _condition(now.status.conditions))
+    if now.metadata.deletion_timestamp and not (before and before.metadata.deletion_timestamp):
+        yield "leaving"
+
+
+def of_node(before: Node | None, now: Node) -> Iterator[str]:
+    """Registered, ready or not, taints that come and go."""
+    if before is None:
+        yield "registered"
+    was = {str(taint) for taint in before.spec.taints} if before else set[str]()
+    taints = {str(taint) for taint in now.spec.taints}
+    yield from (f"tainted {taint}" for taint in sorted(taints - was))
+    yield from (f"untainted {taint}" for taint in sorted(was - taints))
+    yield from _ready(_condition(before.status.conditions if before else ()), _condition(now.status.conditions))
+
+
+def of_claim(before: PersistentVolumeClaim | None, now: PersistentVolumeClaim) -> Iterator[str]:
+    """Made, and bound to a volume."""
+    if before is None:
+        yield "created"
+    if now.spec.volume_name and not (before and before.spec.volume_name):
+        yield "has a volume"
+
+
+def of_attachment(before: VolumeAttachment | None, now: VolumeAttachment) -> Iterator[str]:
+    """Asked for, attached, leaving."""
+    if before is None:
+        yield f"wanted on {now.spec.node_name}"
+    if now.status.attached and not (before and before.status.attached):
+        yield "attached"
+    if now.metadata.deletion_timestamp and not (before and before.metadata.deletion_timestamp):
+        yield "leaving"
+
+
+def of_job(before: Job | None, now: Job) -> Iterator[str]:
+    """Made, and how it ended."""
+    if before is None:
+        yield "created"
+    for ending in ("Complete", "Failed"):
+        if _holds(now, ending) and not (before and _holds(before, ending)):
+            yield ending
+
+
+Transitions = Callable[[Any, Any], Iterator[str]]
+
+
+def _ready(was: str, now: str) -> Iterator[str]:
+    words = {"True": "ready", "False": "not ready", "Unknown": "unknown"}
+    if now != was and now in words and not (was == "" and now == "False"):
+        yield words[now]
+
+
+def _condition(conditions: tuple[Condition, ...]) -> str:
+    return next((condition.status for condition in conditions if condition.type == "Ready"), "")
+
+
+def _is_refused(pod: Pod) -> bool:
+    condition = pod.condition("PodScheduled")
+    return condition is not None and condition.status == "False" and condition.reason == "Unschedulable"
+
+
+def _holds(job: Job, ending: str) -> bool:
+    return any(condition.type == ending and condition.status == "True" for condition in job.status.conditions)
