@@ -30,7 +30,8 @@ from tests.cluster.conftest import wait_until
 
 pytestmark = pytest.mark.cluster
 
-RBAC = Path(__file__).parents[2] / "charts" / "growth" / "rbac.yaml"
+CHART = Path(__file__).parents[2] / "charts" / "growth"
+RBAC = CHART / "rbac.yaml"
 NAMESPACE, ACCOUNT = "growth-system", "growth"
 
 
@@ -80,6 +81,12 @@ def granted(documents: list[Json]) -> set[Permission]:
     }
 
 
+async def install_kinds(cluster: LocalCluster) -> None:
+    """Our own kinds, served."""
+    await cluster.apply(CHART / "crds.yaml")
+    await cluster.kubectl("wait", "--for=condition=Established", f"--filename={CHART / 'crds.yaml'}", "--timeout=30s")
+
+
 async def see_everything(send: Send) -> None:
     """The World, complete, whether the server streams lists or not."""
     async with watching(Client(send), World()):
@@ -119,6 +126,7 @@ async def tell_twice(send: Send, admin: Client) -> None:
 async def test_the_role_grants_what_growth_uses_and_nothing_more(control_plane: LocalCluster) -> None:
     documents: list[Any] = list(yaml.safe_load_all(RBAC.read_text()))
     await control_plane.apply(RBAC)
+    await install_kinds(control_plane)
     client = await control_plane.client_as(NAMESPACE, ACCOUNT)
     streaming, paging = Recording(client.transport), Recording(client.transport, streams_lists=False)
     await see_everything(streaming)

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from growth.api.change import Change, Happened
+from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.kinds import NAMESPACES, NODES, PODS
 from growth.api.reading import Reader
 from growth.api.sharing import Sharing
@@ -150,6 +151,15 @@ def test_listeners_count_what_they_hear() -> None:
 
 def test_every_kind_that_the_world_wants_has_a_listener() -> None:
     assert {PODS, NODES, NAMESPACES} <= set(World().listeners())
+
+
+def test_our_own_kinds_are_kept_by_name() -> None:
+    world = World()
+    pool = Reader(NODE_POOLS, Sharing()).object(b'{"metadata":{"name":"default","uid":"u"},"spec":{}}')
+    world.listeners()[NODE_POOLS]([Change(Happened.ADDED, pool, None)])
+    snapshot = world.snapshot(NOW)
+    assert snapshot.table(NODE_POOLS)["", "default"] is pool
+    assert len(snapshot.table(NODE_REQUESTS)) == len(snapshot.table(NODE_REMOVAL_REQUESTS)) == 0
 
 
 happenings = st.lists(

@@ -12,6 +12,7 @@ import msgspec
 from rich.console import Console
 from rich.live import Live
 
+from growth.api.growth_kinds import GROUP
 from growth.api.settings import KubeSettings
 from growth.api.settings_reading import EffectiveSettings
 from growth.cli.failures import Refused
@@ -85,7 +86,9 @@ async def reading(client: Client, seen: World, console: Console) -> AsyncGenerat
 
         telling = asyncio.create_task(tell())
         try:
-            async with watching(client, seen):
+            # Not our own kinds: a cluster on which Growth was never installed can be looked at, too.
+            kinds = [kind for kind in seen.listeners() if kind.group != GROUP]
+            async with watching(client, seen, kinds):
                 telling.cancel()
                 status.stop()
                 yield

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from growth.api.change import Change, Happened
+from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.kinds import (
     CSI_DRIVERS,
     CSI_NODES,
@@ -47,6 +48,9 @@ _TABLED: Final[tuple[Kind[Any], ...]] = (
     DAEMON_SETS,
     POD_DISRUPTION_BUDGETS,
     PRIORITY_CLASSES,
+    NODE_POOLS,
+    NODE_REQUESTS,
+    NODE_REMOVAL_REQUESTS,
 )
 Listener = Callable[[list[Change[Any]]], None]
 

@@ -1,33 +1,72 @@
 """Informers and the World, wired: as long as the context lasts, the World follows the cluster."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, Final
 
+from growth.api.change import Change
+from growth.api.kinds import Kind
 from growth.kube.client import Client
 from growth.kube.informer import Informer
-from growth.observe.world import World
+from growth.observe.world import Listener, World
+from growth.run.beating import Beating
 from growth.run.collector import spare_the_collector
+from growth.run.heartbeats import Heartbeats
+
+# An informer takes a watch for dead after 190 s and then waits for up to 30 s; a page of a list may take 60.
+_SILENCE_SECONDS: Final = 300.0
 
 
 @asynccontextmanager
-async def watching(client: Client, world: World) -> AsyncGenerator[Sequence[Informer[Any]]]:
-    """Enter once the World is complete; inside, it keeps following.
+async def watching(
+    client: Client,
+    world: World,
+    kinds: Collection[Kind[Any]] | None = None,
+    *,
+    heartbeats: Heartbeats | None = None,
+    heard: Callable[[], None] | None = None,
+    spare: Callable[[], None] = spare_the_collector,
+) -> AsyncGenerator[Sequence[Informer[Any]]]:
+    """Enter once the World is complete; inside, it keeps following. Without ``kinds``, all that the World knows.
+
+    ``heard`` is called after each batch of changes, ``spare`` once, when the first reading is over.
 
     An informer ends only with an error that needs a person. Then the whole context ends with that error, because a
     World that silently lacks one kind would lead to wrong decisions.
     """
-    informers = [Informer(client, kind, hear) for kind, hear in world.listeners().items()]
+    listeners = world.listeners()
+    informers = [
+        Informer(_client_of(kind, client, heartbeats), kind, _telling(listeners[kind], heard))
+        for kind in (listeners if kinds is None else kinds)
+    ]
     try:
         async with asyncio.TaskGroup() as tasks:
             running = [tasks.create_task(informer.run(), name=informer.kind.plural) for informer in informers]
             for informer in informers:
                 await informer.synced.wait()
-            spare_the_collector()
+            spare()
             yield informers
             for task in running:
                 task.cancel()
     except ExceptionGroup as group:
         # Each informer that failed says the same of the same server; one sentence is enough for a person.
         raise group.exceptions[0] from None
+
+
+def _client_of(kind: Kind[Any], client: Client, heartbeats: Heartbeats | None) -> Client:
+    if heartbeats is None:
+        return client
+    heartbeat = heartbeats.register(f"the informer of {kind.plural}", _SILENCE_SECONDS)
+    return Client(Beating(client.transport, heartbeat.beat), sharing=client.sharing, jitter=client.jitter)
+
+
+def _telling(hear: Listener, heard: Callable[[], None] | None) -> Listener:
+    if heard is None:
+        return hear
+
+    def listen(changes: list[Change[Any]]) -> None:
+        hear(changes)
+        heard()
+
+    return listen
