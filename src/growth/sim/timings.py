@@ -26,3 +26,6 @@ class Timings(msgspec.Struct, frozen=True, kw_only=True):
     # The pod collector.
     pod_collector_period: float = 20.0
     pod_collector_quarantine: float = 40.0
+
+    # Every controller that makes pods, volumes or status: from the first reason to look until it acts.
+    controller_delay: float = 0.02
