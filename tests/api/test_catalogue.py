@@ -1,8 +1,11 @@
 """Catalogues: what is read, and in which words a wrong one is refused."""
 
+from datetime import timedelta
+
 import pytest
 
 from growth.api.catalogue import CatalogueError, read_catalogue, shipped_catalogue
+from growth.api.faults import Kind, faults_text, find
 from growth.api.offering import INSTANCE_TYPE, REGION, ZONE
 
 _GOOD = """
@@ -18,6 +21,8 @@ serverTypes:
     labels: {disk: fast}
     stock: {there: 3}
     prices: {here: 0.5, there: 0.25}
+    bootDelay: 45s
+    faults: [slowBoot=10m, powerOff=1h]
 """
 
 
@@ -55,8 +60,28 @@ def test_a_server_type_is_one_offering_in_each_place_with_a_price() -> None:
             "memory: 4Gi",
             "line 8: serverTypes[0].resources: this is not possible: expected at least cpu and",
         ),
-        ("title: small", "name: small", "serverTypes[0].name is missing"),
-        ("- name: [", "- name: small", "not YAML"),
+        ("title: small", "name: small", "line 8: serverTypes[0].name: is missing"),
+        ("- name: [", "- name: small", "line 10: not YAML"),
+        ("provder: shop", "provider: shop", "line 1: provider is missing"),
+        ("stock: {there: -3}", "stock: {there: 3}", "line 12: serverTypes[0].stock.there: '-3' is not possible"),
+        ("cpu: -100m", "cpu: 100m", "line 10: serverTypes[0].reserved.cpu: '-100m' is not possible: expected a quant"),
+        ("disk: very fast", "disk: fast", "line 11: serverTypes[0].labels.disk: 'very fast' is not possible"),
+        ("slowBot=10m", "slowBoot=10m", "line 15: serverTypes[0].faults[0]: 'slowBot' is no fault: the closest is slo"),
+        ("powerOff=soon", "powerOff=1h", "line 15: serverTypes[0].faults[1]: powerOff cannot have the amount 'soon'"),
+        ("bootDelay: -1s", "bootDelay: 45s", "line 14: serverTypes[0].bootDelay: '-1s' is not possible: expected a d"),
+        (
+            "botDelay: 45s",
+            "bootDelay: 45s",
+            "line 14: serverTypes[0].botDelay: has no meaning: there is no such name, ",
+        ),
+        (
+            "isCloud: ture",
+            "bootDelay: 45s",
+            "line 14: serverTypes[0].isCloud: 'ture' is not possible: expected true or",
+        ),
+        ("prices: {here: 1}", "bootDelay: 45s", "line 14: serverTypes[0].prices: is given twice"),
+        ("extends: hetsner", "currency: USD", "line 3: extends: 'hetsner' is not possible: expected a catalogue that"),
+        (f"name: {'s' * 60}", "name: small", f"line 8: serverTypes[0]: its name would be 'shop-{'s' * 60}-here'"),
     ],
 )
 def test_what_is_wrong_is_told_with_line_field_and_closest_name(wrong: str, right: str, sentence: str) -> None:
@@ -64,6 +89,66 @@ def test_what_is_wrong_is_told_with_line_field_and_closest_name(wrong: str, righ
     with pytest.raises(CatalogueError) as raised:
         read_catalogue(text, file_name="shop.yaml")
     assert sentence in str(raised.value)
+
+
+def test_everything_that_is_wrong_is_told_at_once() -> None:
+    with pytest.raises(CatalogueError) as raised:
+        read_catalogue(_GOOD.replace("0.25", "-1").replace("powerOff", "powerOf").replace("stock", "stok"))
+    assert len(raised.value.problems) == 3
+
+
+def test_a_catalogue_that_sells_nothing_is_none() -> None:
+    with pytest.raises(CatalogueError, match="serverTypes is missing: nothing is sold"):
+        read_catalogue("provider: shop\n")
+
+
+def test_how_played_machines_behave_stands_beside_what_is_sold() -> None:
+    behaviour = read_catalogue(_GOOD).behaviours["shop-small-here"]
+    assert behaviour.boot_delay == timedelta(seconds=45)
+    assert faults_text(behaviour.faults) == "slowBoot=10m, powerOff=1h"
+
+
+def test_what_holds_for_all_types_is_stated_once_and_overruled_by_a_type() -> None:
+    catalogue = read_catalogue(_GOOD.replace("currency: USD", "bootDelay: 9s\nfaults: [slowBoot=1m, noStock]"))
+    behaviour = catalogue.behaviours["shop-small-here"]
+    assert behaviour.boot_delay == timedelta(seconds=45)
+    slow = find(behaviour.faults, Kind.SLOW_BOOT)
+    assert slow is not None
+    assert slow.duration == timedelta(minutes=10)
+    assert find(behaviour.faults, Kind.NO_STOCK)
+
+
+def test_a_catalogue_may_change_and_add_to_one_that_comes_with_growth() -> None:
+    catalogue = read_catalogue("""
+provider: mine
+extends: hetzner
+labels: {}
+locations: {attic: {zone: attic-1}}
+serverTypes:
+  - name: cx23
+    prices: {attic: 0.001}
+    stock: {attic: 2}
+  - name: old-laptop
+    resources: {cpu: 2, memory: 8Gi}
+    prices: {attic: 0}
+""")
+    by_id = {offering.id: offering for offering in catalogue.offerings}
+    assert by_id["mine-cx23-attic"].resources["memory"] == "4Gi"
+    assert (by_id["mine-cx23-attic"].zone, by_id["mine-cx23-attic"].stock) == ("attic-1", 2)
+    assert "mine-cx23-fsn1" not in by_id
+    assert by_id["mine-cx33-fsn1"].price_per_hour == 0.0136
+    assert catalogue.offerings[-1].id == "mine-old-laptop-attic"
+
+
+def test_the_shipped_catalogue_of_kwok_sells_what_hetzner_does_and_the_gpu_machine() -> None:
+    hetzner, kwok = shipped_catalogue("hetzner"), shipped_catalogue("kwok")
+    assert [(o.server_type, o.location, o.price_per_hour, o.resources) for o in kwok.offerings] == [
+        (o.server_type, o.location, o.price_per_hour, o.resources) for o in hetzner.offerings
+    ]
+    by_id = {offering.id: offering for offering in kwok.offerings}
+    assert by_id["kwok-gex44-fsn1"].resources["nvidia.com/gpu"] == "1"
+    assert all(offering.is_cloud and not offering.labels for offering in kwok.offerings)
+    assert all(behaviour.boot_delay and not behaviour.faults for behaviour in kwok.behaviours.values())
 
 
 def test_the_shipped_catalogue_of_hetzner_is_whole_and_its_names_are_unique() -> None:

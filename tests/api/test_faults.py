@@ -6,7 +6,6 @@ import pytest
 
 from growth.api.faults import Fault, FaultError, Kind, fault_from, faults_from, faults_text, find
 
-
 AMOUNTS = {Kind.SLOW_BOOT: "=10m", Kind.SMALLER: "=50%", Kind.QUOTA: "=5", Kind.POWER_OFF: "=1h30m"}
 
 

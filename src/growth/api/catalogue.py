@@ -3,26 +3,34 @@
 A catalogue is a YAML text that people write and providers ship. Whatever is wrong in it is told at once, each with its
 line, its field and, for a name that does not exist, the closest one that does: a price that is silently skipped would
 cost real money.
+
+A catalogue may extend one that comes with Growth: what it states itself wins, field by field, also for a server type.
 """
 
-import difflib
-import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from datetime import timedelta
 from importlib.resources import files
-from typing import Final, cast
+from typing import Final
 
 import msgspec
 import yaml
 
+from growth.api.faults import Fault, FaultError, fault_from
+from growth.api.labels import is_label_value
 from growth.api.offering import ON_DEMAND, Offering, offering_id
-from growth.api.quantity import QuantityError, parse
 from growth.api.slim import Slim
+from growth.api.yaml_fields import Fields, YamlFields, join
 
-_TOP: Final = ("provider", "currency", "note", "locations", "reserved", "labels", "pods", "serverTypes")
+_TOP: Final = (
+    "provider", "extends", "currency", "note", "locations", "reserved", "labels", "pods", "bootDelay", "faults",
+    "serverTypes",
+)  # fmt: skip
 _LOCATION: Final = ("zone", "region", "labels")
 _TYPE: Final = (
     "name", "note", "resources", "reserved", "labels", "arch", "capacityType", "priority", "prices", "stock", "isCloud",
+    "bootDelay", "faults",
 )  # fmt: skip
+_SHIPPED: Final = ("hetzner", "kwok")
 _ARCHES: Final = ("amd64", "arm64")
 _PODS: Final = 110  # the kubelet's own default
 
@@ -35,185 +43,193 @@ class CatalogueError(ValueError):
         self.problems = tuple(problems)
 
 
+class Behaviour(Slim, frozen=True):
+    """How played machines of one offering behave. Real ones behave as they like."""
+
+    boot_delay: timedelta = timedelta(0)
+    """From the order to the node."""
+
+    faults: tuple[Fault, ...] = ()
+
+
 class Catalogue(Slim, frozen=True):
     """All offerings of one provider, in the order of the text."""
 
     provider: str
     currency: str
     offerings: tuple[Offering, ...]
+    behaviours: dict[str, Behaviour] = {}
+    """By the offering's id."""
 
 
 def shipped_catalogue(provider: str) -> Catalogue:
     """The catalogue that comes with Growth; prices change, so a provider that can ask for them should."""
-    text = files("growth.api").joinpath("catalogues", f"{provider}.yaml").read_text(encoding="utf-8")
-    return read_catalogue(text, file_name=f"{provider}.yaml")
+    return read_catalogue(_shipped_text(provider), file_name=f"{provider}.yaml")
 
 
 def read_catalogue(text: str, *, file_name: str = "the catalogue") -> Catalogue:
     """Read and check a catalogue, or raise CatalogueError with everything that is wrong."""
-    reader = _Reader(file_name)
+    reader = YamlFields(file_name)
     root = reader.document(text)
-    reader.names(root, _TOP, "")
-    provider = reader.word(root, "provider", "", "")
-    currency = reader.word(root, "currency", "", "EUR")
-    places = reader.mapping(root, "locations", "")
-    for name, place in places.items():
-        reader.names(reader.as_mapping(place, f"locations.{name}"), _LOCATION, f"locations.{name}")
-    offerings: list[Offering] = []
-    for index, entry in enumerate(reader.sequence(root, "serverTypes", "")):
-        offerings += _offerings_of(reader, entry, f"serverTypes[{index}]", root, provider)
-    seen: dict[str, None] = {}
-    for offering in offerings:
-        if offering.id in seen:
-            reader.problems.append(f"{file_name}: {offering.id} is listed twice: give each server type once")
-        seen[offering.id] = None
     if reader.problems:
         raise CatalogueError(reader.problems)
-    return Catalogue(provider=provider, currency=currency, offerings=tuple(offerings))
-
-
-_Fields = Mapping[str, yaml.Node]
-
-
-def _offerings_of(reader: "_Reader", entry: yaml.Node, path: str, root: _Fields, provider: str) -> Iterator[Offering]:
+    reader.names(root, _TOP, "")
+    types = [
+        _Type(reader, node, f"serverTypes[{n}]") for n, node in enumerate(reader.sequence(root, "serverTypes", ""))
+    ]
     places = reader.mapping(root, "locations", "")
-    fields = reader.as_mapping(entry, path)
-    reader.names(fields, _TYPE, path)
-    name = reader.word(fields, "name", path, "")
-    resources = reader.quantities(fields, "resources", path)
-    if not {"cpu", "memory"} <= resources.keys():
-        reader.wrong(entry, f"{path}.resources", "", "at least cpu and memory")
-    resources.setdefault("pods", str(reader.whole(root, "pods", "", _PODS)))
-    arch = reader.word(fields, "arch", path, "amd64")
-    if arch not in _ARCHES:
-        reader.wrong(fields["arch"], f"{path}.arch", arch, " or ".join(_ARCHES))
-    capacity_type = reader.word(fields, "capacityType", path, ON_DEMAND)
-    labels = reader.words(root, "labels", "") | reader.words(fields, "labels", path)
-    reserved = reader.quantities(root, "reserved", "") | reader.quantities(fields, "reserved", path)
-    stock = reader.mapping(fields, "stock", path)
-    reader.names(stock, tuple(places), f"{path}.stock")
-    prices = reader.mapping(fields, "prices", path)
-    reader.names(prices, tuple(places), f"{path}.prices")
-    for location, price in prices.items():
-        if location not in places:
-            continue
-        place = reader.as_mapping(places[location], f"locations.{location}")
-        yield Offering(
-            id=offering_id(provider, name, location, capacity_type),
-            provider=provider,
-            server_type=name,
-            location=location,
-            price_per_hour=reader.price(price, f"{path}.prices.{location}"),
+    if "extends" in root:
+        base = _base(reader, root)
+        root = {**base, **root}
+        places = {**reader.mapping(base, "locations", ""), **places}
+        types = _laid_over(_types(reader, base), types)
+    sold = list(_Shop(reader, root, places).sold(types))
+    if reader.problems:
+        raise CatalogueError(reader.problems)
+    return Catalogue(
+        provider=reader.word(root, "provider", "", ""),
+        currency=reader.word(root, "currency", "", "EUR"),
+        offerings=tuple(offering for offering, _ in sold),
+        behaviours={offering.id: behaviour for offering, behaviour in sold},
+    )
+
+
+def _shipped_text(provider: str) -> str:
+    return files("growth.api").joinpath("catalogues", f"{provider}.yaml").read_text(encoding="utf-8")
+
+
+def _base(reader: YamlFields, root: Fields) -> Fields:
+    """What is extended; those that come with Growth are whole, so no problem of theirs needs telling."""
+    name = reader.word(root, "extends", "", "")
+    if name not in _SHIPPED:
+        reader.wrong(root["extends"], "extends", f"a catalogue that comes with Growth: {' or '.join(_SHIPPED)}")
+        return {}
+    base = YamlFields(f"{name}.yaml").document(_shipped_text(name))
+    return {field: node for field, node in base.items() if field != "extends"}
+
+
+class _Type:
+    """One entry of ``serverTypes``, before its values are read."""
+
+    def __init__(self, reader: YamlFields, node: yaml.Node, path: str) -> None:
+        self.node, self.path = node, path
+        self.fields = reader.as_mapping(node, path)
+        self.name = reader.needed(self.fields, "name", path, node)
+
+
+def _types(reader: YamlFields, fields: Fields) -> list[_Type]:
+    entries = reader.sequence(fields, "serverTypes", "")
+    return [_Type(reader, node, f"serverTypes[{index}]") for index, node in enumerate(entries)]
+
+
+def _laid_over(base: list[_Type], own: list[_Type]) -> list[_Type]:
+    """The base's entries in its order, changed by those of the same name, then the new ones."""
+    known = {entry.name: entry for entry in base}
+    for entry in own:
+        if entry.name in known:
+            entry.fields = {**known[entry.name].fields, **entry.fields}
+    stated = {entry.name: entry for entry in own}
+    return [*(stated.get(entry.name, entry) for entry in base), *(entry for entry in own if entry.name not in known)]
+
+
+class _Shop:
+    """Reads entries into what is sold, and how it behaves."""
+
+    def __init__(self, reader: YamlFields, root: Fields, places: Fields) -> None:
+        self._reader, self._root = reader, root
+        self._provider = reader.needed(root, "provider", "")
+        self._pods = reader.whole(root, "pods", "", _PODS, at_least=1)
+        self._labels = reader.labels(root, "labels", "")
+        self._reserved = reader.quantities(root, "reserved", "")
+        self._boot_delay = reader.duration(root, "bootDelay", "", timedelta(0))
+        self._faults = self._read_faults(root, "")
+        self._places = {name: self._place(name, node) for name, node in places.items()}
+
+    def sold(self, types: list[_Type]) -> Iterator[tuple[Offering, Behaviour]]:
+        """Every server type in every place that has a price for it."""
+        if not types:
+            self._reader.problems.append(f"{self._reader.file_name} line 1: serverTypes is missing: nothing is sold")
+        seen: dict[str, None] = {}
+        for entry in types:
+            for offering, behaviour in self._sold_of(entry):
+                if offering.id in seen:
+                    what = f"{offering.id} is listed twice: give each server type once"
+                    self._reader.note(entry.node, f"{entry.path}.name", what)
+                seen[offering.id] = None
+                yield offering, behaviour
+
+    def _sold_of(self, entry: _Type) -> Iterator[tuple[Offering, Behaviour]]:
+        reader, fields, path = self._reader, entry.fields, entry.path
+        reader.names(fields, _TYPE, path)
+        resources = reader.quantities(fields, "resources", path)
+        if not {"cpu", "memory"} <= resources.keys():
+            reader.wrong(entry.node, f"{path}.resources", "at least cpu and memory")
+        resources.setdefault("pods", str(self._pods))
+        capacity_type = reader.word(fields, "capacityType", path, ON_DEMAND)
+        shared = Offering(
+            id="",
+            provider=self._provider,
+            server_type=entry.name,
+            location="",
+            price_per_hour=0.0,
             resources=resources,
-            reserved=reserved,
-            labels=labels | reader.words(place, "labels", f"locations.{location}"),
-            zone=reader.word(place, "zone", f"locations.{location}", location),
-            region=reader.word(place, "region", f"locations.{location}", location),
-            arch=arch,
+            reserved=self._reserved | reader.quantities(fields, "reserved", path),
+            labels=self._labels | reader.labels(fields, "labels", path),
+            arch=reader.one_of(fields, "arch", path, _ARCHES),
             capacity_type=capacity_type,
             priority=reader.whole(fields, "priority", path, 0),
-            stock=reader.whole(stock, location, f"{path}.stock", 0) if location in stock else None,
-            is_cloud=reader.word(fields, "isCloud", path, "true").lower() == "true",
+            is_cloud=reader.one_of(fields, "isCloud", path, ("true", "false")) == "true",
+        )
+        behaviour = Behaviour(
+            boot_delay=reader.duration(fields, "bootDelay", path, self._boot_delay),
+            faults=(*self._faults, *self._read_faults(fields, path)),
+        )
+        stock = reader.mapping(fields, "stock", path)
+        reader.names(stock, tuple(self._places), f"{path}.stock")
+        prices = reader.mapping(fields, "prices", path)
+        reader.names(prices, tuple(self._places), f"{path}.prices")
+        for location, price in prices.items():
+            if location not in self._places:
+                continue
+            name = offering_id(self._provider, entry.name, location, capacity_type)
+            if not is_label_value(name):
+                reader.note(entry.node, path, f"its name would be {name!r}, and that fits no label: expected a shorter")
+            place = self._places[location]
+            offering = msgspec.structs.replace(
+                shared,
+                id=name,
+                location=location,
+                price_per_hour=reader.price(price, f"{path}.prices.{location}"),
+                labels=shared.labels | place.labels,
+                zone=place.zone,
+                region=place.region,
+                stock=reader.whole(stock, location, f"{path}.stock", 0, at_least=0) if location in stock else None,
+            )
+            yield offering, behaviour
+
+    def _place(self, name: str, node: yaml.Node) -> "_Place":
+        path = f"locations.{name}"
+        fields = self._reader.as_mapping(node, path)
+        self._reader.names(fields, _LOCATION, path)
+        return _Place(
+            zone=self._reader.word(fields, "zone", path, name),
+            region=self._reader.word(fields, "region", path, name),
+            labels=self._reader.labels(fields, "labels", path),
         )
 
-
-class _Reader:
-    """YAML nodes to values, noting what is wrong and where. A value that is wrong reads as its default."""
-
-    def __init__(self, file_name: str) -> None:
-        self._file_name = file_name
-        self.problems: list[str] = []
-        # A block of fields begins below its name, but people look for the name.
-        self._lines: dict[yaml.Node, int] = {}
-
-    def document(self, text: str) -> _Fields:
-        try:
-            root = cast("yaml.Node | None", yaml.compose(text, yaml.SafeLoader))  # pyright: ignore[reportUnknownMemberType]
-        except yaml.MarkedYAMLError as error:
-            line = error.problem_mark.line + 1 if error.problem_mark else 1
-            raise CatalogueError([f"{self._file_name} line {line}: not YAML: {error.problem}"]) from error
-        return {} if root is None else self.as_mapping(root, "the text")
-
-    def as_mapping(self, node: yaml.Node, path: str) -> dict[str, yaml.Node]:
-        if isinstance(node, yaml.MappingNode):
-            self._lines |= {value: key.start_mark.line for key, value in node.value}
-            return {str(key.value): value for key, value in node.value}
-        if node.value not in ("", "null", "~"):
-            self.wrong(node, path, node.value, "fields with values")
-        return {}
-
-    def mapping(self, fields: _Fields, name: str, path: str) -> dict[str, yaml.Node]:
-        return self.as_mapping(fields[name], _join(path, name)) if name in fields else {}
-
-    def sequence(self, fields: _Fields, name: str, path: str) -> list[yaml.Node]:
-        node = fields.get(name)
-        if isinstance(node, yaml.SequenceNode):
-            return list(node.value)
-        if node is not None:
-            self.wrong(node, _join(path, name), node.value, "a list")
-        return []
-
-    def names(self, fields: _Fields, known: tuple[str, ...], path: str) -> None:
-        for name, node in fields.items():
-            if name not in known:
-                close = difflib.get_close_matches(name, known, 1, 0.5)
-                hint = f", the closest is {close[0]}" if close else f"; known are {', '.join(known)}"
-                self._note(node, _join(path, name), f"has no meaning: there is no such name{hint}")
-
-    def word(self, fields: _Fields, name: str, path: str, default: str) -> str:
-        node = fields.get(name)
-        if node is None:
-            if not default:
-                self.problems.append(f"{self._file_name}: {_join(path, name)} is missing")
-            return default
-        if not isinstance(node, yaml.ScalarNode) or not node.value:
-            self.wrong(node, _join(path, name), node.value, "a word")
-            return default
-        return str(node.value)
-
-    def words(self, fields: _Fields, name: str, path: str) -> dict[str, str]:
-        inside = self.mapping(fields, name, path)
-        return {key: self.word(inside, key, _join(path, name), "?") for key in inside}
-
-    def quantities(self, fields: _Fields, name: str, path: str) -> dict[str, str]:
-        texts = self.words(fields, name, path)
-        for key, text in texts.items():
+    def _read_faults(self, fields: Fields, path: str) -> tuple[Fault, ...]:
+        found: list[Fault] = []
+        for index, node in enumerate(self._reader.sequence(fields, "faults", path)):
             try:
-                parse(text)
-            except QuantityError:
-                node = self.mapping(fields, name, path)[key]
-                self.wrong(node, f"{_join(path, name)}.{key}", text, "a quantity such as 2, 500m or 4Gi")
-                texts[key] = "0"
-        return texts
-
-    def whole(self, fields: _Fields, name: str, path: str, default: int) -> int:
-        if name not in fields:
-            return default
-        text = fields[name].value
-        try:
-            return msgspec.convert(text, int, strict=False)
-        except msgspec.ValidationError:
-            self.wrong(fields[name], _join(path, name), text, "a whole number")
-            return default
-
-    def price(self, node: yaml.Node, path: str) -> float:
-        try:
-            price = float(node.value)
-        except (TypeError, ValueError):
-            price = math.nan
-        if not 0 <= price < math.inf:
-            self.wrong(node, path, node.value, "a price per hour such as 0.0088")
-            return 0.0
-        return price
-
-    def wrong(self, node: yaml.Node, path: str, value: object, expected: str) -> None:
-        shown = f"{value!r}" if isinstance(node, yaml.ScalarNode) else "this"
-        self._note(node, path, f"{shown} is not possible: expected {expected}")
-
-    def _note(self, node: yaml.Node, path: str, what: str) -> None:
-        line = self._lines.get(node, node.start_mark.line) + 1
-        self.problems.append(f"{self._file_name} line {line}: {path}: {what}")
+                found.append(fault_from(str(node.value)))
+            except FaultError as error:
+                self._reader.note(node, f"{join(path, 'faults')}[{index}]", str(error))
+        return tuple(found)
 
 
-def _join(path: str, name: str) -> str:
-    return f"{path}.{name}" if path else name
+class _Place(Slim, frozen=True):
+    """What a location adds to the nodes there."""
+
+    zone: str
+    region: str
+    labels: dict[str, str]
