@@ -38,10 +38,12 @@ def plan(stage: Stage, pods: Sequence[Pod], market: Market, budget: Budget | Non
     if not pods:
         return PlacementSolution("NoDemands")
     mark = stage.mark()
+    planning = _Planning(stage, pods, market, budget or Budget())
     try:
-        return _Planning(stage, pods, market, budget or Budget()).run()
+        return planning.run()
     finally:
         stage.back_to(mark)
+        planning.let_go()
 
 
 class _Planning:
@@ -90,6 +92,11 @@ class _Planning:
         if self._market.limits and wrongs_the_important(best, best.left_out[len(self._left_out) :]):
             best = min(best, self._by_levels(masks), key=self._rank)
         return best
+
+    def let_go(self) -> None:
+        """Free the groups one by one: thousands in one go would keep other threads waiting for 10 ms."""
+        while self._groups:
+            self._groups.pop()
 
     def _by_levels(self, masks: Sequence[Bools]) -> PlacementSolution:
         """The important pods first, each level beside what is planned for those above it."""
