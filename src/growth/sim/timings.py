@@ -29,3 +29,10 @@ class Timings(msgspec.Struct, frozen=True, kw_only=True):
 
     # Every controller that makes pods, volumes or status: from the first reason to look until it acts.
     controller_delay: float = 0.02
+
+    # StatefulSets, which find a claim of the same name on its way out.
+    claim_retry: float = 1.0
+
+    # Jobs wait after a failure, doubling.
+    job_backoff: float = 10.0
+    job_max_backoff: float = 600.0
