@@ -1,6 +1,6 @@
 """Free room first: what nodes that exist are asked, and when they are given up."""
 
-from tests.decide.pack.shop import ZONE, apart, judge, pods, solve, spread
+from tests.decide.pack.shop import ZONE, apart, judge, pods, solve, spread, together
 from tests.decide.stages import a_node, a_pod, a_stage
 
 
@@ -46,3 +46,11 @@ def test_a_spread_goes_back_to_nodes_that_refused_it_before() -> None:
     solution = solve(waiting, stage=stage)
     judge(solution, waiting, stage)
     assert sorted(len(one.pods) for one in solution.existing) == [3, 3, 3]
+
+
+def test_a_pod_that_follows_a_smaller_one_finds_room_that_is_free() -> None:
+    waiting = [*pods(1, "2", app="web", **together("db")), *pods(1, "1", app="db")]
+    stage = a_stage([a_node("old", labels={ZONE: "zone-a"})], waiting)
+    solution = solve(waiting, stage=stage)
+    judge(solution, waiting, stage)
+    assert not solution.buy

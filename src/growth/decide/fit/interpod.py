@@ -57,6 +57,14 @@ def prepare(stage: Stage, pod: Pod) -> Check | None:
     return check
 
 
+def feared_by(stage: Stage, pod: Pod) -> tuple[Repellent, ...]:
+    """The anti-affinity of pods that are there, or were, as far as it concerns pods of these labels."""
+    shy = _Shy(stage, pod)
+    for repellent in stage.crowd.repellents:
+        shy.meet(repellent)
+    return tuple(shy.feared)
+
+
 def presence(stage: Stage, pod: Pod, term: PodAffinityTerm) -> Callable[[Site], bool]:
     """Whether pods that match a term of this pod stand at a node's value of its key."""
     return _far(stage, pod.metadata.namespace, term).is_present
@@ -186,7 +194,7 @@ class _Shy:
         self._labels = pod.metadata.labels
         space = stage.get(NAMESPACES, self._namespace)
         self._namespace_labels: Mapping[str, str] = space.metadata.labels if space is not None else _NO_LABELS
-        self._feared: list[Repellent] = []
+        self.feared: list[Repellent] = []
 
     def meet(self, repellent: Repellent) -> None:
         term = repellent.term
@@ -194,10 +202,10 @@ class _Shy:
             term.namespace_selector, self._namespace_labels
         )
         if means_us and selects(term.label_selector, self._labels):
-            self._feared.append(repellent)
+            self.feared.append(repellent)
 
     def misfit(self, site: Site) -> Misfit | None:
-        for repellent in self._feared:
+        for repellent in self.feared:
             value = site.labels.get(repellent.key)
             if value is not None and value in repellent.values:
                 reason = f"a pod at {repellent.key}={value} keeps such pods away by its own anti-affinity"

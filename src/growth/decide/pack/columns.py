@@ -27,7 +27,7 @@ _PER_MACHINE = 0.1
 _ROUND_UP_FROM = (0.8, 1.01, 0.5)
 _FEW_MACHINES = 300
 # The programme is as good as done if this many rounds made it cheaper by no more than this fraction.
-_PATIENCE = 12
+_PATIENCE = 10
 _STALLED = 4e-4
 
 

@@ -1,8 +1,8 @@
 """Pods to groups: pods that are alike in all that packing can see are counted, not looked at one by one.
 
-Alike means: same requests, same rules about nodes and other pods, same priority, and selected by the same selectors;
-labels that no selector in play reads make no difference. Pods of a template share their spec and labels (see
-``api.sharing``), so most pods are recognised by identity alone.
+Alike means: same requests, same rules about nodes and other pods, same priority, and selected by the same selectors,
+those of pods that are there included; labels that no selector in play reads make no difference. Pods of a template
+share their spec and labels (see ``api.sharing``), so most pods are recognised by identity alone.
 """
 
 from collections.abc import Iterable, Mapping
@@ -10,11 +10,13 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from growth.api.offering import HOSTNAME, ZONE
 from growth.api.pod import Pod, PodSpec
+from growth.decide.fit.interpod import feared_by
 from growth.decide.fit.node_affinity import required_affinity
 from growth.decide.fit.resources import is_counted
 from growth.decide.fit.stage import Stage
-from growth.decide.pack.rules import Rules, Selectors, rules_of
+from growth.decide.pack.rules import ODD, Rules, Selectors, rules_of
 from growth.observe.requests import Requests
 
 _encode = msgspec.msgpack.Encoder(order="deterministic").encode
@@ -95,21 +97,27 @@ def grouped(pods: Iterable[Pod], stage: Stage) -> Grouped:
             known = specs[identity] = _known(alike[0], stage, node_rules)
         if namespace not in known.rules:
             known.rules[namespace] = rules_of(alike[0], selectors)
-    return Grouped(_merged(kin, specs, selectors), selectors)
+    return Grouped(_merged(kin, specs, selectors, stage), selectors)
 
 
 def _merged(
-    kin: Mapping[tuple[str, int, int], list[Pod]], specs: Mapping[int, _Known], selectors: Selectors
+    kin: Mapping[tuple[str, int, int], list[Pod]], specs: Mapping[int, _Known], selectors: Selectors, stage: Stage
 ) -> list[Group]:
     groups: dict[tuple[object, ...], Group] = {}
+    is_haunted = bool(stage.nodes) and stage.has_repellents
     for (namespace, identity, _), alike in kin.items():
         known = specs[identity]
         rules = known.rules[namespace]
         pod = alike[0]
         carries = selectors.carried(namespace, pod.metadata.labels)
+        # Pods that are there may keep some of them away by labels that nobody else reads.
+        feared = [one for one in feared_by(stage, pod) if one.values] if is_haunted else []
+        if any(one.key not in (HOSTNAME, ZONE) for one in feared):
+            rules = ODD
         # Odd pods are asked about one by one, and what is asked may depend on anything.
         odd = (namespace, identity, id(pod.metadata.labels)) if rules.is_odd else ()
-        key = (known.request_key, known.node_rules, rules, carries, pod.spec.priority, odd)
+        fears = tuple(map(id, feared))
+        key = (known.request_key, known.node_rules, rules, carries, pod.spec.priority, fears, odd)
         group = groups.get(key)
         if group is None:
             groups[key] = Group(
@@ -141,10 +149,9 @@ def _known(pod: Pod, stage: Stage, node_rules: dict[bytes, int]) -> _Known:
         requests = _counted(stage.snapshot.shapes.of(spec).requests)
     except KeyError:
         requests = _counted(stage.requests(pod))
-    if not (spec.node_selector or spec.tolerations or spec.affinity):
-        text = b""
-    else:
-        text = _encode((spec.node_selector, required_affinity(spec), spec.tolerations))
+    required = required_affinity(spec) if spec.affinity else None
+    is_bare = not spec.node_selector and not spec.tolerations and required is None
+    text = b"" if is_bare else _encode((spec.node_selector, required, spec.tolerations))
     number = node_rules.setdefault(text, len(node_rules))
     return _Known(spec, requests, tuple(sorted(requests.items())), number)
 

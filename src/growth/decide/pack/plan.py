@@ -17,7 +17,7 @@ from growth.decide.fit.stage import Stage
 from growth.decide.pack.allow import Allowed
 from growth.decide.pack.bound import fluid_bound, spare_of
 from growth.decide.pack.buying import Buyer, Purchase
-from growth.decide.pack.groups import grouped
+from growth.decide.pack.groups import Group, grouped
 from growth.decide.pack.importance import left_out_by_importance, plan_by_levels, wrongs_the_important
 from growth.decide.pack.market import Market
 from growth.decide.pack.neighbours import tags_of
@@ -140,8 +140,9 @@ class _Planning:
             return
         standing = Standing(self._stage, self._resources)
         before = standing.free.copy()
-        for group in self._groups:
-            placed = standing.place(group)
+        # Who is let in by others is asked once more when those have come.
+        for group in [*self._groups, *(group for group in self._groups if group.rules.may_be_let_in_later)]:
+            placed = standing.place(group) if group.pods else []
             if placed:
                 self._has_rules_on_standing |= group.rules is not PLAIN or bool(group.carries)
                 taken = {pod.metadata.uid for _, pods in placed for pod in pods}
@@ -176,19 +177,22 @@ class _Planning:
         if not ruled:
             portions = [Portion(number, ANYWHERE, len(self._queues[number])) for number in able]
             return ZonePlan(portions)
-        zone_names = np.array(table.zones, dtype=object)
-        zones_of: dict[int, tuple[str, ...]] = {}
+        zones_of: dict[int, tuple[tuple[str, ...], int]] = {}
+        spread: dict[int, Group] = {}
         asks: list[Ask] = []
         for number in able:
-            mask = masks[number]
+            mask, group = masks[number], groups[number]
             known = zones_of.get(id(mask))
             if known is None:
-                known = zones_of[id(mask)] = tuple(zone_names[np.unique(table.kind_zone[mask])].tolist())
+                known = zones_of[id(mask)] = table.zones_of(group, mask)
             closed: tuple[str, ...] = ()
-            if groups[number].rules.zone_spread:
-                closed = tuple(sorted(zones_with_nodes(self._stage, groups[number]) - set(known)))
-            asks.append(Ask(number, len(self._queues[number]), known, closed))
-        plan = share_out(groups, asks, count_by_zone(self._stage, self._selectors))
+            if group.rules.zone_spread:
+                closed = tuple(sorted(zones_with_nodes(self._stage, group) - set(known[0])))
+                spread.setdefault(group.rules.zone_spread[0][0], group)
+            asks.append(Ask(number, len(self._queues[number]), known[0], closed, known[1]))
+        scene = count_by_zone(self._stage, self._selectors, spread)
+        plan = share_out(groups, asks, scene.counts)
+        plan.is_proven = plan.is_proven and not scene.uncounted
         for group, number, reason in plan.refused:
             self._leave_out(group, number, reason)
         return plan

@@ -81,6 +81,29 @@ class KindTable:
         for at, limit in enumerate(market.limits):
             for kind, use in limit.use.items():
                 self.limit_use[at, kind] = use
+        self.is_left: Bools = np.asarray((self.limit_use <= self.limit_left[:, None] + 1e-9).all(axis=0))
+        """[kind] whether one of it may be bought at all."""
+        tiers = sorted({kind.tier for kind in market.kinds}, reverse=True)
+        self.tier_rank = np.array([tiers.index(kind.tier) for kind in market.kinds], dtype=np.int64)
+        """[kind] 0 is bought first."""
+
+    def zones_of(self, group: Group, mask: Bools) -> tuple[tuple[str, ...], int]:
+        """Where a group may be bought machines, the best tier and price first, and how many of these are equally good.
+
+        Zones in which everything is sold out are no help, unless that is all of them.
+        """
+        here = mask & self.is_left if (mask & self.is_left).any() else mask
+        need = self.needs_of([group])[0]
+        share = (need[None, :] / np.maximum(self.room[here], 1)).max(axis=1, initial=0.0)
+        cost = np.rint(self.price[here] * share * 1e9)
+        zone, tier = self.kind_zone[here], self.tier_rank[here]
+        order = np.lexsort((cost, tier))
+        # Of each zone its best kind, and the zones by these.
+        _, first = np.unique(zone[order], return_index=True)
+        best: list[int] = order[np.sort(first)].tolist()
+        equals = sum(cost[at] == cost[best[0]] and tier[at] == tier[best[0]] for at in best)
+        found = [self.zones[int(zone[at])] for at in best]
+        return (*sorted(found[:equals]), *found[equals:]), equals
 
     def needs_of(self, groups: Iterable[Group]) -> Ints:
         """[group, resource] what one of its pods asks for."""

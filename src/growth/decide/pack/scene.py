@@ -1,6 +1,7 @@
 """What stands already, as far as the rules of pods that come look at it: pods by zone, zones with nodes, repellents."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from growth.api.offering import ZONE
 from growth.decide.fit.interpod import FILTER as INTERPOD
@@ -12,23 +13,41 @@ from growth.decide.pack.market import Market
 from growth.decide.pack.rules import Selectors
 
 
-def count_by_zone(stage: Stage, selectors: Selectors) -> Mapping[int, Mapping[str, int]]:
-    """By selector and zone, the pods that stand there; pods on their way out still count for affinity."""
-    counts: dict[int, dict[str, int]] = {}
+@dataclass(slots=True)
+class Scene:
+    """Pods that stand there, by selector and zone."""
+
+    counts: dict[int, dict[str, int]] = field(default_factory=dict[int, dict[str, int]])
+    uncounted: set[int] = field(default_factory=set[int])
+    """Selectors of which some pods do not count for those that are spread over them: on their way out, or on nodes
+    that these do not look at. For affinity they would."""
+
+
+def count_by_zone(stage: Stage, selectors: Selectors, spread: Mapping[int, Group]) -> Scene:
+    """Count the pods that stand there; ``spread`` says by selector who is spread over it, and so what counts."""
+    matchers = {selector: matcher(group.sample.spec) for selector, group in spread.items()}
+    scene = Scene()
     for site in stage.sites():
         zone = site.labels.get(ZONE)
         if zone is None:
             continue
         for pod in site.pods.values():
             mask = selectors.carried(pod.metadata.namespace, pod.metadata.labels)
-            number = 0
+            number = -1
             while mask:
-                if mask & 1:
-                    of_selector = counts.setdefault(number, {})
-                    of_selector[zone] = of_selector.get(zone, 0) + 1
+                is_carried = mask & 1
                 mask >>= 1
                 number += 1
-    return counts
+                if not is_carried:
+                    continue
+                if number in matchers:
+                    matches, is_leaving = matchers[number], pod.metadata.deletion_timestamp is not None
+                    if is_leaving or (matches is not None and not matches(site.labels, site.name)):
+                        scene.uncounted.add(number)
+                        continue
+                of_selector = scene.counts.setdefault(number, {})
+                of_selector[zone] = of_selector.get(zone, 0) + 1
+    return scene
 
 
 def zones_with_nodes(stage: Stage, group: Group) -> set[str]:

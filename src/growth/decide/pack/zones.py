@@ -40,6 +40,9 @@ class Ask:
     closed: tuple[str, ...] = ()
     """Zones with nodes that count for its spread, but where nothing can be bought."""
 
+    equals: int = 1 << 30
+    """So many of the first zones are equally good for it."""
+
 
 @dataclass(slots=True)
 class ZonePlan:
@@ -184,9 +187,12 @@ class _Sharing:
             waiting = left
 
     def _home(self, ask: Ask) -> str:
-        """A zone that is not the low one of a label these pods carry, the least loaded first."""
+        """A zone that is not the low one of a label these pods carry; of the best, the least loaded."""
         low = {self._low[s] for s in self._carried(ask) if s in self._low}
-        return min(ask.zones, key=lambda zone: (zone in low, self._load.get(zone, 0), ask.zones.index(zone)))
+        places = [
+            (zone in low, max(at, ask.equals - 1), self._load.get(zone, 0), at) for at, zone in enumerate(ask.zones)
+        ]
+        return ask.zones[min(places)[3]]
 
     def _free(self, ask: Ask) -> None:
         """Pods that may go anywhere: if somebody is spread over them, they are shared out, too."""
@@ -221,6 +227,13 @@ class _Sharing:
 
     def _prove(self, spread: Sequence[Ask]) -> None:
         """Whether the spread holds whatever order the scheduler takes the pods in; see the module's words."""
+        # Pods on nodes that others do not look at count for some and not for others.
+        looks: dict[int, set[int]] = {selector: set() for selector in self._spread}
+        for ask in self._asks:
+            for selector in (*self._carried(ask), *(s for s, _ in self._rules(ask).zone_spread)):
+                if selector in looks:
+                    looks[selector].add(self._groups[ask.group].node_rules)
+        self._plan.is_proven = all(len(kinds) <= 1 for kinds in looks.values())
         for ask in spread:
             selector, skew = self._rules(ask).zone_spread[0]
             counts, sure = self._count[selector], self._sure[selector]
