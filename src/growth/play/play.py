@@ -35,9 +35,9 @@ class NeverSettles(AssertionError):
 class Play:
     """One performance of a story."""
 
-    def __init__(self, client: Client, name: str, *, patience: float, quiet: float) -> None:
+    def __init__(self, client: Client, name: str, *, patience: float) -> None:
         self.client, self.namespace = client, name
-        self._prefix, self._patience, self._quiet = f"{name}-", patience, quiet
+        self._prefix, self._patience = f"{name}-", patience
         self.trace = Trace(self._prefix, name, asyncio.get_running_loop().time)
 
     # The cluster
@@ -139,13 +139,13 @@ class Play:
                 f"within {self._patience:g} s it did not happen that {what}; seen last:\n{told}"
             ) from None
 
-    async def settled(self) -> None:
-        """Wait until nothing has happened for a while."""
+    async def settled(self, quiet: float) -> None:
+        """Wait until nothing has happened for so many seconds."""
         deadline = asyncio.get_running_loop().time() + self._patience
         while True:
             count = len(self.trace.seen)
             try:
-                async with asyncio.timeout(self._quiet):
+                async with asyncio.timeout(quiet):
                     await self.trace.news()
             except TimeoutError:
                 return
@@ -159,9 +159,9 @@ def _is_starting(node: Node) -> bool:
 
 
 @asynccontextmanager
-async def a_play(client: Client, name: str, *, patience: float, quiet: float) -> AsyncGenerator[Play]:
+async def a_play(client: Client, name: str, *, patience: float) -> AsyncGenerator[Play]:
     """A performance on a cluster; what it made is taken away again, so that many share one."""
-    play = Play(client, name, patience=patience, quiet=quiet)
+    play = Play(client, name, patience=patience)
     await client.create(NAMESPACES, {"metadata": {"name": name}})
     try:
         async with play.trace.following(client):

@@ -10,12 +10,11 @@ from growth.local.cluster import LocalCluster
 from growth.local.timings import Timings
 from growth.play.attacher import Attacher
 from growth.play.play import a_play
-from growth.play.story import Story
+from growth.play.story import Telling
 from growth.play.trace import Seen
 
-# The pod collector looks every 20 s and leaves orphans alone for 40 s more: the longest that any story waits.
-PATIENCE_SECONDS: Final = 90.0
-QUIET_SECONDS: Final = 3.0
+# The pod collector looks every 20 s and leaves orphans alone for 40 s more: the longest that any story waits, twice.
+PATIENCE_SECONDS: Final = 180.0
 
 
 class RealWorld:
@@ -24,11 +23,11 @@ class RealWorld:
     def __init__(self, cluster: LocalCluster) -> None:
         self._cluster = cluster
 
-    async def play(self, story: Story) -> list[Seen]:
+    async def play(self, tell: Telling) -> list[Seen]:
         """Play one story to its end; gives what was seen. Stories share the cluster and never meet."""
         name = f"story-{secrets.token_hex(3)}"
-        async with a_play(self._cluster.admin, name, patience=PATIENCE_SECONDS, quiet=QUIET_SECONDS) as play:
-            await story.tell(play)
+        async with a_play(self._cluster.admin, name, patience=PATIENCE_SECONDS) as play:
+            await tell(play)
             return list(play.trace.seen)
 
 
