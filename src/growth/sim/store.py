@@ -55,6 +55,11 @@ class TooOld(Exception):
 Listener = Callable[[Event], None]
 
 
+def _is_held(thing: Mapping[str, Any]) -> bool:
+    """Whether somebody still has to do something before the object may go; a namespace's own list is in its spec."""
+    return bool(thing["metadata"].get("finalizers") or thing.get("spec", {}).get("finalizers"))
+
+
 def key_of(thing: Mapping[str, Any]) -> Key:
     """Namespace and name of an object."""
     meta = thing["metadata"]
@@ -73,6 +78,8 @@ class Store:
         self._listeners: dict[Resource, list[Listener]] = {resource: [] for resource in ALL}
         self._untold: deque[Event] = deque()
         self._is_telling = False
+        self.defaulting: dict[Resource, Callable[[Json], Json]] = {}
+        """What becomes of the body of a new object, whoever creates it; the API server fills this in."""
 
     # Reading
 
@@ -94,6 +101,8 @@ class Store:
 
     def create(self, resource: Resource, body: Mapping[str, Any]) -> Json:
         """Make an object of what the body says; the server's own fields are filled in. Raises Exists."""
+        if default := self.defaulting.get(resource):
+            body = default(dict(body))
         meta: Json = dict(body["metadata"])
         if "name" not in meta:
             meta["name"] = meta["generateName"] + "".join(self._chance.choices(_SUFFIX_LETTERS, k=5))
@@ -125,7 +134,7 @@ class Store:
         changed = {**thing, "metadata": meta}
         # A pod that was given time goes when its kubelet says so, by deleting it without any.
         is_due = "deletionTimestamp" in meta and not meta.get("deletionGracePeriodSeconds")
-        if is_due and not meta.get("finalizers"):
+        if is_due and not _is_held(changed):
             return self._remove(resource, changed)
         return self._write("MODIFIED", resource, changed, before)
 

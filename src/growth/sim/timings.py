@@ -6,6 +6,14 @@ import msgspec
 class Timings(msgspec.Struct, frozen=True, kw_only=True):
     """Durations in seconds, by who waits."""
 
+    # The API server: the way there and back, and how far behind a watch is.
+    api_latency: float = 0.001
+    watch_latency: float = 0.001
+    bookmark_period: float = 60.0
+    watch_end: float = 1_800.0
+    page_token_life: float = 300.0
+    namespace_delay: float = 0.1
+
     # The scheduler.
     scheduler_initial_backoff: float = 1.0
     scheduler_max_backoff: float = 10.0
