@@ -1,5 +1,10 @@
 """Free room first: what nodes that exist are asked, and when they are given up."""
 
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from growth.decide.pack.standing import rising
 from tests.decide.pack.shop import ZONE, apart, judge, pods, solve, spread, together
 from tests.decide.stages import a_node, a_pod, a_stage
 
@@ -54,3 +59,17 @@ def test_a_pod_that_follows_a_smaller_one_finds_room_that_is_free() -> None:
     solution = solve(waiting, stage=stage)
     judge(solution, waiting, stage)
     assert not solution.buy
+
+
+def test_plain_pods_find_a_node_of_the_right_kind_behind_more_than_a_thousand_others() -> None:
+    waiting = pods(2, "100m", "64Mi", nodeSelector={"disk": "fast"})
+    others = [a_node(f"old-{n}", cpu="1") for n in range(1_200)]
+    stage = a_stage([*others, a_node("fast", cpu="8", labels={"disk": "fast"})], waiting)
+    solution = solve(waiting, stage=stage)
+    assert [(one.node, len(one.pods)) for one in solution.existing] == [("fast", 2)]
+
+
+@given(st.lists(st.integers(0, 20), min_size=1, max_size=300))
+def test_nodes_are_tried_in_the_order_of_a_stable_sort(slack: list[int]) -> None:
+    order = list(rising(np.array(slack, dtype=np.float64)))
+    assert order == sorted(range(len(slack)), key=slack.__getitem__)

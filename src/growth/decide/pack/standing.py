@@ -4,7 +4,7 @@ Nodes are compared all at once, as columns; Fit is asked only about the few that
 rule of the scheduler holds without looking at 5,000 nodes one by one.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -20,10 +20,14 @@ from growth.decide.pack.groups import Group
 from growth.decide.pack.problem import Bools, Floats, Ints
 from growth.decide.pack.rules import PLAIN
 
-# After so many refusals all nodes are asked about selector and taints at once, and after so many more for nothing we
-# stop: pods that other pods keep away from hundreds of nodes with room are not worth the time.
+# After so many refusals, or one for so many nodes, all nodes are asked about selector and taints at once: a refusal
+# costs eight times as much as asking one node for its labels. And after so many more for nothing we stop: pods that
+# other pods keep away from hundreds of nodes with room are not worth the time.
 _REFUSALS: Final = 8
+_NODES_PER_REFUSAL: Final = 64
 _MAX_REFUSALS: Final = 256
+# Fullest nodes that are put in order before all are: most pods find their place among them.
+_FEW: Final = 64
 
 
 class Standing:
@@ -55,6 +59,7 @@ class Standing:
         self._scale = np.array([1 / max(1, int(self.free[:, at].max(initial=1))) for at in range(len(resources))])
         self._emptiness: Floats = self.free.astype(np.float64) @ self._scale
         self._eligible: dict[int, Bools] = {}
+        self._patience = min(max(_REFUSALS, len(self.names) // _NODES_PER_REFUSAL), _MAX_REFUSALS // 2)
 
     def roomy(self, need: Ints) -> Ints:
         """The nodes that have this much free."""
@@ -92,29 +97,25 @@ class Standing:
         pods = list(group.pods)
         placed: list[tuple[str, list[Pod]]] = []
         refusals = 0
-        # One node is often enough; sorting all of them costs more than finding the first.
-        order = [int(np.argmin(slack))] if len(pods) <= 1 else np.argsort(slack, kind="stable").tolist()
-        is_whole = len(order) == len(where)
-        at = 0
-        while pods and at < len(order):
-            node = int(where[order[at]])
-            at += 1
-            if fit(self._stage, pods[0], self.names[node]) is not None:
-                refusals += 1
-                if refusals == _REFUSALS and group.node_rules not in self._eligible:
-                    self._ask_all(group)
-                    return placed + self._rest(group, pods)
-            else:
+        for at in rising(slack):
+            node = int(where[at])
+            while pods and fit(self._stage, pods[0], self.names[node]) is None:
                 asked = need > 0
                 most = int((self.free[node, asked] // need[asked]).min())
-                if self._stage.nominated_to(self.names[node], pods[0]):
-                    # Room is kept for others there: whether the next one fits, too, only Fit knows.
-                    most, at = 1, at - 1
-                here, pods = pods[:most], pods[most:]
+                # Where room is kept for others only Fit knows whether the next one fits, too.
+                is_kept = bool(self._stage.nominated_to(self.names[node], pods[0]))
+                here, pods = (pods[:1], pods[1:]) if is_kept else (pods[:most], pods[most:])
                 placed.append((self.names[node], here))
                 self._take(node, need, here)
-            if pods and at == len(order) and not is_whole:
-                order, is_whole, at = np.argsort(slack, kind="stable").tolist(), True, 0
+                if not is_kept:
+                    break
+            else:
+                refusals += 1
+            if not pods:
+                break
+            if refusals == self._patience and group.node_rules not in self._eligible:
+                self._ask_all(group)
+                return placed + self._rest(group, pods)
         return placed
 
     def _rest(self, group: Group, pods: list[Pod]) -> list[tuple[str, list[Pod]]]:
@@ -138,7 +139,7 @@ class Standing:
                         break
                     placed.setdefault(node, []).append(pods[-1])
                     self._take(node, need, [pods.pop()])
-                if len(refused) == _REFUSALS and group.node_rules not in self._eligible:
+                if len(refused) == self._patience and group.node_rules not in self._eligible:
                     self._ask_all(group)
                 if not pods or refusals + len(refused) > _MAX_REFUSALS + _REFUSALS * (len(group.pods) - len(pods)):
                     break
@@ -163,11 +164,25 @@ class Standing:
         matches = matcher(spec)
         checks = [check for check in (prepare_unschedulable(spec), taint_check(spec)) if check is not None]
         allowed = np.ones(len(self.names), dtype=np.bool_)
+        nodes = self._stage.nodes
         for at, name in enumerate(self.names):
-            node = self._stage.nodes[name]
+            node = nodes[name]
             if matches is not None and not matches(node.metadata.labels, name):
                 allowed[at] = False
             elif (node.spec.taints or node.spec.unschedulable) and checks:
                 site = self._stage.site(name)
                 allowed[at] = all(check(site) is None for check in checks)
         self._eligible[group.node_rules] = allowed
+
+
+def rising(slack: Floats) -> Iterator[int]:
+    """Places by rising slack, equal ones in their order; sorted only as far as somebody asks."""
+    yield int(np.argmin(slack))
+    done = 1
+    for size in (_FEW, len(slack)):
+        few = np.arange(len(slack))
+        if size < len(slack):
+            few = np.flatnonzero(slack <= np.partition(slack, size)[size])
+        order = few[np.argsort(slack[few], kind="stable")].tolist()
+        yield from order[done:]
+        done = len(order)
