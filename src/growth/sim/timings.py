@@ -41,6 +41,10 @@ class Timings(msgspec.Struct, frozen=True, kw_only=True):
     # StatefulSets, which find a claim of the same name on its way out.
     claim_retry: float = 1.0
 
+    # DaemonSets remove failed pods less and less eagerly.
+    daemon_backoff: float = 1.0
+    daemon_max_backoff: float = 900.0
+
     # Jobs wait after a failure, doubling.
     job_backoff: float = 10.0
     job_max_backoff: float = 600.0
