@@ -1,8 +1,10 @@
 """How pods are deleted: with time to end, unless nobody is there to use it."""
 
+from datetime import timedelta
 from typing import Final
 
-from growth.sim.merging import Json
+from growth.sim.clock import read, written
+from growth.sim.merging import Json, merged
 from growth.sim.resources import PODS
 from growth.sim.store import Store
 
@@ -15,23 +17,36 @@ def delete_pod(store: Store, pod: Json, grace_seconds: int | None = None) -> Jso
     """Delete this pod as the API server does, and give its last state; a pod that is gone already stays gone.
 
     Without a wish its own ``terminationGracePeriodSeconds`` counts. A pod that no kubelet knows, or that has ended,
-    goes at once. One that is on its way out can only be hurried.
+    goes at once. One that is on its way out can only be hurried. (Kubernetes 1.36 tells watchers of a pod that goes at
+    once in two steps: that it is given no time, then that it is gone. Here the second one says both.)
     """
     now = store.get(PODS, pod["metadata"]["name"], pod["metadata"]["namespace"])
     if now is None or now["metadata"]["uid"] != pod["metadata"]["uid"]:
         return pod
-    meta = now["metadata"]
     if grace_seconds is not None and grace_seconds < 0:
         grace_seconds = 1  # what the API server makes of a wish that makes no sense
-    if "deletionTimestamp" in meta:
-        pending = meta.get("deletionGracePeriodSeconds", 0)
-        grace = min(pending, pending if grace_seconds is None else grace_seconds)
-        return store.delete(PODS, meta["name"], meta["namespace"], grace_seconds=grace)
-    return store.delete(PODS, meta["name"], meta["namespace"], grace_seconds=_grace_of(now, grace_seconds))
+    marks = _hurry(now, grace_seconds) if "deletionTimestamp" in now["metadata"] else _marks(store, now, grace_seconds)
+    return store.replace(PODS, merged(now, {"metadata": marks}))
 
 
-def _grace_of(pod: Json, wish: int | None) -> int:
+def _marks(store: Store, pod: Json, wish: int | None) -> Json:
+    """What the first deletion writes."""
     spec = pod.get("spec", {})
+    grace: int = spec.get("terminationGracePeriodSeconds", DEFAULT_GRACE_SECONDS) if wish is None else wish
     if not spec.get("nodeName") or pod.get("status", {}).get("phase") in _ENDED:
-        return 0
-    return spec.get("terminationGracePeriodSeconds", DEFAULT_GRACE_SECONDS) if wish is None else wish
+        grace = 0
+    return {
+        "deletionTimestamp": store.stamp_after(grace),
+        "deletionGracePeriodSeconds": grace,
+        "generation": pod["metadata"].get("generation", 0) + 1,
+    }
+
+
+def _hurry(pod: Json, wish: int | None) -> Json:
+    """What a further deletion changes: the end moves to where it would be if this had been the wish from the start."""
+    meta = pod["metadata"]
+    pending: int = meta.get("deletionGracePeriodSeconds", 0)
+    if wish is None or wish >= pending:
+        return {}
+    sooner = read(meta["deletionTimestamp"]) - timedelta(seconds=pending - wish)
+    return {"deletionTimestamp": written(sooner), "deletionGracePeriodSeconds": wish}

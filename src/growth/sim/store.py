@@ -213,6 +213,10 @@ class Store:
             history.clear()
             self._compacted[resource] = self.version
 
+    def stamp_after(self, seconds: float) -> str:
+        """What the clock will show then, as it stands in objects."""
+        return self._clock.stamp_after(seconds)
+
     def new_uid(self) -> str:
         """A uid that only the seed decides."""
         digits = f"{self._chance.getrandbits(128):032x}"
