@@ -5,6 +5,7 @@ machine's content is worth the sum of them; the machine with the best worth for 
 a power a little above one: large pods are dear, small ones are kept for filling gaps.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +17,7 @@ from growth.decide.pack.shelves import Shelf, Shelves
 # How much of the demand may be used up before machines are weighed anew; more where there are few pods of each row.
 _EPOCH = 0.12
 _EPOCH_OF_SINGLES = 0.35
+_MANY = 1 << 40
 
 
 def dominant_price(problem: Problem) -> Floats:
@@ -53,7 +55,8 @@ class _Filling:
         self._problem = problem
         self._left = left.copy()
         self._left_list: list[int] = left.tolist()
-        self._limits = limit_left.copy()
+        self._limits: list[float] = limit_left.tolist()
+        self._uses: dict[int, list[tuple[int, float]]] = {}  # by kind: which limits it uses up, and how fast
         self._kinds: list[int] = shelves.kinds.tolist()
         self._price: list[float] = problem.price.tolist()
         self._visible = problem.visible()
@@ -92,9 +95,9 @@ class _Filling:
                     self._left[row] -= pods * times
                     self._used_since += pods * times
                 remaining -= sum(pods for _, pods in content) * times
-                if len(self._limits):
-                    self._limits -= self._problem.limit_use[:, kind] * times
-        return self._bins, self._left, self._limits
+                for limit, use in self._uses_of(kind):
+                    self._limits[limit] -= use * times
+        return self._bins, self._left, np.array(self._limits, dtype=np.float64)
 
     def _new_epoch(self) -> None:
         self._is_fresh.clear()
@@ -113,7 +116,7 @@ class _Filling:
         for kind in candidates:
             if self._rate[kind] <= best_rate:
                 break
-            if len(self._limits) and self._times_within_limits(kind) < 1:
+            if self._times_within_limits(kind) < 1:
                 continue
             shelf = self._fresh_shelf(kind)
             if self._rate[kind] <= best_rate:
@@ -146,7 +149,7 @@ class _Filling:
         best: dict[int, int] = {}
         load, zone = self._zone_load, self._problem.kind_zone
         for kind in kinds:
-            if len(self._limits) and self._times_within_limits(kind) < 1:
+            if self._times_within_limits(kind) < 1:
                 continue
             twin = self._shelves.twins[kind]
             known = best.get(twin)
@@ -155,8 +158,13 @@ class _Filling:
         return sorted(best.values())
 
     def _times_within_limits(self, kind: int) -> int:
-        use = self._problem.limit_use[:, kind]
-        bounding = use > 0
-        if not bounding.any():
-            return 1 << 40
-        return int(np.floor((self._limits[bounding] / use[bounding]).min() + 1e-9))
+        uses = self._uses_of(kind)
+        return math.floor(min([self._limits[limit] / use for limit, use in uses]) + 1e-9) if uses else _MANY
+
+    def _uses_of(self, kind: int) -> list[tuple[int, float]]:
+        known = self._uses.get(kind)
+        if known is None:
+            use = self._problem.limit_use[:, kind]
+            bounding: list[int] = np.flatnonzero(use > 0).tolist()
+            known = self._uses[kind] = list(zip(bounding, use[bounding].tolist(), strict=True))
+        return known
