@@ -1,0 +1,204 @@
+"""One action, carried out: the one way from a decision to the doors.
+
+| what the server or the provider says | what that means |
+|---|---|
+| AlreadyExists, and it is what was wanted | done |
+| AlreadyExists, and it is something else | refused: somebody took the name |
+| NotFound, on delete or evict | done |
+| NotFound, on patch | stale: it went |
+| Conflict | stale: decide anew |
+| TooManyRequests, on evict | refused: the disruption budget's answer |
+| Invalid, Forbidden and other clear words, and a provider's OutOfStock and the like | refused |
+| no answer, 5xx, a provider's Unavailable | failed: it may have happened |
+"""
+
+from collections.abc import Callable, Coroutine, Mapping
+from datetime import datetime
+from typing import Any, TypeVar
+
+import msgspec
+
+from growth.act.points import Point, Points
+from growth.act.sameness import contains
+from growth.api.action import (
+    Action,
+    CreateMachine,
+    CreateObject,
+    DeleteMachine,
+    DeleteObject,
+    EvictPod,
+    PatchObject,
+    RecordEvent,
+)
+from growth.api.core import ObjectReference
+from growth.api.machine import Machine
+from growth.api.outcome import Outcome, Result
+from growth.api.references import kind_of, shown
+from growth.cloud.errors import ProviderError, RateLimited, Unavailable
+from growth.cloud.provider import Provider
+from growth.kube.client import Client
+from growth.kube.errors import (
+    AlreadyExists,
+    ApiError,
+    Conflict,
+    Fenced,
+    KubeError,
+    NotFound,
+    ServerTrouble,
+    Unreachable,
+)
+from growth.kube.events import EventRecorder, EventType
+from growth.kube.patches import MergePatch
+from growth.kube.transport import Method, Request
+
+T = TypeVar("T")
+
+
+class Doors(msgspec.Struct, frozen=True):
+    """Whom actions reach. ``client`` is behind the leader's fence where only the leader may act."""
+
+    client: Client
+    recorder: EventRecorder
+    now: Callable[[], datetime]
+    providers: Mapping[str, Provider] = {}
+    fence: Callable[[], float] | None = None
+    """The reading of the client's clock from which on no provider may be asked; the client minds its own."""
+    points: Points = Points()
+
+
+async def carry_out(action: Action, doors: Doors) -> Outcome:
+    """Do it; whatever the other side says becomes an outcome. An action that makes no sense raises."""
+    try:
+        machine = await _done(action, doors)
+    except (KubeError, ProviderError) as error:
+        return _outcome_of(action, error, doors.now())
+    return Outcome(action=action, result=Result.DONE, at=doors.now(), machine=machine)
+
+
+async def _done(action: Action, doors: Doors) -> Machine | None:
+    match action:
+        case CreateObject():
+            await _create(action, doors)
+        case PatchObject():
+            await _patch(action, doors)
+        case DeleteObject():
+            await _delete(action, doors)
+        case EvictPod():
+            await _evict(action, doors)
+        case RecordEvent():
+            await _record(action, doors)
+        case CreateMachine():
+            buying = _provider(action, doors).create(action.request)
+            return await _through(Point.CREATE_MACHINE, action.subject, doors, buying)
+        case DeleteMachine():
+            giving_back = _provider(action, doors).delete(action.machine_id)
+            await _through(Point.DELETE_MACHINE, action.subject, doors, giving_back)
+    return None
+
+
+async def _create(action: CreateObject, doors: Doors) -> None:
+    subject, kind = action.subject, kind_of(action.subject)
+    place = {"namespace": subject.namespace} if subject.namespace else {}
+    body = {**action.body, "metadata": {**action.body.get("metadata", {}), "name": subject.name, **place}}
+    try:
+        await _through(Point.CREATE_OBJECT, subject, doors, doors.client.create(kind, body, subject.namespace))
+    except AlreadyExists as error:
+        path = kind.path(subject.name, subject.namespace)
+        there = msgspec.json.decode((await doors.client.request(Request(Method.GET, path))).body)
+        if not contains(there, body):
+            message = f"{shown(subject)} exists and is not what was wanted: somebody else uses the name"
+            raise AlreadyExists(message, status=error.status, reason=error.reason) from error
+
+
+async def _patch(action: PatchObject, doors: Doors) -> None:
+    subject = action.subject
+    preconditions = {
+        **({"uid": subject.uid} if subject.uid else {}),
+        **({"resourceVersion": str(action.resource_version)} if action.resource_version is not None else {}),
+    }
+    body: dict[str, Any] = dict(action.body)
+    if preconditions:
+        body["metadata"] = {**body.get("metadata", {}), **preconditions}
+    sending = doors.client.patch(
+        kind_of(subject), subject.name, MergePatch(body), subject.namespace, subresource=action.subresource
+    )
+    await _through(Point.PATCH_OBJECT, subject, doors, sending)
+
+
+async def _delete(action: DeleteObject, doors: Doors) -> None:
+    subject = action.subject
+    if not subject.uid:
+        raise ValueError(f"{shown(subject)} is not deleted: it was decided without its uid, so it could be another one")
+    sending = doors.client.delete(
+        kind_of(subject),
+        subject.name,
+        subject.namespace,
+        uid=subject.uid,
+        resource_version=action.resource_version,
+        grace_seconds=action.grace_seconds,
+    )
+    try:
+        await _through(Point.DELETE_OBJECT, subject, doors, sending)
+    except NotFound:
+        return
+
+
+async def _evict(action: EvictPod, doors: Doors) -> None:
+    subject = action.subject
+    sending = doors.client.evict(subject.name, subject.namespace, uid=subject.uid, grace_seconds=action.grace_seconds)
+    try:
+        await _through(Point.EVICT_POD, subject, doors, sending)
+    except NotFound:
+        return
+
+
+async def _record(action: RecordEvent, doors: Doors) -> None:
+    async def note() -> None:
+        doors.recorder.record(action.subject, EventType(action.type), action.reason, action.action, action.why)
+
+    await _through(Point.RECORD_EVENT, action.subject, doors, note())
+
+
+def _provider(action: CreateMachine | DeleteMachine, doors: Doors) -> Provider:
+    """The provider; not after the fence, which the client minds for itself and a provider knows nothing about."""
+    if doors.fence is not None and doors.client.transport.clock() >= doors.fence():
+        raise Fenced(f"{action.provider} was not asked: the leader's lease ran out")
+    provider = doors.providers.get(action.provider)
+    if provider is None:
+        known = ", ".join(sorted(doors.providers)) or "none"
+        raise LookupError(f"there is no provider {action.provider!r}: expected one of {known}")
+    return provider
+
+
+async def _through(point: Point, subject: ObjectReference, doors: Doors, effect: Coroutine[Any, Any, T]) -> T:
+    """The one way out."""
+    try:
+        doors.points.before(point, subject)
+    except BaseException:
+        effect.close()  # it was never begun
+        raise
+    try:
+        return await effect
+    finally:
+        doors.points.after(point, subject)
+
+
+def _outcome_of(action: Action, error: KubeError | ProviderError, at: datetime) -> Outcome:
+    is_stale = isinstance(error, Conflict) or (isinstance(error, NotFound) and isinstance(action, PatchObject))
+    match error:
+        case Fenced():
+            result = Result.FENCED
+        case _ if is_stale:
+            result = Result.STALE
+        case ServerTrouble() | Unreachable() | Unavailable():
+            result = Result.FAILED
+        case _:
+            result = Result.REFUSED
+    return Outcome(
+        action=action,
+        result=result,
+        at=at,
+        error=type(error).__name__,
+        message=str(error),
+        retry_after_seconds=error.retry_after if isinstance(error, ApiError | RateLimited) else None,
+    )

@@ -1,0 +1,207 @@
+"""The executor: it is told what is wanted now, and sees to it that each thing is under way once.
+
+Whoever decides says in every pass all that is wanted. What is under way goes on, what still waits is replaced by the
+new wishes, so nothing that nobody wants any more is begun. How it ended is told to those who count and decide.
+"""
+
+import asyncio
+import logging
+from collections import OrderedDict, deque
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, Protocol
+
+from growth.act.carrying import Doors, carry_out
+from growth.act.lanes import Lane, Rests, lane_of
+from growth.api.action import Action, CreateMachine, DeleteMachine, RecordEvent
+from growth.api.outcome import Outcome, OutcomeKey, Result, key_of
+from growth.api.references import shown
+from growth.kube.events import EventType
+
+_LOG: Final = logging.getLogger(__name__)
+
+# More would only wait in the client, which bounds its requests itself, and would begin what a later pass might drop.
+_UNDER_WAY: Final = 64
+# Longer than a request with all its retries takes; a provider that says nothing for so long is not going to.
+_PATIENCE_SECONDS: Final = 180.0
+# Outcomes that deciders can still read; the oldest are forgotten.
+_OUTCOMES: Final = 20_000
+SILENCE_SECONDS: Final = 2 * _PATIENCE_SECONDS
+"""An executor that has work under way and ends none of it for so long is stuck."""
+
+
+class Pulse(Protocol):
+    """Where progress is shown."""
+
+    def beat(self) -> None:
+        """There is work, and it goes on."""
+        ...
+
+    def rest(self) -> None:
+        """There is no work."""
+        ...
+
+
+class Witness(Protocol):
+    """Who counts."""
+
+    def ended(self, outcome: Outcome, seconds: float) -> None:
+        """An action ended after so many seconds."""
+        ...
+
+    def load(self, waiting: int, under_way: int) -> None:
+        """So many actions wait, and so many are under way."""
+        ...
+
+
+class Executor:
+    """One role's hands. ``close`` it: what is under way then ends or is cancelled, and nothing begins any more."""
+
+    def __init__(self, doors: Doors, *, wake: Callable[[], None], witness: Witness, pulse: Pulse) -> None:
+        self._doors = doors
+        self._wake = wake
+        self._witness = witness
+        self._pulse = pulse
+        self._loop = asyncio.get_running_loop()
+        self._rests = Rests()
+        self._waiting: dict[str, deque[Action]] = {}
+        self._told: dict[str, frozenset[RecordEvent]] = {}
+        self._under_way: dict[Lane, asyncio.Task[Outcome]] = {}
+        self._missed: set[Lane] = set()
+        self._outcomes: OrderedDict[OutcomeKey, Outcome] = OrderedDict()
+        self._alarm: asyncio.TimerHandle | None = None
+        self._is_closed = False
+        self._crash: BaseException | None = None
+        pulse.rest()
+
+    @property
+    def outcomes(self) -> Mapping[OutcomeKey, Outcome]:
+        """How the latest action of each type on each subject ended."""
+        return self._outcomes
+
+    def want(self, capability: str, actions: Sequence[Action]) -> None:
+        """All that this capability wants now; what it wanted before and has not begun is forgotten."""
+        if self._is_closed:
+            return
+        events = frozenset(action for action in actions if isinstance(action, RecordEvent))
+        for event in [action for action in actions if isinstance(action, RecordEvent)]:
+            # Nothing waits for an event, so it needs no slot; one that was said in the last pass is being told.
+            if event not in self._told.get(capability, ()) and lane_of(event) not in self._under_way:
+                self._begin(event)
+        self._told[capability] = events
+        self._waiting[capability] = deque(action for action in actions if not isinstance(action, RecordEvent))
+        self._begin_more()
+
+    def raise_crash(self) -> None:
+        """What a point raised to end this process (tests do that), if one did."""
+        if self._crash is not None:
+            raise self._crash
+
+    async def close(self, seconds: float) -> None:
+        """Drop what has not begun, wait so long for the rest, cancel what is left."""
+        self._is_closed = True
+        self._waiting.clear()
+        if self._alarm:
+            self._alarm.cancel()
+        tasks = list(self._under_way.values())
+        try:
+            if tasks:
+                await asyncio.wait(tasks, timeout=seconds)
+        finally:
+            for task in tasks:
+                task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+
+    def _begin_more(self) -> None:
+        """In the order of the capabilities, and of their wishes."""
+        for waiting in self._waiting.values():
+            while waiting and len(self._under_way) < _UNDER_WAY:
+                action = waiting.popleft()
+                lane = lane_of(action)
+                if lane in self._under_way:
+                    self._missed.add(lane)
+                elif (rest := self._rests.seconds(action, self._loop.time())) > 0:
+                    self._set_alarm(rest)
+                else:
+                    self._begin(action)
+        self._witness.load(sum(map(len, self._waiting.values())), len(self._under_way))
+
+    def _begin(self, action: Action) -> None:
+        if not self._under_way:
+            self._pulse.beat()
+        lane = lane_of(action)
+        task = self._loop.create_task(self._carry(action))
+        self._under_way[lane] = task
+        task.add_done_callback(lambda ended: self._ended(lane, ended))
+
+    async def _carry(self, action: Action) -> Outcome:
+        started = self._loop.time()
+        try:
+            async with asyncio.timeout(_PATIENCE_SECONDS):
+                outcome = await carry_out(action, self._doors)
+        except TimeoutError:
+            message = f"there was no answer within {_PATIENCE_SECONDS:.0f} s"
+            outcome = self._failed(action, "TimeoutError", message)
+        except Exception as error:  # a mistake of ours in one action must not end all the others
+            _LOG.exception("%s could not be carried out", _shown(action))
+            outcome = self._failed(action, type(error).__name__, str(error))
+        self._rests.note(outcome, self._loop.time())
+        key = key_of(action)
+        self._outcomes.pop(key, None)
+        self._outcomes[key] = outcome
+        if len(self._outcomes) > _OUTCOMES:
+            self._outcomes.popitem(last=False)
+        self._witness.ended(outcome, self._loop.time() - started)
+        self._tell(outcome)
+        return outcome
+
+    def _failed(self, action: Action, error: str, message: str) -> Outcome:
+        return Outcome(action=action, result=Result.FAILED, at=self._doors.now(), error=error, message=message)
+
+    def _ended(self, lane: Lane, task: asyncio.Task[Outcome]) -> None:
+        del self._under_way[lane]
+        if self._under_way:
+            self._pulse.beat()
+        else:
+            self._pulse.rest()
+        is_missed = lane in self._missed
+        self._missed.discard(lane)
+        if task.cancelled():
+            return
+        if crash := task.exception():
+            self._crash = crash
+            self._is_closed = True
+            self._wake()
+            return
+        # A change of an object is seen by watching; only the executor knows what a provider said, and what went wrong.
+        if is_missed or lane[0] == "machine" or task.result().result is not Result.DONE:
+            self._wake()
+        if not self._is_closed:
+            self._begin_more()
+
+    def _set_alarm(self, seconds: float) -> None:
+        """Let it be decided again when the rest is over."""
+        when = self._loop.time() + seconds
+        if self._alarm and not self._alarm.cancelled() and self._loop.time() < self._alarm.when() <= when:
+            return
+        if self._alarm:
+            self._alarm.cancel()
+        self._alarm = self._loop.call_at(when, self._wake)
+
+    def _tell(self, outcome: Outcome) -> None:
+        """One line for each end, and an event for each refusal and failure."""
+        action, is_problem = outcome.action, outcome.result in (Result.REFUSED, Result.FAILED)
+        facts = {"action": type(action).__name__, "subject": shown(action.subject), "result": outcome.result.value}
+        if outcome.message:
+            facts["error"] = outcome.message
+        level = logging.WARNING if is_problem else logging.DEBUG if isinstance(action, RecordEvent) else logging.INFO
+        _LOG.log(level, "%s", action.why, extra={"facts": facts})
+        if is_problem and not isinstance(action, RecordEvent):
+            word = type(action).__name__
+            reason = f"{word}{outcome.result.value.capitalize()}"
+            self._doors.recorder.record(action.subject, EventType.WARNING, reason, word, outcome.message)
+
+
+def _shown(action: Action) -> str:
+    target = f" {action.provider}" if isinstance(action, CreateMachine | DeleteMachine) else ""
+    return f"{type(action).__name__}{target} for {shown(action.subject)}"

@@ -1,0 +1,86 @@
+"""Lanes: what must not happen at the same time shares one, and a lane rests after what happened in it.
+
+Decisions are made anew from what is seen, and what was just done is not seen at once. Without a rest the same action
+would be sent again and again until the watch has caught up, and one that fails as fast as the server can answer.
+"""
+
+from collections import OrderedDict
+from typing import Final
+
+import msgspec
+
+from growth.api.action import Action, CreateMachine, DeleteMachine, PatchObject, RecordEvent
+from growth.api.outcome import Outcome, Result
+
+Lane = tuple[str, ...]
+
+# So long the same action is not tried again after it was done or stale: a watch that lags for longer has a problem.
+_UNSEEN_SECONDS: Final = 5.0
+# Nothing is tried in a lane that failed, whatever is decided meanwhile; doubling from the first to the last.
+_FIRST_REST_SECONDS: Final = 1.0
+_LONGEST_REST_SECONDS: Final = 60.0
+# Lanes that are remembered. Beyond it the oldest are forgotten, and tried again a little too early.
+_LANES: Final = 20_000
+
+
+def lane_of(action: Action) -> Lane:
+    """What this action must not meet itself or another one in."""
+    subject = action.subject
+    match action:
+        case RecordEvent():
+            place = (subject.api_version, subject.kind, subject.namespace, subject.name)
+            return ("event", *place, action.reason, action.action, action.why)
+        case CreateMachine():
+            return ("machine", action.provider, action.request.name)
+        case DeleteMachine():
+            return ("machine", action.provider, action.machine_id)
+        case _:
+            return ("object", subject.api_version, subject.kind, subject.namespace, subject.name)
+
+
+class _Last(msgspec.Struct, frozen=True):
+    action: Action
+    is_failure: bool
+    failures: int
+    until: float
+
+
+class Rests:
+    """The memory of what happened in each lane; ``clock`` is monotonic and an argument."""
+
+    def __init__(self) -> None:
+        self._last: OrderedDict[Lane, _Last] = OrderedDict()
+
+    def seconds(self, action: Action, clock: float) -> float:
+        """How long this action has to wait; 0 if it may begin."""
+        last = self._last.get(lane_of(action))
+        if last is None or not (last.is_failure or _is_same_try(last.action, action)):
+            return 0.0
+        return max(0.0, last.until - clock)
+
+    def note(self, outcome: Outcome, clock: float) -> None:
+        """This is how it ended."""
+        lane = lane_of(outcome.action)
+        before = self._last.pop(lane, None)
+        is_failure = outcome.result in (Result.REFUSED, Result.FAILED)
+        failures = (before.failures if before else 0) + 1 if is_failure else 0
+        rest = outcome.retry_after_seconds or _rest_seconds(failures)
+        self._last[lane] = _Last(outcome.action, is_failure, failures, clock + rest)
+        if len(self._last) > _LANES:
+            self._last.popitem(last=False)
+
+
+def _rest_seconds(failures: int) -> float:
+    if not failures:
+        return _UNSEEN_SECONDS
+    return min(_LONGEST_REST_SECONDS, _FIRST_REST_SECONDS * 2 ** min(failures - 1, 10))
+
+
+def _is_same_try(before: Action, now: Action) -> bool:
+    """Whether this was decided on the same sight of things.
+
+    A patch that names its version is known by it: what it sets may differ by an instant in it and still be the same.
+    """
+    if isinstance(before, PatchObject) and isinstance(now, PatchObject) and now.resource_version is not None:
+        return (before.subresource, before.resource_version) == (now.subresource, now.resource_version)
+    return msgspec.structs.replace(before, why="") == msgspec.structs.replace(now, why="")

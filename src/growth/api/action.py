@@ -1,0 +1,83 @@
+"""What a decision says: Actions, which the executor carries out, and Holds, which only say why something is not done.
+
+Both are frozen values, so that they can be compared, written down, explained and tried out without any server. An
+action says what is wanted and on what it was decided (``subject.uid``, ``resource_version``); doing it twice is the
+same as doing it once.
+"""
+
+from typing import Any, Literal
+
+import msgspec
+
+from growth.api.core import ObjectReference
+from growth.api.machine import MachineRequest
+
+
+class _Said(msgspec.Struct, frozen=True, kw_only=True, tag_field="what", tag=True):
+    """What every action and hold has: whom it is about, and why, as a sentence for people."""
+
+    subject: ObjectReference
+    why: str
+
+
+class CreateObject(_Said, frozen=True, kw_only=True, tag_field="what", tag=True):
+    """Make an object. Its name derives from what is wanted, so one that is there already is this one."""
+
+    body: dict[str, Any]
+    """All but apiVersion, kind, name and namespace, which the subject says."""
+
+
+class PatchObject(_Said, frozen=True, kw_only=True, tag_field="what", tag=True):
+    """Set fields of an object (null removes one), or of a subresource such as ``status``: a JSON merge patch."""
+
+    body: dict[str, Any]
+    subresource: str = ""
+    resource_version: int | None = None
+    """The version that it was decided on; None where any version would have led to the same patch."""
+
+
+class DeleteObject(_Said, frozen=True, kw_only=True, tag_field="what", tag=True):
+    """Delete this very object: without the subject's uid it is refused."""
+
+    resource_version: int | None = None
+    grace_seconds: int | None = None
+
+
+class EvictPod(_Said, frozen=True, kw_only=True, tag_field="what", tag=True):
+    """Ask this very pod to leave; its disruption budget may say no, which is an answer and no failure."""
+
+    grace_seconds: int | None = None
+
+
+class RecordEvent(_Said, frozen=True, kw_only=True, tag_field="what", tag=True):
+    """Tell people about the subject; ``why`` is the note. Said in every pass, it is told once until it ends."""
+
+    type: Literal["Normal", "Warning"] = "Normal"
+    reason: str
+    """What happened, as one word for machines: ``NoCapacity``."""
+    action: str
+    """What was being done, as one word: ``Provisioning``."""
+
+
+class CreateMachine(_Said, frozen=True, kw_only=True, tag_field="what", tag=True):
+    """Buy a machine; the subject is its NodeRequest. One of that name is this one, however often it is asked for."""
+
+    provider: str
+    request: MachineRequest
+
+
+class DeleteMachine(_Said, frozen=True, kw_only=True, tag_field="what", tag=True):
+    """Give a machine back; the subject is the request that says so. One that is gone already was given back."""
+
+    provider: str
+    machine_id: str
+
+
+Action = CreateObject | PatchObject | DeleteObject | EvictPod | RecordEvent | CreateMachine | DeleteMachine
+
+
+class Hold(_Said, frozen=True, kw_only=True, tag_field="what", tag=True):
+    """Something that is not done now. It is recorded (explain, metrics, logs) and never executed."""
+
+    reason: str
+    """Why, as one word for machines: ``ClusterUnhealthy``."""
