@@ -1,0 +1,151 @@
+"""A refusal in the scheduler's own words: what stands in the condition of a pod that fits nowhere.
+
+Fit gives its reasons in words of its own, with figures; people, and tools, know kube-scheduler's sentences.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+from growth.api.kinds import PERSISTENT_VOLUME_CLAIMS
+from growth.api.pod import Pod
+from growth.decide.fit import Misfit, Stage
+from growth.decide.fit.claims import named_claims
+from growth.decide.fit.resources import is_counted
+from growth.decide.fit.site import Site
+from growth.observe.requests import Requests
+
+RESOURCES: Final = "NodeResourcesFit"
+AFFINITY: Final = "NodeAffinity"
+NO_NODES: Final = "no nodes available to schedule pods"
+
+_NO_VOLUME: Final = "node(s) didn't find available persistent volumes to bind"
+_MISSING_LABEL: Final = "node(s) didn't match pod topology spread constraints (missing required label)"
+
+# What each filter says, after a part of what Fit says where one filter has several sentences.
+_SAYINGS: Final[dict[str, tuple[tuple[str, str], ...]]] = {
+    "NodeUnschedulable": (("", "node(s) were unschedulable"),),
+    "NodeName": (("", "node(s) didn't match the requested node name"),),
+    "TaintToleration": (("", "node(s) had untolerated taint(s)"),),
+    AFFINITY: (("", "node(s) didn't match Pod's node affinity/selector"),),
+    "NodePorts": (("", "node(s) didn't have free ports for the requested pod ports"),),
+    "VolumeRestrictions": (
+        (
+            "ReadWriteOncePod",
+            "node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode",
+        ),
+        ("", "node(s) had no available disk"),
+    ),
+    "NodeVolumeLimits": (("", "node(s) exceed max volume count"),),
+    "VolumeBinding": (
+        ("cannot be reached", "node(s) didn't match PersistentVolume's node affinity"),
+        (
+            "does not exist",
+            "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)",
+        ),
+        ("has no room of", "node(s) did not have enough free storage"),
+        ("", _NO_VOLUME),
+    ),
+    "VolumeZone": (("", "node(s) had no available volume zone"),),
+    "PodTopologySpread": (
+        ("a label that the node does not have", _MISSING_LABEL),
+        ("", "node(s) didn't match pod topology spread constraints"),
+    ),
+    "InterPodAffinity": (
+        ("needs certain pods near", "node(s) didn't match pod affinity rules"),
+        ("must be away from", "node(s) didn't match pod anti-affinity rules"),
+        ("", "node(s) didn't satisfy existing pods anti-affinity rules"),
+    ),
+    "NodeDeclaredFeatures": (("", "node(s) didn't match Pod's required features"),),
+}
+FILTERS: Final = (*_SAYINGS, RESOURCES)
+
+
+class Refused(msgspec.Struct, frozen=True, gc=False):
+    """One node's no: which filter, in which words, and whether eviction would help."""
+
+    filter: str
+    sayings: tuple[str, ...]
+    is_permanent: bool
+
+
+class Refusal(msgspec.Struct, frozen=True):
+    """No from everybody: the message, the filters whose hints may wake the pod, and where eviction might help."""
+
+    message: str
+    filters: tuple[str, ...]
+    evictable: tuple[str, ...] = ()
+
+
+def refused(misfit: Misfit, site: Site, requests: Requests) -> Refused:
+    """A misfit in the scheduler's words."""
+    if misfit.filter == RESOURCES:
+        return Refused(RESOURCES, _lacking(site, requests), misfit.is_permanent)
+    for part, saying in _SAYINGS[misfit.filter]:
+        if part in misfit.reason:
+            return Refused(misfit.filter, (saying,), misfit.is_permanent)
+    raise AssertionError(f"no saying for {misfit}")
+
+
+def refusal_of_all(answers: Mapping[str, Refused], nodes: int, pod: Pod, *, not_asked: int = 0) -> Refusal:
+    """All nodes said no; ``not_asked`` are those that a pod does not mean which names its nodes."""
+    sayings: Counter[str] = Counter()
+    filters: dict[str, None] = {}
+    for answer in answers.values():
+        filters[answer.filter] = None
+        for saying in answer.sayings:
+            sayings[saying] += 1
+    if not_asked:
+        filters[AFFINITY] = None
+        sayings[f"node(s) didn't satisfy plugin(s) [{AFFINITY}]"] += not_asked
+    told = ", ".join(sorted(f"{number} {saying}" for saying, number in sayings.items()))
+    evictable = tuple(name for name, answer in answers.items() if not answer.is_permanent)
+    message = f"0/{nodes} nodes are available: {told}. {_eviction(nodes, len(evictable), pod)}"
+    return Refusal(message, tuple(filters), evictable)
+
+
+def refusal_before_nodes(stage: Stage, pod: Pod, misfit: Misfit, nodes: int) -> Refusal:
+    """The pod was refused before any node was looked at."""
+    saying = _unplaceable(stage, pod, misfit)
+    return Refusal(f"0/{nodes} nodes are available: {saying}. {_eviction(nodes, 0, pod)}", (misfit.filter,))
+
+
+def _eviction(nodes: int, evictable: int, pod: Pod) -> str:
+    """What the scheduler says about making room by evicting others."""
+    if pod.spec.preemption_policy == "Never":
+        return "no new claims to deallocate, preemption: not eligible due to preemptionPolicy=Never."
+    parts: list[str] = []
+    if evictable:
+        parts.append(f"{evictable} No preemption victims found for incoming pod")
+    if nodes > evictable:
+        parts.append(f"{nodes - evictable} Preemption is not helpful for scheduling")
+    told = ", ".join(sorted(parts))
+    return f"no new claims to deallocate, preemption: 0/{nodes} nodes are available: {told}."
+
+
+def _lacking(site: Site, requests: Requests) -> tuple[str, ...]:
+    found: list[str] = []
+    for name, amount in requests.items():
+        if amount > site.free.get(name, 0) and is_counted(name):
+            found.append("Too many pods" if name == "pods" else f"Insufficient {name}")
+    return tuple(found)
+
+
+def _unplaceable(stage: Stage, pod: Pod, misfit: Misfit) -> str:
+    if misfit.filter == AFFINITY:
+        return "pod affinity terms conflict"
+    for volume, name in named_claims(pod):
+        claim = stage.get(PERSISTENT_VOLUME_CLAIMS, name, pod.metadata.namespace)
+        if claim is None and volume.ephemeral is not None:
+            return f'waiting for ephemeral volume controller to create the persistentvolumeclaim "{name}"'
+        if claim is None:
+            return f'persistentvolumeclaim "{name}" not found'
+        if claim.metadata.deletion_timestamp is not None:
+            return f'persistentvolumeclaim "{name}" is being deleted'
+        if claim.status.phase == "Lost":
+            return f'persistentvolumeclaim "{name}" bound to non-existent persistentvolume "{claim.spec.volume_name}"'
+    if "is not bound" in misfit.reason:
+        return "pod has unbound immediate PersistentVolumeClaims"
+    return misfit.reason
