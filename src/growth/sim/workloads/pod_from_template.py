@@ -1,0 +1,68 @@
+"""From a template to a pod, and how its owner is written down."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+from growth.sim.merging import Json
+from growth.sim.parts import part, parts
+from growth.sim.resources import PODS, Resource
+from growth.sim.store import Store
+
+# What Kubernetes encodes hashes with: no vowels, so that they never spell a word.
+_HASH_LETTERS: Final = "bcdfghjklmnpqrstvwxz2456789"
+_HASH_LENGTH: Final = 10
+
+
+def pod_from_template(
+    template: Mapping[str, Any],
+    owner: Json,
+    resource: Resource,
+    *,
+    name: str | None = None,
+    labels: Mapping[str, str] | None = None,
+    finalizers: tuple[str, ...] = (),
+    spec: Mapping[str, Any] | None = None,
+) -> Json:
+    """A pod that this owner controls. Without a name it gets a drawn one; ``spec`` is laid over the template's."""
+    described: Mapping[str, Any] = part(template, "metadata")
+    owned = owner["metadata"]
+    meta: Json = {
+        "generateName": f"{owned['name']}-",
+        "namespace": owned["namespace"],
+        "labels": {**part(described, "labels"), **(labels or {})},
+        "ownerReferences": [controller_reference(owner, resource)],
+    }
+    if name is not None:
+        meta["name"] = name
+    if described.get("annotations"):
+        meta["annotations"] = dict(described["annotations"])
+    wanted = [*parts(described, "finalizers"), *finalizers]
+    if wanted:
+        meta["finalizers"] = wanted
+    return {"metadata": meta, "spec": {**template["spec"], **(spec or {})}, "status": {"phase": "Pending"}}
+
+
+def create_pod(store: Store, pod: Json) -> Json:
+    """Put it on the server. Raises Exists."""
+    return store.create(PODS, pod)
+
+
+def controller_reference(owner: Json, resource: Resource) -> Json:
+    """How a thing names the one who manages it."""
+    return {
+        "apiVersion": resource.api_version,
+        "kind": resource.kind,
+        "name": owner["metadata"]["name"],
+        "uid": owner["metadata"]["uid"],
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+
+
+def template_hash(template: Mapping[str, Any]) -> str:
+    """A short name for what a template says. Not the same letters as the real one, but as different for each."""
+    text = json.dumps(template, sort_keys=True, separators=(",", ":"))
+    digest = hashlib.sha256(text.encode()).digest()
+    return "".join(_HASH_LETTERS[byte % len(_HASH_LETTERS)] for byte in digest[:_HASH_LENGTH])

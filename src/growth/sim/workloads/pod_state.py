@@ -1,0 +1,66 @@
+"""What controllers ask about a pod."""
+
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from growth.sim import clock
+from growth.sim.merging import Json
+from growth.sim.parts import part, parts
+
+_ENDED = ("Succeeded", "Failed")
+
+
+class PodState(NamedTuple):
+    """The little of a pod that decides what its controller does; everything else may change unnoticed."""
+
+    phase: str
+    is_ready: bool
+    is_terminating: bool
+
+    @property
+    def is_active(self) -> bool:
+        """Whether it counts as a replica: neither ended nor on its way out."""
+        return not self.is_terminating and self.phase not in _ENDED
+
+
+def state_of(pod: Json) -> PodState:
+    """Phase, readiness and whether it was deleted."""
+    status: Json = part(pod, "status")
+    ready = condition_of(status, "Ready")
+    return PodState(
+        status.get("phase", "Pending"),
+        ready is not None and ready["status"] == "True",
+        "deletionTimestamp" in pod["metadata"],
+    )
+
+
+def condition_of(status: Json, kind: str) -> Json | None:
+    """The condition of this type, if there is one."""
+    for condition in parts(status, "conditions"):
+        if condition["type"] == kind:
+            return condition
+    return None
+
+
+def ready_since(pod: Json) -> datetime | None:
+    """Since when it has been ready."""
+    ready = condition_of(part(pod, "status"), "Ready")
+    if ready is None or ready["status"] != "True" or not ready.get("lastTransitionTime"):
+        return None
+    return clock.read(ready["lastTransitionTime"])
+
+
+def is_available(pod: Json, min_ready_seconds: int, now: datetime) -> bool:
+    """Whether it has been ready for that long."""
+    if not state_of(pod).is_ready:
+        return False
+    since = ready_since(pod)
+    return not min_ready_seconds or (since is not None and (now - since).total_seconds() >= min_ready_seconds)
+
+
+def controller_of(thing: Json) -> dict[str, Any] | None:
+    """The owner reference of who manages it."""
+    for reference in parts(thing["metadata"], "ownerReferences"):
+        if reference.get("controller"):
+            return reference
+    return None
