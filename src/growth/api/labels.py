@@ -10,6 +10,7 @@ from functools import lru_cache
 _NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 _SUBDOMAIN_PART = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN = re.compile(rf"{_SUBDOMAIN_PART}(\.{_SUBDOMAIN_PART})*")
+_HOSTNAME = re.compile("[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 MAX_SUBDOMAIN = 253
 
 
@@ -25,3 +26,8 @@ def is_label_key(key: str) -> bool:
 def is_label_value(value: str) -> bool:
     """Whether ``value`` is empty or up to 63 letters, digits, ``-``, ``_`` and ``.``, beginning and ending plainly."""
     return not value or _NAME.fullmatch(value) is not None
+
+
+def is_hostname(name: str) -> bool:
+    """Whether ``name`` can be the name of a machine: up to 63 small letters, digits and ``-``, no dot."""
+    return _HOSTNAME.fullmatch(name) is not None

@@ -1,0 +1,43 @@
+"""How Growth opens the provider of played machines: with a catalogue, and the cloud that plays them."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Final
+
+from growth.api.catalogue import Catalogue, CatalogueError, read_catalogue, shipped_catalogue
+from growth.cloud.errors import Invalid
+from growth.cloud.finding import Surroundings, check_options
+from growth.cloud.kwok.cloud import PlayedCloud
+from growth.cloud.kwok.provider import KwokProvider
+
+CATALOGUE_OPTION: Final = "catalogue"
+
+
+@asynccontextmanager
+async def open_kwok(surroundings: Surroundings) -> AsyncGenerator[KwokProvider]:
+    """Played machines for as long as the context lasts. The option ``catalogue`` is a file; unset, the shipped one."""
+    check_options("kwok", surroundings.options, (CATALOGUE_OPTION,))
+    path = surroundings.options.get(CATALOGUE_OPTION)
+    catalogue = catalogue_from_file(Path(path)) if path else shipped_catalogue("kwok")
+    client, namespace, now = surroundings.client, surroundings.namespace, surroundings.now
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            cloud = tasks.create_task(PlayedCloud(client, namespace, now).run(), name="played cloud")
+            yield KwokProvider(client, namespace, catalogue, now)
+            cloud.cancel()
+    except ExceptionGroup as group:
+        raise group.exceptions[0] from None
+
+
+def catalogue_from_file(path: Path) -> Catalogue:
+    """The catalogue in this file; raises Invalid with everything that is wrong in it."""
+    try:
+        return read_catalogue(path.read_text(encoding="utf-8"), file_name=path.name)
+    except OSError as error:
+        raise Invalid(f"the catalogue {path} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise Invalid(f"the catalogue {path} cannot be read: it is no UTF-8 text ({error.reason})") from error
+    except CatalogueError as error:
+        raise Invalid(str(error)) from error

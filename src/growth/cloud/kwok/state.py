@@ -1,0 +1,66 @@
+"""How a played machine is at an instant: a pure function of its record and the clock.
+
+made ──boot delay──► on, node registers, kubelet speaks ──powerOff──► off ──(fault taken away)──► on
+  starting                                            └──vanishes──► gone
+"""
+
+from datetime import datetime, timedelta
+
+from growth.api.faults import Kind, find
+from growth.api.machine import Machine, Power
+from growth.api.slim import Slim
+from growth.cloud.kwok.record import Record
+
+
+class State(Slim, frozen=True):
+    """A machine, its node and its kubelet."""
+
+    power: Power
+    registers: bool
+    """Whether its node exists; that of a machine which lost its power stays."""
+
+    speaks: bool
+    """Whether the kubelet is heard."""
+
+    changes_at: datetime | None
+    """When one of these changes by itself."""
+
+
+def state_of(record: Record, now: datetime) -> State:
+    """How the machine is."""
+    faults = record.behaviour.faults
+    slow = find(faults, Kind.SLOW_BOOT)
+    boots_at = record.created_at + record.behaviour.boot_delay + (slow.duration if slow else timedelta(0))
+    vanishes_at, off_at, silent_at = (
+        record.created_at + fault.duration if (fault := find(faults, kind)) else None
+        for kind in (Kind.VANISHES, Kind.POWER_OFF, Kind.NEVER_READY)
+    )
+    power = Power.ON
+    if vanishes_at and vanishes_at <= now:
+        power = Power.GONE
+    elif record.is_fenced or (off_at and off_at <= now):
+        power = Power.OFF
+    elif find(faults, Kind.NEVER_BOOTS) or now < boots_at:
+        power = Power.STARTING
+    registers = power is Power.ON and not find(faults, Kind.NEVER_REGISTERS)
+    later = [instant for instant in (boots_at, vanishes_at, off_at, silent_at) if instant and instant > now]
+    return State(
+        power=power,
+        registers=registers,
+        speaks=registers and not (silent_at and silent_at <= now),
+        changes_at=min(later, default=None),
+    )
+
+
+def machine_from(record: Record, now: datetime) -> Machine:
+    """What the provider says about it."""
+    return Machine(
+        id=record.id,
+        provider_id=record.provider_id,
+        name=record.name,
+        offering=record.request.offering.id,
+        pool=record.request.pool,
+        created_at=record.created_at,
+        power=state_of(record, now).power,
+        read_at=now,
+    )
