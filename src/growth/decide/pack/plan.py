@@ -26,7 +26,7 @@ from growth.decide.pack.reach import STANDS, to_keep
 from growth.decide.pack.rows import KindTable, cliques_of, resources_of, rows_of
 from growth.decide.pack.rules import PLAIN
 from growth.decide.pack.scene import count_by_zone, mark_the_wary, zones_with_nodes
-from growth.decide.pack.settle import check, place_singly
+from growth.decide.pack.settle import SIFTED_PODS, check, place_singly
 from growth.decide.pack.sketch import Sketch
 from growth.decide.pack.solution import Filled, LeftOut, PlacementSolution, PlannedNode
 from growth.decide.pack.standing import Standing
@@ -76,16 +76,18 @@ class _Planning:
         tags = tags_of(self._groups, cliques_of(self._groups))
         buyer = Buyer(self._table, self._groups, masks, tags, self._budget)
         best: PlacementSolution | None = None
+        is_small = sum(map(len, self._queues.values())) <= SIFTED_PODS
         for purchase in buyer.purchases(zones.portions, self._queues):
-            price = self._price_of(purchase)
-            if best is not None and (len(best.left_out), best.cost_per_hour) <= (len(self._left_out), price):
-                break  # what is repaired only adds to a price
+            # A small plan may lose machines when it is settled, so all of them are; to others repairs only add.
+            price = best.bound_per_hour if is_small and best is not None else self._price_of(purchase)
+            if best is not None and (len(best.left_out), best.cost_per_hour) <= (len(self._left_out), price + 1e-9):
+                break
             mark = self._stage.mark()
             solution = self._settled(zones, purchase, masks)
             self._stage.back_to(mark)
             if best is None or self._rank(solution) < self._rank(best):
                 best = solution
-            if len(best.left_out) <= len(self._left_out) and best.cost_per_hour <= price + 1e-9:
+            if not is_small and len(best.left_out) <= len(self._left_out) and best.cost_per_hour <= price + 1e-9:
                 break  # nothing had to be repaired, and those that come are dearer
         if best is None:
             return self._without_buying()
@@ -106,7 +108,7 @@ class _Planning:
         sketch.left_out += self._left_out
         waiting = [pod for queue in self._queues.values() for pod in reversed(queue)]
         plan_by_levels(sketch, waiting, lambda pods, market: _Planning(self._stage, pods, market, self._budget).run())
-        check(sketch, is_proven=False)
+        check(sketch, is_proven=False, is_cheapest=False, hopeless=len(self._left_out))
         solution = self._solution(sketch, self._fluid_bound(sketch))
         self._stage.back_to(mark)
         return solution
@@ -121,7 +123,10 @@ class _Planning:
         singles = self._singles(zones, purchase)
         if singles:
             place_singly(sketch, singles)
-        check(sketch, is_proven=zones.is_proven and not singles and not self._has_rules_on_standing)
+        is_untouched = not singles and not self._has_rules_on_standing
+        is_cheapest = is_untouched and purchase.is_optimal and self._is_free(zones) and self._spare is None
+        is_proven = zones.is_proven and is_untouched
+        check(sketch, is_proven=is_proven, is_cheapest=is_cheapest, hopeless=len(self._left_out))
         return self._solution(sketch, self._bound(sketch, purchase, zones))
 
     def _price_of(self, purchase: Purchase) -> float:

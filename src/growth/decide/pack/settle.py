@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from growth.api.pod import Pod
+from growth.decide.pack.dissolve import dissolve
 from growth.decide.pack.odd import OneByOne
 from growth.decide.pack.problem import Bools
 from growth.decide.pack.reach import stuck
@@ -13,6 +14,8 @@ from growth.decide.pack.solution import LeftOut
 
 # Plans of up to so many pods are replayed, whatever has been proved.
 CHECKED_PODS = 400
+# Of plans of up to so many pods, machines are given up that can be spared; it takes about a millisecond for each pod.
+SIFTED_PODS = 200
 
 
 def place_singly(sketch: Sketch, singles: Sequence[tuple[int, list[Pod]]]) -> None:
@@ -28,16 +31,26 @@ def place_singly(sketch: Sketch, singles: Sequence[tuple[int, list[Pod]]]) -> No
                 sketch.left_out.append(LeftOut(pod, _spent_limits(sketch, mask) or reason))
 
 
-def check(sketch: Sketch, *, is_proven: bool) -> None:
-    """Replay what is not proven, and every small plan.
+def check(sketch: Sketch, *, is_proven: bool, is_cheapest: bool, hopeless: int) -> None:
+    """Replay what is not proven, and every small plan; in the smallest no machine is bought that could be spared.
 
     Whoever would wait for ever in some order is placed anew, where it fits beside all the others; if that does not help
-    either, it is left out this time and planned again when the others are there.
+    either, it is left out this time and planned again when the others are there. The first so many of those that were
+    left out before are ``hopeless``, whatever becomes of the others.
     """
-    placements = sketch.placements()
-    if is_proven and len(placements) > CHECKED_PODS:
+    pods = len(sketch.placements())
+    if is_proven and pods > CHECKED_PODS:
         return
-    may_move = True
+    _make_reachable(sketch, may_move=True)
+    if pods > SIFTED_PODS or is_cheapest or not dissolve(sketch, lambda changed: not _stuck(changed)):
+        return
+    # What is not bought after all may be bought for somebody whom a limit kept out.
+    sketch.left_out, again = sketch.left_out[:hopeless], sketch.left_out[hopeless:]
+    _place_anew(sketch, [one.pod for one in again])
+    _make_reachable(sketch, may_move=False)
+
+
+def _make_reachable(sketch: Sketch, *, may_move: bool) -> None:
     while never := _stuck(sketch):
         taken = sketch.take_away(set(never))
         if may_move:

@@ -11,6 +11,8 @@ from growth.decide.pack.problem import Bools, Floats
 from growth.decide.pack.rows import KindTable
 from growth.decide.pack.solution import LeftOut
 
+State = tuple[dict[str, list[Pod]], dict[str, tuple[int, list[Pod]]], Floats]
+
 # What machines of a plan are called until they are requested; no real node's name begins so.
 PLANNED = "planned-"
 
@@ -40,6 +42,17 @@ class Sketch:
         while (name := f"{PLANNED}{next(self._numbers):05d}") in self.stage.nodes:
             pass
         return name
+
+    def state(self) -> State:
+        """Who is where at the moment, to come back to."""
+        existing = {name: list(pods) for name, pods in self.existing.items()}
+        bought = {name: (kind, list(pods)) for name, (kind, pods) in self.bought.items()}
+        return existing, bought, self.limits.copy()
+
+    def return_to(self, state: State) -> None:
+        """Everybody is where they were; the stage is not touched."""
+        self.existing, self.bought = state[0], state[1]
+        self.limits[:] = state[2]
 
     def placements(self) -> list[tuple[Pod, str]]:
         """Every placed pod and its node."""
