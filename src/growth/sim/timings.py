@@ -48,3 +48,9 @@ class Timings(msgspec.Struct, frozen=True, kw_only=True):
     # Jobs wait after a failure, doubling.
     job_backoff: float = 10.0
     job_max_backoff: float = 600.0
+
+    # Budgets believe so long in an eviction that shows no effect.
+    budget_disruption: float = 120.0
+
+    # The garbage collector, from an owner's end until it takes the dependents.
+    garbage_delay: float = 0.05
