@@ -13,6 +13,7 @@ kept together, so that a hint is asked once for all of them.
 import heapq
 import math
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 from growth.api.pod import Pod
 from growth.sim.clock import Clock
@@ -38,6 +39,20 @@ class Entry:
         self.moves = 0  # so that places in heaps and lists which it has left are recognised
 
 
+class Waiting(NamedTuple):
+    """A pod that waits, for tests and for people who ask why nothing happens."""
+
+    namespace: str
+    name: str
+    since: float
+    """When it came or was last asked."""
+    refusals: int
+    errors: int
+    """How often in a row there was an error."""
+    filters: tuple[str, ...]
+    """Those that refused it the last time."""
+
+
 class Queue:
     """All pods that the scheduler still has to place. ``is_due`` is called when somebody can be asked."""
 
@@ -55,11 +70,11 @@ class Queue:
     def __contains__(self, uid: str) -> bool:
         return uid in self._entries
 
-    def parked(self) -> Iterator[Pod]:
-        """All pods that were refused and wait for a hint."""
-        for group in self._parked.values():
-            for entry in group.values():
-                yield entry.pod
+    def waiting(self) -> Iterator[Waiting]:
+        """Everybody, in the order in which they came."""
+        for entry in self._entries.values():
+            meta = entry.pod.metadata
+            yield Waiting(meta.namespace, meta.name, entry.since, entry.refusals, entry.errors, entry.filters)
 
     # Coming and going
 

@@ -12,7 +12,7 @@ from growth.sim.scheduler.hints import own_hint, pod_hint
 from growth.sim.scheduler.node_hints import node_hint
 from growth.sim.scheduler.picture import TABLED, Picture, PodChange
 from growth.sim.scheduler.preemption import Preemption
-from growth.sim.scheduler.queue import Entry, Queue
+from growth.sim.scheduler.queue import Entry, Queue, Waiting
 from growth.sim.scheduler.refusal import Refusal
 from growth.sim.scheduler.volume_hints import thing_hint
 from growth.sim.scheduler.volumes import VolumeWaits
@@ -42,9 +42,9 @@ class Scheduler:
         self._follow(NODES, self._hear_of_node)
         self._follow(PODS, self._hear_of_pod)
 
-    def parked(self) -> list[str]:
-        """The names of pods that were refused and wait for a hint, as namespace/name."""
-        return [f"{pod.metadata.namespace}/{pod.metadata.name}" for pod in self._queue.parked()]
+    def waiting(self) -> list[Waiting]:
+        """The pods that have no node yet, and what keeps them."""
+        return list(self._queue.waiting())
 
     # Hearing
 
