@@ -36,3 +36,9 @@ def test_a_deadlock_is_told_instead_of_hanging() -> None:
 
     with pytest.raises(Stuck, match="no timer is set"):
         run_virtually(wait_for_nobody())
+
+
+def test_a_speed_lets_people_look_on() -> None:
+    began = time.monotonic()
+    run_virtually(asyncio.sleep(10), speed=100)
+    assert time.monotonic() - began >= 0.1

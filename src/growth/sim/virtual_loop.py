@@ -1,11 +1,13 @@
 """An event loop whose clock jumps: hours pass in the time that the code itself needs.
 
 Whenever every task waits, the loop's time moves on to the next timer. A program in which nobody waits for a timer but
-all wait for each other can never go on, and says so instead of hanging.
+all wait for each other can never go on, and says so instead of hanging. For people who look on, the clock can be paced.
 """
 
 import asyncio
+import math
 import selectors
+import time
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
@@ -17,11 +19,12 @@ class Stuck(RuntimeError):
 
 
 class _Jumping(selectors.SelectSelector):
-    """Never waits; it moves the clock instead."""
+    """Never waits longer than its speed asks for; it moves the clock instead."""
 
-    def __init__(self) -> None:
+    def __init__(self, speed: float) -> None:
         super().__init__()
         self.now = 0.0
+        self._speed = speed
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         if timeout is not None and timeout <= 0:
@@ -30,15 +33,20 @@ class _Jumping(selectors.SelectSelector):
         if not ready:
             if timeout is None:
                 raise Stuck("every task waits for another one, and no timer is set")
+            if self._speed < math.inf:
+                time.sleep(timeout / self._speed)
             self.now += timeout
         return ready
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
-    """A loop on virtual time, which starts at zero. Sockets and threads live on real time: keep them out."""
+    """A loop on virtual time, which starts at zero. Sockets and threads live on real time: keep them out.
 
-    def __init__(self) -> None:
-        self._jumping = _Jumping()
+    ``speed`` is how many virtual seconds may pass in a real one.
+    """
+
+    def __init__(self, speed: float = math.inf) -> None:
+        self._jumping = _Jumping(speed)
         super().__init__(self._jumping)
 
     def time(self) -> float:
@@ -46,7 +54,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         return self._jumping.now
 
 
-def run_virtually(coroutine: Coroutine[Any, Any, T]) -> T:
-    """What the coroutine returns, without waiting for any of its timers."""
-    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+def run_virtually(coroutine: Coroutine[Any, Any, T], *, speed: float = math.inf) -> T:
+    """What the coroutine returns, without waiting for any of its timers, unless a speed is given."""
+    with asyncio.Runner(loop_factory=lambda: VirtualLoop(speed)) as runner:
         return runner.run(coroutine)
