@@ -132,6 +132,18 @@ def test_a_pod_whose_labels_change_or_that_must_go_joins_another_family() -> Non
     assert [family.is_leaving for _, family in world.families.items()] == [True]
 
 
+def test_a_copy_of_the_room_stays_as_it_was() -> None:
+    world = World()
+    teller = Teller(world)
+    gone = teller.node(a_node("gone", allocatable={"cpu": "1"}))
+    teller.node(a_node("n", allocatable={"cpu": "4"}))
+    copy = world.room.copy()
+    teller.node_gone(gone.metadata.uid)
+    teller.pod(a_pod("p", node="n", requests={"cpu": "1", "example.com/fpga": "1"}))
+    assert {name: copy.free(name)["cpu"] for name in copy.rows} == {"gone": 1000, "n": 4000}
+    assert "example.com/fpga" not in copy.resources
+
+
 def test_a_row_that_became_free_is_used_again_and_starts_at_zero() -> None:
     world = World()
     teller = Teller(world)

@@ -40,6 +40,14 @@ class Room:
         row = self._rows.get(node)
         return {} if row is None else {name: column[row] for name, column in self._columns.items()}
 
+    def copy(self) -> "Room":
+        """A copy that later changes leave alone."""
+        fresh = Room()
+        fresh._rows, fresh._users, fresh._spare = self._rows.copy(), self._users.copy(), self._spare.copy()
+        fresh._columns = {name: column[:] for name, column in self._columns.items()}
+        fresh._size = self._size
+        return fresh
+
     def open(self, node: str, allocatable: Requests) -> None:
         """A node came and brings this much."""
         self._book(node, allocatable, +1)

@@ -7,7 +7,6 @@ to a thread.
 Every change can be taken back: ``mark = stage.mark()`` ... ``stage.back_to(mark)``.
 """
 
-import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -67,7 +66,7 @@ class Stage:
                 nodes=dict(snapshot.nodes),
                 pods_by_node={name: dict(pods) for name, pods in snapshot.pods_by_node.items()},
                 waiting=dict(snapshot.waiting),
-                room=copy.deepcopy(snapshot.room),
+                room=snapshot.room.copy(),
                 families=snapshot.families.copy(),
                 tables={kind: _copy_of(table) for kind, table in snapshot.tables.items()},
             )
