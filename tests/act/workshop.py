@@ -127,7 +127,6 @@ class Workshop:
             self.recorder,
             self.now,
             {"kwok": self.shop},
-            lambda: self.fence,
             points or note,
         )
         self.outcomes: list[Outcome] = []

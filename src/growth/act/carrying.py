@@ -61,8 +61,6 @@ class Doors(msgspec.Struct, frozen=True):
     recorder: EventRecorder
     now: Callable[[], datetime]
     providers: Mapping[str, Provider] = {}
-    fence: Callable[[], float] | None = None
-    """The reading of the client's clock from which on no provider may be asked; the client minds its own."""
     points: Points = Points()
 
 
@@ -161,7 +159,7 @@ async def _record(action: RecordEvent, doors: Doors) -> None:
 
 def _provider(action: CreateMachine | DeleteMachine, doors: Doors) -> Provider:
     """The provider; not after the fence, which the client minds for itself and a provider knows nothing about."""
-    if doors.fence is not None and doors.client.transport.clock() >= doors.fence():
+    if doors.client.is_fenced_off:
         raise Fenced(f"{action.provider} was not asked: the leader's lease ran out")
     provider = doors.providers.get(action.provider)
     if provider is None:

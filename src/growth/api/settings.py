@@ -75,6 +75,13 @@ class LeaderElectionSettings(Section, frozen=True):
             yield "renewDeadline", f"{bound}, so that a leader may try more than once"
 
 
+class HealthSettings(Section, frozen=True):
+    """Where Growth tells how it is: /healthz, /readyz and /metrics."""
+
+    address: Annotated[str, meaning("Address to listen on; empty means all of them.")] = ""
+    port: Annotated[int, meaning("Port to listen on; 0 means any that is free.", ge=0, le=65535)] = 8080
+
+
 class Settings(Section, frozen=True):
     """All settings."""
 
@@ -88,3 +95,4 @@ class Settings(Section, frozen=True):
     ] = "growth-system"
     kube: KubeSettings = KubeSettings()
     leader_election: LeaderElectionSettings = LeaderElectionSettings()
+    health: HealthSettings = HealthSettings()

@@ -65,6 +65,11 @@ class Client:
         """The same client, whose writes do not leave after ``fence()``, read anew for each on the sender's clock."""
         return Client(self.transport, sharing=self.sharing, jitter=self.jitter, fence=fence)
 
+    @property
+    def is_fenced_off(self) -> bool:
+        """Whether no write would leave any more: for those who act elsewhere by the same right, as at a provider."""
+        return self._fence is not None and self.transport.clock() >= self._fence()
+
     def reader(self, kind: Kind[T]) -> Reader[T]:
         """The reader of a kind; all readers of a client share what is equal."""
         reader = self._readers.get(kind)

@@ -1,0 +1,102 @@
+"""``growth run``: the process that does the work."""
+
+import asyncio
+import logging
+import socket
+import sys
+from collections.abc import Generator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Final
+
+import click
+
+from growth import __version__
+from growth.api.growth_kinds import GROUP
+from growth.api.settings import HealthSettings, Settings
+from growth.api.settings_reading import EffectiveSettings
+from growth.cli.failures import Refused
+from growth.cli.settings_options import with_settings
+from growth.kube.access import find_access
+from growth.kube.client import connect
+from growth.kube.errors import KubeError, NotFound
+from growth.kube.lease import unique_identity
+from growth.run.capability import Capability, UnknownCapability, chosen
+from growth.run.control import Plant, control, new_health
+from growth.run.health import Health
+from growth.run.health_server import serving
+from growth.run.host import this_process
+from growth.run.logs import set_up_logs
+from growth.run.stopping import run_until_stopped
+
+_LOG: Final = logging.getLogger(__name__)
+
+
+@click.command()
+@with_settings
+@click.option(
+    "--only", metavar="NAMES", default="", help="Capabilities to run, separated by commas. [default: all of them]"
+)
+def run(effective: EffectiveSettings, only: str) -> None:
+    """Run Growth until SIGTERM or Ctrl-C.
+
+    Start as many replicas as you like: one leads, the others stand by. /healthz, /readyz and /metrics answer on
+    --health-port. docs/running.md says what they tell, and what stops a start.
+
+    \b
+    Example:
+      growth run --settings growth.yaml
+      growth run --context production --only memory,failover
+    """
+    try:
+        capabilities = chosen([name.strip() for name in only.split(",") if name.strip()])
+    except UnknownCapability as error:
+        raise Refused(f"--only {only}: {error}") from error
+    set_up_logs(sys.stderr)
+    try:
+        asyncio.run(_run(effective.settings, capabilities))
+    except KubeError as error:
+        raise Refused(_sentence(error)) from error
+
+
+async def _run(settings: Settings, capabilities: tuple[Capability, ...]) -> None:
+    kube = settings.kube
+    access = find_access(Path(kube.kubeconfig) if kube.kubeconfig else None, kube.context or None)
+    async with (
+        connect(access, max_concurrent_requests=kube.max_concurrent_requests) as client,
+        connect(access) as lease_client,
+    ):
+        host = this_process(unique_identity(socket.gethostname()))
+        plant = Plant(client=client, lease_client=lease_client, settings=settings, capabilities=capabilities, host=host)
+        health = new_health()
+
+        async def work() -> None:
+            # Informers wait for a server that is not there; whoever starts us should hear of it.
+            version = await client.server_version()
+            _LOG.info("reading the cluster at %s (%s)", access.server, version)
+            await control(plant, health)
+
+        with _telling_health(health, settings.health) as port:
+            names = ",".join(capability.name for capability in capabilities) or "none"
+            facts = {"identity": host.identity, "capabilities": names, "port": port}
+            _LOG.info("growth %s starts", __version__, extra={"facts": facts})
+            await run_until_stopped(work())
+    _LOG.info("stopped")
+
+
+@contextmanager
+def _telling_health(health: Health, listen: HealthSettings) -> Generator[int]:
+    with ExitStack() as stack:
+        try:
+            port = stack.enter_context(serving(health, listen.address, listen.port))
+        except OSError as error:
+            where = f"health.address {listen.address!r}, health.port {listen.port}"
+            problem = f"{where}: cannot listen there ({error.strerror or error})"
+            raise Refused(f"{problem}; choose another port with --health-port, or 0 for any that is free") from error
+        yield port
+
+
+def _sentence(error: KubeError) -> str:
+    if isinstance(error, NotFound) and f"/{GROUP}/" in str(error):
+        return f"{error}; Growth's own kinds are not installed: growth crds | kubectl apply --server-side -f -"
+    return str(error)

@@ -1,0 +1,51 @@
+"""What every decider is: a pure function from what is seen to what should happen.
+
+    decide(snapshot, state, settings) -> Decision
+
+A decider looks at everything anew and says all that it wants now; who calls it sees to it that nothing is done twice.
+It waits for nothing: what it waits for is an event, which wakes the loop anyway, or an instant (``wake_at``).
+"""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Protocol
+
+import msgspec
+
+from growth.api.action import Action, Hold
+from growth.api.core import ObjectReference
+from growth.api.outcome import Outcome, OutcomeKey
+from growth.api.settings import Settings
+from growth.observe.snapshot import Snapshot
+
+
+class State(msgspec.Struct, frozen=True):
+    """What a decider may know beyond the cluster's objects. Nothing of it outlives the process."""
+
+    outcomes: Mapping[OutcomeKey, Outcome] = {}
+    answer: object = None
+    """What the decider's last thought came to; kept until the next one begins."""
+    is_thinking: bool = False
+    """Whether a thought of this decider is under way; to ask for another one would be in vain."""
+
+    def outcome_of(self, action: type[Action], subject: ObjectReference) -> Outcome | None:
+        """How the latest action of this type on this subject ended."""
+        return self.outcomes.get((action.__name__, subject))
+
+
+class Decision(msgspec.Struct, frozen=True):
+    """All that should happen now, all that should not (and why), and when to ask again if nothing happens before."""
+
+    said: tuple[Action | Hold, ...] = ()
+    wake_at: datetime | None = None
+    thought: Callable[[], object] | None = None
+    """What takes too long for a step of the loop. It owns all that it reads; what it returns comes back as
+    ``State.answer`` in a later pass. One is under way at a time; others that are asked for meanwhile are forgotten."""
+
+
+class Decider(Protocol):
+    """No client, no clock, no log, no chance that is not seeded: same input, same output."""
+
+    def __call__(self, snapshot: Snapshot, state: State, settings: Settings) -> Decision:
+        """What should happen now."""
+        ...

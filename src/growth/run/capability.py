@@ -1,0 +1,41 @@
+"""Capabilities: what Growth can do, each by itself or with others, and the choice between them (``--only``)."""
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+from typing import Any, Final
+
+import msgspec
+
+from growth.api.kinds import Kind
+from growth.decide.decider import Decider
+
+
+class Capability(msgspec.Struct, frozen=True):
+    """Something that Growth can do."""
+
+    name: str
+    decide: Decider
+    kinds: tuple[Kind[Any], ...]
+    """What it has to see. Only what some chosen capability needs is watched, so a role may leave out the rest."""
+    is_for_leader: bool = True
+    """Whether one replica does it for all; otherwise each replica does it."""
+
+
+CAPABILITIES: Final[tuple[Capability, ...]] = ()
+"""All that there are, in the order in which they decide and are served."""
+
+
+class UnknownCapability(ValueError):
+    """A name that nothing goes by."""
+
+
+def chosen(names: Sequence[str], known: Sequence[Capability] = CAPABILITIES) -> tuple[Capability, ...]:
+    """The capabilities of these names, in their own order; all of them if none is named."""
+    by_name = {capability.name: capability for capability in known}
+    for name in names:
+        if name not in by_name:
+            close = get_close_matches(name, by_name, 1)
+            hint = f", the closest is {close[0]!r}" if close else ""
+            expected = f"expected some of {', '.join(by_name)}" if by_name else "there are none yet"
+            raise UnknownCapability(f"there is no capability {name!r}{hint}: {expected}")
+    return tuple(capability for capability in known if not names or capability.name in names)

@@ -1,0 +1,198 @@
+"""Everything wired: informers feed the World, deciders look at it, executors act, one replica leads.
+
+``growth run`` and the virtual cluster call the same function. All that differs is given: the senders, the time, where
+long thoughts are thought.
+
+    watching ──► World ──┬─► the loop of every replica ──► its executor
+                         └─► the leader's loop ──► its executor, behind the lease's fence
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any, Final
+
+import msgspec
+
+from growth.act.carrying import Doors
+from growth.act.executor import SILENCE_SECONDS as EXECUTOR_SILENCE_SECONDS
+from growth.act.executor import Executor
+from growth.act.points import Points
+from growth.api.kinds import Kind
+from growth.api.settings import Settings
+from growth.cloud.provider import Provider
+from growth.kube.client import Client
+from growth.kube.events import EventRecorder
+from growth.kube.lease import LeaderLease, LeaseTerms
+from growth.observe.world import World
+from growth.run.capability import Capability
+from growth.run.deciding import SILENCE_SECONDS as LOOP_SILENCE_SECONDS
+from growth.run.deciding import Deciding
+from growth.run.health import Health
+from growth.run.heartbeats import Heartbeats
+from growth.run.host import Host
+from growth.run.metrics import ActionMetrics, Metrics
+from growth.run.watching import watching
+
+_LOG: Final = logging.getLogger(__name__)
+
+# What was sent may take so long to be answered when we are asked to stop, and events so long to be told. Together with
+# the lease (its renew deadline at most) this stays under the 30 s that Kubernetes gives a pod.
+_LAST_ACTIONS_SECONDS: Final = 5.0
+_LAST_EVENTS_SECONDS: Final = 2.0
+
+OpenProviders = Callable[[Client], AbstractAsyncContextManager[Mapping[str, Provider]]]
+"""Opens the providers for one term of leadership, with the client whose writes that term allows."""
+
+
+@asynccontextmanager
+async def no_providers(_: Client) -> AsyncGenerator[Mapping[str, Provider]]:
+    """Without machines: for capabilities that need none."""
+    yield {}
+
+
+class Plant(msgspec.Struct, frozen=True, kw_only=True):
+    """What one replica is made of.
+
+    ``client`` does the work and ``lease_client`` keeps the lease: with connections of their own, so that a renewal
+    never waits behind a thousand writes. On a virtual cluster both may be the same.
+    """
+
+    client: Client
+    lease_client: Client
+    settings: Settings
+    capabilities: Sequence[Capability]
+    host: Host
+    open_providers: OpenProviders = no_providers
+    points: Points = Points()
+
+
+def new_health() -> Health:
+    """The health of a replica that is about to start; call it on the event loop."""
+    return Health(Heartbeats(asyncio.get_running_loop().time), Metrics())
+
+
+async def control(plant: Plant, health: Health) -> None:
+    """Run one replica until it is cancelled; then end what is under way, release the lease and return.
+
+    Raises a KubeError that needs a person (a missing right, a kind that is not there) if that happens at the start.
+    """
+    world, loops = World(), list[Deciding]()
+
+    def heard() -> None:
+        for loop in loops:
+            loop.wake()
+
+    kinds = _kinds(plant.capabilities, world)
+    try:
+        async with watching(
+            plant.client, world, kinds, heartbeats=health.heartbeats, heard=heard, spare=plant.host.spare
+        ):
+            health.is_synced = True
+            _LOG.info("the cluster is read: %d nodes, %d pods wait", len(world.nodes), len(world.waiting))
+            await _Replica(plant, health, world, loops).run()
+    finally:
+        health.is_stopping = True
+
+
+def _kinds(capabilities: Sequence[Capability], world: World) -> list[Kind[Any]]:
+    """What the capabilities have to see, in the World's order; everything if there is none that could say it."""
+    wanted = {kind for capability in capabilities for kind in capability.kinds}
+    return [kind for kind in world.listeners() if kind in wanted or not capabilities]
+
+
+class _Replica:
+    """The part that acts, once the World is complete."""
+
+    def __init__(self, plant: Plant, health: Health, world: World, loops: list[Deciding]) -> None:
+        self._plant = plant
+        self._health = health
+        self._world = world
+        self._loops = loops
+        host = plant.host
+        self._recorder = EventRecorder(plant.client, host.identity, now=host.now)
+        health.metrics.follow(world, self._recorder)
+        election = plant.settings.leader_election
+        self._lease = LeaderLease(
+            plant.lease_client,
+            election.lease_name,
+            plant.settings.namespace,
+            host.identity,
+            work=plant.client,
+            terms=LeaseTerms(
+                lease_duration_seconds=election.lease_duration.total_seconds(),
+                renew_deadline_seconds=election.renew_deadline.total_seconds(),
+                retry_period_seconds=election.retry_period.total_seconds(),
+            ),
+            now=host.now,
+        )
+        health.holder = lambda: self._lease.holder
+
+    async def run(self) -> None:
+        """Until cancelled, or until one part fails: then the others end, too, in good order."""
+        telling = asyncio.create_task(self._recorder.run())
+        try:
+            await _together(self._work(), self._lease.run(self._lead))
+        finally:
+            self._health.is_stopping = True
+            telling.cancel()
+            await asyncio.wait({telling})
+            await self._recorder.drain(_LAST_EVENTS_SECONDS)
+
+    async def _work(self) -> None:
+        """What every replica does."""
+        plant = self._plant
+        doors = Doors(plant.client, self._recorder, plant.host.now, points=plant.points)
+        await self._decide("replica", [one for one in plant.capabilities if not one.is_for_leader], doors)
+
+    async def _lead(self, client: Client) -> None:
+        """What the leader does, with a client that cannot write after its term."""
+        plant = self._plant
+        self._health.is_leader = True
+        self._health.metrics.leader.set(1)
+        try:
+            async with plant.open_providers(client) as providers:
+                doors = Doors(client, self._recorder, plant.host.now, providers, plant.points)
+                await self._decide("leader", [one for one in plant.capabilities if one.is_for_leader], doors)
+        finally:
+            self._health.is_leader = False
+            self._health.metrics.leader.set(0)
+
+    async def _decide(self, role: str, capabilities: Sequence[Capability], doors: Doors) -> None:
+        """The loop and the executor of one role, until cancelled; then what was sent is waited for."""
+        metrics, heartbeats = self._health.metrics, self._health.heartbeats
+        loop_beat = heartbeats.register(f"the loop of the {role}", LOOP_SILENCE_SECONDS)
+        executor_beat = heartbeats.register(f"the executor of the {role}", EXECUTOR_SILENCE_SECONDS)
+        deciding = Deciding(
+            role,
+            self._world,
+            capabilities,
+            self._plant.settings,
+            self._plant.host,
+            metrics=metrics,
+            heartbeat=loop_beat,
+        )
+        executor = Executor(doors, wake=deciding.wake, witness=ActionMetrics(metrics, role), pulse=executor_beat)
+        self._loops.append(deciding)
+        try:
+            await deciding.run(executor)
+        finally:
+            self._loops.remove(deciding)
+            heartbeats.end(loop_beat)
+            await executor.close(_LAST_ACTIONS_SECONDS)
+            heartbeats.end(executor_beat)
+
+
+async def _together(*parts: Coroutine[Any, Any, None]) -> None:
+    """All of them until one ends or we are cancelled; then the others are cancelled once and waited for."""
+    tasks = [asyncio.create_task(part) for part in parts]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
+    for task in tasks:
+        if not task.cancelled():
+            task.result()

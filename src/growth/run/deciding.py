@@ -1,0 +1,158 @@
+"""The loop of one role: woken by events and deadlines, it lets every decider look, and the executor act.
+
+    woken ──► gather (a burst is one pass) ──► pass: snapshot, deciders in order, wishes to the executor ──► wait
+
+It never polls: between two events nothing is asked and nothing decided before the earliest deadline that a decider
+named.
+"""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Final
+
+from growth.act.executor import Executor
+from growth.api.action import Hold
+from growth.api.references import shown
+from growth.api.settings import Settings
+from growth.decide.decider import Decision, State
+from growth.observe.snapshot import Snapshot
+from growth.observe.world import World
+from growth.run.capability import Capability
+from growth.run.heartbeats import Heartbeat
+from growth.run.holds import Holds
+from growth.run.host import Host
+from growth.run.metrics import Metrics
+from growth.run.thoughts import Thoughts
+
+_LOG: Final = logging.getLogger(__name__)
+
+# What arrives within this time after the first event is one pass. Nobody notices it, and a burst of pods comes as
+# dozens of pieces of a stream.
+_GATHER_SECONDS: Final = 0.01
+# A pass that takes long is followed by a pause of its own length, so that deciding never takes more than half of the
+# process; not by a longer one than this.
+_LONGEST_GATHER_SECONDS: Final = 0.5
+# Wall clocks are set forward and machines sleep: the deadline is compared with the clock again after so long. It is
+# also the sign of life of a loop that has nothing to do.
+_LOOK_SECONDS: Final = 10.0
+SILENCE_SECONDS: Final = 60.0
+"""A loop that does not come round for so long is blocked."""
+# A deadline that has passed already is a decider's slip, and so is one that raises: both are asked again after this.
+_AGAIN: Final = timedelta(seconds=1)
+_AGAIN_AFTER_FAILURE: Final = timedelta(seconds=30)
+
+
+class Deciding:
+    """One role's loop. ``wake`` it whenever something happened."""
+
+    def __init__(
+        self,
+        role: str,
+        world: World,
+        capabilities: Sequence[Capability],
+        settings: Settings,
+        host: Host,
+        *,
+        metrics: Metrics,
+        heartbeat: Heartbeat,
+    ) -> None:
+        self.holds = Holds()
+        self._world = world
+        self._capabilities = capabilities
+        self._settings = settings
+        self._host = host
+        self._metrics = metrics
+        self._pass_seconds = metrics.pass_seconds.labels(role)
+        self._heartbeat = heartbeat
+        self._thoughts = Thoughts(host.think, self.wake, metrics)
+        self._woken = asyncio.Event()
+        self._clock = asyncio.get_running_loop().time
+        self._deadlines: dict[str, datetime | None] = {}
+        self._gather_seconds = _GATHER_SECONDS
+        self._reasons: dict[str, set[str]] = {}
+        self._failing: dict[str, str] = {}
+
+    def wake(self) -> None:
+        """Something happened: let everybody look again, soon."""
+        self._woken.set()
+
+    async def run(self, executor: Executor) -> None:
+        """Decide until cancelled."""
+        self.wake()
+        try:
+            while True:
+                await self._wait()
+                await asyncio.sleep(self._gather_seconds)
+                executor.raise_crash()
+                self._woken.clear()
+                self._pass(executor)
+        finally:
+            await self._thoughts.close()
+
+    async def _wait(self) -> None:
+        """Until somebody wakes us or the earliest deadline has come."""
+        while True:
+            self._heartbeat.beat()
+            seconds = min(_LOOK_SECONDS, self._seconds_to_deadline())
+            if self._woken.is_set() or seconds <= 0:
+                return
+            try:
+                async with asyncio.timeout(seconds):
+                    await self._woken.wait()
+            except TimeoutError:
+                pass
+
+    def _seconds_to_deadline(self) -> float:
+        deadline = min((when for when in self._deadlines.values() if when is not None), default=None)
+        return _LOOK_SECONDS if deadline is None else (deadline - self._host.now()).total_seconds()
+
+    def _pass(self, executor: Executor) -> None:
+        """One synchronous step: the World does not change while it is looked at."""
+        started = self._clock()
+        snapshot = self._world.snapshot(self._host.now())
+        for capability in self._capabilities:
+            decision = self._decide(capability, snapshot, executor)
+            if decision is not None:
+                self._follow(capability, decision, snapshot.now, executor)
+        seconds = self._clock() - started
+        self._gather_seconds = min(max(_GATHER_SECONDS, seconds), _LONGEST_GATHER_SECONDS)
+        self._pass_seconds.observe(seconds)
+
+    def _decide(self, capability: Capability, snapshot: Snapshot, executor: Executor) -> Decision | None:
+        name = capability.name
+        state = State(executor.outcomes, self._thoughts.answer(name), self._thoughts.is_thinking(name))
+        try:
+            with self._metrics.decider_seconds.labels(name).time():
+                decision = capability.decide(snapshot, state, self._settings)
+        except Exception as error:  # a mistake in one capability must not end the others
+            self._metrics.decider_failures.labels(name).inc()
+            self._complain(name, error)
+            # What it wanted before was decided by a decider that worked, but on what was seen then: it is dropped.
+            executor.want(name, ())
+            self._deadlines[name] = snapshot.now + _AGAIN_AFTER_FAILURE
+            return None
+        self._failing.pop(name, None)
+        return decision
+
+    def _follow(self, capability: Capability, decision: Decision, now: datetime, executor: Executor) -> None:
+        name, wake_at = capability.name, decision.wake_at
+        self._deadlines[name] = now + _AGAIN if wake_at is not None and wake_at <= now else wake_at
+        self._record(name, [said for said in decision.said if isinstance(said, Hold)])
+        executor.want(name, [said for said in decision.said if not isinstance(said, Hold)])
+        if decision.thought is not None:
+            self._thoughts.begin(name, decision.thought)
+
+    def _record(self, name: str, holds: list[Hold]) -> None:
+        for hold in self.holds.replace(name, holds):
+            facts = {"capability": name, "subject": shown(hold.subject), "hold": hold.reason}
+            _LOG.info("%s", hold.why, extra={"facts": facts})
+        self._reasons[name] = self._metrics.held(name, holds, self._reasons.get(name, set()))
+
+    def _complain(self, name: str, error: Exception) -> None:
+        """A traceback when it begins or changes; not again in every pass."""
+        what = f"{type(error).__name__}: {error}"
+        if self._failing.get(name) != what:
+            _LOG.error("%s cannot decide, the other capabilities go on", name, exc_info=error)
+        self._failing[name] = what

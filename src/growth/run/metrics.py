@@ -1,0 +1,112 @@
+"""What is counted, for Prometheus. Each name is on docs/running.md, and a test compares the two."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.process_collector import ProcessCollector
+from prometheus_client.registry import Collector
+
+from growth.api.action import Hold
+from growth.api.outcome import Outcome
+from growth.kube.events import EventRecorder
+from growth.observe.world import World
+
+# From what a pass over a small World takes to what would be noticed as a pause.
+_STEP_SECONDS: Final = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 5)
+# From one answer of a near server to a provider that takes its time.
+_CALL_SECONDS: Final = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 180)
+
+
+class Metrics:
+    """The counts of one run, in a registry of their own: two runs in one process (tests, plays) do not mix."""
+
+    def __init__(self) -> None:
+        self.registry = registry = CollectorRegistry()
+        ProcessCollector(registry=registry)
+        self.leader = Gauge("growth_leader", "1 on the replica that acts for all.", registry=registry)
+        self.pass_seconds = Histogram(
+            "growth_pass_seconds", "One pass over all deciders.", ("role",), registry=registry, buckets=_STEP_SECONDS
+        )
+        self.decider_seconds = Histogram(
+            "growth_decider_seconds", "One decision.", ("capability",), registry=registry, buckets=_STEP_SECONDS
+        )
+        self.decider_failures = Counter(
+            "growth_decider_failures", "Decisions and thoughts that raised.", ("capability",), registry=registry
+        )
+        self.thought_seconds = Histogram(
+            "growth_thought_seconds", "One long thought.", ("capability",), registry=registry, buckets=_CALL_SECONDS
+        )
+        self.holds = Gauge(
+            "growth_holds", "What is not being done now, by reason.", ("capability", "reason"), registry=registry
+        )
+        self.actions = Counter(
+            "growth_actions",
+            "Actions that ended, by result and error.",
+            ("action", "result", "error"),
+            registry=registry,
+        )
+        self.action_seconds = Histogram(
+            "growth_action_seconds", "One action, to its end.", ("action",), registry=registry, buckets=_CALL_SECONDS
+        )
+        self.actions_waiting = Gauge(
+            "growth_actions_waiting", "Actions that wait for a slot.", ("role",), registry=registry
+        )
+        self.actions_under_way = Gauge(
+            "growth_actions_under_way", "Actions that are being carried out.", ("role",), registry=registry
+        )
+
+    def follow(self, world: World, recorder: EventRecorder) -> None:
+        """From now on also show what these two know themselves."""
+        self.registry.register(_Known(world, recorder))
+
+    def text(self) -> bytes:
+        """All of it, as Prometheus reads it. May be called from any thread."""
+        return generate_latest(self.registry)
+
+    def held(self, capability: str, holds: list[Hold], reasons_before: set[str]) -> set[str]:
+        """Show what is held now; returns its reasons, which the next call needs to set the ones that ended to zero."""
+        counts: dict[str, int] = dict.fromkeys(reasons_before, 0)
+        for hold in holds:
+            counts[hold.reason] = counts.get(hold.reason, 0) + 1
+        for reason, count in counts.items():
+            self.holds.labels(capability, reason).set(count)
+        return set(counts)
+
+
+class _Known(Collector):
+    """Figures that are read when somebody asks. Each is one read of one number: no lock is needed on this thread."""
+
+    def __init__(self, world: World, recorder: EventRecorder) -> None:
+        self._world = world
+        self._recorder = recorder
+
+    def collect(self) -> Iterator[Metric]:
+        """The figures now."""
+        world = self._world
+        yield GaugeMetricFamily("growth_nodes", "Nodes in the World.", len(world.nodes))
+        yield GaugeMetricFamily("growth_pods_waiting", "Pods without a node.", len(world.waiting))
+        yield CounterMetricFamily("growth_changes", "Changes that the informers told.", world.changes_heard)
+        dropped = "Events for people that could not be told."
+        yield CounterMetricFamily("growth_events_dropped", dropped, self._recorder.dropped)
+
+
+class ActionMetrics:
+    """The executor's witness for one role."""
+
+    def __init__(self, metrics: Metrics, role: str) -> None:
+        self._metrics = metrics
+        self._waiting = metrics.actions_waiting.labels(role)
+        self._under_way = metrics.actions_under_way.labels(role)
+
+    def ended(self, outcome: Outcome, seconds: float) -> None:
+        """An action ended after so many seconds."""
+        name = type(outcome.action).__name__
+        self._metrics.actions.labels(name, outcome.result.value, outcome.error).inc()
+        self._metrics.action_seconds.labels(name).observe(seconds)
+
+    def load(self, waiting: int, under_way: int) -> None:
+        """So many actions wait, and so many are under way."""
+        self._waiting.set(waiting)
+        self._under_way.set(under_way)
