@@ -140,6 +140,22 @@ serverTypes:
     assert catalogue.offerings[-1].id == "mine-old-laptop-attic"
 
 
+def test_a_catalogue_may_extend_one_that_extends_another() -> None:
+    quick = read_catalogue("{provider: kwok, extends: kwok, bootDelay: 1s}")
+    assert quick.offerings == shipped_catalogue("kwok").offerings
+    assert {behaviour.boot_delay for behaviour in quick.behaviours.values()} == {timedelta(seconds=1)}
+
+
+@pytest.mark.parametrize("base", ["", "extends: hetzner\n"])
+def test_a_server_type_that_is_listed_twice_is_told(base: str) -> None:
+    entry = "  - {name: cx23, resources: {cpu: 1, memory: 1Gi}, prices: {here: 1}}\n"
+    text = f"provider: shop\n{base}locations: {{here: }}\nserverTypes:\n{entry}{entry}"
+    with pytest.raises(CatalogueError) as raised:
+        read_catalogue(text)
+    line = 5 + bool(base)
+    assert f"line {line}: serverTypes[1].name: shop-cx23-here is listed twice" in str(raised.value)
+
+
 def test_the_shipped_catalogue_of_kwok_sells_what_hetzner_does_and_the_gpu_machine() -> None:
     hetzner, kwok = shipped_catalogue("hetzner"), shipped_catalogue("kwok")
     assert [(o.server_type, o.location, o.price_per_hour, o.resources) for o in kwok.offerings] == [

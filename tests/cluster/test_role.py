@@ -14,12 +14,18 @@ from typing import Any
 import pytest
 import yaml
 
+from growth.api.catalogue import shipped_catalogue
 from growth.api.core import ObjectReference
-from growth.api.kinds import EVENTS, NODES
+from growth.api.kinds import CONFIG_MAPS, EVENTS, NAMESPACES, NODES
+from growth.api.machine import MachineRequest
+from growth.cloud.finding import Surroundings
+from growth.cloud.kwok.opening import open_kwok
+from growth.cloud.kwok.record import FENCED_AT, config_map_name
 from growth.kube.client import Client
 from growth.kube.errors import Forbidden, Invalid
 from growth.kube.events import EventRecorder, EventType
 from growth.kube.lease import LeaderLease, LeaseTerms
+from growth.kube.patches import MergePatch
 from growth.kube.transport import Request, Response, Send, Stream
 from growth.kube.verbs import Permission, permission_of
 from growth.local.cluster import LocalCluster
@@ -123,7 +129,42 @@ async def tell_twice(send: Send, admin: Client) -> None:
     await wait_until(is_told, "the event was told")
 
 
-async def test_the_role_grants_what_growth_uses_and_nothing_more(control_plane: LocalCluster) -> None:
+@pytest.fixture
+def quick_catalogue(tmp_path: Path) -> Path:
+    path = tmp_path / "quick.yaml"
+    path.write_text("{provider: kwok, extends: kwok, bootDelay: 1s}")
+    return path
+
+
+async def play_a_machine(send: Send, admin: Client, catalogue: Path) -> None:
+    """A played machine from its purchase to its end, with a power cut in between."""
+    surroundings = Surroundings(Client(send), NAMESPACE, lambda: datetime.now(UTC), {"catalogue": str(catalogue)})
+    offering = next(one for one in shipped_catalogue("kwok").offerings if one.id == "kwok-cax11-fsn1")
+
+    async def is_ready(*, ready: bool = True) -> bool:
+        found = [node for node in (await admin.list(NODES)).items if node.metadata.name == "role-test"]
+        return bool(found) and found[0].is_ready is ready
+
+    async with open_kwok(surroundings) as provider:
+        machine = await provider.create(MachineRequest("role-test", offering, "default"))
+        await wait_until(is_ready, "the machine became a node")
+        await provider.fence(machine.id)
+        await wait_until(lambda: is_ready(ready=False), "the fenced node fell silent")
+        on = MergePatch({"metadata": {"annotations": {FENCED_AT: None}}})
+        await admin.patch(CONFIG_MAPS, config_map_name(machine.name), on, NAMESPACE)
+        await wait_until(is_ready, "the node came back")
+        await provider.list()
+        await provider.delete(machine.id)
+
+        async def is_gone() -> bool:
+            return all(node.metadata.name != "role-test" for node in (await admin.list(NODES)).items)
+
+        await wait_until(is_gone, "the node was removed")
+
+
+async def test_the_role_grants_what_growth_uses_and_nothing_more(
+    control_plane: LocalCluster, quick_catalogue: Path
+) -> None:
     documents: list[Any] = list(yaml.safe_load_all(RBAC.read_text()))
     await control_plane.apply(RBAC)
     await install_kinds(control_plane)
@@ -133,6 +174,7 @@ async def test_the_role_grants_what_growth_uses_and_nothing_more(control_plane: 
     await see_everything(paging)
     await lead(streaming)
     await tell_twice(streaming, control_plane.admin)
+    await play_a_machine(streaming, control_plane.admin, quick_catalogue)
     used = streaming.used | paging.used
     assert sorted(map(str, granted(documents) - used)) == [], "granted and never used"
     assert sorted(map(str, used - granted(documents))) == [], "used and never granted"
@@ -141,6 +183,6 @@ async def test_the_role_grants_what_growth_uses_and_nothing_more(control_plane: 
 async def test_what_the_role_does_not_grant_is_refused_by_name(control_plane: LocalCluster) -> None:
     await control_plane.apply(RBAC)
     client = await control_plane.client_as(NAMESPACE, ACCOUNT)
-    with pytest.raises(Forbidden, match="the role lacks the verb 'delete' on nodes") as refused:
-        await client.delete(NODES, "any")
-    assert refused.value.permission == Permission("", "nodes", "delete")
+    with pytest.raises(Forbidden, match="the role lacks the verb 'delete' on namespaces") as refused:
+        await client.delete(NAMESPACES, "any")
+    assert refused.value.permission == Permission("", "namespaces", "delete")

@@ -10,7 +10,7 @@ A catalogue may extend one that comes with Growth: what it states itself wins, f
 from collections.abc import Iterator
 from datetime import timedelta
 from importlib.resources import files
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 import yaml
@@ -73,22 +73,13 @@ def read_catalogue(text: str, *, file_name: str = "the catalogue") -> Catalogue:
     root = reader.document(text)
     if reader.problems:
         raise CatalogueError(reader.problems)
-    reader.names(root, _TOP, "")
-    types = [
-        _Type(reader, node, f"serverTypes[{n}]") for n, node in enumerate(reader.sequence(root, "serverTypes", ""))
-    ]
-    places = reader.mapping(root, "locations", "")
-    if "extends" in root:
-        base = _base(reader, root)
-        root = {**base, **root}
-        places = {**reader.mapping(base, "locations", ""), **places}
-        types = _laid_over(_types(reader, base), types)
-    sold = list(_Shop(reader, root, places).sold(types))
+    whole = _whole(reader, root)
+    sold = list(_Shop(reader, whole).sold(whole.types))
     if reader.problems:
         raise CatalogueError(reader.problems)
     return Catalogue(
-        provider=reader.word(root, "provider", "", ""),
-        currency=reader.word(root, "currency", "", "EUR"),
+        provider=reader.word(whole.fields, "provider", "", ""),
+        currency=reader.word(whole.fields, "currency", "", "EUR"),
         offerings=tuple(offering for offering, _ in sold),
         behaviours={offering.id: behaviour for offering, behaviour in sold},
     )
@@ -98,16 +89,6 @@ def _shipped_text(provider: str) -> str:
     return files("growth.api").joinpath("catalogues", f"{provider}.yaml").read_text(encoding="utf-8")
 
 
-def _base(reader: YamlFields, root: Fields) -> Fields:
-    """What is extended; those that come with Growth are whole, so no problem of theirs needs telling."""
-    name = reader.word(root, "extends", "", "")
-    if name not in _SHIPPED:
-        reader.wrong(root["extends"], "extends", f"a catalogue that comes with Growth: {' or '.join(_SHIPPED)}")
-        return {}
-    base = YamlFields(f"{name}.yaml").document(_shipped_text(name))
-    return {field: node for field, node in base.items() if field != "extends"}
-
-
 class _Type:
     """One entry of ``serverTypes``, before its values are read."""
 
@@ -115,35 +96,63 @@ class _Type:
         self.node, self.path = node, path
         self.fields = reader.as_mapping(node, path)
         self.name = reader.needed(self.fields, "name", path, node)
+        self.key = (self.name, reader.word(self.fields, "capacityType", path, ON_DEMAND))
+
+    def lie_over(self, base: "_Type") -> None:
+        """Take from the base what is not stated here."""
+        self.fields = {**base.fields, **self.fields}
 
 
-def _types(reader: YamlFields, fields: Fields) -> list[_Type]:
-    entries = reader.sequence(fields, "serverTypes", "")
-    return [_Type(reader, node, f"serverTypes[{index}]") for index, node in enumerate(entries)]
+class _Whole(NamedTuple):
+    """A catalogue's text, together with what it extends, before its values are read."""
+
+    fields: Fields
+    places: Fields
+    types: list[_Type]
+
+
+def _whole(reader: YamlFields, root: Fields) -> _Whole:
+    reader.names(root, _TOP, "")
+    entries = enumerate(reader.sequence(root, "serverTypes", ""))
+    types = [_Type(reader, node, f"serverTypes[{index}]") for index, node in entries]
+    places = reader.mapping(root, "locations", "")
+    name = reader.word(root, "extends", "", "") if "extends" in root else ""
+    if name and name not in _SHIPPED:
+        reader.wrong(root["extends"], "extends", f"a catalogue that comes with Growth: {' or '.join(_SHIPPED)}")
+    if name not in _SHIPPED:
+        return _Whole(root, places, types)
+    shipped = YamlFields(f"{name}.yaml")  # what comes with Growth is whole: it has no problems to tell
+    base = _whole(shipped, shipped.document(_shipped_text(name)))
+    return _Whole({**base.fields, **root}, {**base.places, **places}, _laid_over(base.types, types))
 
 
 def _laid_over(base: list[_Type], own: list[_Type]) -> list[_Type]:
     """The base's entries in its order, changed by those of the same name, then the new ones."""
-    known = {entry.name: entry for entry in base}
+    known = {entry.key: entry for entry in base}
+    changed: dict[tuple[str, str], _Type] = {}
+    new: list[_Type] = []
     for entry in own:
-        if entry.name in known:
-            entry.fields = {**known[entry.name].fields, **entry.fields}
-    stated = {entry.name: entry for entry in own}
-    return [*(stated.get(entry.name, entry) for entry in base), *(entry for entry in own if entry.name not in known)]
+        if entry.key in known:
+            entry.lie_over(known[entry.key])
+        if entry.key in known and entry.key not in changed:
+            changed[entry.key] = entry
+        else:
+            new.append(entry)
+    return [*(changed.get(entry.key, entry) for entry in base), *new]
 
 
 class _Shop:
     """Reads entries into what is sold, and how it behaves."""
 
-    def __init__(self, reader: YamlFields, root: Fields, places: Fields) -> None:
-        self._reader, self._root = reader, root
+    def __init__(self, reader: YamlFields, whole: _Whole) -> None:
+        self._reader, root = reader, whole.fields
         self._provider = reader.needed(root, "provider", "")
         self._pods = reader.whole(root, "pods", "", _PODS, at_least=1)
         self._labels = reader.labels(root, "labels", "")
         self._reserved = reader.quantities(root, "reserved", "")
         self._boot_delay = reader.duration(root, "bootDelay", "", timedelta(0))
         self._faults = self._read_faults(root, "")
-        self._places = {name: self._place(name, node) for name, node in places.items()}
+        self._places = {name: self._place(name, node) for name, node in whole.places.items()}
 
     def sold(self, types: list[_Type]) -> Iterator[tuple[Offering, Behaviour]]:
         """Every server type in every place that has a price for it."""
