@@ -22,6 +22,7 @@ class Timings(msgspec.Struct, frozen=True, kw_only=True):
     scheduler_volume_wait: float = 600.0
 
     # The kubelets; a Lease is renewed four times in its duration.
+    kubelet_delay: float = 0.01
     node_lease: float = 40.0
 
     # The node lifecycle controller.
