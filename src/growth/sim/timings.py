@@ -55,3 +55,15 @@ class Timings(msgspec.Struct, frozen=True, kw_only=True):
 
     # The garbage collector, from an owner's end until it takes the dependents.
     garbage_delay: float = 0.05
+
+    # The attach/detach controller: it looks every 0.1 s, so 0.05 s late on average.
+    attach_detach_delay: float = 0.05
+    attach_detach_sync: float = 60.0
+    attach_retry: float = 1.0
+    force_detach: float = 360.0
+
+    # The stand-ins for a storage driver.
+    volume_creation: float = 1.0
+    volume_deletion: float = 1.0
+    volume_attach: float = 0.02
+    volume_detach: float = 0.02
