@@ -27,6 +27,7 @@ class OneByOne:
     def __init__(self, stage: Stage, table: KindTable, limits: Floats, new_name: Callable[[], str]) -> None:
         self._stage, self._table, self._limits = stage, table, limits
         self._new_name = new_name
+        self._refusal = ""
         self.bought: dict[str, int] = {}
         """By node, the kind that was bought for it."""
 
@@ -40,8 +41,13 @@ class OneByOne:
             node = self._on_standing(standing, pod, amounts) or self._on_new(pod, roomy)
             if node in self.bought and node not in standing.names:
                 standing = Standing(self._stage, self._table.resources)
-            placed.append((pod, node, "" if node else fits_anywhere(self._stage, pod).sentence))
+            placed.append((pod, node, "" if node else self._why_not(pod)))
         return placed
+
+    def _why_not(self, pod: Pod) -> str:
+        """What the nodes say that there are or will be, and what the best machine says that could be bought."""
+        there = fits_anywhere(self._stage, pod).sentence if self._stage.nodes else ""
+        return "; ".join(filter(None, (there, self._refusal))) or "there is no node, and none can be bought"
 
     def _for_company(self, pod: Pod, allowed: Bools, need: Ints, pods: int) -> Bools:
         """For pods that want to be on one node together: only kinds that hold all of them, or as many as any does."""
@@ -50,7 +56,9 @@ class OneByOne:
         if not any(term.topology_key == HOSTNAME for term in terms):
             return allowed
         asked = need > 0
-        holds = np.where(allowed, (self._table.room[:, asked] // need[asked]).min(axis=1), 0)
+        # A machine that cannot be had holds nobody, however large it is.
+        is_left = (self._limits[:, None] >= self._table.limit_use - 1e-9).all(axis=0)
+        holds = np.where(allowed & is_left, (self._table.room[:, asked] // need[asked]).min(axis=1), 0)
         return allowed & (holds >= min(pods, int(holds.max(initial=0))))
 
     def _on_standing(self, standing: Standing, pod: Pod, need: Ints) -> str:
@@ -67,6 +75,7 @@ class OneByOne:
 
     def _on_new(self, pod: Pod, allowed: Bools) -> str:
         kinds = self._table.market.kinds
+        self._refusal = ""
         tried: dict[tuple[str, tuple[int, int, int]], int] = {}
         order = sorted(np.flatnonzero(allowed).tolist(), key=lambda at: (tuple(-t for t in kinds[at].tier), at))
         for at in order:
@@ -78,11 +87,15 @@ class OneByOne:
             mark = self._stage.mark()
             name = self._new_name()
             self._table.market.node(name, at).enter(self._stage)
-            if fit(self._stage, pod, name) is None:
+            misfit = fit(self._stage, pod, name)
+            if misfit is None:
                 self._stage.place(pod, name)
                 self._limits -= self._table.limit_use[:, at]
                 self.bought[name] = at
                 return name
+            if not self._refusal:
+                reason = misfit.reason.replace(f"at {HOSTNAME}={name}", "on it")
+                self._refusal = f"a new {kind.offering.server_type} would not do: {reason}"
             self._stage.back_to(mark)
         return ""
 

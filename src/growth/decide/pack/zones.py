@@ -61,7 +61,7 @@ def share_out(groups: Sequence[Group], asks: Sequence[Ask], standing: Mapping[in
 
 class _Sharing:
     def __init__(self, groups: Sequence[Group], asks: Sequence[Ask], standing: Mapping[int, Mapping[str, int]]) -> None:
-        self._groups, self._asks = groups, asks
+        self._groups, self._asks, self._standing = groups, asks, standing
         self._plan = ZonePlan()
         spreading = {s for ask in asks for s, _ in groups[ask.group].rules.zone_spread}
         self._spread = sorted(spreading)
@@ -104,6 +104,7 @@ class _Sharing:
         for ask in self._together(waiting):
             self._plan.odd.append((ask.group, ask.count))
         self._prove(by_rule["spread"])
+        self._plan.is_proven = self._plan.is_proven and self._all_find_company(by_rule["together"])
         return self._plan
 
     def _put(self, ask: Ask, zone: str, pods: int, *, is_sure: bool) -> None:
@@ -154,8 +155,7 @@ class _Sharing:
         for zone in free[: ask.count]:
             self._put(ask, zone, 1, is_sure=True)
         if ask.count > len(free):
-            taken = len(ask.zones) - len(free)
-            where = f"{taken} of the {len(ask.zones)} zones that can be bought in have one"
+            where = f"each of the {len(ask.zones)} zones that can be bought in has one, or will"
             reason = f"must be the only one of its kind in a zone (anti-affinity); {where}"
             self._plan.refused.append((ask.group, ask.count - len(free), reason))
 
@@ -246,3 +246,27 @@ class _Sharing:
                 highest = max((counts.get(zone, 0) for zone in self._filled[selector]), default=0)
                 is_fine = highest - min((counts.get(zone, 0) for zone in domains), default=0) <= skew
             self._plan.is_proven = self._plan.is_proven and is_fine
+
+    def _all_find_company(self, together: Sequence[Ask]) -> bool:
+        """Whether those who want to be together get there in any order.
+
+        Somebody they follow stands in their zone or comes there unconditionally; or they are the only ones of their
+        kind, wherever one looks, so that whoever comes first opens the right zone.
+        """
+        homes: dict[int, set[str]] = {}
+        certain: set[tuple[int, str]] = set()
+        wanted = {self._rules(ask).zone_together[0] for ask in together}
+        for portion in self._plan.portions:
+            group = self._groups[portion.group]
+            for selector in wanted:
+                if group.carries >> selector & 1:
+                    homes.setdefault(selector, set()).add(portion.zone)
+                    if not group.rules.zone_together and not group.rules.zone_spread:
+                        certain.add((selector, portion.zone))
+        for portion in self._plan.portions:
+            for selector in self._groups[portion.group].rules.zone_together:
+                standing = self._standing.get(selector, {})
+                is_met = bool(standing.get(portion.zone)) or (selector, portion.zone) in certain
+                if not is_met and (standing or homes.get(selector) != {portion.zone}):
+                    return False
+        return True
