@@ -1,0 +1,82 @@
+"""The CEL rules of our own kinds, in Python: one check for each rule's text.
+
+A general CEL would be a hundred times the code. A test proves that every rule of the definitions stands here, and the
+comparison with a real API server that each check refuses the same.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from growth.api.labels import is_label_key
+from growth.api.phases import REMOVAL_MOVES, REQUEST_MOVES, may_move, move_rule
+from growth.api.quantity import Quantity, QuantityError, parse
+
+Check = Callable[[Any, Any], bool]
+"""Whether ``self`` is right, given ``oldSelf``, which is None for something new."""
+
+_TYPE_NAME: Final = re.compile("[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
+_LABEL_VALUE: Final = re.compile("([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?")
+_DURATION: Final = re.compile("([0-9]+([.][0-9]+)?(ms|s|m|h))+")
+_SHARE: Final = re.compile("[0-9]+|[0-9]{1,2}%|100%")
+
+
+def _quantity(value: object) -> Quantity | None:
+    try:
+        return parse(str(value))
+    except QuantityError:
+        return None
+
+
+def _not_negative(value: object) -> bool:
+    quantity = _quantity(value)
+    return quantity is None or quantity.nanos >= 0
+
+
+def _has_no_twins(types: list[dict[str, Any]]) -> bool:
+    names = [one["name"].lower() for one in types]
+    return len(set(names)) == len(names)
+
+
+CHECKS: Final[Mapping[str, Check]] = {
+    "self.metadata.name.size() <= 52": lambda own, _: len(own["metadata"]["name"]) <= 52,
+    "self.metadata.name.size() <= 63": lambda own, _: len(own["metadata"]["name"]) <= 63,
+    "has(self.serverTypes) && size(self.serverTypes) > 0": lambda own, _: bool(own.get("serverTypes")),
+    "self.all(one, self.exists_one(other, one.name.lowerAscii() == other.name.lowerAscii()))": (
+        lambda own, _: _has_no_twins(own)
+    ),
+    "!has(self.max) || self.min <= self.max": lambda own, _: "max" not in own or own["min"] <= own["max"],
+    "self.matches('^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$')": lambda own, _: _matches(_TYPE_NAME, own),
+    "self.all(key, !key.startsWith('growth.dev/'))": (
+        lambda own, _: not any(key.startswith("growth.dev/") for key in own)
+    ),
+    "self.all(key, key.size() <= 317 && !format.qualifiedName().validate(key).hasValue())": (
+        lambda own, _: all(map(is_label_key, own))
+    ),
+    "self.all(key, self[key].matches('^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$'))": (
+        lambda own, _: all(_matches(_LABEL_VALUE, value) for value in own.values())
+    ),
+    "self.all(taint, has(taint.effect))": lambda own, _: all("effect" in taint for taint in own),
+    "isQuantity(string(self))": lambda own, _: _quantity(own) is not None,
+    "!isQuantity(string(self)) || quantity(string(self)).compareTo(quantity('0')) >= 0": (
+        lambda own, _: _not_negative(own)
+    ),
+    "self >= 0": lambda own, _: own >= 0,
+    "self.matches('^([0-9]+([.][0-9]+)?(ms|s|m|h))+$')": lambda own, _: _matches(_DURATION, own),
+    "string(self).matches('^([0-9]+|[0-9]{1,2}%|100%)$')": lambda own, _: _matches(_SHARE, str(own)),
+    "has(self.pool) && self.pool != ''": lambda own, _: bool(own.get("pool")),
+    "has(self.targetOffering) && self.targetOffering != ''": lambda own, _: bool(own.get("targetOffering")),
+    "self == oldSelf": lambda own, old: own == old,
+    "has(self.spec) == has(oldSelf.spec)": lambda own, old: ("spec" in own) == ("spec" in old),
+    move_rule(REQUEST_MOVES).rule: lambda own, old: may_move(REQUEST_MOVES, old, own),
+    move_rule(REMOVAL_MOVES).rule: lambda own, old: may_move(REMOVAL_MOVES, old, own),
+}
+
+
+def _matches(pattern: re.Pattern[str], text: str) -> bool:
+    return pattern.fullmatch(text) is not None
+
+
+def is_about_a_change(rule: str) -> bool:
+    """Whether the rule compares with the state before, and says nothing about something new."""
+    return "oldSelf" in rule
