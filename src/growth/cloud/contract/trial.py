@@ -38,8 +38,8 @@ class Trial(ABC):
     """How long a cloud may take until what it did can be seen."""
 
     poll_seconds: float = 1.0
-    interruptions: int = 25
-    """At how many points a purchase is interrupted."""
+    interruptions: int = 15
+    """At how many points a purchase is interrupted, twice; each costs a machine for a moment."""
 
     def __init__(self) -> None:
         self._prefix = f"try-{secrets.token_hex(3)}-"

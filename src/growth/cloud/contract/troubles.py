@@ -94,26 +94,39 @@ async def a_deletion_whose_answer_was_lost_is_repeated(trial: Trial, provider: P
 
 async def a_purchase_may_be_stopped_anywhere(trial: Trial, provider: Provider) -> None:
     """Wherever it is cancelled, there is nothing or one machine that is listed, and asking again leads to one."""
+    clock = asyncio.get_running_loop().time
+    began = clock()
+    machine = await provider.create(trial.request(trial.name("measured")))
+    duration = clock() - began
     before = ids_of(await provider.list())
-    for steps in range(trial.interruptions):
-        request = trial.request(trial.name(f"stop-{steps}"))
-        buying = asyncio.ensure_future(provider.create(request))
-        for _ in range(steps):
-            await asyncio.sleep(0)
-        was_done = buying.done()
-        buying.cancel()
-        await asyncio.gather(buying, return_exceptions=True)
-        found = [machine for machine in await provider.list() if machine.id not in before]
-        require(len(found) <= 1, "a purchase that was stopped has bought one machine at most", *found)
-        require(all(one.name == request.name for one in found), "and it can be found by its name", *found)
-        machine = await provider.create(request)
-        require(not found or found[0].id == machine.id, "asked again, it finds what is there", machine, *found)
-        found = [one for one in await provider.list() if one.id not in before]
-        require(ids_of(found) == [machine.id], "a purchase that is stopped and repeated buys one machine", *found)
-        await provider.delete(machine.id)
-        await trial.until_gone(provider, machine)
-        if was_done:
-            return
+    for number in range(trial.interruptions):
+        # A cloud in the same process is stopped between two steps of the loop, one behind a network after some time.
+        await _bought_in_spite_of(trial, provider, trial.name(f"step-{number}"), before, steps=number)
+        seconds = duration * number / trial.interruptions
+        await _bought_in_spite_of(trial, provider, trial.name(f"time-{number}"), before, seconds=seconds)
+    require(machine.id in ids_of(await provider.list()), "nobody else is harmed", machine)
+
+
+async def _bought_in_spite_of(
+    trial: Trial, provider: Provider, name: str, before: Sequence[str], *, steps: int = 0, seconds: float = 0.0
+) -> None:
+    """Buy, stop in between, buy again, and give it back."""
+    request = trial.request(name)
+    buying = asyncio.ensure_future(provider.create(request))
+    for _ in range(steps):
+        await asyncio.sleep(0)
+    await asyncio.sleep(seconds)
+    buying.cancel()
+    await asyncio.gather(buying, return_exceptions=True)
+    found = [machine for machine in await provider.list() if machine.id not in before]
+    require(len(found) <= 1, "a purchase that was stopped has bought one machine at most", *found)
+    require(all(one.name == name for one in found), "and it can be found by its name", *found)
+    machine = await provider.create(request)
+    require(not found or found[0].id == machine.id, "asked again, it finds what is there", machine, *found)
+    found = [one for one in await provider.list() if one.id not in before]
+    require(ids_of(found) == [machine.id], "a purchase that is stopped and repeated buys one machine", *found)
+    await provider.delete(machine.id)
+    await trial.until_gone(provider, machine)
 
 
 _Question = Callable[[], Awaitable[object]]

@@ -32,7 +32,7 @@ from growth.cloud.kwok.record import (
 )
 from growth.cloud.kwok.state import state_of
 from growth.kube.client import Client
-from growth.kube.errors import AlreadyExists, Conflict, KubeError, NotFound
+from growth.kube.errors import AlreadyExists, KubeError, NotFound
 from growth.kube.informer import Informer
 from growth.kube.patches import MergePatch
 
@@ -132,7 +132,9 @@ class PlayedCloud:
             async with slots:
                 await self._step(name)
 
-        await asyncio.gather(*map(one, names))
+        async with asyncio.TaskGroup() as tasks:
+            for name in names:
+                tasks.create_task(one(name), name=f"machine {name}")
 
     async def _step(self, name: str) -> None:
         """One move for one machine, if one is due. What it changes is heard, and leads to the next one."""
@@ -179,9 +181,8 @@ class PlayedCloud:
                     await self._silence(record, node)
                 case Remove(node):
                     await self._client.delete(NODES, node.metadata.name, uid=node.metadata.uid)
-        except (AlreadyExists, NotFound, Conflict):
-            # Done by somebody else, or not to be done any more: the change is on its way to us.
-            return
+        except (AlreadyExists, NotFound):
+            return  # done by somebody else, or not to be done any more: the change is on its way to us
 
     async def _enliven(self, record: Record, node: Node) -> None:
         try:

@@ -1,0 +1,20 @@
+"""The KWOK provider keeps the contract on the virtual API server, under the shipped role."""
+
+import asyncio
+
+import pytest
+
+from growth.cloud.contract import CHECKS, Check, run_check
+from growth.sim.virtual_loop import run_virtually
+from tests.cloud.kwok_trial import KwokTrial
+from tests.cloud.virtual import GROWTH, NAMESPACE, VirtualKwok
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_the_kwok_provider_keeps_the_contract(check: Check) -> None:
+    async def trial() -> None:
+        world = VirtualKwok()
+        send = world.server.connect(GROWTH)
+        await run_check(check, KwokTrial(send, NAMESPACE, world.clock.now, asyncio.sleep))
+
+    run_virtually(trial())
