@@ -16,7 +16,7 @@ from growth.observe.snapshot import Snapshot
 from growth.run.capability import Capability
 from growth.run.control import Plant, control, new_health
 from growth.run.health import Health
-from growth.run.host import Host, played
+from growth.run.host import played
 from tests.builders import a_bookmark, a_node, a_pod
 from tests.kube.fake_api import FakeApi, FakeSend, Object
 from tests.kube.scripted import ScriptedStream
@@ -45,7 +45,7 @@ class SmallCluster(FakeApi):
 
     def add_pod(self, name: str) -> None:
         # Watches are of all namespaces, so that is where this server keeps them.
-        self.put(PODS.path(name), a_pod(name))
+        self.put(PODS.path(name), a_pod(name, node=""))
 
     @property
     def leader(self) -> str:
@@ -62,7 +62,12 @@ class SmallCluster(FakeApi):
         self._watchers.append(watcher)
         try:
             while True:
-                yield await queue.get()
+                try:
+                    async with asyncio.timeout(60):
+                        line = await queue.get()
+                except TimeoutError:
+                    line = _line("BOOKMARK", a_bookmark(self.version))
+                yield line
         finally:
             self._watchers.remove(watcher)
 
@@ -92,7 +97,13 @@ class _Lines(ScriptedStream):
 class Replica:
     """One whole Growth, and its health."""
 
-    def __init__(self, cluster: SmallCluster, name: str, *capabilities: Capability, host: Host | None = None) -> None:
+    def __init__(
+        self,
+        cluster: SmallCluster,
+        name: str,
+        *capabilities: Capability,
+        now: Callable[[], datetime] | None = None,
+    ) -> None:
         self.way = Way(cluster)
         self.lease_way = Way(cluster)
         self.health: Health = new_health()
@@ -101,7 +112,7 @@ class Replica:
             lease_client=Client(self.lease_way),
             settings=Settings(),
             capabilities=capabilities,
-            host=host or played(name, wall_clock()),
+            host=played(name, now or wall_clock()),
         )
         self.task: asyncio.Task[None] | None = None
 

@@ -56,7 +56,7 @@ def run(effective: EffectiveSettings, only: str) -> None:
     try:
         asyncio.run(_run(effective.settings, capabilities))
     except KubeError as error:
-        raise Refused(_sentence(error)) from error
+        raise Refused(sentence_for(error)) from error
 
 
 async def _run(settings: Settings, capabilities: tuple[Capability, ...]) -> None:
@@ -96,7 +96,8 @@ def _telling_health(health: Health, listen: HealthSettings) -> Generator[int]:
         yield port
 
 
-def _sentence(error: KubeError) -> str:
+def sentence_for(error: KubeError) -> str:
+    """What stopped the start, and what to do where the error itself cannot know it."""
     if isinstance(error, NotFound) and f"/{GROUP}/" in str(error):
         return f"{error}; Growth's own kinds are not installed: growth crds | kubectl apply --server-side -f -"
     return str(error)

@@ -20,14 +20,16 @@ STOP_SECONDS: Final = 25.0
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
 
-async def run_until_stopped(work: Coroutine[Any, Any, None], *, exit_now: Callable[[int], object] = os._exit) -> None:
-    """Run it to its end, or until a signal cancels it; then it has ``STOP_SECONDS`` to end.
+async def run_until_stopped(
+    work: Coroutine[Any, Any, None], seconds: float = STOP_SECONDS, *, exit_now: Callable[[int], object] = os._exit
+) -> None:
+    """Run it to its end, or until a signal cancels it; then it has so many seconds to end.
 
     Call it on the main thread, where Python delivers signals.
     """
     task = asyncio.ensure_future(work)
     loop = asyncio.get_running_loop()
-    late = threading.Timer(STOP_SECONDS, _too_late, (exit_now,))
+    late = threading.Timer(seconds, _too_late, (seconds, exit_now))
     late.daemon = True
     is_stopping = False
 
@@ -56,6 +58,6 @@ def _cancel(task: asyncio.Future[None], name: str) -> None:
     task.cancel()
 
 
-def _too_late(exit_now: Callable[[int], object]) -> None:
-    _LOG.error("could not stop in %.0f s, ending as it is; the lease runs out by itself", STOP_SECONDS)
+def _too_late(seconds: float, exit_now: Callable[[int], object]) -> None:
+    _LOG.error("could not stop in %.0f s, ending as it is; the lease runs out by itself", seconds)
     exit_now(1)
