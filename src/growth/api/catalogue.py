@@ -157,7 +157,7 @@ class _Shop:
     def sold(self, types: list[_Type]) -> Iterator[tuple[Offering, Behaviour]]:
         """Every server type in every place that has a price for it."""
         if not types:
-            self._reader.problems.append(f"{self._reader.file_name} line 1: serverTypes is missing: nothing is sold")
+            self._reader.note_line(1, "serverTypes is missing: nothing is sold")
         seen: dict[str, None] = {}
         for entry in types:
             for offering, behaviour in self._sold_of(entry):

@@ -22,11 +22,11 @@ Fields = Mapping[str, yaml.Node]
 
 
 class YamlFields:
-    """Values of one text, and in ``problems`` one sentence for each that is wrong."""
+    """Values of one text, and one sentence for each that is wrong."""
 
     def __init__(self, file_name: str) -> None:
         self.file_name = file_name
-        self.problems: list[str] = []
+        self._notes: dict[str, int] = {}
         # A block of fields begins below its name, but people look for the name.
         self._lines: dict[yaml.Node, int] = {}
 
@@ -38,10 +38,10 @@ class YamlFields:
             root = cast("yaml.Node | None", yaml.compose(stream, yaml.SafeLoader))  # pyright: ignore[reportUnknownMemberType]
         except yaml.MarkedYAMLError as error:
             line = error.problem_mark.line + 1 if error.problem_mark else 1
-            self.problems.append(f"{self.file_name} line {line}: not YAML: {error.problem}")
+            self.note_line(line, f"not YAML: {error.problem}")
             return {}
-        except yaml.YAMLError as error:  # a character that YAML does not allow has no line
-            self.problems.append(f"{self.file_name}: not YAML: {error}")
+        except yaml.YAMLError as error:  # a character that YAML does not allow: it has no line
+            self.note_line(1, f"not YAML: {error}")
             return {}
         return {} if root is None else self.as_mapping(root, "the text")
 
@@ -98,7 +98,7 @@ class YamlFields:
         """A text that must be there; ``inside`` is where it is missing."""
         if name not in fields:
             if inside is None:
-                self.problems.append(f"{self.file_name} line 1: {join(path, name)} is missing")
+                self.note_line(1, f"{join(path, name)} is missing")
             else:
                 self.note(inside, join(path, name), "is missing")
         return self.word(fields, name, path, "")
@@ -192,9 +192,16 @@ class YamlFields:
     def note(self, node: yaml.Node, path: str, what: str) -> None:
         """Something is wrong here."""
         line = self._lines.get(node, node.start_mark.line) + 1
-        sentence = f"{node.start_mark.name} line {line}: {path}: {what}"
-        if sentence not in self.problems:  # a field may be looked at more than once
-            self.problems.append(sentence)
+        self._notes.setdefault(f"{node.start_mark.name} line {line}: {path}: {what}", line)
+
+    def note_line(self, line: int, what: str) -> None:
+        """Something is wrong in this line, or, in the first one, somewhere."""
+        self._notes.setdefault(f"{self.file_name} line {line}: {what}", line)
+
+    @property
+    def problems(self) -> list[str]:
+        """Every problem once, in the order of the lines."""
+        return sorted(self._notes, key=self._notes.__getitem__)
 
 
 def join(path: str, name: str) -> str:
