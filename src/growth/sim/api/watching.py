@@ -24,6 +24,7 @@ _ENCODE: Final = msgspec.json.Encoder().encode
 _END_OF_LIST: Final[Json] = {"annotations": {"k8s.io/initial-events-end": "true"}}
 # A last bookmark comes this long before the server ends a watch, so that the next one can go on from there.
 _FAREWELL_SECONDS: Final = 2.0
+_INSTANT: Final = 1e-6  # two floats that should be equal may differ in the last bit
 
 
 class Reader(Protocol):
@@ -82,9 +83,7 @@ class Watcher:
         seconds = max(0.0, self._ends_at - self._hub.clock.seconds())
         self._after("end", seconds, self._end)
         if self._has_bookmarks:
-            self._after("bookmark", self._hub.timings.bookmark_period, self._mark)
-            if seconds > _FAREWELL_SECONDS:
-                self._after("farewell", seconds - _FAREWELL_SECONDS, self._mark_once)
+            self._mark_later()
         if self._pending:
             self._hurry()
 
@@ -158,10 +157,12 @@ class Watcher:
 
     def _mark(self) -> None:
         self.bookmark()
-        self._after("bookmark", self._hub.timings.bookmark_period, self._mark)
+        self._mark_later()
 
-    def _mark_once(self) -> None:
-        self.bookmark()
+    def _mark_later(self) -> None:
+        left = self._ends_at - _FAREWELL_SECONDS - self._hub.clock.seconds()
+        if left > _INSTANT:
+            self._after("bookmark", min(left, self._hub.timings.bookmark_period), self._mark)
 
     def _end(self) -> None:
         reader = self._reader
