@@ -31,7 +31,7 @@ class Hook(Protocol):
     count as the action's failure and be survived.
     """
 
-    def __call__(self, point: Point, subject: ObjectReference) -> None:
+    def __call__(self, point: Point, subject: ObjectReference, /) -> None:
         """Look, or raise."""
         ...
 

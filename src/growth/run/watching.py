@@ -49,7 +49,7 @@ async def watching(
             yield informers
             for task in running:
                 task.cancel()
-    except ExceptionGroup as group:
+    except BaseExceptionGroup as group:
         # Each informer that failed says the same of the same server; one sentence is enough for a person.
         raise group.exceptions[0] from None
 
