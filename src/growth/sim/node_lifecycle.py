@@ -136,7 +136,7 @@ class NodeLifecycle:
         ready, meta = condition_of(pod, "Ready"), pod["metadata"]
         if ready is None or ready["status"] != "True":
             return
-        changed = with_condition(pod, {**ready, "status": "False"}, self._clock.stamp())
+        changed = with_condition(pod, {**ready, "status": "False"}, self._clock.stamp(), is_observed=False)
         status = {"conditions": changed["status"]["conditions"]}
         self._store.patch(PODS, meta["name"], meta["namespace"], {"status": status})
 
@@ -152,7 +152,7 @@ class NodeLifecycle:
         patch: Json = {}
         taints = swapped(node, wanted, stale, self._clock.stamp())
         if taints is not None:
-            patch["spec"] = {"taints": taints}
+            patch["spec"] = {"taints": taints or None}
         labels = part(node, "metadata", "labels")
         old = {old: labels[new] for new, old in _OLD_LABELS.items() if new in labels}
         if any(labels.get(key) != value for key, value in old.items()):

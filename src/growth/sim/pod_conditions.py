@@ -6,15 +6,19 @@ from typing import Any
 from growth.sim.merging import Json
 
 
-def with_condition(pod: Json, condition: Mapping[str, Any], stamp: str) -> Json:
-    """The pod with this condition; the pod itself if it says so already."""
+def with_condition(pod: Json, condition: Mapping[str, Any], stamp: str, *, is_observed: bool = True) -> Json:
+    """The pod with this condition; the pod itself if it says so already.
+
+    Most writers add the generation that they saw; bindings and what is said of lost nodes do not.
+    """
     status: Json = pod.get("status", {})
     conditions: list[Json] = list(status.get("conditions", ()))
     at = next((at for at, known in enumerate(conditions) if known["type"] == condition["type"]), len(conditions))
     known: Json = conditions[at] if at < len(conditions) else {}
     since = known["lastTransitionTime"] if known.get("status") == condition["status"] else stamp
-    generation = pod["metadata"].get("generation", 1)
-    new = {**condition, "observedGeneration": generation, "lastProbeTime": None, "lastTransitionTime": since}
+    new: Json = {**condition, "lastProbeTime": None, "lastTransitionTime": since}
+    if is_observed:
+        new["observedGeneration"] = pod["metadata"].get("generation", 1)
     if new == known:
         return pod
     return {**pod, "status": {**status, "conditions": [*conditions[:at], new, *conditions[at + 1 :]]}}

@@ -130,13 +130,13 @@ class ZoneEvictions:
     def _swap(self, node: Json, add: Mark, remove: Mark) -> None:
         taints = swapped(node, (add,), (remove,), self._clock.stamp())
         if taints is not None:
-            self._store.patch(NODES, node["metadata"]["name"], patch={"spec": {"taints": taints}})
+            self._store.patch(NODES, node["metadata"]["name"], patch={"spec": {"taints": taints or None}})
 
     def _untaint(self, node: Json) -> Json:
         taints = swapped(node, (), _BOTH, self._clock.stamp())
         if taints is None:
             return node
-        return self._store.patch(NODES, node["metadata"]["name"], patch={"spec": {"taints": taints}})
+        return self._store.patch(NODES, node["metadata"]["name"], patch={"spec": {"taints": taints or None}})
 
 
 def _unready(zone: _Zone) -> int:

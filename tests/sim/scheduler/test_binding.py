@@ -25,7 +25,6 @@ def test_a_pod_gets_the_emptiest_node_and_its_condition_says_so() -> None:
         assert condition == {
             "type": "PodScheduled",
             "status": "True",
-            "observedGeneration": 1,
             "lastProbeTime": None,
             "lastTransitionTime": Clock().stamp(),
         }

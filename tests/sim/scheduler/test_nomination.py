@@ -98,7 +98,7 @@ def test_a_pod_displaces_less_important_ones_and_waits_for_their_end() -> None:
         scene.pod("vip", cpu="1500m", priority=9)
         await scene.pass_by(1)
         assert scene.nominated("vip") == "cheap"
-        assert scene.message("vip").startswith("0/2 nodes are available: 2 Insufficient cpu.")
+        assert scene.message("vip") == "0/2 nodes are available: 2 Insufficient cpu."
         large = scene.get("large")
         assert "deletionTimestamp" in large["metadata"]
         condition = condition_of(large, "DisruptionTarget")

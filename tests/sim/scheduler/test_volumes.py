@@ -98,7 +98,7 @@ def test_a_missing_claim_or_one_that_binds_at_once_is_waited_for() -> None:
         scene.node("one")
         scene.pod("new", volumes=DATA)
         await scene.pass_by(1)
-        assert scene.message("new").startswith('0/1 nodes are available: persistentvolumeclaim "data" not found. ')
+        assert scene.message("new") == '0/1 nodes are available: persistentvolumeclaim "data" not found. not found'
         a_claim(scene, mode="Immediate")
         await scene.pass_by(1)
         assert "pod has unbound immediate PersistentVolumeClaims" in scene.message("new")

@@ -18,12 +18,14 @@ _Containers = tuple[tuple[str, str], ...]
 
 def running(pod: Json, stamp: str) -> Json:
     """The status of a pod whose containers run and are ready."""
-    conditions = [*parts(pod, "status", "conditions"), *_all_true(_RUNNING, stamp)]
     gates = tuple(gate["conditionType"] for gate in parts(pod, "spec", "readinessGates"))
+    new = _all_true((*_RUNNING, *gates), stamp)
+    said = {known["type"] for known in new}
     status: Json = {
         "phase": "Running",
         "startTime": stamp,
-        "conditions": _last_of_each([*conditions, *_all_true(gates, stamp)]),
+        # What was said before comes last: so does a strategic merge patch put it.
+        "conditions": [*new, *(known for known in parts(pod, "status", "conditions") if known["type"] not in said)],
         "containerStatuses": _started(_containers(pod, "containers"), stamp),
     }
     first = _containers(pod, "initContainers")
@@ -37,7 +39,13 @@ def succeeded(pod: Json, stamp: str) -> Json:
     """The status of a pod whose containers have done their work."""
     started = pod.get("status", {}).get("startTime", stamp)
     ended = [
-        {"type": kind, "status": "False", "reason": "PodCompleted", "lastTransitionTime": stamp}
+        {
+            "type": kind,
+            "status": "False",
+            "reason": "PodCompleted",
+            "lastProbeTime": None,
+            "lastTransitionTime": stamp,
+        }
         for kind in ("ContainersReady", "Ready")
     ]
     return {
@@ -66,7 +74,7 @@ def _last_of_each(conditions: list[Json]) -> list[Json]:
 
 @lru_cache(64)
 def _all_true(kinds: tuple[str, ...], stamp: str) -> tuple[Json, ...]:
-    return tuple({"type": kind, "status": "True", "lastTransitionTime": stamp} for kind in kinds)
+    return tuple({"type": kind, "status": "True", "lastProbeTime": None, "lastTransitionTime": stamp} for kind in kinds)
 
 
 @lru_cache(512)

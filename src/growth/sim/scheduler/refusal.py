@@ -72,11 +72,20 @@ class Refused(msgspec.Struct, frozen=True, gc=False):
 
 
 class Refusal(msgspec.Struct, frozen=True):
-    """No from everybody: the message, the filters whose hints may wake the pod, and where eviction might help."""
+    """No from everybody: why, the filters whose hints may wake the pod, and where eviction might help."""
 
-    message: str
+    reason: str
     filters: tuple[str, ...]
+    eviction: str = ""
+    """What is said about making room, unless room is being made."""
     evictable: tuple[str, ...] = ()
+    keeps_nomination: bool = False
+    """Whether a node that was promised to the pod stays promised."""
+
+    @property
+    def message(self) -> str:
+        """All that is said."""
+        return f"{self.reason} {self.eviction}" if self.eviction else self.reason
 
 
 def refused(misfit: Misfit, site: Site, requests: Requests) -> Refused:
@@ -102,19 +111,29 @@ def refusal_of_all(answers: Mapping[str, Refused], nodes: int, pod: Pod, *, not_
         sayings[f"node(s) didn't satisfy plugin(s) [{AFFINITY}]"] += not_asked
     told = ", ".join(sorted(f"{number} {saying}" for saying, number in sayings.items()))
     evictable = tuple(name for name, answer in answers.items() if not answer.is_permanent)
-    message = f"0/{nodes} nodes are available: {told}. {_eviction(nodes, len(evictable), pod)}"
-    return Refusal(message, tuple(filters), evictable)
+    return Refusal(
+        f"0/{nodes} nodes are available: {told}.",
+        tuple(filters),
+        _eviction(nodes, len(evictable), pod),
+        evictable,
+        keeps_nomination=_is_meek(pod),
+    )
 
 
 def refusal_before_nodes(stage: Stage, pod: Pod, misfit: Misfit, nodes: int) -> Refusal:
-    """The pod was refused before any node was looked at."""
+    """The pod was refused before any node was looked at.
+
+    What comes after the filters then stumbles over what they did not leave behind (1.36): it says "not found", and
+    does not get as far as taking a promise back.
+    """
     saying = _unplaceable(stage, pod, misfit)
-    return Refusal(f"0/{nodes} nodes are available: {saying}. {_eviction(nodes, 0, pod)}", (misfit.filter,))
+    reason = f"0/{nodes} nodes are available: {saying}."
+    return Refusal(reason, (misfit.filter,), "not found", keeps_nomination=True)
 
 
 def _eviction(nodes: int, evictable: int, pod: Pod) -> str:
     """What the scheduler says about making room by evicting others."""
-    if pod.spec.preemption_policy == "Never":
+    if _is_meek(pod):
         return "no new claims to deallocate, preemption: not eligible due to preemptionPolicy=Never."
     parts: list[str] = []
     if evictable:
@@ -123,6 +142,11 @@ def _eviction(nodes: int, evictable: int, pod: Pod) -> str:
         parts.append(f"{nodes - evictable} Preemption is not helpful for scheduling")
     told = ", ".join(sorted(parts))
     return f"no new claims to deallocate, preemption: 0/{nodes} nodes are available: {told}."
+
+
+def _is_meek(pod: Pod) -> bool:
+    """Whether the pod may not displace anybody."""
+    return pod.spec.preemption_policy == "Never"
 
 
 def _lacking(site: Site, requests: Requests) -> tuple[str, ...]:

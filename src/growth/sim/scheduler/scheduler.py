@@ -148,12 +148,11 @@ class Scheduler:
         self._queue.refuse(entry, refusal.filters)
         eviction = self._preemption.plan(pod, refusal) if refusal.evictable else None
         if eviction is not None:
-            self._writer.nominate(meta.name, meta.namespace, meta.uid, eviction.node, refusal.message)
+            self._writer.nominate(meta.name, meta.namespace, meta.uid, eviction.node, refusal.reason)
             self._preemption.carry_out(eviction)
             return
-        # A pod that may not displace anybody keeps what was promised to it.
-        keeps = pod.spec.preemption_policy == "Never" and bool(refusal.filters)
-        self._writer.refuse(meta.name, meta.namespace, meta.uid, refusal.message, clears_nomination=not keeps)
+        clears = not refusal.keeps_nomination
+        self._writer.refuse(meta.name, meta.namespace, meta.uid, refusal.message, clears_nomination=clears)
 
     def _bind(self, pod: Pod, node: str) -> None:
         meta = pod.metadata

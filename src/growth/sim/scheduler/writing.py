@@ -20,7 +20,8 @@ class Writer:
         pod = self._get(name, namespace, uid)
         if pod is None or pod.get("spec", {}).get("nodeName"):
             return False
-        status = {"conditions": self._with(pod, {"status": "True"}), "nominatedNodeName": None}
+        bound = with_condition(pod, {"type": SCHEDULED, "status": "True"}, self._clock.stamp(), is_observed=False)
+        status = {"conditions": bound["status"]["conditions"], "nominatedNodeName": None}
         self._store.patch(PODS, name, namespace, {"spec": {"nodeName": node}, "status": status})
         return True
 
