@@ -2,7 +2,7 @@
 
 import pytest
 
-from growth.api.labels import is_label_key, is_label_value
+from growth.api.labels import is_hostname, is_label_key, is_label_value
 
 
 @pytest.mark.parametrize("key", ["a", "growth.dev/pool", "A_b.c-1", "n" * 63, f"{'d' * 253}/x", "a.b-c/D"])
@@ -25,3 +25,13 @@ def test_a_value_may_be_empty_or_plain(value: str) -> None:
 @pytest.mark.parametrize("value", ["-a", "a-", "a b", "a/b", "v" * 64, "a\n", "ä"])
 def test_anything_else_is_no_value(value: str) -> None:
     assert not is_label_value(value)
+
+
+@pytest.mark.parametrize("name", ["a", "1", "default-3f2a", "n" * 63])
+def test_small_letters_digits_and_dashes_are_a_hostname(name: str) -> None:
+    assert is_hostname(name)
+
+
+@pytest.mark.parametrize("name", ["", "-a", "a-", "A", "a.b", "a_b", "n" * 64, "a\n", "ä"])
+def test_anything_else_is_no_hostname(name: str) -> None:
+    assert not is_hostname(name)

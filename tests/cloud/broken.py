@@ -70,6 +70,11 @@ class CallsAnOutageEmpty(MemoryProvider):
             return ()
 
 
+class SellsNothingInAnOutage(MemoryProvider):
+    async def offerings(self) -> Sequence[Offering]:
+        return () if self.cloud.trouble is Trouble.OUTAGE else await super().offerings()
+
+
 class LetsErrorsLeak(MemoryProvider):
     async def reach(self) -> None:
         if self.cloud.trouble is Trouble.OUTAGE:
@@ -131,6 +136,12 @@ class ShowsYesterday(MemoryProvider):
 
     def seen(self, machine: Machine) -> Machine:
         return msgspec.structs.replace(super().seen(machine), read_at=self.cloud.now - timedelta(minutes=1))
+
+
+class DoesNotSayInWhichZone(MemoryProvider):
+    async def power(self, machine_id: str) -> PowerReading:
+        reading = await super().power(machine_id)
+        return msgspec.structs.replace(reading, read_at=reading.read_at.replace(tzinfo=None))
 
 
 class AsksTheSystemToStop(MemoryProvider):

@@ -29,6 +29,29 @@ def test_an_unknown_provider_is_answered_with_the_closest_name() -> None:
         find_provider("x")
 
 
+def install(folder: Path, name: str, value: str) -> None:
+    """A package of somebody else, as pip would leave it."""
+    info = folder / f"{name}-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(f"[growth.providers]\n{name} = {value}\n")
+
+
+def test_a_provider_of_a_third_party_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    install(tmp_path, "attic", "attic:open_attic")
+    (tmp_path / "attic.py").write_text("def open_attic(surroundings): ...\n")
+    monkeypatch.syspath_prepend(tmp_path)  # pyright: ignore[reportUnknownMemberType]
+    assert "attic" in installed_providers()
+    assert find_provider("attic").__module__ == "attic"
+
+
+def test_a_provider_that_cannot_be_loaded_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    install(tmp_path, "cellar", "cellar:open_cellar")
+    monkeypatch.syspath_prepend(tmp_path)  # pyright: ignore[reportUnknownMemberType]
+    with pytest.raises(Invalid, match="'cellar' is installed, but cellar:open_cellar cannot be loaded"):
+        find_provider("cellar")
+
+
 async def test_an_unknown_option_is_answered_with_the_closest_name() -> None:
     with pytest.raises(Invalid, match="the provider 'kwok' has no option 'catalog': the closest is catalogue"):
         async with open_kwok(surroundings(catalog="x.yaml")):

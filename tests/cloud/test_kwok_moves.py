@@ -58,6 +58,11 @@ def test_the_next_move_follows_from_what_is_there(record: Record | None, node: N
         assert move.name == "default-1"
 
 
+def test_a_node_that_has_not_rebooted_since_the_power_cut_is_enlivened_anew() -> None:
+    rebooted = a_record(power_cut_at="2026-03-01T10:00:00.000000Z")
+    assert next_move(rebooted, its_node(rebooted), MADE + BOOT) == Enliven(rebooted, its_node(rebooted))
+
+
 def test_nothing_is_done_before_its_time() -> None:
     assert next_move(UP, None, MADE + BOOT - timedelta(microseconds=1)) is None
 

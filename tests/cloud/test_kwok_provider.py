@@ -13,6 +13,7 @@ from growth.cloud.errors import Invalid, OutOfStock, ProviderError, QuotaExceede
 from growth.cloud.kwok.provider import KwokProvider
 from growth.cloud.kwok.record import FAULTS, config_map_name
 from growth.kube.patches import MergePatch
+from growth.sim.faults import Fault
 from growth.sim.resources import CONFIG_MAPS as MACHINES
 from growth.sim.virtual_loop import run_virtually
 from tests.cloud.kwok_trial import POOL
@@ -196,6 +197,31 @@ def test_what_somebody_must_order_by_hand_is_not_sold() -> None:
             await buy(provider, "a")
 
     play(scene, selling("isCloud: false"))
+
+
+def test_a_refused_deletion_is_not_told_as_done() -> None:
+    async def scene(world: VirtualKwok, provider: KwokProvider) -> None:
+        machine = await buy(provider, "a")
+        world.faults.order(Fault.CONFLICT, verb="delete", resource="configmaps")
+        with pytest.raises(Unavailable):
+            await provider.delete(machine.id)
+        assert len(await provider.list()) == 1
+        await provider.delete(machine.id)
+        assert not await provider.list()
+
+    play(scene, selling())
+
+
+def test_a_refused_fence_is_not_told_as_done() -> None:
+    async def scene(world: VirtualKwok, provider: KwokProvider) -> None:
+        machine = await buy(provider, "a")
+        world.faults.order(Fault.CONFLICT, verb="patch", resource="configmaps")
+        with pytest.raises(Unavailable):
+            await provider.fence(machine.id)
+        assert (await provider.power(machine.id)).power is Power.ON
+        assert (await provider.fence(machine.id)).power is Power.OFF
+
+    play(scene, selling())
 
 
 def test_who_lacks_the_role_is_told_which_verb() -> None:

@@ -36,6 +36,11 @@ def test_a_machine_is_read_as_it_was_written() -> None:
     assert body["metadata"]["labels"] == {MACHINE_LABEL: "kwok", POOL_LABEL: "default", OFFERING: "kwok-small-fsn1"}
 
 
+def test_user_data_is_not_written_down_where_others_may_read_it() -> None:
+    request = request_for("default-1", POOL, SMALL, user_data="join --token=secret")
+    assert "secret" not in str(manifest(request, Behaviour(BOOT), MADE))
+
+
 def test_two_machines_of_one_name_are_told_apart() -> None:
     one, two = record_from(stored(body_of())), record_from(stored(body_of(), uid="uid-2"))
     assert one.id != two.id

@@ -44,9 +44,12 @@ def installed_providers() -> list[str]:
 
 
 def find_provider(name: str) -> OpenProvider:
-    """The function that opens this provider; raises Invalid with the names that exist."""
+    """The function that opens this provider; raises Invalid, for an unknown name with those that exist."""
     for point in entry_points(group=GROUP, name=name):
-        return cast("OpenProvider", point.load())
+        try:
+            return cast("OpenProvider", point.load())
+        except (ImportError, AttributeError) as error:
+            raise Invalid(f"the provider {name!r} is installed, but {point.value} cannot be loaded: {error}") from error
     known = installed_providers()
     close = difflib.get_close_matches(name, known, 1, 0.5)
     hint = f"the closest is {close[0]}" if close else f"installed are {', '.join(known) or 'none'}"

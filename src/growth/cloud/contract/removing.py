@@ -126,5 +126,6 @@ def _never(machine_id: str) -> str:
 
 
 def _require_between(before: datetime, read_at: datetime, after: datetime) -> None:
+    require(read_at.tzinfo, "an instant says in which time zone it is", read_at)
     promise = "a reading is of an instant between question and answer"
     require(before <= read_at <= after, promise, before, read_at, after)

@@ -7,7 +7,7 @@ it reads the machine anew, and every move can be repeated (see ``moves``).
 import asyncio
 import heapq
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -19,7 +19,7 @@ from growth.api.machine import Power
 from growth.api.node import Node
 from growth.api.timestamp import format_micro_time
 from growth.cloud.errors import Invalid
-from growth.cloud.kwok.moves import Enliven, Forget, Move, Register, Remove, Silence, next_move
+from growth.cloud.kwok.moves import Enliven, Forget, Move, Register, Remove, Silence, has_yet_to_reboot, next_move
 from growth.cloud.kwok.node_manifest import csi_node_manifest, node_manifest, owner_reference
 from growth.cloud.kwok.record import (
     POWER_CUT_AT,
@@ -146,7 +146,9 @@ class PlayedCloud:
                 if move := next_move(record, self._nodes.get(name), self._now()):
                     await self._do(move)
             self._set_timer(name, record)
-        except (KubeError, Invalid) as error:
+        except Invalid as error:  # mended by whoever wrote it, and then we hear of it
+            _LOG.warning("machine %s is left as it is: %s", name, error)
+        except KubeError as error:
             _LOG.warning("machine %s: looking again in %.0f s after: %s", name, _AGAIN_SECONDS, error)
             heapq.heappush(self._due, (self._now() + timedelta(seconds=_AGAIN_SECONDS), name))
 
@@ -190,10 +192,10 @@ class PlayedCloud:
         except AlreadyExists:  # of an earlier life, and perhaps of an earlier node that takes it along when it goes
             owner = MergePatch({"metadata": {"ownerReferences": [owner_reference(node)]}})
             await self._client.patch(CSI_NODES, node.metadata.name, owner)
-        if node.status.node_info.boot_id != record.boot_id:
+        if has_yet_to_reboot(record, node):
             boot = MergePatch({"status": {"nodeInfo": {"bootID": record.boot_id}}})
             await self._client.patch(NODES, node.metadata.name, boot, subresource="status")
-        await self._label(node, KWOK_VALUE)
+        await self._label(node, KWOK_VALUE, {POWER_CUT_AT: record.power_cut_at or None})
 
     async def _silence(self, record: Record | None, node: Node) -> None:
         if record is not None and state_of(record, self._now()).power is Power.OFF:
@@ -202,6 +204,7 @@ class PlayedCloud:
             await self._client.patch(CONFIG_MAPS, config_map_name(record.name), patch, self._namespace)
         await self._label(node, None)
 
-    async def _label(self, node: Node, value: str | None) -> None:
-        patch = MergePatch({"metadata": {"uid": node.metadata.uid, "labels": {KWOK_LABEL: value}}})
+    async def _label(self, node: Node, value: str | None, annotations: Mapping[str, str | None] | None = None) -> None:
+        metadata = {"uid": node.metadata.uid, "labels": {KWOK_LABEL: value}, "annotations": annotations or {}}
+        patch = MergePatch({"metadata": metadata})
         await self._client.patch(NODES, node.metadata.name, patch)

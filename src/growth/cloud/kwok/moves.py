@@ -7,7 +7,7 @@ interrupted, what is still to be done can be seen from what is there, and doing 
 |---------------------------|----------------------|---|
 | vanished                  | any                  | forget it |
 | on                        | missing              | register |
-| kubelet speaks            | without kwok's label | enliven |
+| kubelet speaks            | without kwok's label, or not rebooted since the last power cut | enliven |
 | kubelet silent, or no power | with kwok's label  | silence |
 | gone                      | with kwok's label    | silence |
 | gone                      | silent and not Ready | remove, as cloud controllers do |
@@ -19,7 +19,7 @@ from growth.api.kwok import KWOK_LABEL, KWOK_VALUE
 from growth.api.machine import Power
 from growth.api.node import Node
 from growth.api.slim import Slim
-from growth.cloud.kwok.record import Record
+from growth.cloud.kwok.record import POWER_CUT_AT, Record
 from growth.cloud.kwok.state import state_of
 
 
@@ -94,11 +94,16 @@ def next_move(record: Record | None, node: Node | None, now: datetime) -> Move |
     state = state_of(record, now)
     if node is None:
         return Register(record) if state.registers else None
-    if state.speaks and not _is_played(node):
+    if state.speaks and (not _is_played(node) or has_yet_to_reboot(record, node)):
         return Enliven(record, node)
     if not state.speaks and _is_played(node):
         return Silence(record, node)
     return None
+
+
+def has_yet_to_reboot(record: Record, node: Node) -> bool:
+    """Whether the machine lost its power since its node last came to life, seen by us or not."""
+    return node.metadata.annotations.get(POWER_CUT_AT, "") != record.power_cut_at
 
 
 def _left_behind(node: Node) -> Move | None:

@@ -111,7 +111,9 @@ class KwokProvider:
                 try:
                     await self._client.patch(CONFIG_MAPS, config_map_name(record.name), patch, self._namespace)
                 except (NotFound, Conflict):
-                    record = await self._find_by_id(machine_id)
+                    if await self._find_by_id(machine_id) is not None:
+                        raise  # it is still there, and has power
+                    record = None
         return PowerReading(machine_id, Power.OFF if record else Power.GONE, self._now())
 
     # What is sold
@@ -179,8 +181,9 @@ class KwokProvider:
     async def _remove(self, record: Record) -> None:
         try:
             await self._client.delete(CONFIG_MAPS, config_map_name(record.name), self._namespace, uid=record.uid)
-        except (NotFound, Conflict):  # gone, or another machine of this name by now
-            return
+        except (NotFound, Conflict):
+            if await self._find_by_id(record.id) is not None:
+                raise  # it is still there
 
 
 def _same(known: Record, request: MachineRequest) -> Record:
