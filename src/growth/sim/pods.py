@@ -17,8 +17,8 @@ def delete_pod(store: Store, pod: Json, grace_seconds: int | None = None) -> Jso
     """Delete this pod as the API server does, and give its last state; a pod that is gone already stays gone.
 
     Without a wish its own ``terminationGracePeriodSeconds`` counts. A pod that no kubelet knows, or that has ended,
-    goes at once. One that is on its way out can only be hurried. (Kubernetes 1.36 tells watchers of a pod that goes at
-    once in two steps: that it is given no time, then that it is gone. Here the second one says both.)
+    goes at once. One that is on its way out can only be hurried. Watchers hear of a pod that goes at once in two steps,
+    as in Kubernetes 1.36: that it is given no time, then that it is gone.
     """
     now = store.get(PODS, pod["metadata"]["name"], pod["metadata"]["namespace"])
     if now is None or now["metadata"]["uid"] != pod["metadata"]["uid"]:

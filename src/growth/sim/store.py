@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from growth.sim.clock import Clock
 from growth.sim.merging import Json, merged
-from growth.sim.resources import ALL, Resource
+from growth.sim.resources import ALL, PODS, Resource
 
 Happening = Literal["ADDED", "MODIFIED", "DELETED"]
 Key = tuple[str, str]
@@ -101,8 +101,6 @@ class Store:
 
     def create(self, resource: Resource, body: Mapping[str, Any]) -> Json:
         """Make an object of what the body says; the server's own fields are filled in. Raises Exists."""
-        if default := self.defaulting.get(resource):
-            body = default(dict(body))
         meta: Json = dict(body["metadata"])
         if "name" not in meta:
             meta["name"] = meta["generateName"] + "".join(self._chance.choices(_SUFFIX_LETTERS, k=5))
@@ -114,6 +112,8 @@ class Store:
         meta["creationTimestamp"] = self._clock.stamp()
         meta["generation"] = 1
         thing = {"apiVersion": resource.api_version, "kind": resource.kind, **body, "metadata": meta}
+        if default := self.defaulting.get(resource):
+            thing = default(thing)
         return self._write("ADDED", resource, thing, None)
 
     def patch(self, resource: Resource, name: str, namespace: str = "", patch: Mapping[str, Any] | None = None) -> Json:
@@ -135,6 +135,9 @@ class Store:
         # A pod that was given time goes when its kubelet says so, by deleting it without any.
         is_due = "deletionTimestamp" in meta and not meta.get("deletionGracePeriodSeconds")
         if is_due and not _is_held(changed):
+            if resource is PODS and meta.get("deletionTimestamp") != before["metadata"].get("deletionTimestamp"):
+                # Watchers hear of a pod's end in two steps: that it has no time left, then that it is gone.
+                changed = self._record("MODIFIED", resource, changed, before)
             return self._remove(resource, changed)
         return self._write("MODIFIED", resource, changed, before)
 
@@ -163,6 +166,11 @@ class Store:
         return self._write("DELETED", resource, thing, self._objects[resource].pop(key_of(thing)))
 
     def _write(self, what: Happening, resource: Resource, thing: Json, before: Json | None) -> Json:
+        stored = self._record(what, resource, thing, before)
+        self._tell()
+        return stored
+
+    def _record(self, what: Happening, resource: Resource, thing: Json, before: Json | None) -> Json:
         self.version += 1
         stored = {**thing, "metadata": {**thing["metadata"], "resourceVersion": str(self.version)}}
         if what != "DELETED":
@@ -173,7 +181,6 @@ class Store:
             self._compacted[resource] = history[0].version
         history.append(event)
         self._untold.append(event)
-        self._tell()
         return stored
 
     # Telling

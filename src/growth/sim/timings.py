@@ -13,6 +13,7 @@ class Timings(msgspec.Struct, frozen=True, kw_only=True):
     watch_end: float = 1_800.0
     page_token_life: float = 300.0
     namespace_delay: float = 0.1
+    default_toleration: int = 300  # of not-ready and unreachable, given to every pod that names none
 
     # The scheduler.
     scheduler_initial_backoff: float = 1.0

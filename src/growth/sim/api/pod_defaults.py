@@ -10,27 +10,22 @@ from growth.sim.parts import part
 from growth.sim.pods import DEFAULT_GRACE_SECONDS
 from growth.sim.resources import PODS, PRIORITY_CLASSES
 from growth.sim.store import Store
+from growth.sim.timings import Timings
 
 _SPEC: Final[Json] = {
     "restartPolicy": "Always",
     "terminationGracePeriodSeconds": DEFAULT_GRACE_SECONDS,
     "dnsPolicy": "ClusterFirst",
-    "serviceAccountName": "default",
-    "serviceAccount": "default",
     "securityContext": {},
     "schedulerName": "default-scheduler",
-    "enableServiceLinks": True,
 }
+_ACCOUNT: Final[Json] = {"serviceAccountName": "default", "serviceAccount": "default", "enableServiceLinks": True}
 _CONTAINER: Final[Json] = {
     "resources": {},
     "terminationMessagePath": "/dev/termination-log",
     "terminationMessagePolicy": "File",
 }
-_TOLERATED_SECONDS: Final = 300
-_TOLERATIONS: Final[tuple[Json, ...]] = tuple(
-    {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": _TOLERATED_SECONDS}
-    for key in ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
-)
+_TOLERATED: Final = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 _GATED: Final[Json] = {
     "type": "PodScheduled",
     "status": "False",
@@ -45,8 +40,12 @@ _REMEMBERED_SPECS: Final = 1_024
 class PodDefaults:
     """Fills in new pods, whoever creates them. Filling in twice changes nothing."""
 
-    def __init__(self, clock: Clock, store: Store) -> None:
+    def __init__(self, clock: Clock, store: Store, timings: Timings) -> None:
         self._clock, self._store = clock, store
+        self._tolerations: tuple[Json, ...] = tuple(
+            {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": timings.default_toleration}
+            for key in _TOLERATED
+        )
         self._specs: dict[int, tuple[Json, Json, str]] = {}
         store.listen(PRIORITY_CLASSES, lambda _: self._specs.clear())
         store.defaulting[PODS] = self
@@ -63,11 +62,8 @@ class PodDefaults:
         known = self._specs.get(id(spec))
         if known is not None:
             return known[1], known[2]
-        full = {**_SPEC, **spec}
-        for name in ("initContainers", "containers"):
-            if containers := spec.get(name):
-                full[name] = [_container(container, bool(spec.get("hostNetwork"))) for container in containers]
-        full["tolerations"] = [*spec.get("tolerations", ()), *_missing_tolerations(spec.get("tolerations", ()))]
+        full = {**_ACCOUNT, **template_spec(spec)}
+        full["tolerations"] = [*spec.get("tolerations", ()), *self._missing_tolerations(spec.get("tolerations", ()))]
         self._add_priority(full)
         quality = _quality([*full.get("initContainers", ()), *full.get("containers", ())])
         if not _add_label_keys(full, labels):
@@ -75,6 +71,15 @@ class PodDefaults:
                 self._specs.clear()
             self._specs[id(spec)] = (spec, full, quality)  # with the spec itself, so that its id stays its own
         return full, quality
+
+    def _missing_tolerations(self, own: Sequence[Json]) -> list[Json]:
+        return [
+            wanted
+            for wanted in self._tolerations
+            if not any(
+                one.get("key", "") in ("", wanted["key"]) and one.get("effect", "") in ("", "NoExecute") for one in own
+            )
+        ]
 
     def _add_priority(self, spec: Json) -> None:
         found = self.priority_class(spec)
@@ -88,6 +93,15 @@ class PodDefaults:
         if name := spec.get("priorityClassName"):
             return self._store.get(PRIORITY_CLASSES, name)
         return next((found for found in self._store.all(PRIORITY_CLASSES) if found.get("globalDefault")), None)
+
+
+def template_spec(spec: Json) -> Json:
+    """A pod's spec as it is filled in already where it is only a template."""
+    full = {**_SPEC, **spec}
+    for name in ("initContainers", "containers"):
+        if containers := spec.get(name):
+            full[name] = [_container(container, bool(spec.get("hostNetwork"))) for container in containers]
+    return full
 
 
 def _container(container: Json, on_host_network: bool) -> Json:  # noqa: FBT001 - passed once, above
@@ -104,16 +118,6 @@ def _container(container: Json, on_host_network: bool) -> Json:  # noqa: FBT001 
             for port in ports
         ]
     return full
-
-
-def _missing_tolerations(own: Sequence[Json]) -> list[Json]:
-    return [
-        wanted
-        for wanted in _TOLERATIONS
-        if not any(
-            one.get("key", "") in ("", wanted["key"]) and one.get("effect", "") in ("", "NoExecute") for one in own
-        )
-    ]
 
 
 def _quality(containers: Sequence[Json]) -> str:

@@ -53,7 +53,7 @@ class VirtualApiServer:
         self.incarnation = 0
         self._roles = Roles(roles)
         self._down_until = 0.0
-        pods = PodDefaults(clock, store)
+        pods = PodDefaults(clock, store, self.timings)
         kind_defaults.install(store)
         self._writing = Writing(clock, store, pods)
         self._deleting = Deleting(clock, store, NamespaceEnd(clock, store, self.timings))
