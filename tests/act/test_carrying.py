@@ -7,7 +7,7 @@ import pytest
 
 from growth.act.carrying import carry_out
 from growth.act.points import Point
-from growth.api.action import Action, DeleteMachine
+from growth.api.action import Action, DeleteMachine, PatchObject
 from growth.api.growth_kinds import NODE_REQUESTS
 from growth.api.kinds import NODES
 from growth.api.outcome import Outcome, Result
@@ -85,6 +85,25 @@ async def test_a_patch_on_an_old_version_changes_nothing() -> None:
     outcome = await carry_out(a_patch(node, version=version, value="y"), workshop.doors)
     assert outcome.result is Result.STALE
     assert workshop.api.objects[NODES.path("n")]["metadata"]["labels"] == {"growth.dev/pool": "x"}
+
+
+@virtual
+async def test_a_patch_of_another_object_of_that_name_is_stale_and_other_nonsense_is_refused() -> None:
+    workshop = Workshop()
+    node = workshop.a_node()
+    failing(workshop, Invalid("metadata.uid: Invalid value: field is immutable", status=422, reason="Invalid"))
+    assert (await carry_out(a_patch(node), workshop.doors)).result is Result.STALE
+    failing(workshop, Invalid("metadata.labels: Invalid value", status=422, reason="Invalid"))
+    assert (await carry_out(a_patch(node), workshop.doors)).result is Result.REFUSED
+
+
+@virtual
+async def test_the_status_of_our_own_kinds_is_never_patched_without_its_version() -> None:
+    workshop = Workshop()
+    action = PatchObject(subject=REQUEST, why="", body={"status": {"phase": "Ready"}}, subresource="status")
+    with pytest.raises(ValueError, match="NodeRequest default-1/status is not patched"):
+        await carry_out(action, workshop.doors)
+    assert workshop.writes == []
 
 
 @virtual

@@ -1,17 +1,20 @@
 """Whole replicas on virtual time: who leads, what wakes them, how they end."""
 
 import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import pytest
 
 from growth.api.action import CreateObject
 from growth.api.growth_kinds import NODE_REQUESTS
-from growth.api.kinds import NODES, PODS
+from growth.api.kinds import EVENTS, NODES, PODS
 from growth.kube.errors import Forbidden, Unreachable
 from growth.kube.transport import Request
 from growth.run.capability import Capability
 from tests.act.workshop import a_create
 from tests.kube.replica import virtual
+from tests.kube.scripted import ScriptedStream
 from tests.run.small_cluster import LEASE, Replica, Scribe, SmallCluster
 from tests.virtual_time import wait_until
 
@@ -116,6 +119,33 @@ async def test_only_what_a_capability_needs_is_watched() -> None:
     await wait_until(lambda: replica.health.is_synced)
     assert sorted(asked) == [NODES.collection(), PODS.collection()]
     await replica.stop()
+
+
+@virtual
+async def test_a_kind_that_the_world_does_not_keep_is_a_mistake_with_a_name() -> None:
+    replica = Replica(SmallCluster(), "a", Capability("test", Scribe(), (PODS, EVENTS)))
+    with pytest.raises(LookupError, match="the World keeps no events"):
+        await replica.start()
+
+
+@virtual
+async def test_whoever_is_stopped_while_it_still_reads_ends_at_once() -> None:
+    replica = Replica(SmallCluster(), "a")
+
+    stream = replica.way.stream
+    replica.way.stream = lambda request: _slowly(stream(request))
+    replica.start()
+    await asyncio.sleep(100)
+    assert replica.health.readyz().status == 503
+    await replica.stop()
+    assert asyncio.get_running_loop().time() == 100
+
+
+@asynccontextmanager
+async def _slowly(stream: AbstractAsyncContextManager[ScriptedStream]) -> AsyncGenerator[ScriptedStream]:
+    await asyncio.sleep(1e6)
+    async with stream as opened:
+        yield opened
 
 
 @virtual

@@ -145,15 +145,19 @@ class Executor:
         except Exception as error:  # a mistake of ours in one action must not end all the others
             _LOG.exception("%s could not be carried out", _shown(action))
             outcome = self._failed(action, type(error).__name__, str(error))
-        self._rests.note(outcome, self._loop.time())
-        key = key_of(action)
+        if not isinstance(action, RecordEvent):  # nobody waits for how an event was noted
+            self._rests.note(outcome, self._loop.time())
+            self._remember(outcome)
+        self._witness.ended(outcome, self._loop.time() - started)
+        self._tell(outcome)
+        return outcome
+
+    def _remember(self, outcome: Outcome) -> None:
+        key = key_of(outcome.action)
         self._outcomes.pop(key, None)
         self._outcomes[key] = outcome
         if len(self._outcomes) > _OUTCOMES:
             self._outcomes.popitem(last=False)
-        self._witness.ended(outcome, self._loop.time() - started)
-        self._tell(outcome)
-        return outcome
 
     def _failed(self, action: Action, error: str, message: str) -> Outcome:
         return Outcome(action=action, result=Result.FAILED, at=self._doors.now(), error=error, message=message)

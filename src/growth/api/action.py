@@ -33,7 +33,8 @@ class PatchObject(_Said, frozen=True, kw_only=True, tag_field="what", tag=True):
     body: dict[str, Any]
     subresource: str = ""
     resource_version: int | None = None
-    """The version that it was decided on; None where any version would have led to the same patch."""
+    """The version that it was decided on; None where any version would have led to the same patch. Never None for the
+    status of our own kinds, where the server does not check the subject's uid."""
 
 
 class DeleteObject(_Said, frozen=True, kw_only=True, tag_field="what", tag=True):

@@ -13,7 +13,8 @@ FIELD_MANAGER: Final = "growth"
 
 
 class MergePatch(msgspec.Struct, frozen=True):
-    """Values to set; None removes a key. Put ``metadata.resourceVersion`` or ``uid`` into it as a precondition."""
+    """Values to set; None removes a key. Put ``metadata.resourceVersion`` into it as a precondition, or the ``uid``:
+    another one is refused as Invalid, except (1.36) in the status of custom objects, where it is not looked at."""
 
     body: Json
     content_type = "application/merge-patch+json"

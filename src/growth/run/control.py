@@ -99,6 +99,8 @@ async def control(plant: Plant, health: Health) -> None:
 def _kinds(capabilities: Sequence[Capability], world: World) -> list[Kind[Any]]:
     """What the capabilities have to see, in the World's order; everything if there is none that could say it."""
     wanted = {kind for capability in capabilities for kind in capability.kinds}
+    if unknown := sorted(kind.plural for kind in wanted - set(world.listeners())):
+        raise LookupError(f"the World keeps no {', '.join(unknown)}, which some capability has to see")
     return [kind for kind in world.listeners() if kind in wanted or not capabilities]
 
 

@@ -33,7 +33,7 @@ _LOG: Final = logging.getLogger(__name__)
 _GATHER_SECONDS: Final = 0.01
 # A pass that takes long is followed by a pause of its own length, so that deciding never takes more than half of the
 # process; not by a longer one than this.
-_LONGEST_GATHER_SECONDS: Final = 0.5
+_LONGEST_PAUSE_SECONDS: Final = 0.5
 # Wall clocks are set forward and machines sleep: the deadline is compared with the clock again after so long. It is
 # also the sign of life of a loop that has nothing to do.
 _LOOK_SECONDS: Final = 10.0
@@ -70,7 +70,7 @@ class Deciding:
         self._woken = asyncio.Event()
         self._clock = asyncio.get_running_loop().time
         self._deadlines: dict[str, datetime | None] = {}
-        self._gather_seconds = _GATHER_SECONDS
+        self._pause_seconds = 0.0
         self._reasons: dict[str, set[str]] = {}
         self._failing: dict[str, str] = {}
 
@@ -84,7 +84,9 @@ class Deciding:
         try:
             while True:
                 await self._wait()
-                await asyncio.sleep(self._gather_seconds)
+                # A deadline is exact; only events come in bursts.
+                gather_seconds = _GATHER_SECONDS if self._woken.is_set() else 0.0
+                await asyncio.sleep(max(self._pause_seconds, gather_seconds))
                 executor.raise_crash()
                 self._woken.clear()
                 self._pass(executor)
@@ -117,7 +119,7 @@ class Deciding:
             if decision is not None:
                 self._follow(capability, decision, snapshot.now, executor)
         seconds = self._clock() - started
-        self._gather_seconds = min(max(_GATHER_SECONDS, seconds), _LONGEST_GATHER_SECONDS)
+        self._pause_seconds = min(seconds, _LONGEST_PAUSE_SECONDS)
         self._pass_seconds.observe(seconds)
 
     def _decide(self, capability: Capability, snapshot: Snapshot, executor: Executor) -> Decision | None:
