@@ -26,6 +26,7 @@ from growth.sim.resources import (
     CLAIMS,
     CSI_DRIVERS,
     CSI_NODES,
+    JOBS,
     NAMESPACES,
     PODS,
     STORAGE_CLASSES,
@@ -64,7 +65,8 @@ class Deleting:
         """Delete an object, or mark it where somebody still has to do something first; gives its last state."""
         meta = thing["metadata"]
         finalizers: list[str] = list(meta.get("finalizers") or ())
-        if (added := _FINALIZERS.get(options.get("propagationPolicy", ""))) and added not in finalizers:
+        policy: str = options.get("propagationPolicy") or ("Orphan" if resource is JOBS else "Background")
+        if (added := _FINALIZERS.get(policy)) and added not in finalizers:
             finalizers.append(added)
         if resource is NAMESPACES:
             if "deletionTimestamp" not in meta:

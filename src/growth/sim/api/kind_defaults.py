@@ -2,17 +2,17 @@
 
 from typing import Any, Final
 
+from growth.sim.api import storage_defaults, workload_defaults
 from growth.sim.api.schema import SCHEMAS, fitted
 from growth.sim.merging import Json
 from growth.sim.parts import part, parts
 from growth.sim.resources import (
     BUDGETS,
-    DEPLOYMENTS,
     LEASES,
     NAMESPACES,
     NODES,
-    REPLICA_SETS,
-    STATEFUL_SETS,
+    PRIORITY_CLASSES,
+    SECRETS,
     Resource,
 )
 from growth.sim.store import Store
@@ -24,9 +24,16 @@ _UNCOUNTED: Final[Json] = {"disruptionsAllowed": 0, "currentHealthy": 0, "desire
 
 def install(store: Store) -> None:
     """Let the store fill them in, whoever creates them."""
-    store.defaulting |= {NODES: _node, NAMESPACES: _namespace, BUDGETS: _budget, LEASES: _lease}
-    for resource in (DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS):
-        store.defaulting[resource] = _replicated
+    store.defaulting |= {
+        NODES: _node,
+        NAMESPACES: _namespace,
+        BUDGETS: _budget,
+        LEASES: _lease,
+        SECRETS: _secret,
+        PRIORITY_CLASSES: _priority_class,
+    }
+    storage_defaults.install(store)
+    workload_defaults.install(store)
     for resource in SCHEMAS:
         store.defaulting[resource] = _fitting(resource)
 
@@ -65,8 +72,12 @@ def _lease(lease: Json) -> Json:
     return {**lease, "spec": part(lease, "spec")}
 
 
-def _replicated(workload: Json) -> Json:
-    return {**workload, "spec": {"replicas": 1, **part(workload, "spec")}, "status": part(workload, "status")}
+def _secret(secret: Json) -> Json:
+    return {"type": "Opaque", **secret}
+
+
+def _priority_class(priority_class: Json) -> Json:
+    return {"preemptionPolicy": "PreemptLowerPriority", **priority_class}
 
 
 def _fitting(resource: Resource) -> Any:  # noqa: ANN401 - a callable on JSON

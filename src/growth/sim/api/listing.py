@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Final
@@ -57,7 +58,7 @@ class Lists:
         version = token.version if token else self._version(query)
         items = self._picture(resource, namespace, query, version)
         if token:
-            items = [item for item in items if key_of(item) > token.start]
+            items = items[bisect_right(items, token.start, key=key_of) :]
         meta: Json = {"resourceVersion": str(version)}
         limit = int(query.get("limit", "0"))
         if 0 < limit < len(items):

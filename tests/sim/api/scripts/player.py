@@ -144,7 +144,7 @@ class _Plain:
 
     def of(self, value: Any, hides: tuple[str, ...]) -> Any:  # noqa: ANN401 - any JSON
         if isinstance(value, list):
-            shown = [self.of(item, hides) for item in _without_half_steps(cast("list[Any]", value))]
+            shown = [self.of(item, hides) for item in _without_bookmarks(cast("list[Any]", value))]
             return [item for item in shown if item is not None]
         if isinstance(value, dict):
             return self._mapping(cast("Json", value), hides)
@@ -191,23 +191,13 @@ class _Plain:
         return _STAMP.sub("TIME", text)
 
 
-def _without_half_steps(items: list[Any]) -> list[Any]:
-    """The lines of a watch without bookmarks, which come when they come, and without those that say of a pod that goes
-    at once that it is about to go."""
-    kept: list[Any] = []
-    for index, item in enumerate(items):
-        if isinstance(item, dict) and "object" in item:
-            line = cast("Json", item)
-            following: Json = items[index + 1] if index + 1 < len(items) else {}
-            is_half = line["type"] == "MODIFIED" and following.get("type") == "DELETED" and _has_no_time(line["object"])
-            if is_half or (line["type"] == "BOOKMARK" and not line["object"]["metadata"].get("annotations")):
-                continue
-        kept.append(item)
-    return kept
+def _without_bookmarks(items: list[Any]) -> list[Any]:
+    """The lines of a watch without bookmarks that say nothing else: they come when they come."""
+    return [item for item in items if not (isinstance(item, dict) and _is_bookmark(cast("Json", item)))]
 
 
-def _has_no_time(thing: Json) -> bool:
-    return thing["metadata"].get("deletionGracePeriodSeconds") == 0
+def _is_bookmark(line: Json) -> bool:
+    return line.get("type") == "BOOKMARK" and not line["object"]["metadata"].get("annotations")
 
 
 def _bare(thing: Json) -> Json:
