@@ -1,8 +1,8 @@
 """The picture: the cluster as the scheduler knows it, kept up with every write to the store.
 
 The World is fed through the Readers that informers use, and a Stage on it is kept as long as it can follow: pods that
-come and go are placed and removed on it, everything else begins a new one, which costs little because a Stage looks at
-nothing before it is asked.
+come and go are placed and removed on it, nodes are changed, and everything else begins a new one, which costs little
+because a Stage looks at nothing before it is asked.
 
 A pod that was given a node counts there from that instant, whether or not its binding was written yet.
 """
@@ -43,7 +43,7 @@ TABLED: Final[dict[Resource, Kind[Any]]] = {
     resources.ATTACHMENTS: kinds.VOLUME_ATTACHMENTS,
 }
 # A stage remembers how to take back each change; so many are kept before a fresh one is cheaper.
-_STAGE_CHANGES: Final = 5_000
+_STAGE_CHANGES: Final = 20_000
 # Who was away for more changes than these asks everybody again.
 _CHANGES: Final = 10_000
 _HAPPENED: Final = {"ADDED": Happened.ADDED, "MODIFIED": Happened.MODIFIED, "DELETED": Happened.DELETED}
@@ -159,6 +159,10 @@ class Picture:
         name = event.object["metadata"]["name"]
         known = self._world.nodes.get(name)
         now = self._nodes.object(msgspec.json.encode(event.object))
+        if event.what == "MODIFIED" and known is not None and self._stage is not None:
+            self._stage.change_node(now)
+        else:
+            self._stage = None
         self._world.hear_of_nodes([Change(_HAPPENED[event.what], now, known)])
         self._softly_tainted.discard(name)
         if known is not None:
@@ -169,7 +173,6 @@ class Picture:
                 self.board.put(name, self._world.shapes.of(pod.spec).requests)
             if any(taint.effect == PREFER_NO_SCHEDULE for taint in now.spec.taints):
                 self._softly_tainted.add(name)
-        self._stage = None
         self._touch(name)
         return NodeChange(known, now if event.what != "DELETED" else None)
 
