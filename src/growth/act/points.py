@@ -28,7 +28,8 @@ class Hook(Protocol):
     """Called synchronously with the point and whom the effect is about; what it raises ends the process's work.
 
     A hook that plays a crash raises a BaseException that is no Exception, as KeyboardInterrupt is: an Exception would
-    count as the action's failure and be survived.
+    count as the action's failure and be survived. It also cuts the replica's way to the server, because what is left of
+    it still tidies up (it would release the lease), and a dead process says no goodbye.
     """
 
     def __call__(self, point: Point, subject: ObjectReference, /) -> None:
