@@ -50,6 +50,8 @@ class _Budget:
         self.selector = selector
         self.members: dict[str, _Member] = {}
         self.healthy = 0
+        self.owners: dict[_Owner, int] = {}
+        """How many of the pods each has."""
 
     def note(self, name: str, member: _Member | None) -> bool:
         """Whether this changes anything."""
@@ -61,6 +63,11 @@ class _Budget:
             del self.members[name]
         else:
             self.members[name] = member
+        for known, by in ((before, -1), (member, 1)):
+            if known is not None and known.owner is not None:
+                self.owners[known.owner] = self.owners.get(known.owner, 0) + by
+                if not self.owners[known.owner]:
+                    del self.owners[known.owner]
         return True
 
 
@@ -171,15 +178,12 @@ class Budgets:
     def _scale(self, budget: Json, known: _Budget) -> int:
         """How many pods the owners of these pods are asked for."""
         sizes: dict[str, int] = {}
-        seen: set[_Owner] = set()
-        for name, member in known.members.items():
-            if member.owner is None or member.owner in seen:
-                continue
-            seen.add(member.owner)
-            owner = self._scaled_owner(budget, member.owner)
-            if owner is None:
+        for owner in known.owners:
+            found = self._scaled_owner(budget, owner)
+            if found is None:
+                name = next(name for name, member in known.members.items() if member.owner == owner)
                 raise _Uncountable(f'found no controllers for pod "{name}"')
-            sizes[owner["metadata"]["uid"]] = owner["spec"].get("replicas", 1)
+            sizes[found["metadata"]["uid"]] = found["spec"].get("replicas", 1)
         return sum(sizes.values())
 
     def _scaled_owner(self, budget: Json, owner: _Owner) -> Json | None:
@@ -221,7 +225,7 @@ class Budgets:
             **{field: known.get(field, zero) for field, zero in zeroes.items()},
             **status,
             "observedGeneration": meta["generation"],
-            "conditions": with_condition(known.get("conditions"), condition, self._clock.stamp()),
+            "conditions": with_condition(known.get("conditions"), condition, self._clock),
         }
         self._store.patch(BUDGETS, meta["name"], meta["namespace"], {"status": whole})
 

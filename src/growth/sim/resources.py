@@ -7,8 +7,8 @@ import msgspec
 from growth.api.growth_kinds import OWN_KINDS
 
 
-class Resource(msgspec.Struct, frozen=True):
-    """One kind of object on the server."""
+class Resource(msgspec.Struct, frozen=True, eq=False):
+    """One kind of object on the server. There is one of each, and it equals itself only: that is quickest to look up."""
 
     group: str
     version: str
@@ -30,9 +30,6 @@ class Resource(msgspec.Struct, frozen=True):
 
     def __str__(self) -> str:
         return f"{self.plural}.{self.group}" if self.group else self.plural
-
-    def __hash__(self) -> int:
-        return id(self)  # one object per kind: looked up on every write
 
 
 PODS: Final = Resource("", "v1", "pods", "Pod")

@@ -15,7 +15,6 @@ from growth.sim.store import Event, Key, Store, key_of
 from growth.sim.timings import Timings
 from growth.sim.work_queue import WorkQueue
 from growth.sim.workloads.daemon_pods import REVISION, Daemon, node_of
-from growth.sim.workloads.pod_from_template import create_pod
 from growth.sim.workloads.pod_state import controller_of, is_available, ready_since, state_of
 from growth.sim.workloads.replica_sets import is_news
 from growth.sim.workloads.shares import share_of
@@ -97,7 +96,9 @@ class DaemonSets:
                 del self._pods[place]
         else:
             self._pods.setdefault(place, {})[event.key] = event.object
-        self._places.add(((event.key[0], owner["name"]), place[1]))
+        before = event.before
+        if event.what != "MODIFIED" or before is None or state_of(event.object) != state_of(before):
+            self._places.add(((event.key[0], owner["name"]), place[1]))
 
     def _look_everywhere(self, key: Key) -> None:
         for node in self._store.all(NODES):
@@ -121,7 +122,7 @@ class DaemonSets:
                 if not pod["spec"].get("nodeName"):
                     delete_pod(self._store, pod)
         elif may_start and not pods:
-            pods = [create_pod(self._store, watched.daemon.pod_for(node_name))]
+            pods = [self._store.create(PODS, watched.daemon.pod_for(node_name))]
         elif may_stay:
             self._tidy(place, uid, pods)
         else:

@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 
+from growth.sim.clock import Clock
 from growth.sim.merging import Json
 from growth.sim.parts import part
 from growth.sim.workloads import rollout
 from growth.sim.workloads.conditions import with_condition
 
 
-def deployment_status(deployment: Json, new: Json | None, olds: Sequence[Json], now: str) -> Json:
+def deployment_status(deployment: Json, new: Json | None, olds: Sequence[Json], clock: Clock) -> Json:
     """The new status, as a merge patch: a count of zero is left out, as Kubernetes does."""
     every = [*olds, *([new] if new is not None else [])]
     wanted, available = deployment["spec"].get("replicas", 1), _sum(every, "availableReplicas")
@@ -21,9 +22,9 @@ def deployment_status(deployment: Json, new: Json | None, olds: Sequence[Json], 
             "status": "True" if has_enough else "False",
             "reason": "MinimumReplicasAvailable" if has_enough else "MinimumReplicasUnavailable",
             "message": f"Deployment {'has' if has_enough else 'does not have'} minimum availability.",
-            "lastUpdateTime": now,
         },
-        now,
+        clock,
+        "lastUpdateTime",
     )
     if new is not None:
         is_done = is_complete(deployment, new, olds)
@@ -35,9 +36,9 @@ def deployment_status(deployment: Json, new: Json | None, olds: Sequence[Json], 
                 "status": "True",
                 "reason": "NewReplicaSetAvailable" if is_done else "ReplicaSetUpdated",
                 "message": f'ReplicaSet "{name}" {"has successfully progressed" if is_done else "is progressing"}.',
-                "lastUpdateTime": now,
             },
-            now,
+            clock,
+            "lastUpdateTime",
         )
     return {
         "observedGeneration": deployment["metadata"]["generation"],

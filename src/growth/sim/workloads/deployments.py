@@ -154,16 +154,17 @@ class Deployments:
             body["metadata"]["annotations"] |= _sizes(spec)
             new = self._store.create(REPLICA_SETS, body)
         number = new["metadata"]["annotations"][_REVISION]
-        self._store.patch(
-            DEPLOYMENTS, meta["name"], meta["namespace"], {"metadata": {"annotations": {_REVISION: number}}}
-        )
+        if part(meta, "annotations").get(_REVISION) != number:
+            self._store.patch(
+                DEPLOYMENTS, meta["name"], meta["namespace"], {"metadata": {"annotations": {_REVISION: number}}}
+            )
         return new
 
     def _scale(self, deployment: Json, replica_set: Json, size: int) -> None:
         meta = replica_set["metadata"]
-        change: Json = {"spec": {"replicas": size}}
-        if size or rollout.replicas(replica_set):
-            change["metadata"] = {"annotations": _sizes(deployment["spec"])}
+        if not size and not rollout.replicas(replica_set):
+            return
+        change: Json = {"spec": {"replicas": size}, "metadata": {"annotations": _sizes(deployment["spec"])}}
         self._store.patch(REPLICA_SETS, meta["name"], meta["namespace"], change)
 
     def _note(self, replica_set: Json, annotations: Json) -> Json:
@@ -174,7 +175,7 @@ class Deployments:
 
     def _write_status(self, deployment: Json, new: Json | None, olds: list[Json]) -> None:
         meta = deployment["metadata"]
-        status = deployment_status(deployment, new, olds, self._clock.stamp())
+        status = deployment_status(deployment, new, olds, self._clock)
         self._store.patch(DEPLOYMENTS, meta["name"], meta["namespace"], {"status": status})
 
     def _forget(self, deployment: Json, olds: list[Json]) -> None:

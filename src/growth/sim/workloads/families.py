@@ -5,8 +5,8 @@ from typing import Final
 
 from growth.sim.merging import Json
 from growth.sim.resources import PODS
-from growth.sim.store import Event, Key, Store, key_of
-from growth.sim.workloads.pod_state import controller_of, state_of
+from growth.sim.store import Event, Key, Store
+from growth.sim.workloads.pod_state import PodState, controller_of, state_of
 
 Told = Callable[[Key], None]
 """Hears the namespace and name of an owner whose pods changed in a way that matters."""
@@ -15,19 +15,35 @@ Told = Callable[[Key], None]
 class Family:
     """The pods of one owner."""
 
-    __slots__ = ("active", "pods", "ready", "terminating")
+    __slots__ = ("active", "pods", "ready", "states", "terminating")
 
     def __init__(self) -> None:
         self.pods: dict[Key, Json] = {}
+        self.states: dict[Key, PodState] = {}
         self.active = self.ready = self.terminating = 0
 
     def active_pods(self) -> list[Json]:
         """Those that count as replicas."""
-        return [pod for pod in self.pods.values() if state_of(pod).is_active]
+        return [self.pods[key] for key, state in self.states.items() if state.is_active]
 
-    def count(self, pod: Json, by: int) -> None:
-        """Add this pod to the counts, or take it off."""
-        state = state_of(pod)
+    def note(self, key: Key, pod: Json) -> bool:
+        """A pod is new or has changed; whether that changes its state."""
+        self.pods[key] = pod
+        state, before = state_of(pod), self.states.get(key)
+        if state == before:
+            return False
+        if before is not None:
+            self._count(before, -1)
+        self.states[key] = state
+        self._count(state, 1)
+        return True
+
+    def drop(self, key: Key) -> None:
+        """A pod is gone."""
+        del self.pods[key]
+        self._count(self.states.pop(key), -1)
+
+    def _count(self, state: PodState, by: int) -> None:
         if state.is_active:
             self.active += by
             self.ready += by * state.is_ready
@@ -57,60 +73,32 @@ class Families:
         self._told[kind] = told
 
     def _hear(self, event: Event) -> None:
-        now, before = event.object, event.before
-        owner = controller_of(now)
-        if event.what == "DELETED":
-            if owner is not None:
-                self._leave(owner["uid"], before or now)
-                self._tell(owner, now)
+        pod, before = event.object, event.before
+        owner = controller_of(pod)
+        was = controller_of(before) if before is not None else None
+        if was is not None and (event.what == "DELETED" or owner is None or owner["uid"] != was["uid"]):
+            self._leave(was["uid"], event.key)
+            self._tell(was, event.key)
+        if owner is None or event.what == "DELETED":
             return
-        if before is None:
-            if owner is not None:
-                self._join(owner["uid"], now)
-                self._tell(owner, now)
-            return
-        was = controller_of(before)
-        if was is not None and (owner is None or owner["uid"] != was["uid"]):
-            self._leave(was["uid"], before)
-            self._tell(was, before)
-            was = None
-        if owner is None:
-            return
-        if was is None:
-            self._join(owner["uid"], now)
-        else:
-            family = self._families[owner["uid"]]
-            family.pods[key_of(now)] = now
-            if not _differs(now, before):
-                return
-            family.count(before, -1)
-            family.count(now, 1)
-        self._tell(owner, now)
-
-    def _join(self, uid: str, pod: Json) -> None:
-        family = self._families.get(uid)
+        family = self._families.get(owner["uid"])
         if family is None:
-            family = self._families[uid] = Family()
-        family.pods[key_of(pod)] = pod
-        family.count(pod, 1)
+            family = self._families[owner["uid"]] = Family()
+        is_news = family.note(event.key, pod)
+        if is_news or before is None or _is_described_anew(pod["metadata"], before["metadata"]):
+            self._tell(owner, event.key)
 
-    def _leave(self, uid: str, pod: Json) -> None:
+    def _leave(self, uid: str, key: Key) -> None:
         family = self._families[uid]
-        del family.pods[key_of(pod)]
-        family.count(pod, -1)
+        family.drop(key)
         if not family.pods:
             del self._families[uid]
 
-    def _tell(self, owner: Json, pod: Json) -> None:
+    def _tell(self, owner: Json, pod: Key) -> None:
         told = self._told.get(owner["kind"])
         if told is not None:
-            told((pod["metadata"]["namespace"], owner["name"]))
+            told((pod[0], owner["name"]))
 
 
-def _differs(now: Json, before: Json) -> bool:
-    meta, old = now["metadata"], before["metadata"]
-    return (
-        state_of(now) != state_of(before)
-        or meta.get("labels") != old.get("labels")
-        or meta.get("finalizers") != old.get("finalizers")
-    )
+def _is_described_anew(now: Json, before: Json) -> bool:
+    return now.get("labels") != before.get("labels") or now.get("finalizers") != before.get("finalizers")

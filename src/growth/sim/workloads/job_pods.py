@@ -7,7 +7,7 @@ from growth.sim.parts import parts
 from growth.sim.resources import JOBS, PODS
 from growth.sim.store import Store
 from growth.sim.workloads.families import Family
-from growth.sim.workloads.pod_from_template import create_pod, pod_from_template
+from growth.sim.workloads.pod_from_template import pod_from_template
 from growth.sim.workloads.pod_state import state_of
 
 TRACKING: Final = "batch.kubernetes.io/job-tracking"
@@ -63,7 +63,7 @@ def make_pod(store: Store, job: Json) -> None:
         for prefix in ("batch.kubernetes.io/", "")
         for name, value in (("controller-uid", meta["uid"]), ("job-name", meta["name"]))
     }
-    create_pod(store, pod_from_template(job["spec"]["template"], job, JOBS, labels=labels, finalizers=(TRACKING,)))
+    store.create(PODS, pod_from_template(job["spec"]["template"], job, JOBS, labels=labels, finalizers=(TRACKING,)))
 
 
 def is_tracked(pod: Json) -> bool:

@@ -178,21 +178,19 @@ class Jobs:
         if is_suspended == _is_true(job, "Suspended"):
             return {} if is_suspended or "startTime" in known else {"startTime": self._clock.stamp()}
         word = "suspended" if is_suspended else "resumed"
-        now = self._clock.stamp()
         condition = {
             "type": "Suspended",
             "status": "True" if is_suspended else "False",
             "reason": f"Job{word.capitalize()}",
             "message": f"Job {word}",
-            "lastProbeTime": now,
         }
-        conditions = with_condition(parts(known, "conditions"), condition, now)
-        return {"startTime": None if is_suspended else now, "conditions": conditions}
+        conditions = with_condition(parts(known, "conditions"), condition, self._clock, "lastProbeTime")
+        return {"startTime": None if is_suspended else self._clock.stamp(), "conditions": conditions}
 
     def _say(self, job: Json, kind: str, reason: str, message: str) -> Json:
-        now = self._clock.stamp()
-        condition = {"type": kind, "status": "True", "reason": reason, "message": message, "lastProbeTime": now}
-        return self._patch(job, {"conditions": with_condition(parts(job, "status", "conditions"), condition, now)})
+        condition = {"type": kind, "status": "True", "reason": reason, "message": message}
+        known = parts(job, "status", "conditions")
+        return self._patch(job, {"conditions": with_condition(known, condition, self._clock, "lastProbeTime")})
 
     def _patch(self, job: Json, status: Json) -> Json:
         meta = job["metadata"]

@@ -7,8 +7,7 @@ from typing import Any, Final
 
 from growth.sim.merging import Json
 from growth.sim.parts import part, parts
-from growth.sim.resources import PODS, Resource
-from growth.sim.store import Store
+from growth.sim.resources import Resource
 
 # What Kubernetes encodes hashes with: no vowels, so that they never spell a word.
 _HASH_LETTERS: Final = "bcdfghjklmnpqrstvwxz2456789"
@@ -41,12 +40,9 @@ def pod_from_template(
     wanted = [*parts(described, "finalizers"), *finalizers]
     if wanted:
         meta["finalizers"] = wanted
-    return {"metadata": meta, "spec": {**template["spec"], **(spec or {})}, "status": {"phase": "Pending"}}
-
-
-def create_pod(store: Store, pod: Json) -> Json:
-    """Put it on the server. Raises Exists."""
-    return store.create(PODS, pod)
+    # Pods of one template share one spec object wherever they can: a cluster has many pods and few templates.
+    shown = {**template["spec"], **spec} if spec else template["spec"]
+    return {"metadata": meta, "spec": shown, "status": {"phase": "Pending"}}
 
 
 def controller_reference(owner: Json, resource: Resource) -> Json:

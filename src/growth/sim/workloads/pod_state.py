@@ -1,13 +1,14 @@
 """What controllers ask about a pod."""
 
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from growth.sim import clock
 from growth.sim.merging import Json
 from growth.sim.parts import part, parts
 
-_ENDED = ("Succeeded", "Failed")
+_ENDED: Final = ("Succeeded", "Failed")
+_NOTHING: Final[Json] = {}
 
 
 class PodState(NamedTuple):
@@ -25,13 +26,13 @@ class PodState(NamedTuple):
 
 def state_of(pod: Json) -> PodState:
     """Phase, readiness and whether it was deleted."""
-    status: Json = part(pod, "status")
-    ready = condition_of(status, "Ready")
-    return PodState(
-        status.get("phase", "Pending"),
-        ready is not None and ready["status"] == "True",
-        "deletionTimestamp" in pod["metadata"],
-    )
+    status = pod.get("status") or _NOTHING
+    is_ready = False
+    for condition in status.get("conditions") or ():  # asked for every pod of every event, so without detours
+        if condition["type"] == "Ready":
+            is_ready = condition["status"] == "True"
+            break
+    return PodState(status.get("phase", "Pending"), is_ready, "deletionTimestamp" in pod["metadata"])
 
 
 def condition_of(status: Json, kind: str) -> Json | None:
@@ -60,7 +61,7 @@ def is_available(pod: Json, min_ready_seconds: int, now: datetime) -> bool:
 
 def controller_of(thing: Json) -> dict[str, Any] | None:
     """The owner reference of who manages it."""
-    for reference in parts(thing["metadata"], "ownerReferences"):
+    for reference in thing["metadata"].get("ownerReferences") or ():
         if reference.get("controller"):
             return reference
     return None

@@ -3,12 +3,12 @@
 from growth.sim.clock import Clock
 from growth.sim.merging import Json
 from growth.sim.pods import delete_pod
-from growth.sim.resources import REPLICA_SETS
+from growth.sim.resources import PODS, REPLICA_SETS
 from growth.sim.store import Event, Key, Store, key_of
 from growth.sim.timings import Timings
 from growth.sim.work_queue import WorkQueue
 from growth.sim.workloads.families import Families, Family
-from growth.sim.workloads.pod_from_template import create_pod, pod_from_template
+from growth.sim.workloads.pod_from_template import pod_from_template
 from growth.sim.workloads.pod_state import is_available, ready_since
 from growth.sim.workloads.victims import victims
 
@@ -40,7 +40,7 @@ class ReplicaSets:
     def _manage(self, replica_set: Json, family: Family) -> None:
         missing = replica_set["spec"].get("replicas", 1) - family.active
         for _ in range(missing):
-            create_pod(self._store, pod_from_template(replica_set["spec"]["template"], replica_set, REPLICA_SETS))
+            self._store.create(PODS, pod_from_template(replica_set["spec"]["template"], replica_set, REPLICA_SETS))
         if missing < 0:
             for pod in victims(family.active_pods(), -missing, self._clock.now()):
                 delete_pod(self._store, pod)

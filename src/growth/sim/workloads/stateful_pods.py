@@ -5,9 +5,9 @@ from typing import Any
 
 from growth.sim.merging import Json
 from growth.sim.parts import part, parts
-from growth.sim.resources import CLAIMS, STATEFUL_SETS
+from growth.sim.resources import CLAIMS, PODS, STATEFUL_SETS
 from growth.sim.store import Store
-from growth.sim.workloads.pod_from_template import create_pod, pod_from_template
+from growth.sim.workloads.pod_from_template import pod_from_template
 
 REVISION = "controller-revision-hash"
 
@@ -39,7 +39,8 @@ def make_pod(store: Store, stateful_set: Json, ordinal: int, template: Mapping[s
         REVISION: revision,
         "statefulset.kubernetes.io/pod-name": name,
     }
-    create_pod(store, pod_from_template(template, stateful_set, STATEFUL_SETS, name=name, labels=labels, spec=identity))
+    pod = pod_from_template(template, stateful_set, STATEFUL_SETS, name=name, labels=labels, spec=identity)
+    store.create(PODS, pod)
     return True
 
 
