@@ -4,6 +4,7 @@ import asyncio
 import itertools
 import logging
 
+import msgspec
 import pytest
 
 from growth.act.points import Point, Points
@@ -14,7 +15,7 @@ from growth.api.kinds import EVENTS
 from growth.cloud.errors import OutOfStock
 from growth.kube.errors import ServerTrouble
 from growth.kube.transport import Method, Request
-from tests.act.workshop import REQUEST, Workshop, a_create, a_patch, a_purchase, an_event, an_eviction
+from tests.act.workshop import MACHINE, REQUEST, Workshop, a_create, a_patch, a_purchase, an_event, an_eviction
 from tests.kube.replica import virtual
 from tests.virtual_time import wait_until
 
@@ -96,6 +97,24 @@ async def test_all_are_done_though_few_are_under_way_at_a_time() -> None:
     workshop.executor.want("grow", [a_create(f"default-{number}") for number in range(1_000)])
     await wait_until(lambda: len(workshop.outcomes) == 1_000)
     assert max(under_way for _, under_way in workshop.loads) == 64
+
+
+@virtual
+async def test_a_provider_that_hangs_holds_up_nobody_else() -> None:
+    workshop = Workshop()
+    workshop.shop.seconds = 100
+    machines = [
+        CreateMachine(
+            subject=REQUEST, why="", provider="kwok", request=msgspec.structs.replace(MACHINE, name=f"default-{number}")
+        )
+        for number in range(100)
+    ]
+    workshop.executor.want("provision", [*machines, a_create()])
+    workshop.executor.want("memory", [a_create("default-2")])
+    await settle()
+    assert len(workshop.shop.calls) == 64
+    assert workshop.results == ["done", "done"]
+    assert workshop.loads[-1] == (36, 64)
 
 
 @virtual

@@ -6,12 +6,12 @@ new wishes, so nothing that nobody wants any more is begun. How it ended is told
 
 import asyncio
 import logging
-from collections import OrderedDict, deque
+from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Protocol
 
 from growth.act.carrying import Doors, carry_out
-from growth.act.lanes import Lane, Rests, lane_of
+from growth.act.lanes import Lane, Rests, door_of, lane_of
 from growth.api.action import Action, CreateMachine, DeleteMachine, RecordEvent
 from growth.api.outcome import Outcome, OutcomeKey, Result, key_of
 from growth.api.references import shown
@@ -19,7 +19,8 @@ from growth.kube.events import EventType
 
 _LOG: Final = logging.getLogger(__name__)
 
-# More would only wait in the client, which bounds its requests itself, and would begin what a later pass might drop.
+# At each door. More would only wait in the client, which bounds its requests itself, and would begin what a later pass
+# might drop.
 _UNDER_WAY: Final = 64
 # Longer than a request with all its retries takes; a provider that says nothing for so long is not going to.
 _PATIENCE_SECONDS: Final = 180.0
@@ -63,7 +64,8 @@ class Executor:
         self._pulse = pulse
         self._loop = asyncio.get_running_loop()
         self._rests = Rests()
-        self._waiting: dict[str, deque[Action]] = {}
+        self._waiting: dict[str, dict[str, deque[Action]]] = {}  # by capability and door
+        self._busy: Counter[str] = Counter()
         self._told: dict[str, frozenset[RecordEvent]] = {}
         self._under_way: dict[Lane, asyncio.Task[Outcome]] = {}
         self._missed: set[Lane] = set()
@@ -88,7 +90,10 @@ class Executor:
             if event not in self._told.get(capability, ()) and lane_of(event) not in self._under_way:
                 self._begin(event)
         self._told[capability] = events
-        self._waiting[capability] = deque(action for action in actions if not isinstance(action, RecordEvent))
+        waiting = self._waiting[capability] = defaultdict[str, deque[Action]](deque)
+        for action in actions:
+            if not isinstance(action, RecordEvent):
+                waiting[door_of(action)].append(action)
         self._begin_more()
 
     def raise_crash(self) -> None:
@@ -114,25 +119,29 @@ class Executor:
 
     def _begin_more(self) -> None:
         """In the order of the capabilities, and of their wishes."""
-        for waiting in self._waiting.values():
-            while waiting and len(self._under_way) < _UNDER_WAY:
-                action = waiting.popleft()
+        lines = [(door, line) for waiting in self._waiting.values() for door, line in waiting.items()]
+        for door, line in lines:
+            while line and self._busy[door] < _UNDER_WAY:
+                action = line.popleft()
                 lane = lane_of(action)
                 if lane in self._under_way:
                     self._missed.add(lane)
                 elif (rest := self._rests.seconds(action, self._loop.time())) > 0:
                     self._set_alarm(rest)
                 else:
-                    self._begin(action)
-        self._witness.load(sum(map(len, self._waiting.values())), len(self._under_way))
+                    self._begin(action, door)
+        self._witness.load(sum(len(line) for _, line in lines), len(self._under_way))
 
-    def _begin(self, action: Action) -> None:
+    def _begin(self, action: Action, door: str | None = None) -> None:
+        """Begin it; without a door it needs no slot."""
         if not self._under_way:
             self._pulse.beat()
         lane = lane_of(action)
         task = self._loop.create_task(self._carry(action))
         self._under_way[lane] = task
-        task.add_done_callback(lambda ended: self._ended(lane, ended))
+        if door is not None:
+            self._busy[door] += 1
+        task.add_done_callback(lambda ended: self._ended(lane, door, ended))
 
     async def _carry(self, action: Action) -> Outcome:
         started = self._loop.time()
@@ -162,8 +171,10 @@ class Executor:
     def _failed(self, action: Action, error: str, message: str) -> Outcome:
         return Outcome(action=action, result=Result.FAILED, at=self._doors.now(), error=error, message=message)
 
-    def _ended(self, lane: Lane, task: asyncio.Task[Outcome]) -> None:
+    def _ended(self, lane: Lane, door: str | None, task: asyncio.Task[Outcome]) -> None:
         del self._under_way[lane]
+        if door is not None:
+            self._busy[door] -= 1
         if self._under_way:
             self._pulse.beat()
         else:

@@ -38,6 +38,12 @@ def lane_of(action: Action) -> Lane:
             return ("object", subject.api_version, subject.kind, subject.namespace, subject.name)
 
 
+def door_of(action: Action) -> str:
+    """Who is asked: the API server, or one of the providers. Each has slots of its own, so that one that hangs does
+    not hold up what is to be done elsewhere."""
+    return action.provider if isinstance(action, CreateMachine | DeleteMachine) else ""
+
+
 class _Last(msgspec.Struct, frozen=True):
     action: Action
     is_failure: bool
