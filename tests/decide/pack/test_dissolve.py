@@ -2,8 +2,9 @@
 
 import pytest
 
+from growth.api.nodepool import Limits
 from growth.api.pod import Pod
-from tests.decide.pack.shop import HOST, SMALL, ZONE, apart, cost_of, judge, pods, solve, spread
+from tests.decide.pack.shop import EVERYWHERE, HOST, SMALL, ZONE, a_pool, apart, cost_of, judge, pods, solve, spread
 from tests.decide.stages import a_node, a_pod, a_stage
 
 
@@ -40,3 +41,15 @@ def test_room_in_a_zone_that_a_spread_could_not_use_at_first_is_used_in_the_end(
     judge(solution, waiting, stage)
     assert cost_of(solution) == 1.0
     assert [one.node for one in solution.existing] == ["a"]
+
+
+def test_what_a_spared_machine_leaves_of_a_limit_serves_somebody_else() -> None:
+    important = [
+        *pods(2, "100m", "64Mi", app="b", priority=9, **apart("c")),
+        *pods(1, "900m", "64Mi", app="c", priority=9, **apart("b")),
+    ]
+    waiting = [*important, *pods(2, "1900m", "64Mi", app="c", **spread("c"))]
+    solution = solve(waiting, EVERYWHERE, [a_pool(types=("s2",), limits=Limits(nodes=2))])
+    judge(solution, waiting)
+    assert sorted(len(node.pods) for node in solution.buy) == [1, 2]
+    assert solution.placed == len(important)

@@ -108,3 +108,27 @@ def test_room_in_which_no_pod_fits_does_not_weaken_the_bound() -> None:
     waiting = pods(3, **spread("web"))
     stage = a_stage([a_node(f"old-{n}", cpu="500m") for n in range(9)], waiting)
     assert solve(waiting, stage=stage).bound_per_hour > 1.3
+
+
+def test_a_dearer_machine_is_bought_if_the_limit_on_machines_leaves_no_other_way() -> None:
+    offerings = [SMALL, an_offering("s8", cpu="8", memory="16Gi", price=100.0)]
+    waiting = pods(7)
+    solution = solve(waiting, offerings, [a_pool(limits=Limits(nodes=1))])
+    judge(solution, waiting)
+    assert [node.offering.server_type for node in solution.buy] == ["s8"]
+
+
+def test_a_limit_on_cpu_is_not_wasted_on_machines_that_are_cheap_for_their_cpu() -> None:
+    lean = an_offering("s2", cpu="2", memory="8Gi", price=9.0)
+    offerings = [lean, an_offering("s8", cpu="8", memory="8Gi", price=1.0)]
+    waiting = pods(4, "500m", "4Gi")
+    solution = solve(waiting, offerings, [a_pool(limits=Limits(cpu="4"))])
+    assert [node.offering.server_type for node in solution.buy] == ["s2", "s2"]
+
+
+def test_sooner_a_type_of_the_last_tier_than_a_pod_without_a_place() -> None:
+    types = [ServerType("s2", priority=9), ServerType("s8")]
+    waiting = pods(7)
+    solution = solve(waiting, pools=[a_pool(types=types, limits=Limits(nodes=1))])
+    judge(solution, waiting)
+    assert (solution.outcome, [node.offering.server_type for node in solution.buy]) == ("AllPlaced", ["s8"])

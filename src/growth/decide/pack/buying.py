@@ -15,6 +15,7 @@ from growth.decide.pack.neighbours import Tags
 from growth.decide.pack.problem import Bin, Bools, Budget, Floats, Ints, Packing
 from growth.decide.pack.rows import KindTable, Rows, rows_of
 from growth.decide.pack.search import packings
+from growth.decide.pack.sparing import sparing
 from growth.decide.pack.zones import Portion
 
 
@@ -113,7 +114,10 @@ class Buyer:
         if exact is not None:
             return _Found(rows, [exact], exact.cost, portions, is_optimal=True)
         bound = fluid_bound(problem)
-        return _Found(rows, list(packings(problem, bound, self._budget)), bound.cost, portions, is_optimal=False)
+        found = list(packings(problem, bound, self._budget))
+        if len(limits) and found[-1].left.any():
+            found += sparing(problem, found[-1], self._budget)
+        return _Found(rows, found, bound.cost, portions, is_optimal=False)
 
 
 @dataclass(slots=True)

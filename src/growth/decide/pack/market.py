@@ -5,7 +5,7 @@ DaemonSets took their share. Made once for a catalogue, pools and DaemonSets, an
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import msgspec
 
@@ -95,6 +95,11 @@ def market_of(
     kinds.sort(key=lambda kind: (kind.offering.price_per_hour, kind.offering.id, kind.pool.metadata.name))
     names = sorted(pool.metadata.name for pool in pools)
     return Market(tuple(kinds), tuple(_limits(kinds, pools, bought)), tuple(names), maker)
+
+
+def without_tiers(market: Market) -> Market:
+    """The same market with nothing bought before anything else but for its price."""
+    return replace(market, kinds=tuple(replace(kind, tier=(0, 0, 0)) for kind in market.kinds))
 
 
 def _sells(pool: NodePool, offering: Offering) -> bool:

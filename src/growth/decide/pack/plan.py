@@ -19,7 +19,7 @@ from growth.decide.pack.bound import fluid_bound, spare_of
 from growth.decide.pack.buying import Buyer, Purchase
 from growth.decide.pack.groups import Group, grouped
 from growth.decide.pack.importance import left_out_by_importance, plan_by_levels, wrongs_the_important
-from growth.decide.pack.market import Market
+from growth.decide.pack.market import Market, without_tiers
 from growth.decide.pack.neighbours import tags_of
 from growth.decide.pack.problem import Bools, Budget, Ints
 from growth.decide.pack.reach import STANDS, to_keep
@@ -48,7 +48,8 @@ def plan(stage: Stage, pods: Sequence[Pod], market: Market, budget: Budget | Non
 
 class _Planning:
     def __init__(self, stage: Stage, pods: Sequence[Pod], market: Market, budget: Budget) -> None:
-        self._stage, self._budget = stage, budget
+        self._stage, self._budget, self._pods = stage, budget, pods
+        self._start = stage.mark()
         found = grouped(pods, stage)
         self._groups, self._selectors = found.groups, found.selectors
         self._market, self._resources = market, resources_of(self._groups)
@@ -91,8 +92,18 @@ class _Planning:
                 break  # nothing had to be repaired, and those that come are dearer
         if best is None:
             return self._without_buying()
-        if self._market.limits and wrongs_the_important(best, best.left_out[len(self._left_out) :]):
+        return self._fairest(best, masks) if self._market.limits else best
+
+    def _fairest(self, best: PlacementSolution, masks: Sequence[Bools]) -> PlacementSolution:
+        """Where limits leave somebody out: the important first, and sooner another tier than one of them without."""
+        kept_out = best.left_out[len(self._left_out) :]
+        if wrongs_the_important(best, kept_out):
             best = min(best, self._by_levels(masks), key=self._rank)
+        if kept_out and len({kind.tier for kind in self._market.kinds}) > 1:
+            self._stage.back_to(self._start)
+            flat = _Planning(self._stage, self._pods, without_tiers(self._market), self._budget).run()
+            if self._rank(flat)[0] < self._rank(best)[0]:
+                return flat
         return best
 
     def let_go(self) -> None:
