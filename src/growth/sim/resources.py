@@ -8,7 +8,7 @@ from growth.api.growth_kinds import OWN_KINDS
 
 
 class Resource(msgspec.Struct, frozen=True, eq=False):
-    """One kind of object on the server. There is one of each, and it equals itself only: that is quickest to look up."""
+    """One kind of object on the server. There is one of each, equal to itself only: so it is quickest to look up."""
 
     group: str
     version: str
