@@ -29,7 +29,7 @@ RESTS = [
     pytest.param(ended(a_create(), Result.DONE), a_create(), 5, id="done: the same again waits for the watch"),
     pytest.param(ended(a_create(), Result.DONE), a_create(offering="kwok-big-a"), 0, id="done: another thing does not"),
     pytest.param(
-        ended(a_patch(NODE, version=1), Result.STALE), a_patch(NODE, version=1, value="y"), 5, id="same sight"
+        ended(a_patch(NODE, version=1), Result.STALE), a_patch(NODE, version=1, value="y"), 5, id="as before"
     ),
     pytest.param(ended(a_patch(NODE, version=1), Result.STALE), a_patch(NODE, version=2), 0, id="a new sight"),
     pytest.param(ended(a_create(), Result.FAILED), a_create(offering="kwok-big-a"), 1, id="failed: nothing is tried"),
