@@ -28,9 +28,7 @@ def test_what_touches_one_object_shares_a_lane_and_its_machine_has_another() -> 
 RESTS = [
     pytest.param(ended(a_create(), Result.DONE), a_create(), 5, id="done: the same again waits for the watch"),
     pytest.param(ended(a_create(), Result.DONE), a_create(offering="kwok-big-a"), 0, id="done: another thing does not"),
-    pytest.param(
-        ended(a_patch(NODE, version=1), Result.STALE), a_patch(NODE, version=1, value="y"), 5, id="as before"
-    ),
+    pytest.param(ended(a_patch(NODE, version=1), Result.STALE), a_patch(NODE, version=1, value="y"), 5, id="as before"),
     pytest.param(ended(a_patch(NODE, version=1), Result.STALE), a_patch(NODE, version=2), 0, id="a new sight"),
     pytest.param(ended(a_create(), Result.FAILED), a_create(offering="kwok-big-a"), 1, id="failed: nothing is tried"),
     pytest.param(ended(a_purchase(), Result.REFUSED, 30), a_purchase(), 30, id="as long as was asked for"),
