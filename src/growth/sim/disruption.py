@@ -20,6 +20,7 @@ from growth.sim.timings import Timings
 from growth.sim.work_queue import WorkQueue
 from growth.sim.workloads.conditions import with_condition
 from growth.sim.workloads.pod_state import controller_of, state_of
+from growth.sim.workloads.replica_sets import is_news
 from growth.sim.workloads.shares import share_of
 
 _SCALED: Final = {resource.kind: resource for resource in (DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS)}
@@ -91,17 +92,16 @@ class Budgets:
     # Hearing
 
     def _hear(self, event: Event) -> None:
-        selects_anew = event.before is None or event.object["spec"].get("selector") != event.before["spec"].get(
-            "selector"
-        )
+        budget, before = event.object, event.before
         if event.what == "DELETED":
-            self._end(event.before or event.object)
-            return
-        if selects_anew:
-            if event.before is not None:
-                self._end(event.before)
-            self._begin(event.object)
-        self._queue.add(event.key)
+            self._end(before or budget)
+        elif before is None:
+            self._begin(budget)
+        elif budget["spec"].get("selector") != before["spec"].get("selector"):
+            self._end(before)
+            self._begin(budget)
+        elif is_news(event) or _disrupted(budget) != _disrupted(before):
+            self._queue.add(event.key)  # whatever else changed was written here
 
     def _begin(self, budget: Json) -> None:
         written = budget["spec"].get("selector")
@@ -152,7 +152,7 @@ class Budgets:
         disrupted = self._still_disrupted(budget, known)
         healthy = known.healthy - sum(known.members[name].is_healthy for name in disrupted)
         allowed = max(0, healthy - desired) if expected > 0 else 0
-        old = part(budget, "status", "disruptedPods")
+        old = _disrupted(budget)
         status: Json = {
             "currentHealthy": healthy,
             "desiredHealthy": desired,
@@ -200,7 +200,7 @@ class Budgets:
     def _still_disrupted(self, budget: Json, known: _Budget) -> Json:
         """Pods that were evicted a moment ago and show no sign of it yet; after a while nobody believes that."""
         kept: Json = {}
-        for name, stamp in part(budget, "status", "disruptedPods").items():
+        for name, stamp in _disrupted(budget).items():
             pod = self._store.get(PODS, name, budget["metadata"]["namespace"])
             if pod is None or name not in known.members or state_of(pod).is_terminating:
                 continue
@@ -236,6 +236,10 @@ def _member(budget: _Budget, pod: Json) -> _Member | None:
     state, owner = state_of(pod), controller_of(pod)
     named = None if owner is None else _Owner(owner["apiVersion"], owner["kind"], owner["name"])
     return _Member(state.is_ready and not state.is_terminating, named)
+
+
+def _disrupted(budget: Json) -> Json:
+    return part(budget, "status", "disruptedPods")
 
 
 def _tag(budget: Json) -> _Tag:

@@ -89,16 +89,16 @@ class DaemonSets:
         owner = controller_of(event.object)
         if owner is None or owner["kind"] != DAEMON_SETS.kind:
             return
-        place = owner["uid"], node_of(event.object)
-        if event.what == "DELETED":
-            self._pods[place].pop(event.key, None)
-            if not self._pods[place]:
-                del self._pods[place]
-        else:
-            self._pods.setdefault(place, {})[event.key] = event.object
-        before = event.before
+        uid, name, before = owner["uid"], node_of(event.object), event.before
+        if event.what == "DELETED" or (before is not None and node_of(before) != name):
+            was = uid, node_of(before or event.object)
+            self._pods[was].pop(event.key, None)
+            if not self._pods[was]:
+                del self._pods[was]
+        if event.what != "DELETED":
+            self._pods.setdefault((uid, name), {})[event.key] = event.object
         if event.what != "MODIFIED" or before is None or state_of(event.object) != state_of(before):
-            self._places.add(((event.key[0], owner["name"]), place[1]))
+            self._places.add(((event.key[0], owner["name"]), name))
 
     def _look_everywhere(self, key: Key) -> None:
         for node in self._store.all(NODES):
