@@ -12,6 +12,7 @@ from typing import Final, Literal
 from growth.sim.clock import Clock
 from growth.sim.merging import Json
 from growth.sim.parts import part, parts
+from growth.sim.pod_conditions import condition_of
 from growth.sim.resources import ATTACHMENTS, EVENTS, NODES, PODS, VOLUMES
 from growth.sim.store import Event, Store
 from growth.sim.timings import Timings
@@ -19,7 +20,6 @@ from growth.sim.volumes.attachment_names import attachment, attachment_name, sec
 from growth.sim.volumes.multi_attach import multi_attach
 from growth.sim.volumes.wishes import Disk, Wishes, disk_of
 from growth.sim.work_queue import WorkQueue
-from growth.sim.workloads.pod_state import condition_of
 
 OUT_OF_SERVICE: Final = "node.kubernetes.io/out-of-service"
 
@@ -232,7 +232,7 @@ def _lane(disk: Disk, node: str) -> tuple[str, str]:
 
 
 def _is_ready(node: Json | None) -> bool:
-    ready = condition_of(part(node, "status"), "Ready") if node is not None else None
+    ready = condition_of(node, "Ready") if node is not None else None
     return ready is not None and ready["status"] == "True"
 
 

@@ -3,6 +3,7 @@
 from growth.sim.clock import Clock, read
 from growth.sim.merging import Json
 from growth.sim.parts import part, parts
+from growth.sim.pod_conditions import condition_of
 from growth.sim.pods import delete_pod
 from growth.sim.resources import JOBS, PODS
 from growth.sim.store import Event, Key, Store, key_of
@@ -11,7 +12,7 @@ from growth.sim.work_queue import WorkQueue
 from growth.sim.workloads.conditions import with_condition
 from growth.sim.workloads.families import Families
 from growth.sim.workloads.job_pods import Tally, is_tracked, make_pod, release, replaces_only_failed, restarts, tally_of
-from growth.sim.workloads.pod_state import condition_of, controller_of
+from growth.sim.workloads.pod_state import controller_of
 from growth.sim.workloads.replica_sets import is_news
 from growth.sim.workloads.victims import victims
 
@@ -156,7 +157,7 @@ class Jobs:
         family = self._families.of(job["metadata"]["uid"])
         tally = tally_of(job, family)
         for target, last in (("FailureTarget", "Failed"), ("SuccessCriteriaMet", "Complete")):
-            reason = condition_of(part(job, "status"), target)
+            reason = condition_of(job, target)
             if reason is not None and not tally.active and not tally.terminating and not tally.failed:
                 job = self._say(job, last, reason["reason"], reason["message"])
         status: Json = {
@@ -200,12 +201,12 @@ class Jobs:
 def finished_at(job: Json) -> str | None:
     """When the Job came to its end, if it has."""
     for kind in FINISHED:
-        condition = condition_of(part(job, "status"), kind)
+        condition = condition_of(job, kind)
         if condition is not None and condition["status"] == "True":
             return condition["lastTransitionTime"]
     return None
 
 
 def _is_true(job: Json, kind: str) -> bool:
-    condition = condition_of(part(job, "status"), kind)
+    condition = condition_of(job, kind)
     return condition is not None and condition["status"] == "True"

@@ -5,7 +5,7 @@ from typing import Any, Final, NamedTuple
 
 from growth.sim import clock
 from growth.sim.merging import Json
-from growth.sim.parts import part, parts
+from growth.sim.pod_conditions import condition_of
 
 _ENDED: Final = ("Succeeded", "Failed")
 _NOTHING: Final[Json] = {}
@@ -35,17 +35,9 @@ def state_of(pod: Json) -> PodState:
     return PodState(status.get("phase", "Pending"), is_ready, "deletionTimestamp" in pod["metadata"])
 
 
-def condition_of(status: Json, kind: str) -> Json | None:
-    """The condition of this type, if there is one."""
-    for condition in parts(status, "conditions"):
-        if condition["type"] == kind:
-            return condition
-    return None
-
-
 def ready_since(pod: Json) -> datetime | None:
     """Since when it has been ready."""
-    ready = condition_of(part(pod, "status"), "Ready")
+    ready = condition_of(pod, "Ready")
     if ready is None or ready["status"] != "True" or not ready.get("lastTransitionTime"):
         return None
     return clock.read(ready["lastTransitionTime"])
