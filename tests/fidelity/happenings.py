@@ -1,7 +1,7 @@
 """What may happen in a drawn history, and how it is done to a cluster: each a value with ``do(play)``.
 
-Both worlds may choose among equal nodes as they like, and what follows would differ then. So a bare pod names its node,
-and workloads are judged by how many of their pods run, not where.
+Both worlds may choose among equal nodes as they like, and what follows would differ then. So pods name their node; only
+a Deployment's may go anywhere, since it is judged by how many of its pods run, not where.
 """
 
 from typing import Any, Protocol
@@ -187,13 +187,14 @@ class AppGoes(_Step, frozen=True):
 
 class JobComes(_Step, frozen=True):
     quiet = 4.0
+    node: str
     completions: int = 1
     parallelism: int = 1
 
     async def do(self, play: Play) -> None:
         template = {
             "metadata": {"labels": {"app": self.name}, "annotations": {"growth.dev/finish-after": "1s"}},
-            "spec": play.pod_spec(restartPolicy="Never"),
+            "spec": play.pod_spec(restartPolicy="Never", **_on(play, self.node)),
         }
         spec = {"completions": self.completions, "parallelism": self.parallelism, "template": template}
         await play.create(JOBS, {"metadata": {"name": self.name}, "spec": spec})

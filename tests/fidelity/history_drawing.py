@@ -78,13 +78,15 @@ def _app_comes(drawing: _Drawing) -> None:
     kind = drawing.rng.choice(("Deployment", "Deployment", "StatefulSet", "DaemonSet"))
     name = drawing.name("app")
     drawing.apps[name] = kind
-    node = drawing.node() if drawing.rng.random() < 0.4 else ""
+    # Daemons go everywhere anyway, and a StatefulSet waits for ever for those of its pods that chance put on a dead node.
+    is_free = kind == "DaemonSet" or (kind == "Deployment" and drawing.rng.random() < 0.6)
+    node = "" if is_free else drawing.node()
     drawing.steps.append(what.AppComes(name, kind, drawing.rng.randint(1, 4), node))
 
 
 def _job_comes(drawing: _Drawing) -> None:
     rng = drawing.rng
-    drawing.steps.append(what.JobComes(drawing.name("job"), rng.randint(1, 4), rng.randint(1, 3)))
+    drawing.steps.append(what.JobComes(drawing.name("job"), drawing.node(), rng.randint(1, 4), rng.randint(1, 3)))
 
 
 def _disk_comes(drawing: _Drawing) -> None:

@@ -12,7 +12,7 @@ from growth.api.kinds import (
     POD_DISRUPTION_BUDGETS,
     STORAGE_CLASSES,
 )
-from growth.kube.errors import Conflict, TooManyRequests
+from growth.kube.errors import Conflict
 from growth.play.play import ZONE, Json, Play
 from growth.play.story import Stories
 from tests.stories.workloads import DEPLOYMENTS, STATEFUL_SETS
@@ -66,7 +66,7 @@ async def a_node_is_drained_as_its_budget_allows(play: Play) -> None:
     await play.node("new")
     await play.ready("new")
     for pod in play.running("web"):
-        await _evict_when_allowed(play, pod.metadata.name)
+        await play.until_allowed(pod.metadata.name)
     await play.until(lambda: _all_on(play, "web", "new", 3), "all pods are on the new node")
 
 
@@ -201,13 +201,3 @@ async def _add_taint(play: Play, node: str, taint: Json) -> None:
         except Conflict:
             continue
         return
-
-
-async def _evict_when_allowed(play: Play, name: str) -> None:
-    while True:
-        try:
-            await play.client.evict(name, play.namespace)
-        except TooManyRequests:
-            await play.trace.news()
-        else:
-            return

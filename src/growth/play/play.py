@@ -13,14 +13,17 @@ from growth.api.kinds import NAMESPACES, NODES, PODS, Kind
 from growth.api.node import Node
 from growth.api.pod import Pod
 from growth.kube.client import Client
-from growth.kube.errors import NotFound
+from growth.kube.errors import NotFound, TooManyRequests
 from growth.kube.patches import MergePatch
 from growth.local.nodes import KWOK_LABEL, KWOK_VALUE, kwok_node, taint
 from growth.play.trace import Trace
+from growth.play.undecided import undecided
 
 Json = Mapping[str, Any]
 
 STORY_LABEL: Final = "growth.dev/story"
+_SCHEDULER_BACKOFF_SECONDS: Final = 11.0
+_BUDGET_POLL_SECONDS: Final = 0.05
 ZONE: Final = "topology.kubernetes.io/zone"
 
 
@@ -127,30 +130,51 @@ class Play:
 
         await self.until(are_open, f"{', '.join(names)} can be used")
 
+    async def until_allowed(self, name: str) -> None:
+        """Evict a pod as soon as its disruption budget allows it."""
+        async with self._patient(f"a budget allows {name} to be evicted"):
+            while True:
+                try:
+                    await self.client.evict(name, self.namespace)
+                except TooManyRequests:
+                    await asyncio.sleep(_BUDGET_POLL_SECONDS)  # a budget changes without anything to be seen
+                else:
+                    return
+
     async def until(self, condition: Callable[[], object], what: str) -> None:
         """Wait until a condition over what was seen comes true."""
+        async with self._patient(what):
+            while not condition():
+                await self.trace.news()
+
+    @asynccontextmanager
+    async def _patient(self, what: str) -> AsyncGenerator[None]:
         try:
             async with asyncio.timeout(self._patience):
-                while not condition():
-                    await self.trace.news()
+                yield
         except TimeoutError:
             told = "\n".join(map(str, self.trace.seen[-12:]))
-            raise DidNotHappen(
-                f"within {self._patience:g} s it did not happen that {what}; seen last:\n{told}"
-            ) from None
+            waited = f"within {self._patience:g} s it did not happen that {what}"
+            raise DidNotHappen(f"{waited}; seen last:\n{told}") from None
 
     async def settled(self, quiet: float) -> None:
-        """Wait until nothing has happened for so many seconds."""
+        """Wait until nothing has happened for so many seconds, and nobody is seen in the middle of something.
+
+        The scheduler may think again of a pod that it refused for as long as its back-off lasts.
+        """
         deadline = asyncio.get_running_loop().time() + self._patience
         while True:
             count = len(self.trace.seen)
+            waiting = any(not pod.node_name for pod in self.trace.pods.values())
             try:
-                async with asyncio.timeout(quiet):
+                async with asyncio.timeout(max(quiet, _SCHEDULER_BACKOFF_SECONDS) if waiting else quiet):
                     await self.trace.news()
             except TimeoutError:
-                return
+                if not undecided(self.trace.pods, self.trace.nodes):
+                    return
             if asyncio.get_running_loop().time() > deadline:
                 moving = dict.fromkeys(f"{one.subject} {one.what}" for one in self.trace.seen[count - 20 :])
+                moving |= dict.fromkeys(undecided(self.trace.pods, self.trace.nodes))
                 raise NeverSettles(f"after {self._patience:g} s these still move:\n  " + "\n  ".join(moving))
 
 

@@ -1,0 +1,6 @@
+"""Every story there is."""
+
+from growth.play.story import Story
+from tests.stories import cluster_life
+
+STORIES: list[Story] = [*cluster_life.STORIES.all]

@@ -1,0 +1,36 @@
+"""One story on both worlds: what was seen, and where they differ."""
+
+import asyncio
+import time
+from dataclasses import dataclass
+
+from growth.play.comparing import differences
+from growth.play.real import RealWorld
+from growth.play.story import Story
+from growth.play.trace import Seen
+from growth.play.virtual import play_virtually
+
+
+@dataclass(frozen=True)
+class Told:
+    """What came of a story."""
+
+    story: Story
+    virtual: list[Seen]
+    real: list[Seen]
+    virtual_seconds: float
+    real_seconds: float
+
+    @property
+    def differences(self) -> list[str]:
+        """A sentence for each life that only one of the worlds knows."""
+        return differences(self.virtual, self.real, any_node=self.story.any_node)
+
+
+async def tell_both(world: RealWorld, story: Story) -> Told:
+    """Play it on the real cluster, then on the virtual one."""
+    began = time.monotonic()
+    real = await world.play(story.tell)
+    between = time.monotonic()
+    virtual = await asyncio.to_thread(play_virtually, story.tell)
+    return Told(story, virtual, real, time.monotonic() - between, between - began)

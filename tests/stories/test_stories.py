@@ -1,0 +1,40 @@
+"""Every story on the virtual cluster. On a real one: tests/cluster/test_stories.py, and ``make stories`` for all."""
+
+import subprocess
+import sys
+
+import pytest
+
+from growth.play.story import Story
+from growth.play.virtual import play_virtually
+from tests.stories.all_stories import STORIES
+
+
+@pytest.mark.parametrize("story", STORIES, ids=lambda story: story.name)
+def test_the_story_ends_as_it_should(story: Story) -> None:
+    assert play_virtually(story.tell)
+
+
+@pytest.mark.parametrize("story", STORIES, ids=lambda story: story.name)
+def test_the_same_seed_tells_the_same_story_to_the_byte(story: Story) -> None:
+    assert play_virtually(story.tell, seed=3) == play_virtually(story.tell, seed=3)
+
+
+def test_another_process_tells_the_same_stories() -> None:
+    """Whatever differs between processes, such as the order of sets of strings, must not be seen."""
+    program = (
+        "from growth.play.virtual import play_virtually\n"
+        "from tests.stories.all_stories import STORIES\n"
+        "print([play_virtually(story.tell, seed=5) for story in STORIES])"
+    )
+    told = {
+        subprocess.run(
+            [sys.executable, "-c", program], check=True, capture_output=True, env={"PYTHONHASHSEED": seed}
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(told) == 1
+
+
+def test_capabilities_have_one_story_for_every_day_at_least() -> None:
+    assert {story.capability for story in STORIES if story.is_first} == {story.capability for story in STORIES}
