@@ -78,7 +78,7 @@ def _app_comes(drawing: _Drawing) -> None:
     kind = drawing.rng.choice(("Deployment", "Deployment", "StatefulSet", "DaemonSet"))
     name = drawing.name("app")
     drawing.apps[name] = kind
-    # Daemons go everywhere anyway, and a StatefulSet waits for ever for those of its pods that chance put on a dead node.
+    # Daemons go everywhere anyway; a StatefulSet waits for ever for those of its pods that chance put on a dead node.
     is_free = kind == "DaemonSet" or (kind == "Deployment" and drawing.rng.random() < 0.6)
     node = "" if is_free else drawing.node()
     drawing.steps.append(what.AppComes(name, kind, drawing.rng.randint(1, 4), node))
