@@ -14,7 +14,6 @@ from tests.cloud.virtual import GROWTH, NAMESPACE, VirtualKwok
 def test_the_kwok_provider_keeps_the_contract(check: Check) -> None:
     async def trial() -> None:
         world = VirtualKwok()
-        send = world.server.connect(GROWTH)
-        await run_check(check, KwokTrial(send, NAMESPACE, world.clock.now, asyncio.sleep))
+        await run_check(check, KwokTrial(world.client(GROWTH).transport, NAMESPACE, world.clock.now, asyncio.sleep))
 
     run_virtually(trial())
