@@ -46,6 +46,11 @@ class Scheduler:
         """The pods that have no node yet, and what keeps them."""
         return list(self._queue.waiting())
 
+    @property
+    def picture(self) -> Picture:
+        """The cluster as the scheduler knows it, to look at."""
+        return self._picture
+
     # Hearing
 
     def _follow(self, resource: Resource, hear: Callable[[Event], None]) -> None:
