@@ -200,3 +200,14 @@ def test_old_versions_are_forgotten_beyond_the_limit() -> None:
 )
 def test_bounds(spec: Json, bounds: Bounds) -> None:
     assert bounds_of(spec) == bounds
+
+
+def test_a_default_that_is_written_out_is_no_new_version() -> None:
+    async def play(scene: Rehearsal) -> None:
+        start(scene)
+        await scene.wait(3)
+        change(scene, template=a_template(restartPolicy="Always", terminationGracePeriodSeconds=30))
+        await scene.wait(3)
+        assert sizes(scene) == [4]
+
+    rehearse(play)

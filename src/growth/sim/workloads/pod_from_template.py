@@ -5,6 +5,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
+from growth.sim.api.pod_defaults import template_spec
 from growth.sim.merging import Json
 from growth.sim.parts import part, parts
 from growth.sim.resources import Resource
@@ -58,7 +59,11 @@ def controller_reference(owner: Json, resource: Resource) -> Json:
 
 
 def template_hash(template: Mapping[str, Any]) -> str:
-    """A short name for what a template says. Not the same letters as the real one, but as different for each."""
-    text = json.dumps(template, sort_keys=True, separators=(",", ":"))
+    """A short name for what a template means: what is left out and what is written as it is by default are the same.
+
+    Not the letters that Kubernetes would compute, but other ones for every other template, too.
+    """
+    full = {**template, "spec": template_spec(part(template, "spec"))}
+    text = json.dumps(full, sort_keys=True, separators=(",", ":"))
     digest = hashlib.sha256(text.encode()).digest()
     return "".join(_HASH_LETTERS[byte % len(_HASH_LETTERS)] for byte in digest[:_HASH_LENGTH])
