@@ -11,24 +11,33 @@ from growth.cloud.errors import Invalid
 from growth.cloud.finding import Surroundings, check_options
 from growth.cloud.kwok.cloud import PlayedCloud
 from growth.cloud.kwok.provider import KwokProvider
+from growth.cloud.kwok.refusals import as_provider_errors
 
 CATALOGUE_OPTION: Final = "catalogue"
 
 
 @asynccontextmanager
 async def open_kwok(surroundings: Surroundings) -> AsyncGenerator[KwokProvider]:
-    """Played machines for as long as the context lasts. The option ``catalogue`` is a file; unset, the shipped one."""
+    """Played machines for as long as the context lasts. The option ``catalogue`` is a file; unset, the shipped one.
+
+    If the machines cannot be played (a right is missing, say), the context ends with that error.
+    """
     check_options("kwok", surroundings.options, (CATALOGUE_OPTION,))
     path = surroundings.options.get(CATALOGUE_OPTION)
     catalogue = catalogue_from_file(Path(path)) if path else shipped_catalogue("kwok")
     client, namespace, now = surroundings.client, surroundings.namespace, surroundings.now
     try:
         async with asyncio.TaskGroup() as tasks:
-            cloud = tasks.create_task(PlayedCloud(client, namespace, now).run(), name="played cloud")
+            cloud = tasks.create_task(_play(PlayedCloud(client, namespace, now)), name="played cloud")
             yield KwokProvider(client, namespace, catalogue, now)
             cloud.cancel()
     except ExceptionGroup as group:
         raise group.exceptions[0] from None
+
+
+async def _play(cloud: PlayedCloud) -> None:
+    with as_provider_errors("playing machines"):
+        await cloud.run()
 
 
 def catalogue_from_file(path: Path) -> Catalogue:
