@@ -105,6 +105,10 @@ def test_a_pod_displaces_less_important_ones_and_waits_for_their_end() -> None:
         assert condition is not None
         assert condition["reason"] == "PreemptionByScheduler"
         assert "deletionTimestamp" not in scene.get("small")["metadata"]
+        scene.node("tainted", cpu="8", taints=[{"key": "away", "effect": "NoSchedule"}])  # wakes it in vain
+        await scene.pass_by(1)
+        assert "not eligible due to a terminating pod on the nominated node" in scene.message("vip")
+        assert scene.nominated("vip") == "cheap"
         scene.store.delete(PODS, "large", "default")
         await scene.pass_by(1)
         assert scene.where("vip") == "cheap"

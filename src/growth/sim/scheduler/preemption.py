@@ -6,7 +6,7 @@ the least important, then where they weigh least together, then where they are f
 scheduler prefers to respect them, but does not promise it.
 """
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from growth.api.pod import Pod
 from growth.decide.fit import Stage, fit
@@ -17,6 +17,9 @@ from growth.sim.resources import PODS
 from growth.sim.scheduler.picture import Picture
 from growth.sim.scheduler.refusal import Refusal
 from growth.sim.store import Store
+
+_TARGET: Final = "DisruptionTarget"
+_BY_US: Final = "PreemptionByScheduler"
 
 
 class Eviction(NamedTuple):
@@ -38,10 +41,16 @@ class Preemption:
         priority = pod.spec.priority
         if pod.spec.preemption_policy == "Never" or not self._picture.has_pods_below(priority):
             return None
-        if self._is_waiting_for_victims(pod):
-            return None
         plans = [self._plan_on(pod, node) for node in refusal.evictable]
         return min((plan for plan in plans if plan is not None), key=_cost, default=None)
+
+    def is_under_way(self, pod: Pod, refusal: Refusal) -> bool:
+        """Whether those that had to go for this pod are still leaving, and it will fit when they are gone."""
+        node = pod.status.nominated_node_name
+        return node in refusal.evictable and any(
+            other.spec.priority < pod.spec.priority and _is_victim(other)
+            for other in self._picture.pods_on(node).values()
+        )
 
     def carry_out(self, eviction: Eviction) -> None:
         """The victims are told to go."""
@@ -51,20 +60,13 @@ class Preemption:
             if pod is None or pod["metadata"]["uid"] != meta.uid:
                 continue
             condition = {
-                "type": "DisruptionTarget",
+                "type": _TARGET,
                 "status": "True",
-                "reason": "PreemptionByScheduler",
+                "reason": _BY_US,
                 "message": "default-scheduler: preempting to accommodate a higher priority pod",
             }
             changed = with_condition(pod, condition, self._clock.stamp())
             delete_pod(self._store, self._store.replace(PODS, changed))
-
-    def _is_waiting_for_victims(self, pod: Pod) -> bool:
-        """Whether those that had to go for this pod are still leaving."""
-        there = self._picture.pods_on(pod.status.nominated_node_name).values()
-        return any(
-            other.metadata.deletion_timestamp is not None and other.spec.priority < pod.spec.priority for other in there
-        )
 
     def _plan_on(self, pod: Pod, node: str) -> Eviction | None:
         stage = self._picture.stage
@@ -77,6 +79,11 @@ class Preemption:
         victims = _spare(stage, pod, node, sorted(below, key=_importance)) if fit(stage, pod, node) is None else None
         stage.back_to(mark)
         return None if victims is None else Eviction(pod, node, tuple(victims))
+
+
+def _is_victim(pod: Pod) -> bool:
+    condition = pod.condition(_TARGET)
+    return pod.metadata.deletion_timestamp is not None and condition is not None and condition.reason == _BY_US
 
 
 def _spare(stage: Stage, pod: Pod, node: str, below: list[Pod]) -> list[Pod]:

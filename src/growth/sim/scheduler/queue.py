@@ -13,11 +13,13 @@ kept together, so that a hint is asked once for all of them.
 import heapq
 import math
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from growth.api.pod import Pod
 from growth.sim.clock import Clock
 from growth.sim.timings import Timings
+
+_MOMENT: Final = 0.01
 
 GroupKey = tuple[int, int, str, tuple[str, ...], str]
 _Order = tuple[float, ...]
@@ -157,6 +159,13 @@ class Queue:
     # Moving
 
     def _wake(self, entry: Entry) -> None:
+        if entry.since >= self._clock.seconds():
+            # It was asked at this very instant. Asking takes the real one a moment, too, and pods that wake each other
+            # in turns must not stop the clock.
+            self._move(entry)
+            moves = entry.moves
+            self._clock.after(_MOMENT, lambda: self._wake(entry) if entry.moves == moves else None)
+            return
         expires = math.floor(entry.since + self._backoff(entry.refusals))
         if expires < math.floor(self._clock.seconds()):
             self._activate(entry)

@@ -21,6 +21,7 @@ RESOURCES: Final = "NodeResourcesFit"
 AFFINITY: Final = "NodeAffinity"
 NO_NODES: Final = "no nodes available to schedule pods"
 
+_CLAIMS: Final = "no new claims to deallocate, preemption: "
 _NO_VOLUME: Final = "node(s) didn't find available persistent volumes to bind"
 _MISSING_LABEL: Final = "node(s) didn't match pod topology spread constraints (missing required label)"
 
@@ -83,6 +84,11 @@ class Refusal(msgspec.Struct, frozen=True):
     """Whether a node that was promised to the pod stays promised."""
 
     @property
+    def message_while_waiting(self) -> str:
+        """What is said as long as room is being made."""
+        return f"{self.reason} {_CLAIMS}not eligible due to a terminating pod on the nominated node."
+
+    @property
     def message(self) -> str:
         """All that is said."""
         return f"{self.reason} {self.eviction}" if self.eviction else self.reason
@@ -134,14 +140,14 @@ def refusal_before_nodes(stage: Stage, pod: Pod, misfit: Misfit, nodes: int) -> 
 def _eviction(nodes: int, evictable: int, pod: Pod) -> str:
     """What the scheduler says about making room by evicting others."""
     if _is_meek(pod):
-        return "no new claims to deallocate, preemption: not eligible due to preemptionPolicy=Never."
+        return f"{_CLAIMS}not eligible due to preemptionPolicy=Never."
     parts: list[str] = []
     if evictable:
         parts.append(f"{evictable} No preemption victims found for incoming pod")
     if nodes > evictable:
         parts.append(f"{nodes - evictable} Preemption is not helpful for scheduling")
     told = ", ".join(sorted(parts))
-    return f"no new claims to deallocate, preemption: 0/{nodes} nodes are available: {told}."
+    return f"{_CLAIMS}0/{nodes} nodes are available: {told}."
 
 
 def _is_meek(pod: Pod) -> bool:

@@ -151,6 +151,11 @@ class Scheduler:
     def _refuse(self, entry: Entry, pod: Pod, refusal: Refusal) -> None:
         meta = pod.metadata
         self._queue.refuse(entry, refusal.filters)
+        if self._preemption.is_under_way(pod, refusal):
+            self._writer.refuse(
+                meta.name, meta.namespace, meta.uid, refusal.message_while_waiting, clears_nomination=False
+            )
+            return
         eviction = self._preemption.plan(pod, refusal) if refusal.evictable else None
         if eviction is not None:
             self._writer.nominate(meta.name, meta.namespace, meta.uid, eviction.node, refusal.reason)
