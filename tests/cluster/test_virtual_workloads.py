@@ -1,4 +1,4 @@
-"""The virtual controllers of workloads and kube-controller-manager: the same scenes, the same decisions."""
+"""The virtual controllers of workloads and storage, and the real ones: the same scenes, the same decisions."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
@@ -12,7 +12,7 @@ from growth.sim.cluster import VirtualCluster
 from growth.sim.nodes import Machine
 from growth.sim.resources import NAMESPACES
 from growth.sim.virtual_loop import run_virtually
-from tests.cluster.workload_scenes import APPS, BATCH, POLICY, SCENE, Json, World, a_budget
+from tests.cluster.workload_scenes import APPS, BATCH, POLICY, SCENE, STORAGE, Json, World, a_budget
 
 pytestmark = pytest.mark.cluster
 
@@ -98,11 +98,59 @@ async def daemon_sets(world: World) -> AsyncGenerator[str]:
     yield "no node is wanted any more"
 
 
+def a_claim(name: str, storage_class: str, size: str = "1Gi", **spec: object) -> Json:
+    wanted = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": size}}}
+    return {"metadata": {"name": name}, "spec": {"storageClassName": storage_class, **wanted, **spec}}
+
+
+def a_volume(name: str, storage_class: str, size: str, **spec: object) -> Json:
+    shape = {"capacity": {"storage": size}, "accessModes": ["ReadWriteOnce"], "storageClassName": storage_class}
+    source = {"csi": {"driver": "csi.example.org", "volumeHandle": name}}
+    return {"metadata": {"name": name}, "spec": {**shape, **source, **spec}}
+
+
+async def claims(world: World) -> AsyncGenerator[str]:
+    manual, waiting = f"{world.namespace}-manual", f"{world.namespace}-waiting"
+    for name, mode in ((manual, "Immediate"), (waiting, "WaitForFirstConsumer")):
+        body = {"metadata": {"name": name}, "provisioner": "kubernetes.io/no-provisioner", "volumeBindingMode": mode}
+        await world.post_for_all(STORAGE, "storageclasses", body)
+    for size in ("20Gi", "5Gi", "1Gi"):
+        volume = a_volume(f"{manual}-{size.lower()}", manual, size, persistentVolumeReclaimPolicy="Delete")
+        await world.post_for_all("/api/v1", "persistentvolumes", volume)
+    await world.post_for_all("/api/v1", "persistentvolumes", a_volume(f"{waiting}-1", waiting, "3Gi"))
+    yield "volumes made"
+    await world.post("/api/v1", "persistentvolumeclaims", a_claim("middle", manual, "2Gi"))
+    await world.post("/api/v1", "persistentvolumeclaims", a_claim("huge", manual, "100Gi"))
+    await world.post("/api/v1", "persistentvolumeclaims", a_claim("late", waiting))
+    yield "claims made"
+    for name, claim in (("one", "middle"), ("two", "late")):
+        volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": claim}}]
+        pod = world.template(name, volumes=volumes)
+        await world.post("/api/v1", "pods", {**pod, "metadata": {**pod["metadata"], "name": name}})
+    yield "pods use them"
+    for name in ("middle", "late", "huge"):
+        await world.delete("/api/v1", f"persistentvolumeclaims/{name}")
+    await world.delete_for_all("/api/v1", f"persistentvolumes/{waiting}-1")
+    await world.end_a_pod("one", "Succeeded")
+    yield "deleted while in use"
+    for name in ("one", "two"):
+        await world.delete("/api/v1", f"pods/{name}")
+    yield "no longer in use"
+    await world.post("/api/v1", "persistentvolumeclaims", a_claim("middle", manual, "2Gi"))
+    yield "the same name again"
+    for size in ("20gi", "5gi", "1gi"):
+        await world.delete_for_all("/api/v1", f"persistentvolumes/{manual}-{size}")
+    for name in (manual, waiting):
+        await world.delete_for_all(STORAGE, f"storageclasses/{name}")
+    yield "the volumes deleted, but for one that is bound"
+
+
 SCENES: Final[dict[str, Scene]] = {
     "deployments": deployments,
     "stateful sets": stateful_sets,
     "jobs": jobs,
     "daemon sets": daemon_sets,
+    "claims": claims,
 }
 
 

@@ -29,6 +29,7 @@ _COMPARED: Final = (
 )
 # Times, hashes, and in how many steps something was reached.
 _HIDDEN: Final = ("startTime", "completionTime", "currentRevision", "updateRevision", "observedGeneration")
+STORAGE: Final = "/apis/storage.k8s.io/v1"
 _SAID: Final = ("type", "status", "reason")
 
 
@@ -57,6 +58,13 @@ class World:
 
     async def post(self, root: str, plural: str, body: Json) -> None:
         await self._ask(Method.POST, f"{root}/namespaces/{self.namespace}/{plural}", body)
+
+    async def post_for_all(self, root: str, plural: str, body: Json) -> None:
+        """Something that lives in no namespace: its name begins with this one's."""
+        await self._ask(Method.POST, f"{root}/{plural}", body)
+
+    async def delete_for_all(self, root: str, path: str) -> None:
+        await self._ask(Method.DELETE, f"{root}/{path}", {})
 
     async def patch(self, root: str, path: str, body: Json) -> None:
         await self._ask(Method.PATCH, f"{root}/namespaces/{self.namespace}/{path}", body)
@@ -90,6 +98,9 @@ class World:
         for root, plural in _COMPARED:
             shown = [_shown(known, names) for known in await self._own(root, plural)]
             view[plural] = sorted(shown, key=lambda entry: entry["name"])
+        volumes = await self._list("/api/v1/persistentvolumes")
+        own = [volume for volume in volumes if volume["metadata"]["name"].startswith(self.namespace)]
+        view["volumes"] = sorted(_volume(volume) for volume in own)
         view["pods"] = sorted(_pod(pod, names) for pod in await self._own("/api/v1", "pods"))
         return view
 
@@ -119,6 +130,12 @@ def _shown(thing: Json, names: dict[str, str]) -> Json:
         status["conditions"] = sorted(said)
     name = thing["metadata"]["name"]
     return {"name": names.get(name, name), "replicas": part(thing, "spec").get("replicas"), **status}
+
+
+def _volume(volume: Json) -> tuple[str, str, str, bool]:
+    meta, owner = volume["metadata"], part(volume, "spec", "claimRef")
+    phase = part(volume, "status").get("phase", "")
+    return meta["name"], phase, owner.get("name", ""), "deletionTimestamp" in meta
 
 
 def _pod(pod: Json, names: dict[str, str]) -> tuple[str, str, bool]:
