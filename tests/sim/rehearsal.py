@@ -13,6 +13,7 @@ from growth.sim.resources import NODES, PODS, Resource
 from growth.sim.store import Event, Store
 from growth.sim.timings import Timings
 from growth.sim.virtual_loop import run_virtually
+from growth.sim.workloads.daemon_pods import node_of
 
 
 class Rehearsal:
@@ -81,7 +82,7 @@ class Rehearsal:
 
 
 class Hands:
-    """Binds every new pod after a moment, runs it, and lets deleted ones go after a second."""
+    """Binds every new pod after a moment, to one node unless it is pinned, runs it, and lets deleted ones go."""
 
     def __init__(self, scene: Rehearsal, node: str = "node-1") -> None:
         self._scene, self._node = scene, node
@@ -99,7 +100,7 @@ class Hands:
     def _start(self, pod: Json) -> None:
         known = self._scene.store.get(PODS, pod["metadata"]["name"], pod["metadata"]["namespace"])
         if known is not None and known["metadata"]["uid"] == pod["metadata"]["uid"]:
-            self._scene.run(known, self._node)
+            self._scene.run(known, node_of(known) or self._node)
 
     def _stop(self, pod: Json) -> None:
         delete_pod(self._scene.store, pod, 0)

@@ -75,6 +75,8 @@ class AttachDetach:
 
     def _hear_node(self, event: Event) -> None:
         self._note_use(event.key[1], event.object if event.what != "DELETED" else None)
+        if event.what == "ADDED" and event.key[1] in self._on_node:
+            self._report(event.key[1])  # a Node that was made anew knows nothing
 
     def _note_use(self, name: str, node: Json | None) -> None:
         disks = self._on_node.get(name)

@@ -95,6 +95,7 @@ class DaemonSets:
             self._pods[was].pop(event.key, None)
             if not self._pods[was]:
                 del self._pods[was]
+            self._places.add(((event.key[0], owner["name"]), was[1]))
         if event.what != "DELETED":
             self._pods.setdefault((uid, name), {})[event.key] = event.object
         if event.what != "MODIFIED" or before is None or state_of(event.object) != state_of(before):
