@@ -137,8 +137,10 @@ class Store:
         if is_due and not _is_held(changed):
             if resource is PODS and meta.get("deletionTimestamp") != before["metadata"].get("deletionTimestamp"):
                 # Watchers hear of a pod's end in two steps: that it has no time left, then that it is gone.
-                changed = self._record("MODIFIED", resource, changed, before)
-            return self._remove(resource, changed)
+                return self._remove(resource, self._record("MODIFIED", resource, changed, before))
+            # The last change and the end are one write, and what it ends is told as it was stored.
+            self._remove(resource, before)
+            return changed
         return self._write("MODIFIED", resource, changed, before)
 
     def delete(self, resource: Resource, name: str, namespace: str = "", *, grace_seconds: int = 0) -> Json:

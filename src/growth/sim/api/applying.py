@@ -53,7 +53,8 @@ def applied(current: Json | None, wish: Json, manager: str, stamp: str, *, is_fo
     if shared - taken:
         owners.setdefault(OTHERS, set()).update(shared - taken)
     result = _merged(current, _claims(wish), "")
-    for path in sorted(mine - wanted - theirs, key=len, reverse=True):
+    # Whole items of lists first: they are found by fields that would go with them.
+    for path in sorted(mine - wanted - theirs, key=lambda path: (path[-1].startswith("f:"), -len(path), path)):
         result = _without(result, path, theirs | wanted)
     owners[manager] = wanted
     return _with_owners(result, current, owners, stamp)

@@ -22,14 +22,21 @@ def patched(whole: Json, operations: Sequence[Json]) -> Json:
                 root = _set(root, path, operation.get("value"), inserts=False)
             case "remove":
                 root = _removed(root, path)
-            case "copy" | "move":
+            case "move":
                 origin = _split(operation.get("from", ""))
-                value = _at(root, origin)
-                root = _removed(root, origin) if kind == "move" else root
-                root = _set(root, path, value, inserts=True)
+                root = _set(_removed(root, origin), path, _at(root, origin), inserts=True)
+            case "copy":
+                root = _copied(root, _split(operation.get("from", "")), path)
             case _:
                 raise _impossible(f"Unexpected kind: {kind}")
     return root
+
+
+def _copied(root: Any, origin: Sequence[str], path: Sequence[str]) -> Any:  # noqa: ANN401 - any JSON
+    """Copying what a mapping does not have is no error for the server: it copies a null, an empty text among texts."""
+    holder = _at(root, origin[:-1])
+    is_there = not isinstance(holder, dict) or origin[-1] in holder
+    return _set(root, path, _at(root, origin) if is_there else "", inserts=True)
 
 
 def _split(pointer: str) -> list[str]:

@@ -26,6 +26,7 @@ from growth.sim.api.refusals import (
     wrong,
 )
 from growth.sim.api.schema import SCHEMAS, errors_in, fitted
+from growth.sim.api.trimming import without_empty_parts, without_nulls
 from growth.sim.clock import Clock
 from growth.sim.merging import Json, merged
 from growth.sim.parts import part
@@ -78,6 +79,7 @@ class Writing:
             check_may_enter(self._store, resource, at.namespace, name)
         meta = {key: value for key, value in meta.items() if key not in _OF_THE_SERVER}
         thing = {**body, "apiVersion": resource.api_version, "kind": resource.kind, "metadata": meta}
+        thing = without_empty_parts(thing)
         if resource.has_status and resource is not NODES:  # a kubelet registers with its status
             thing.pop("status", None)
         if resource is PODS:
@@ -149,8 +151,13 @@ class Writing:
             causes = [required("fieldManager", "is required for apply patch")]
             raise invalid("meta.k8s.io", "PatchOptions", "", causes)
         wish = _decoded(at.resource, request.body)
-        if wish["metadata"].get("name", at.name) != at.name:
-            raise _other_name(wish["metadata"]["name"], at.name)
+        name = wish["metadata"].get("name")
+        if not name:
+            raise bad_request(
+                f"the name of the object ({at.name} based on URL) was undeterminable: name must be provided"
+            )
+        if name != at.name:
+            raise _other_name(name, at.name)
         before = self._store.get(at.resource, at.name, at.namespace)
         version = wish["metadata"].get("resourceVersion")
         if before and version and version != before["metadata"]["resourceVersion"]:
@@ -158,7 +165,9 @@ class Writing:
         is_forced = query.get("force") == "true"
         after = applying.applied(before, wish, manager, self._clock.stamp(), is_forced=is_forced)
         if before is None:
-            after["metadata"] = {**after["metadata"], "name": at.name}
+            if uid := wish["metadata"].get("uid"):
+                why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+                raise conflict(at.resource, at.name, why)
             return self._create(at, after), True
         return self._update(at, before, after, is_apply=True), False
 
@@ -179,16 +188,13 @@ class Writing:
         kept = {key: known[key] for key in _KEPT if key in known and (key not in meta or key in _NEVER_CHANGED)}
         kept |= {key: known[key] for key in ("name", "namespace") if key in known}
         changed = {**after, "apiVersion": before["apiVersion"], "kind": before["kind"], "metadata": {**meta, **kept}}
+        changed = without_empty_parts(changed)
         changed = self._within(at, before, changed)
         if causes := self._errors(resource, changed, before, is_status=at.subresource == "status"):
             raise self._invalid(resource, at.name, causes)
         if not is_apply:
             changed = applying.after_change(before, changed)
-        stored = self._store.replace(resource, changed)
-        if self._store.get(resource, at.name, at.namespace) is not stored:
-            # Gone with its last finalizer; the answer shows the version before.
-            return merged(stored, {"metadata": {"resourceVersion": known["resourceVersion"]}})
-        return stored
+        return self._store.replace(resource, changed)
 
     def _within(self, at: Address, before: Json, changed: Json) -> Json:
         """Only what this path is for: a status changes nothing else, and nothing else changes a status."""
@@ -255,4 +261,4 @@ def _decoded(resource: Resource, body: bytes) -> Json:
             raise bad_request(f"the {field} in the data ({thing[field]}) does not match the expected one ({expected})")
     if not isinstance(thing.get("metadata", {}), Mapping):
         raise bad_request(f"{resource.kind} cannot be handled as a {resource.kind}: metadata must be an object")
-    return {**thing, "metadata": thing.get("metadata") or {}}
+    return without_nulls({**thing, "metadata": thing.get("metadata") or {}})

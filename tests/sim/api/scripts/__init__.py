@@ -1,6 +1,16 @@
 """Small scripts of requests whose answers must be the same on the virtual and on the real API server."""
 
-from tests.sim.api.scripts import concurrency, kinds, own_kinds, pod_life, pod_updates, reading, watching, writing
+from tests.sim.api.scripts import (
+    concurrency,
+    deeper,
+    kinds,
+    own_kinds,
+    pod_life,
+    pod_updates,
+    reading,
+    watching,
+    writing,
+)
 from tests.sim.api.scripts.player import Script
 
 SCRIPTS: dict[str, Script] = {
@@ -12,4 +22,5 @@ SCRIPTS: dict[str, Script] = {
     **pod_updates.SCRIPTS,
     **own_kinds.SCRIPTS,
     **kinds.SCRIPTS,
+    **deeper.SCRIPTS,
 }
