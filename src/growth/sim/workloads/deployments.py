@@ -62,7 +62,7 @@ class Deployments:
         if deployment is None:
             return
         new, olds = self._versions(deployment)
-        if "deletionTimestamp" not in deployment["metadata"]:
+        if "deletionTimestamp" not in deployment["metadata"] and not _is_settled(deployment, new, olds):
             if deployment["spec"].get("paused"):
                 # Only the size is kept up while somebody edits the template.
                 if new is not None and not any(map(rollout.replicas, olds)):
@@ -184,6 +184,19 @@ class Deployments:
         for old in olds[: max(0, too_many)]:
             if not rollout.replicas(old) and not part(old, "status").get("replicas"):
                 self._store.delete(REPLICA_SETS, old["metadata"]["name"], old["metadata"]["namespace"])
+
+
+def _is_settled(deployment: Json, new: Json | None, olds: list[Json]) -> bool:
+    """Whether only the status can have changed, as it mostly has: one look per pod that gets ready."""
+    if new is None or any(map(rollout.replicas, olds)):
+        return False
+    wanted, number = deployment["spec"].get("replicas", 1), _revision(new)
+    return (
+        rollout.replicas(new) == wanted
+        and part(new, "metadata", "annotations").get(_DESIRED) == str(wanted)
+        and part(deployment, "metadata", "annotations").get(_REVISION) == str(number)
+        and all(_revision(old) < number for old in olds)
+    )
 
 
 def _revision(replica_set: Json) -> int:
