@@ -55,7 +55,7 @@ def draw(seed: int, index: int, *, without_slow: bool = False) -> History:
     for _ in range(rng.randint(2, 5)):
         rng.choice(_COMING + _HARMING * 2)(drawing)
     if not without_slow and rng.random() < 0.15 and not drawing.disks:
-        drawing.steps.append(what.NodeGoes(drawing.node()))
+        _node_goes(drawing)
     return History(seed, index, tuple(drawing.steps))
 
 
@@ -149,6 +149,14 @@ def _node_falls_silent_or_returns(drawing: _Drawing) -> None:
     else:
         drawing.silent.append(node)
         drawing.steps.append(what.NodeFallsSilent(node))
+
+
+def _node_goes(drawing: _Drawing) -> None:
+    """Which pod of a StatefulSet is collected first is chance, and how many it makes anew follows from that."""
+    apps = [step for step in drawing.steps if isinstance(step, what.AppComes)]
+    ordered = {step.node for step in apps if step.kind == "StatefulSet"}
+    if free := [node for node in drawing.nodes if node not in ordered]:
+        drawing.steps.append(what.NodeGoes(drawing.rng.choice(free)))
 
 
 _COMING = [_node_comes, _pod_comes, _pod_comes, _app_comes, _app_comes, _job_comes, _disk_comes]
