@@ -1,6 +1,7 @@
 """The way to the server and back: time, fences, broken connections, and what a stopped product leaves behind."""
 
 import asyncio
+import json
 from collections.abc import Callable
 from contextlib import aclosing
 
@@ -213,6 +214,47 @@ def test_the_product_is_stopped_at_its_nth_send(side: str, is_done: bool) -> Non
             await other.send(a_create())
         assert is_made(world) is is_done
         assert world.faults.sends == {"growth": 1, ADMIN: 2}
+
+    in_a_world(play)
+
+
+def test_a_product_that_is_stopped_at_a_watch_leaves_no_watcher_behind() -> None:
+    def stop() -> None:
+        raise KeyboardInterrupt
+
+    async def play(world: World) -> None:
+        told: list[bool] = []
+        world.server.computed.when_watched(CONFIG_MAPS, told.append)
+        world.faults.stop(1, "after", stop)
+        with pytest.raises(KeyboardInterrupt):
+            await lines_of(world.server.connect(ADMIN), a_watch())
+        assert told == [True, False]
+
+    in_a_world(play)
+
+
+def test_a_page_token_has_its_day() -> None:
+    async def play(world: World) -> None:
+        for name in ("a", "b", "c"):
+            world.store.create(CONFIG_MAPS, {"metadata": {"name": name, "namespace": "default"}})
+        send = world.server.connect(ADMIN)
+        first = json.loads((await send.send(Request(Method.GET, MAPS, (("limit", "1"),)))).body)
+        rest = Request(Method.GET, MAPS, (("limit", "1"), ("continue", first["metadata"]["continue"])))
+        await asyncio.sleep(world.timings.page_token_life - 1)
+        second = await send.send(rest)
+        assert [item["metadata"]["name"] for item in json.loads(second.body)["items"]] == ["b"]
+        await asyncio.sleep(2)
+        late = await send.send(rest)
+        assert (late.status, json.loads(late.body)["reason"]) == (410, "Expired")
+
+    in_a_world(play)
+
+
+def test_a_trial_run_is_refused_because_it_would_be_none() -> None:
+    async def play(world: World) -> None:
+        response = await world.server.connect(ADMIN).send(Request(Method.POST, MAPS, (("dryRun", "All"),), BODY))
+        assert response.status == 400
+        assert not is_made(world)
 
     in_a_world(play)
 

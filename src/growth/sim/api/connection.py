@@ -61,14 +61,14 @@ class VirtualSend:
         try:
             async with asyncio.timeout(request.timeout_seconds):
                 await self._arrive(request, fault)
-                stream = self._watch(request, fault)
-                for happen in afterwards:
-                    happen()
-                await self._travel()
         except TimeoutError:
             self._break("it did not answer in time")
+        stream = self._watch(request, fault)
         self._streams.append(stream)
         try:
+            for happen in afterwards:
+                happen()
+            await self._travel()
             yield stream
         finally:
             self._streams.remove(stream)

@@ -88,6 +88,8 @@ class VirtualApiServer:
         """The whole answer to anything but a watch."""
         try:
             self._roles.check(user, request)
+            if "dryRun" in dict(request.query):
+                raise bad_request("dryRun is not served here: this server would do the work")
             if request.path == "/version":
                 return Response(200, _ENCODE({"major": "1", "minor": "36", "gitVersion": VERSION}))
             status, body = self._done(address_of(request.path), request)
