@@ -60,6 +60,11 @@ def _is_held(thing: Mapping[str, Any]) -> bool:
     return bool(thing["metadata"].get("finalizers") or thing.get("spec", {}).get("finalizers"))
 
 
+def _is_binding(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
+    """Whether a pod got its node: the one change of a spec that starts no new generation."""
+    return "nodeName" in after["spec"] and "nodeName" not in before["spec"]
+
+
 def key_of(thing: Mapping[str, Any]) -> Key:
     """Namespace and name of an object."""
     meta = thing["metadata"]
@@ -129,7 +134,7 @@ class Store:
         if thing is before or thing == before:
             return before
         meta = thing["metadata"]
-        if thing.get("spec") != before.get("spec"):
+        if thing.get("spec") != before.get("spec") and not (resource is PODS and _is_binding(before, thing)):
             meta = {**meta, "generation": before["metadata"].get("generation", 0) + 1}
         changed = {**thing, "metadata": meta}
         # A pod that was given time goes when its kubelet says so, by deleting it without any.

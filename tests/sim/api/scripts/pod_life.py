@@ -169,7 +169,7 @@ SCRIPTS: dict[str, Script] = {
                 "target": {"kind": "Node", "name": "some-node"},
             },
         ),
-        get(f"{PODS}/one", hides=("resourceVersion", "generation")),
+        get(f"{PODS}/one", hides=("resourceVersion",)),
         merge(f"{PODS}/one/status", {"status": {"nominatedNodeName": "other-node"}}, hides=("message",)),
         post(
             f"{PODS}/one/binding",
