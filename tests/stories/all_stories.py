@@ -1,6 +1,6 @@
 """Every story there is."""
 
 from growth.play.story import Story
-from tests.stories import cluster_life
+from tests.stories import cluster_life, machines
 
-STORIES: list[Story] = [*cluster_life.STORIES.all]
+STORIES: list[Story] = [*cluster_life.STORIES.all, *machines.STORIES.all]

@@ -24,7 +24,11 @@ class Told:
     @property
     def differences(self) -> list[str]:
         """A sentence for each life that only one of the worlds knows."""
-        return differences(self.virtual, self.real, any_node=self.story.any_node)
+        left_out = self.story.ignores
+        virtual, real = (
+            [one for one in seen if not left_out or left_out not in one.what] for seen in (self.virtual, self.real)
+        )
+        return differences(virtual, real, any_node=self.story.any_node)
 
 
 async def tell_both(world: RealWorld, story: Story) -> Told:

@@ -7,6 +7,7 @@ it loses the label by which kwok (or the virtual kubelets) know it.
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
+from datetime import datetime
 from typing import Any, Final
 
 from growth.api.kinds import NAMESPACES, NODES, PODS, Kind
@@ -38,10 +39,16 @@ class NeverSettles(AssertionError):
 class Play:
     """One performance of a story."""
 
-    def __init__(self, client: Client, name: str, *, patience: float) -> None:
-        self.client, self.namespace = client, name
+    def __init__(self, client: Client, name: str, *, patience: float, now: Callable[[], datetime]) -> None:
+        self.client, self.namespace, self.now = client, name, now
         self._prefix, self._patience = f"{name}-", patience
         self.trace = Trace(self._prefix, name, asyncio.get_running_loop().time)
+
+        self.acts: list[str] = []
+
+    def say(self, act: str) -> None:
+        """What happens next, for those who look on."""
+        self.acts.append(act)
 
     # The cluster
 
@@ -183,9 +190,9 @@ def _is_starting(node: Node) -> bool:
 
 
 @asynccontextmanager
-async def a_play(client: Client, name: str, *, patience: float) -> AsyncGenerator[Play]:
+async def a_play(client: Client, name: str, *, patience: float, now: Callable[[], datetime]) -> AsyncGenerator[Play]:
     """A performance on a cluster; what it made is taken away again, so that many share one."""
-    play = Play(client, name, patience=patience)
+    play = Play(client, name, patience=patience, now=now)
     await client.create(NAMESPACES, {"metadata": {"name": name}})
     try:
         async with play.trace.following(client):

@@ -4,6 +4,7 @@ import asyncio
 import secrets
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from typing import Final
 
 from growth.local.cluster import LocalCluster
@@ -26,9 +27,13 @@ class RealWorld:
     async def play(self, tell: Telling) -> list[Seen]:
         """Play one story to its end; gives what was seen. Stories share the cluster and never meet."""
         name = f"story-{secrets.token_hex(3)}"
-        async with a_play(self._cluster.admin, name, patience=PATIENCE_SECONDS) as play:
+        async with a_play(self._cluster.admin, name, patience=PATIENCE_SECONDS, now=_now) as play:
             await tell(play)
             return list(play.trace.seen)
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
 
 
 @asynccontextmanager

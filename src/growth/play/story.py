@@ -23,6 +23,9 @@ class Story:
     any_node: bool = False
     """Whether it does not matter which of several equal nodes a pod goes to."""
 
+    ignores: str = ""
+    """What is left to chance on a real cluster, too, and not compared: happenings that hold this word."""
+
 
 class Stories:
     """All stories of one module, in the order in which they are written."""
@@ -31,13 +34,15 @@ class Stories:
         self._capability: Final = capability
         self.all: list[Story] = []
 
-    def story(self, *, is_first: bool = False, any_node: bool = False) -> Callable[[Telling], Telling]:
+    def story(
+        self, *, is_first: bool = False, any_node: bool = False, ignores: str = ""
+    ) -> Callable[[Telling], Telling]:
         """Make a coroutine function a story; its name and docstring are the story's."""
 
         def take(tell: Telling) -> Telling:
             name = tell.__name__.replace("_", " ")
             about = (tell.__doc__ or "").strip()
-            self.all.append(Story(name, self._capability, about, tell, is_first, any_node))
+            self.all.append(Story(name, self._capability, about, tell, is_first, any_node, ignores))
             return tell
 
         return take

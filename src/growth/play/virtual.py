@@ -31,7 +31,7 @@ def play_virtually(tell: Telling, seed: int = 0, *, speed: float = math.inf) -> 
 
     async def play() -> list[Seen]:
         cluster = VirtualCluster(seed, timings=like(LocalTimings.fast()))
-        async with a_play(cluster.admin(), NAME, patience=PATIENCE_SECONDS) as play:
+        async with a_play(cluster.admin(), NAME, patience=PATIENCE_SECONDS, now=cluster.clock.now) as play:
             await tell(play)
             return list(play.trace.seen)
 
