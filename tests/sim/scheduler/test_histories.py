@@ -106,7 +106,8 @@ def fresh_world(scene: Scene) -> World:
     return world
 
 
-@pytest.mark.parametrize("seed", range(10))
+# 102: pods that displaced others woke each other for ever.
+@pytest.mark.parametrize("seed", [*range(10), 102])
 def test_nobody_waits_who_would_fit_and_the_kept_stage_agrees_with_a_fresh_one(seed: int) -> None:
     async def play(scene: Scene) -> None:
         chance = random.Random(seed)  # noqa: S311 - a seed
@@ -133,5 +134,24 @@ def test_nobody_waits_who_would_fit_and_the_kept_stage_agrees_with_a_fresh_one(s
             if pod.metadata.deletion_timestamp is None:
                 fitting = [name for name in world.nodes if fit(stage, pod, name) is None]
                 assert not fitting, f"seed {seed}: {pod.metadata.name} fits {fitting} and waits"
+
+    on_a_scene(play)
+
+
+def test_a_pod_on_a_node_that_is_gone_may_still_change() -> None:
+    async def play(scene: Scene) -> None:
+        scene.node("one")
+        scene.node("two")
+        scene.pod("stays", node="one", labels={"app": "b"})
+        scene.pod("lost", node="two", labels={"app": "a"})
+        scene.pod("far", affinity=_affinity("podAntiAffinity", "a", HOST))
+        await scene.pass_by()
+        scene.store.delete(NODES, "two")
+        scene.pod("farther", affinity=_affinity("podAntiAffinity", "c", HOST))
+        await scene.pass_by()
+        scene.change_pod("lost", {"metadata": {"labels": {"app": "b"}}})
+        scene.pod("near", affinity=_affinity("podAffinity", "b", HOST))
+        await scene.pass_by()
+        assert scene.where("near") == "one"
 
     on_a_scene(play)

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Final
 
-from growth.sim.api.computed import Computed
 from growth.sim.clock import Clock, written_exactly
 from growth.sim.merging import Json, merged
 from growth.sim.resources import LEASES
@@ -35,11 +34,6 @@ class Heartbeats:
         self._listeners: list[Callable[[str], None]] = []
         self._timers: dict[str, asyncio.TimerHandle] | None = None  # only while somebody watches
         store.listen(LEASES, self._hear)
-
-    def show_in(self, computed: Computed) -> None:
-        """Let the API server show Leases as they are now, and tell us whether somebody watches them."""
-        computed.shown_as(LEASES, self.as_of_now)
-        computed.when_watched(LEASES, self.be_watched)
 
     def listen(self, listener: Callable[[str], None]) -> None:
         """Be called with the name of each node that begins to renew its Lease, or ends it."""

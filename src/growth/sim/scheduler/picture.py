@@ -208,8 +208,9 @@ class Picture:
     def _replace(self, known: Pod | None, now: Pod) -> None:
         self.pods[now.metadata.uid] = now
         self._leave(known)
-        if now.node_name and now.node_name in self._world.nodes and self._stage is not None:
-            self._stage.place(now, now.node_name)
+        stage = self._stage_with(now.node_name)
+        if stage is not None:
+            stage.place(now, now.node_name)
         happened = Happened.ADDED if known is None else Happened.MODIFIED
         self._world.hear_of_pods([Change(happened, now, known)])
         if now.node_name in self.board.rows:
@@ -229,11 +230,18 @@ class Picture:
         if known is None or not known.node_name:
             return
         self._priorities[known.spec.priority] -= 1
-        if self._stage is not None and known.node_name in self._world.nodes:
-            self._stage.remove(known.metadata.uid, known.node_name)
+        stage = self._stage_with(known.node_name)
+        if stage is not None:
+            stage.remove(known.metadata.uid, known.node_name)
         if known.node_name in self.board.rows:
             self.board.take(known.node_name, self._world.shapes.of(known.spec).requests)
         self._touch(known.node_name)
+
+    def _stage_with(self, node: str) -> Stage | None:
+        """The stage, if there is one that can be told of a pod there. It cannot follow pods on nodes that are gone."""
+        if node and node not in self._world.nodes:
+            self._stage = None
+        return self._stage if node else None
 
     def _follow_nominations(self, known: Pod | None, now: Pod | None) -> None:
         """Room that is kept for a pod counts on its node; a stage looks for such pods once."""
