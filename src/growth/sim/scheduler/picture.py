@@ -27,9 +27,9 @@ from growth.observe.requests import Requests, amounts_from
 from growth.observe.world import World
 from growth.sim import resources
 from growth.sim.clock import Clock
-from growth.sim.merging import Json
 from growth.sim.resources import Resource
 from growth.sim.scheduler.board import Board
+from growth.sim.scheduler.noticing import is_all_the_same, is_only_bound, is_same_node
 from growth.sim.store import Event, Store
 
 TABLED: Final[dict[Resource, Kind[Any]]] = {
@@ -135,11 +135,11 @@ class Picture:
     def hear_of_pod(self, event: Event) -> PodChange | None:
         """What a write means to the scheduler; None if nothing."""
         thing, before = event.object, event.before
-        if event.what == "MODIFIED" and before is not None and _is_all_the_same(before, thing):
+        if event.what == "MODIFIED" and before is not None and is_all_the_same(before, thing):
             return None
         uid = thing["metadata"]["uid"]
         known = self.pods.get(uid)
-        if before is not None and known is not None and _is_only_bound(before, thing, known.node_name):
+        if before is not None and known is not None and is_only_bound(before, thing, known.node_name):
             return PodChange(known, known)
         if event.what == "DELETED" or thing.get("status", {}).get("phase") in ("Succeeded", "Failed"):
             if known is None:
@@ -154,7 +154,7 @@ class Picture:
 
     def hear_of_node(self, event: Event) -> NodeChange | None:
         """The same for nodes; what a kubelet says of itself is mostly nothing to the scheduler."""
-        if event.what == "MODIFIED" and event.before is not None and _is_same_node(event.before, event.object):
+        if event.what == "MODIFIED" and event.before is not None and is_same_node(event.before, event.object):
             return None
         name = event.object["metadata"]["name"]
         known = self._world.nodes.get(name)
@@ -255,42 +255,3 @@ class Picture:
         self._changes.append(node)
         self.changes_heard += 1
         self.epoch += 1
-
-
-def _is_all_the_same(before: Json, now: Json) -> bool:
-    """Whether nothing changed that the scheduler reads of a pod. Mostly it is a kubelet that wrote the status."""
-    old, new = before["metadata"], now["metadata"]
-    if old.get("labels") != new.get("labels") or ("deletionTimestamp" in old) != ("deletionTimestamp" in new):
-        return False
-    if before.get("spec") is not now.get("spec") and before.get("spec") != now.get("spec"):
-        return False
-    was, has = before.get("status", {}), now.get("status", {})
-    if was.get("nominatedNodeName", "") != has.get("nominatedNodeName", ""):
-        return False
-    if has.get("phase") in ("Succeeded", "Failed") and was.get("phase") != has.get("phase"):
-        return False
-    return not any("resources" in known for known in has.get("containerStatuses", ()))
-
-
-def _is_only_bound(before: Json, now: Json, node: str) -> bool:
-    """Whether all that happened is that a pod was bound to the node that it was given."""
-    old, new = before.get("spec", {}), now.get("spec", {})
-    return (
-        bool(node)
-        and "nodeName" not in old
-        and new.get("nodeName") == node
-        and before["metadata"].get("labels") is now["metadata"].get("labels")
-        and len(new) == len(old) + 1
-        and all(new.get(key) is value for key, value in old.items())
-    )
-
-
-def _is_same_node(before: Json, now: Json) -> bool:
-    """Whether nothing changed that the scheduler reads of a node."""
-    was, has = before.get("status", {}), now.get("status", {})
-    return (
-        before["metadata"].get("labels") == now["metadata"].get("labels")
-        and before.get("spec", {}) == now.get("spec", {})
-        and was.get("allocatable") == has.get("allocatable")
-        and was.get("declaredFeatures") == has.get("declaredFeatures")
-    )
