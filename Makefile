@@ -5,7 +5,7 @@ SHELL := bash
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help setup demo check test fidelity bench pictures lock clean
+.PHONY: help setup demo check test stories fidelity bench pictures lock clean
 
 help: ## list what can be done here
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -23,8 +23,8 @@ setup: .venv/ready ## make .venv with the pinned, hashed dependencies
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
-demo: setup ## watch Growth at work: half a minute in this terminal, no cluster needed
-	@$(BIN)/python -m bench.demo
+demo: setup ## watch a cluster through a sale: half a minute in this terminal, no real cluster needed
+	@$(BIN)/growth demo
 
 check: setup ## lint, types, import rules and unit tests, under a minute
 	@$(BIN)/ruff check .
@@ -37,15 +37,21 @@ test: check ## everything: check, then all tests on a real control plane (built 
 	@$(BIN)/growth cluster build
 	@$(BIN)/pytest -n 2 --dist loadscope -m cluster
 
-fidelity: setup ## the long comparison with the real scheduler: 3,000 drawn cases, 300 plans carried out
+stories: setup ## every story on the virtual cluster and on a real one, compared: two minutes
+	@$(BIN)/growth cluster build
+	@$(BIN)/python -m tests.stories
+
+fidelity: setup ## the long comparisons with a real control plane: 3,000 pods, 300 plans, 500 histories; up to an hour
 	@$(BIN)/growth cluster build
 	@$(BIN)/python -m tests.fidelity.fit --cases 3000
 	@$(BIN)/python -m tests.fidelity.plans --plans 300
+	@$(BIN)/python -m tests.fidelity.histories --histories 500
 
 bench: setup ## measure: what seeing a large cluster costs, fitting, planning, starting a control plane
 	@$(BIN)/python -m bench.ingest --nodes 5000 --pods 150000 --peer lightkube --peer kubernetes
 	@$(BIN)/python -m bench.fit
 	@for load in mixed hetzner many small trickle shapes; do $(BIN)/python -m bench.pack --load $$load; done
+	@$(BIN)/python -m bench.sim --nodes 1000 --pods 30000 --hours 24
 	@$(BIN)/python -m bench.cluster_start
 
 pictures: setup ## draw the pictures in docs/images anew

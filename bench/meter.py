@@ -5,7 +5,8 @@ import time
 from pathlib import Path
 
 
-def _rss_mb() -> float:
+def rss_mb() -> float:
+    """What this process holds in memory now."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
@@ -14,11 +15,11 @@ class Meter:
     """Seconds, CPU seconds of this process and growth of its memory since the start."""
 
     def __init__(self) -> None:
-        self._wall, self._cpu, self._rss = time.perf_counter(), time.process_time(), _rss_mb()
+        self._wall, self._cpu, self._rss = time.perf_counter(), time.process_time(), rss_mb()
 
     def read(self) -> dict[str, float]:
         return {
             "seconds": round(time.perf_counter() - self._wall, 3),
             "cpu_seconds": round(time.process_time() - self._cpu, 3),
-            "rss_mb_growth": round(_rss_mb() - self._rss, 1),
+            "rss_mb_growth": round(rss_mb() - self._rss, 1),
         }

@@ -1,4 +1,4 @@
-"""The first stories of each capability on a real control plane, compared with the virtual one; all: ``make stories``."""
+"""The first stories of each capability on a real control plane, compared with the virtual one."""
 
 import asyncio
 

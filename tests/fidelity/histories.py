@@ -22,7 +22,7 @@ from growth.play.virtual import play_virtually
 from tests.fidelity.final_state import Picture, disagreements, picture
 from tests.fidelity.history_drawing import History, draw
 
-AT_ONCE = 16
+AT_ONCE = 32
 
 
 @dataclass(frozen=True)
