@@ -1,16 +1,24 @@
 """Draw the pictures that the documents show, from made-up but truthful data and from tables: ``make pictures``."""
 
+import asyncio
 import io
 import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 
 from bench.phase_picture import phases
+from growth.api.growth_kinds import GROUP
+from growth.cli.demo_view import frame
 from growth.cli.world_view import view
-from growth.observe.summary import Filled, NodeGroup, Summary, WaitingGroup
+from growth.observe.summary import Filled, NodeGroup, Summary, WaitingGroup, summary_of
+from growth.observe.world import World
+from growth.play.play import Play
+from growth.play.shop import a_sale
+from growth.play.virtual import play_virtually
+from growth.run.watching import watching
 
 _IMAGES: Final = Path(__file__).parent.parent / "docs" / "images"
 _NOW: Final = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
@@ -51,17 +59,36 @@ def world() -> Summary:
     )
 
 
-def draw(name: str, title: str, summary: Summary, width: int) -> None:
+def demo(width: int) -> RenderableType:
+    """The demo as it looks when a machine has died: played, not made up."""
+    frames: list[RenderableType] = []
+
+    async def tell(play: Play) -> None:
+        seen = World()
+        async with watching(play.client, seen, [kind for kind in seen.listeners() if kind.group != GROUP]):
+            story = asyncio.create_task(a_sale(play))
+            while not any(act.startswith("their replacements") for act in play.acts):  # noqa: ASYNC110 - virtual time
+                await asyncio.sleep(0.1)
+            seconds = asyncio.get_running_loop().time()
+            frames.append(frame(summary_of(seen.snapshot(play.now())), width, seconds, play.acts, play.trace.seen))
+            await story
+
+    play_virtually(tell)
+    return frames[0]
+
+
+def draw(name: str, title: str, shown: RenderableType, width: int) -> None:
     """One picture of a terminal. Fonts come from the reader's machine, so that the picture loads nothing."""
     console = Console(record=True, width=width, file=io.StringIO(), force_terminal=True)
-    console.print(view(summary, width))
+    console.print(shown)
     svg = re.sub(r"@font-face \{.*?\}\s*", "", console.export_svg(title=title, unique_id=name), flags=re.DOTALL)
     (_IMAGES / f"{name}.svg").write_text(svg.replace("Fira Code", "ui-monospace, Menlo, Consolas"))
 
 
 def main() -> None:
     """Draw them all."""
-    draw("world", "growth world --follow", world(), 100)
+    draw("world", "growth world --follow", view(world(), 100), 100)
+    draw("demo", "growth demo", demo(100), 100)
     (_IMAGES / "phases.svg").write_text(phases())
 
 

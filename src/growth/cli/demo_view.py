@@ -1,6 +1,7 @@
 """How the demo looks: pure, from what is known to what is shown."""
 
 from collections.abc import Sequence
+from itertools import groupby
 from typing import Final, NamedTuple
 
 from rich.console import Group, RenderableType
@@ -12,6 +13,7 @@ from growth.observe.summary import Summary
 from growth.play.trace import Seen
 
 _SHOWN_HAPPENINGS: Final = 7
+_LOOKED_AT: Final = 60
 _STYLES: Final = {
     "Running": "green",
     "ready": "green",
@@ -36,7 +38,10 @@ class Ended(NamedTuple):
 def frame(picture: Summary, width: int, seconds: float, acts: Sequence[str], seen: Sequence[Seen]) -> RenderableType:
     """The act, the cluster, and what happened last."""
     act = acts[-1] if acts else "the curtain rises"
-    lines = [_happening(one) for one in seen[-_SHOWN_HAPPENINGS:]]
+    runs = [
+        (words, len(list(alike))) for words, alike in groupby((one.subject, one.what) for one in seen[-_LOOKED_AT:])
+    ]
+    lines = [_happening(*words, count) for words, count in runs[-_SHOWN_HAPPENINGS:]]
     lines += [Text()] * (_SHOWN_HAPPENINGS - len(lines))
     return Group(
         Panel(Text(act, style="bold"), title=f"{seconds:5.1f} s", title_align="left", border_style="cyan"),
@@ -64,6 +69,7 @@ def summary(ended: Ended, *, real: bool, seed: int) -> Text:
     return text
 
 
-def _happening(one: Seen) -> Text:
-    style = next((style for word, style in _STYLES.items() if one.what.startswith(word)), "")
-    return Text(f"  {one.subject} {one.what}", style=style, no_wrap=True)
+def _happening(subject: str, what: str, count: int) -> Text:
+    """One line for what happens to many at once."""
+    style = next((style for word, style in _STYLES.items() if what.startswith(word)), "")
+    return Text(f"  {subject} {what}" + (f" ({count} times)" if count > 1 else ""), style=style, no_wrap=True)
