@@ -53,9 +53,7 @@ class NodeComes(_Step, frozen=True):
 
 
 class NodeGoes(_Step, frozen=True):
-    # Nobody ends the pods of a node that is gone but the collector, which looks every 20 s: it misses the node, leaves
-    # it in quarantine for 40 s, and acts when it looks again.
-    quiet = 85.0
+    quiet = 3.0
 
     async def do(self, play: Play) -> None:
         await play.delete(NODES, play.full(self.name))

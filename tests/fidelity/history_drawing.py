@@ -15,11 +15,6 @@ class History:
     index: int
     steps: tuple[Happening, ...]
 
-    @property
-    def is_slow(self) -> bool:
-        """Whether a node goes, which takes a minute on a real cluster."""
-        return any(isinstance(step, what.NodeGoes) for step in self.steps)
-
 
 @dataclass
 class _Drawing:

@@ -12,6 +12,7 @@ _FINISHES: Final = "growth.dev/finish-after"
 
 def undecided(pods: Mapping[str, Pod], nodes: Mapping[str, Node]) -> list[str]:
     """A few words for each pod and node that somebody must still act on."""
+    there = {node.metadata.name for node in nodes.values()}
     alive = {node.metadata.name for node in nodes.values() if KWOK_LABEL in node.metadata.labels}
     told = [f"node {name} has not said how it is" for name, node in nodes.items() if not _has_spoken(node, alive)]
     for name, pod in pods.items():
@@ -19,6 +20,8 @@ def undecided(pods: Mapping[str, Pod], nodes: Mapping[str, Node]) -> list[str]:
         if not pod.node_name:
             if condition is None and pod.metadata.deletion_timestamp is None:
                 told.append(f"pod {name} has not been tried")
+        elif pod.node_name not in there:
+            told.append(f"pod {name} has lost its node and must be collected")
         elif pod.node_name in alive:
             if pod.metadata.deletion_timestamp is not None:
                 told.append(f"pod {name} is leaving")
