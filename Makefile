@@ -30,10 +30,11 @@ check: setup ## lint, types, import rules and unit tests, under a minute
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/lint-imports --no-logo 2>&1 | tail -n 4
-	@$(BIN)/pyright --warnings
-	@$(BIN)/pytest -n 2 -m 'not cluster'
+	@$(BIN)/pyright --warnings & types=$$!; \
+	  $(BIN)/pytest -n 2 -m 'not cluster and not long' && wait $$types
 
-test: check ## everything: check, then all tests on a real control plane (built once, about 6 minutes, then cached)
+test: check ## everything: check, long tests, then all on a real control plane (built once, about 6 minutes, then cached)
+	@$(BIN)/pytest -n 2 -m 'long and not cluster'
 	@$(BIN)/growth cluster build
 	@$(BIN)/pytest -n 2 --dist loadscope -m cluster
 

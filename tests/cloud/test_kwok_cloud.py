@@ -262,6 +262,7 @@ def test_everything_is_done_once_by_two_clouds_at_a_time() -> None:
     run_virtually(scene())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("side", ["before", "after"])
 def test_the_cloud_may_be_stopped_at_any_send(side: Literal["before", "after"]) -> None:
     async def scene(at_send: int) -> bool:
@@ -315,6 +316,7 @@ def test_the_cloud_gets_there_although_the_server_is_in_trouble(seed: int) -> No
     run_virtually(scene())
 
 
+@pytest.mark.long
 def test_a_thousand_machines_are_registered_without_looking_at_all_for_each() -> None:
     async def scene() -> None:
         world = VirtualKwok()

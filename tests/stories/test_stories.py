@@ -20,6 +20,7 @@ def test_the_same_seed_tells_the_same_story_to_the_byte(story: Story) -> None:
     assert play_virtually(story.tell, seed=3) == play_virtually(story.tell, seed=3)
 
 
+@pytest.mark.long
 def test_another_process_tells_the_same_stories() -> None:
     """Whatever differs between processes, such as the order of sets of strings, must not be seen."""
     program = (

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -26,6 +27,8 @@ from tests.decide.pack.shop import (
     together,
 )
 from tests.decide.stages import a_node, a_pod, a_stage
+
+pytestmark = pytest.mark.long
 
 LITTLE = Budget(passes=1, rounds=0, steps=20)
 

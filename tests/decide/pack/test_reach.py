@@ -2,6 +2,7 @@
 
 from collections import Counter
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -11,6 +12,8 @@ from growth.decide.pack.zones import Ask, Portion, ZonePlan, share_out
 from tests.decide.pack.shop import ZONE, ZONES, apart, pods, solve, spread, together
 from tests.decide.pack.worlds import APPS, World, enter, order_that_gets_stuck, worlds
 from tests.decide.stages import a_pod, a_stage
+
+pytestmark = pytest.mark.long
 
 Counts = Counter[tuple[int, str]]
 
