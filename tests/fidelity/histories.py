@@ -23,6 +23,7 @@ from tests.fidelity.final_state import Picture, disagreements, picture
 from tests.fidelity.history_drawing import History, draw
 
 AT_ONCE = 32
+PROGRESS_EVERY = 25
 
 
 @dataclass(frozen=True)
@@ -98,6 +99,8 @@ async def compare(seed: int, histories: int, *, seconds: float | None = None, wi
             history = draw(seed, number, without_slow=without_slow)
             sentences, _, _, spent = await compare_one(world, history)
             tally.played += 1
+            if tally.played % PROGRESS_EVERY == 0:
+                print(f"{tally.played} of {histories} histories", file=sys.stderr, flush=True)  # noqa: T201
             tally.virtual_seconds += spent
             tally.steps.update(type(step).__name__ for step in history.steps)
             if sentences:
