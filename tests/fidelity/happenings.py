@@ -21,7 +21,7 @@ from growth.api.kinds import (
 )
 from growth.kube.errors import ApiError, Conflict, NotFound, TooManyRequests
 from growth.play.play import Json, Play
-from tests.stories.workloads import DEPLOYMENTS, STATEFUL_SETS
+from growth.play.workloads import DEPLOYMENTS, STATEFUL_SETS
 
 HOST = "kubernetes.io/hostname"
 ATTACHED = {"volumes.kubernetes.io/controller-managed-attach-detach": "true"}

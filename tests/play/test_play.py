@@ -4,8 +4,8 @@ import pytest
 
 from growth.api.kinds import PODS
 from growth.play.play import DidNotHappen, NeverSettles, Play
-from growth.play.shop import DEPLOYMENTS
 from growth.play.virtual import play_virtually
+from growth.play.workloads import DEPLOYMENTS
 
 
 def test_what_does_not_happen_is_named_with_what_was_seen_last() -> None:

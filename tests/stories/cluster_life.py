@@ -15,7 +15,7 @@ from growth.api.kinds import (
 from growth.kube.errors import Conflict
 from growth.play.play import ZONE, Json, Play
 from growth.play.story import Stories
-from tests.stories.workloads import DEPLOYMENTS, STATEFUL_SETS
+from growth.play.workloads import DEPLOYMENTS, STATEFUL_SETS
 
 STORIES = Stories("cluster life")
 OUT_OF_SERVICE = "node.kubernetes.io/out-of-service"

@@ -7,22 +7,14 @@ story here; everything that follows from them is the cluster's own doing.
 import asyncio
 from typing import Any, Final
 
-from growth.api.kinds import NODES, Kind
-from growth.api.meta import ObjectMeta
-from growth.api.slim import Slim
+from growth.api.kinds import NODES
 from growth.play.machines import Machines, machines
 from growth.play.play import Play
+from growth.play.workloads import DEPLOYMENTS
 
 SMALL: Final = "kwok-cx33-fsn1"
 LARGE: Final = "kwok-cx43-fsn1"
 _BREATH_SECONDS: Final = 2.0
-
-
-class _Deployment(Slim, frozen=True):
-    metadata: ObjectMeta
-
-
-DEPLOYMENTS: Final = Kind("apps", "v1", "deployments", "Deployment", namespaced=True, type=_Deployment)
 
 
 async def a_sale(play: Play) -> None:
