@@ -216,9 +216,11 @@ class DiskComes(_Step, frozen=True):
             "csi": {"driver": driver, "volumeHandle": disk},
             "claimRef": {"namespace": play.namespace, "name": self.name},
         }
-        claim = {**common, "volumeName": disk, "resources": {"requests": {"storage": "1Gi"}}}
+        claim = {**common, "resources": {"requests": {"storage": "1Gi"}}}
         await play.create(PERSISTENT_VOLUMES, {"metadata": {"name": disk}, "spec": volume})
         await play.create(PERSISTENT_VOLUME_CLAIMS, {"metadata": {"name": self.name}, "spec": claim})
+        claims = play.trace.objects[PERSISTENT_VOLUME_CLAIMS]
+        await play.until(lambda: self.name in claims and claims[self.name].spec.volume_name, "the claim is bound")
         used = [{"name": "data", "persistentVolumeClaim": {"claimName": self.name}}]
         await play.pod(self.name, volumes=used, **_on(play, self.node))
 
