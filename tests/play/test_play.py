@@ -3,7 +3,7 @@
 import pytest
 
 from growth.api.kinds import PODS
-from growth.play.play import DidNotHappen, NeverSettles, Play
+from growth.play.play import DidNotHappen, NeverSettles, NoLongerHolds, Play
 from growth.play.virtual import play_virtually
 from growth.play.workloads import DEPLOYMENTS
 
@@ -45,3 +45,31 @@ def test_a_story_leaves_nothing_behind() -> None:
         assert not play.trace.pods
 
     assert play_virtually(tell)
+
+
+def test_a_promise_that_is_broken_for_a_moment_ends_the_story() -> None:
+    async def tell(play: Play) -> None:
+        await play.node("one")
+        await play.ready("one")
+        await play.pod("app")
+        await play.until(play.pod_is("app"), "the pod runs")
+        play.always(play.pod_is("app"), "that the pod runs")
+        await play.delete(PODS, "app")
+        await play.pod("app-too")
+        await play.until(play.pod_is("app-too"), "another one runs")
+
+    with pytest.raises(NoLongerHolds, match="that the pod runs no longer holds after: Pod app gone"):
+        play_virtually(tell)
+
+
+def test_a_promise_that_is_broken_at_the_very_end_is_noticed_too() -> None:
+    async def tell(play: Play) -> None:
+        await play.node("one")
+        await play.ready("one")
+        play.always(lambda: False, "what never holds")
+        await play.pod("app")
+        await play.client.list(PODS)
+        await play.client.list(PODS)
+
+    with pytest.raises(NoLongerHolds, match="what never holds"):
+        play_virtually(tell)

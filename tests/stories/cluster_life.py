@@ -11,6 +11,7 @@ from growth.api.kinds import (
     PERSISTENT_VOLUMES,
     POD_DISRUPTION_BUDGETS,
     STORAGE_CLASSES,
+    VOLUME_ATTACHMENTS,
 )
 from growth.kube.errors import Conflict
 from growth.play.play import ZONE, Json, Play
@@ -62,6 +63,7 @@ async def a_node_is_drained_as_its_budget_allows(play: Play) -> None:
         {"metadata": {"name": "web"}, "spec": {"maxUnavailable": 1, "selector": _app("web")}},
     )
     await play.until(lambda: len(play.running("web")) == 3, "three pods run")
+    play.always(lambda: len(play.running("web")) >= 2, "that two pods of web run")
     await play.change(NODES, play.full("old"), {"spec": {"unschedulable": True}})
     await play.node("new")
     await play.ready("new")
@@ -74,6 +76,7 @@ async def a_node_is_drained_as_its_budget_allows(play: Play) -> None:
 async def a_dead_node_out_of_service_gives_up_its_volume(play: Play) -> None:
     """A StatefulSet's pod and its volume move once the taint says that the machine is really off."""
     await _storage(play)
+    play.always(lambda: len(play.trace.objects[VOLUME_ATTACHMENTS]) <= 1, "that the volume is attached to one node")
     managed = {"volumes.kubernetes.io/controller-managed-attach-detach": "true"}
     await play.node("dies", annotations=managed)
     await play.ready("dies")

@@ -32,6 +32,10 @@ class DidNotHappen(AssertionError):
     """What a story waited for did not come."""
 
 
+class NoLongerHolds(AssertionError):
+    """Something that a story promised for all of its time was not so for a moment."""
+
+
 class NeverSettles(AssertionError):
     """Something still moves when everything should be at rest."""
 
@@ -45,6 +49,9 @@ class Play:
         self.trace = Trace(self._prefix, name, asyncio.get_running_loop().time)
 
         self.acts: list[str] = []
+        self._promises: list[tuple[Callable[[], object], str]] = []
+        self._broken: list[str] = []
+        self.trace.when_seen.append(self._look)
 
     def say(self, act: str) -> None:
         """What happens next, for those who look on."""
@@ -128,6 +135,22 @@ class Play:
             and pod.metadata.deletion_timestamp is None
         ]
 
+    def always(self, condition: Callable[[], object], what: str) -> None:
+        """From now on this must hold whenever anything happens; the story ends with the first moment at which not."""
+        self._promises.append((condition, what))
+
+    def _look(self) -> None:
+        for condition, what in self._promises:
+            if not self._broken and not condition():
+                self._broken.append(
+                    f"{what} no longer holds after: {self.trace.seen[-1].subject} {self.trace.seen[-1].what}"
+                )
+
+    def check(self) -> None:
+        """Raise if a promise was broken at any moment so far."""
+        if self._broken:
+            raise NoLongerHolds(self._broken[0])
+
     async def ready(self, *names: str) -> None:
         """Wait until these nodes take pods."""
 
@@ -153,6 +176,7 @@ class Play:
         async with self._patient(what):
             while not condition():
                 await self.trace.news()
+                self.check()
 
     @asynccontextmanager
     async def _patient(self, what: str) -> AsyncGenerator[None]:
@@ -197,6 +221,7 @@ async def a_play(client: Client, name: str, *, patience: float, now: Callable[[]
     try:
         async with play.trace.following(client):
             yield play
+            play.check()
     finally:
         await _take_away(play)
 

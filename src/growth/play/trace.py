@@ -54,6 +54,9 @@ class Trace:
     def __init__(self, prefix: str, namespace: str, seconds: Callable[[], float]) -> None:
         self.seen: list[Seen] = []
         self.objects: dict[Kind[Any], dict[str, Any]] = {kind: {} for kind in FOLLOWED}
+        self.when_seen: list[Callable[[], None]] = []
+        """Called after everything that was seen."""
+
         self._news = asyncio.Event()
         self._prefix, self._namespace, self._seconds = prefix, namespace, seconds
 
@@ -109,6 +112,8 @@ class Trace:
         self.seen += [Seen(self._seconds(), subject, now.metadata.uid, what) for what in words]
         if words:
             self._news.set()
+            for look in self.when_seen:
+                look()
 
     def _is_ours(self, kind: Kind[Any], thing: Any) -> bool:  # noqa: ANN401 - any of the followed kinds
         if kind.namespaced:

@@ -24,6 +24,10 @@ class Clock:
         """What a wall clock shows."""
         return self._beginning + timedelta(seconds=self._loop.time())
 
+    def jump(self, seconds: float) -> None:
+        """The wall clock is set anew, forward or back; timers do not notice, as on a real machine."""
+        self._beginning += timedelta(seconds=seconds)
+
     def stamp(self) -> str:
         """Now, as it stands in objects: whole seconds."""
         return written(self.now())
