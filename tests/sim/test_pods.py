@@ -66,3 +66,22 @@ def test_a_pod_is_never_mistaken_for_another_one_of_its_name() -> None:
         assert store.get(PODS, "web", "default") is second
 
     run_virtually(play())
+
+
+@pytest.mark.parametrize(
+    ("pod", "wish"),
+    [(a_pod(), 0), (a_pod("Failed"), None), (a_pod("Pending", nodeName=""), None)],
+    ids=["without time", "ended", "no node"],
+)
+def test_a_pod_that_goes_at_once_is_told_in_two_steps(pod: dict[str, Any], wish: int | None) -> None:
+    """Found by comparing stories: a real watch tells that it is leaving, then that it is gone."""
+
+    async def play() -> None:
+        store = Store(Clock(), random.Random(1))  # noqa: S311 - a seed
+        made = store.create(PODS, pod)
+        begin = store.version
+        delete_pod(store, made, wish)
+        told = [(event.what, "deletionTimestamp" in event.object["metadata"]) for event in store.since(PODS, begin)]
+        assert told == [("MODIFIED", True), ("DELETED", True)]
+
+    run_virtually(play())
