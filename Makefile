@@ -30,8 +30,8 @@ check: setup ## lint, types, import rules and unit tests, under a minute
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/lint-imports --no-logo 2>&1 | tail -n 4
-	@$(BIN)/pyright --warnings & types=$$!; \
-	  $(BIN)/pytest -n 2 -m 'not cluster and not long' && wait $$types
+	@$(BIN)/pyright --warnings & types=$$!; tests=0; \
+	  $(BIN)/pytest -n 2 -m 'not cluster and not long' || tests=$$?; wait $$types; exit $$tests
 
 test: check ## everything: check, long tests, then all on a real control plane (built once, about 6 minutes, then cached)
 	@$(BIN)/pytest -n 2 -m 'long and not cluster'
