@@ -10,7 +10,6 @@ from typing import Final
 from rich.console import Console, RenderableType
 
 from bench.phase_picture import phases
-from growth.api.growth_kinds import GROUP
 from growth.cli.demo_view import frame
 from growth.cli.world_view import view
 from growth.observe.summary import Filled, NodeGroup, Summary, WaitingGroup, summary_of
@@ -18,7 +17,7 @@ from growth.observe.world import World
 from growth.play.play import Play
 from growth.play.shop import a_sale
 from growth.play.virtual import play_virtually
-from growth.run.watching import watching
+from growth.run.watching import everywhere, watching
 
 _IMAGES: Final = Path(__file__).parent.parent / "docs" / "images"
 _NOW: Final = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
@@ -65,7 +64,7 @@ def demo(width: int) -> RenderableType:
 
     async def tell(play: Play) -> None:
         seen = World()
-        async with watching(play.client, seen, [kind for kind in seen.listeners() if kind.group != GROUP]):
+        async with watching(play.client, seen, everywhere(seen)):
             story = asyncio.create_task(a_sale(play))
             while not any(act.startswith("their replacements") for act in play.acts):  # noqa: ASYNC110 - virtual time
                 await asyncio.sleep(0.1)

@@ -3,12 +3,10 @@
 The seed is printed and can be given (``GROWTH_FIDELITY_SEED``); ``make fidelity`` plays five hundred.
 """
 
-import os
-import secrets
-
 import pytest
 
 from tests.fidelity.histories import compare
+from tests.fidelity.seeds import new_seed
 
 pytestmark = pytest.mark.cluster
 
@@ -17,9 +15,7 @@ SECONDS = 90.0  # for beginning new ones; those that are under way are played to
 
 
 async def test_both_worlds_end_alike() -> None:
-    seed = int(os.environ.get("GROWTH_FIDELITY_SEED") or secrets.randbelow(1_000_000))
-    print(f"GROWTH_FIDELITY_SEED={seed}")  # noqa: T201 - shown by pytest if the test fails
-    tally = await compare(seed, HISTORIES, seconds=SECONDS, without_slow=True)
+    tally = await compare(new_seed(), HISTORIES, seconds=SECONDS, without_slow=True)
     print(tally.line())  # noqa: T201
     assert not tally.differences, "\n".join(map(str, tally.differences))
     assert tally.played >= 10

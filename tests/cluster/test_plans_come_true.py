@@ -3,12 +3,10 @@
 The seed is printed and can be given (``GROWTH_FIDELITY_SEED``); ``make fidelity`` carries out hundreds.
 """
 
-import os
-import secrets
-
 import pytest
 
 from tests.fidelity.plans import carry_out
+from tests.fidelity.seeds import new_seed
 
 pytestmark = pytest.mark.cluster
 
@@ -17,9 +15,7 @@ SECONDS = 90.0
 
 
 async def test_every_planned_pod_is_bound_and_no_planned_node_stands_empty() -> None:
-    seed = int(os.environ.get("GROWTH_FIDELITY_SEED") or secrets.randbelow(1_000_000))
-    print(f"GROWTH_FIDELITY_SEED={seed}")  # noqa: T201 - shown by pytest if the test fails
-    tally = await carry_out(seed, PLANS, clusters=1, seconds=SECONDS)
+    tally = await carry_out(new_seed(), PLANS, clusters=1, seconds=SECONDS)
     print(tally.line())  # noqa: T201
     assert not tally.broken, "\n".join(map(str, tally.broken))
     assert len(tally.played) >= PLANS / 3

@@ -19,7 +19,8 @@ from growth.api.kinds import (
     PODS,
     STORAGE_CLASSES,
 )
-from growth.kube.errors import ApiError, Conflict, NotFound, TooManyRequests
+from growth.api.tolerations import Taint
+from growth.kube.errors import ApiError, NotFound, TooManyRequests
 from growth.play.play import Json, Play
 from growth.play.workloads import DEPLOYMENTS, STATEFUL_SETS
 
@@ -85,19 +86,8 @@ class NodeIsTainted(_Step, frozen=True):
     is_on: bool = True
 
     async def do(self, play: Play) -> None:
-        mine = {"key": "drawn", "effect": self.effect}
-        while True:
-            seen = await play.client.get(NODES, play.full(self.name))
-            others = [msgspec.to_builtins(one) for one in seen.spec.taints if one.key != "drawn"]
-            version = {"resourceVersion": str(seen.metadata.resource_version)}
-            taints = [*others, mine] if self.is_on else others
-            try:
-                await play.change(
-                    NODES, play.full(self.name), {"metadata": version, "spec": {"taints": taints or None}}
-                )
-            except Conflict:
-                continue
-            return
+        mine = [Taint("drawn", effect=self.effect)] if self.is_on else []
+        await play.change_taints(self.name, lambda taints: [*(one for one in taints if one.key != "drawn"), *mine])
 
 
 class PodComes(_Step, frozen=True):

@@ -1,7 +1,5 @@
 """The life of a cluster without any autoscaler: what both worlds must do alike before anything is built on them."""
 
-import msgspec
-
 from growth.api.kinds import (
     CSI_DRIVERS,
     DAEMON_SETS,
@@ -13,7 +11,7 @@ from growth.api.kinds import (
     STORAGE_CLASSES,
     VOLUME_ATTACHMENTS,
 )
-from growth.kube.errors import Conflict
+from growth.api.tolerations import Taint
 from growth.play.play import ZONE, Json, Play
 from growth.play.story import Stories
 from growth.play.workloads import DEPLOYMENTS, STATEFUL_SETS
@@ -90,8 +88,8 @@ async def a_dead_node_out_of_service_gives_up_its_volume(play: Play) -> None:
     await play.ready("heir")
     await play.silence("dies")
     await play.until(lambda: _seen(play, "Node dies unknown"), "the node is NotReady")
-    taint = {"key": OUT_OF_SERVICE, "value": "nodeshutdown", "effect": "NoExecute"}
-    await _add_taint(play, "dies", taint)
+    taint = Taint(OUT_OF_SERVICE, "nodeshutdown", "NoExecute")
+    await play.change_taints("dies", lambda taints: [*taints, taint])
     await play.until(play.pod_is("db-0", node="heir"), "the pod runs on the other node")
     await play.until(lambda: sum(one.what == "attached" for one in play.trace.seen) == 2, "so does its volume")
 
@@ -191,16 +189,3 @@ async def _storage(play: Play) -> None:
             },
         },
     )
-
-
-async def _add_taint(play: Play, node: str, taint: Json) -> None:
-    """The list of taints is replaced whole: with the version that was read, so that nobody's new taint is lost."""
-    while True:
-        seen = await play.client.get(NODES, play.full(node))
-        taints = [*(msgspec.to_builtins(one) for one in seen.spec.taints), taint]
-        version = {"resourceVersion": str(seen.metadata.resource_version)}
-        try:
-            await play.change(NODES, play.full(node), {"metadata": version, "spec": {"taints": taints}})
-        except Conflict:
-            continue
-        return

@@ -10,7 +10,6 @@ import click
 from rich.console import Console
 from rich.live import Live
 
-from growth.api.growth_kinds import GROUP
 from growth.cli.demo_view import Ended, frame, line, summary
 from growth.cli.failures import Refused
 from growth.local.errors import LocalError
@@ -20,7 +19,7 @@ from growth.play.play import DidNotHappen, Play
 from growth.play.real import a_real_world
 from growth.play.shop import a_sale
 from growth.play.virtual import play_virtually
-from growth.run.watching import watching
+from growth.run.watching import everywhere, watching
 
 _FRAME_SECONDS: Final = 0.1
 # Of the cluster's time, however fast it goes: nobody should miss an act.
@@ -87,9 +86,8 @@ class _Showing:
 
     async def tell(self, play: Play) -> None:
         """Play the sale while frames are drawn, or while lines are printed where nobody looks at a terminal."""
-        kinds = [kind for kind in self.world.listeners() if kind.group != GROUP]
         began = asyncio.get_running_loop().time()
-        async with watching(play.client, self.world, kinds):
+        async with watching(play.client, self.world, everywhere(self.world)):
             story = asyncio.create_task(a_sale(play))
             try:
                 await (self._draw if self.console.is_terminal else self._print)(play, story.done, began)

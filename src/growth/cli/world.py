@@ -12,7 +12,6 @@ import msgspec
 from rich.console import Console
 from rich.live import Live
 
-from growth.api.growth_kinds import GROUP
 from growth.api.settings import KubeSettings
 from growth.api.settings_reading import EffectiveSettings
 from growth.cli.failures import Refused
@@ -23,7 +22,7 @@ from growth.kube.client import Client, connect
 from growth.kube.errors import KubeError
 from growth.observe.summary import Summary, summary_of
 from growth.observe.world import World
-from growth.run.watching import watching
+from growth.run.watching import everywhere, watching
 
 _FRAME_SECONDS: Final = 0.25
 
@@ -86,9 +85,7 @@ async def reading(client: Client, seen: World, console: Console) -> AsyncGenerat
 
         telling = asyncio.create_task(tell())
         try:
-            # Not our own kinds: a cluster on which Growth was never installed can be looked at, too.
-            kinds = [kind for kind in seen.listeners() if kind.group != GROUP]
-            async with watching(client, seen, kinds):
+            async with watching(client, seen, everywhere(seen)):
                 telling.cancel()
                 status.stop()
                 yield

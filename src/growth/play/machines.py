@@ -7,7 +7,7 @@ from typing import Final
 
 from growth.api.catalogue import Behaviour, Catalogue, shipped_catalogue
 from growth.api.faults import faults_from
-from growth.api.kinds import CONFIG_MAPS, NODES
+from growth.api.kinds import CONFIG_MAPS
 from growth.api.machine import Machine, MachineRequest
 from growth.api.starting import STARTING
 from growth.cloud.errors import Unavailable
@@ -58,9 +58,7 @@ class Machines:
         """Wait until these nodes are ready and let everybody in, which is Growth's part once it runs."""
         await self._play.ready(*names)
         for name in names:
-            taints = [one for one in self._play.trace.nodes[name].spec.taints if one.key != STARTING]
-            plain = [{"key": one.key, "value": one.value, "effect": one.effect} for one in taints]
-            await self._play.change(NODES, self._play.full(name), {"spec": {"taints": plain or None}})
+            await self._play.change_taints(name, lambda taints: [one for one in taints if one.key != STARTING])
 
     async def all(self) -> Sequence[Machine]:
         """What the provider lists."""

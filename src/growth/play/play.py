@@ -10,11 +10,14 @@ from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import Any, Final
 
+import msgspec
+
 from growth.api.kinds import NAMESPACES, NODES, PODS, Kind
 from growth.api.node import Node
 from growth.api.pod import Pod
+from growth.api.tolerations import Taint
 from growth.kube.client import Client
-from growth.kube.errors import NotFound, TooManyRequests
+from growth.kube.errors import Conflict, NotFound, TooManyRequests
 from growth.kube.patches import MergePatch
 from growth.local.nodes import KWOK_LABEL, KWOK_VALUE, kwok_node, taint
 from growth.play.trace import Trace
@@ -100,6 +103,19 @@ class Play:
         """Merge a patch into an object."""
         space = self.namespace if kind.namespaced else ""
         await self.client.patch(kind, name, MergePatch(patch), space, subresource=subresource)
+
+    async def change_taints(self, name: str, change: Callable[[list[Taint]], list[Taint]]) -> None:
+        """Give a node other taints. The list is replaced whole, so it carries the version that was read: nobody's new
+        taint is lost."""
+        while True:
+            seen = await self.client.get(NODES, self.full(name))
+            taints = [msgspec.to_builtins(one) for one in change(list(seen.spec.taints))]
+            version = {"resourceVersion": str(seen.metadata.resource_version)}
+            try:
+                await self.change(NODES, self.full(name), {"metadata": version, "spec": {"taints": taints or None}})
+            except Conflict:
+                continue
+            return
 
     async def delete(self, kind: Kind[Any], name: str, *, grace_seconds: int | None = None) -> None:
         """Delete an object."""

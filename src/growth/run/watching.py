@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from typing import Any, Final
 
 from growth.api.change import Change
+from growth.api.growth_kinds import GROUP
 from growth.api.kinds import Kind
 from growth.kube.client import Client
 from growth.kube.informer import Informer
@@ -52,6 +53,11 @@ async def watching(
     except BaseExceptionGroup as group:
         # Each informer that failed says the same of the same server; one sentence is enough for a person.
         raise group.exceptions[0] from None
+
+
+def everywhere(world: World) -> list[Kind[Any]]:
+    """What the World keeps, without our own kinds: a cluster on which Growth was never installed has these."""
+    return [kind for kind in world.listeners() if kind.group != GROUP]
 
 
 def _client_of(kind: Kind[Any], client: Client, heartbeats: Heartbeats | None) -> Client:
