@@ -1,7 +1,5 @@
 """One action: what the other side says, and what that means."""
 
-from typing import Any
-
 import msgspec
 import pytest
 
@@ -12,9 +10,29 @@ from growth.api.growth_kinds import NODE_REQUESTS
 from growth.api.kinds import NODES
 from growth.api.outcome import Outcome, Result
 from growth.cloud.errors import OutOfStock, ProviderError, RateLimited, Unavailable
-from growth.kube.errors import ApiError, Conflict, Forbidden, Invalid, KubeError, ServerTrouble, TooManyRequests
+from growth.kube.errors import (
+    ApiError,
+    Conflict,
+    Forbidden,
+    Invalid,
+    KubeError,
+    NotFound,
+    ServerTrouble,
+    TooManyRequests,
+)
 from growth.kube.transport import Request
-from tests.act.workshop import NOON, REQUEST, Workshop, a_create, a_delete, a_patch, a_purchase, an_event, an_eviction
+from tests.act.workshop import (
+    NOON,
+    REQUEST,
+    Workshop,
+    a_create,
+    a_delete,
+    a_patch,
+    a_purchase,
+    an_edit,
+    an_event,
+    an_eviction,
+)
 from tests.kube.replica import virtual
 
 PATH = NODE_REQUESTS.path("default-1")
@@ -190,7 +208,9 @@ def test_a_providers_words_are_passed_on(error: ProviderError, result: Result, r
     story()
 
 
-@pytest.mark.parametrize("action", [a_create(), an_eviction(), a_purchase()], ids=["create", "evict", "buy"])
+@pytest.mark.parametrize(
+    "action", [a_create(), an_edit(REQUEST), an_eviction(), a_purchase()], ids=["create", "edit", "evict", "buy"]
+)
 def test_nothing_leaves_after_the_fence(action: Action) -> None:
     @virtual
     async def story() -> None:
@@ -208,24 +228,56 @@ async def test_every_side_effect_passes_its_point() -> None:
     workshop = Workshop()
     node = workshop.a_node()
     giving_back = DeleteMachine(subject=REQUEST, why="", provider="kwok", machine_id="id")
-    actions: list[Action] = [a_create(), a_patch(node), a_delete(node), an_eviction(), an_event(), a_purchase()]
-    for action in (*actions, giving_back):
+    changes: list[Action] = [a_create(), a_patch(node), an_edit(node), a_delete(node)]
+    for action in (*changes, an_eviction(), an_event(), a_purchase(), giving_back):
         await carry_out(action, workshop.doors)
     assert [point for when, point, _ in workshop.passed if when == "before"] == list(Point)
     assert [point for when, point, _ in workshop.passed if when == "after"] == list(Point)
 
 
 @virtual
-async def test_an_unknown_provider_or_kind_is_a_mistake_with_a_name() -> None:
+async def test_a_provider_that_is_not_open_has_done_nothing() -> None:
     workshop = Workshop()
-    action: Any = a_purchase()
-    unknown = type(action)(subject=REQUEST, why="", provider="kwook", request=action.request)
-    with pytest.raises(LookupError, match="there is no provider 'kwook': expected one of kwok"):
-        await carry_out(unknown, workshop.doors)
+    outcome = await carry_out(msgspec.structs.replace(a_purchase(), provider="kwook"), workshop.doors)
+    assert (outcome.result, outcome.error) == (Result.FAILED, "Unavailable")
+    assert outcome.message == "the provider 'kwook' is not open; open are: kwok"
+
+
+@virtual
+async def test_an_item_of_a_list_is_changed_if_it_is_still_the_one_that_was_seen() -> None:
+    workshop = Workshop()
+    node = workshop.a_node()
+    outcome = await carry_out(an_edit(node), workshop.doors)
+    assert outcome.result is Result.DONE
+    again = await carry_out(an_edit(node), workshop.doors)
+    assert (again.result, again.error) == (Result.STALE, "Conflict")
+    left = workshop.api.objects[NODES.path("n")]["spec"]["taints"]
+    assert [taint["key"] for taint in left] == ["example.com/gpu"]
+
+
+@virtual
+async def test_an_item_of_another_object_of_that_name_is_not_changed() -> None:
+    workshop = Workshop()
+    before = workshop.a_node()
+    workshop.api.objects.clear()
+    workshop.a_node()
+    outcome = await carry_out(an_edit(before), workshop.doors)
+    assert (outcome.result, outcome.error) == (Result.STALE, "Conflict")
+    assert len(workshop.api.objects[NODES.path("n")]["spec"]["taints"]) == 2
+
+
+@virtual
+async def test_an_edit_of_what_is_gone_is_stale_and_one_that_makes_no_sense_is_refused() -> None:
+    workshop = Workshop()
+    node = workshop.a_node()
+    failing(workshop, Invalid("spec.taints[0].key: Invalid value", status=422, reason="Invalid"))
+    assert (await carry_out(an_edit(node), workshop.doors)).result is Result.REFUSED
+    failing(workshop, NotFound("", status=404, reason="NotFound"))
+    assert (await carry_out(an_edit(node), workshop.doors)).result is Result.STALE
 
 
 def test_actions_and_outcomes_can_be_written_down_and_read_again() -> None:
-    for action in (a_create(), an_eviction(), an_event(), a_purchase()):
+    for action in (a_create(), an_edit(REQUEST), an_eviction(), an_event(), a_purchase()):
         assert msgspec.json.decode(msgspec.json.encode(action), type=Action) == action
         outcome = Outcome(action=action, result=Result.DONE, at=NOON)
         assert msgspec.json.decode(msgspec.json.encode(outcome), type=Outcome) == outcome

@@ -15,7 +15,17 @@ from growth.api.kinds import EVENTS
 from growth.cloud.errors import OutOfStock
 from growth.kube.errors import ServerTrouble
 from growth.kube.transport import Method, Request
-from tests.act.workshop import MACHINE, REQUEST, Workshop, a_create, a_patch, a_purchase, an_event, an_eviction
+from tests.act.workshop import (
+    MACHINE,
+    REQUEST,
+    Workshop,
+    a_create,
+    a_delete,
+    a_patch,
+    a_purchase,
+    an_event,
+    an_eviction,
+)
 from tests.kube.replica import virtual
 from tests.virtual_time import wait_until
 
@@ -182,13 +192,12 @@ def test_a_mistake_in_one_action_does_not_end_the_others(caplog: pytest.LogCaptu
     @virtual
     async def story() -> None:
         workshop = Workshop()
-        unknown = CreateMachine(subject=REQUEST, why="", provider="nobody", request=a_purchase().request)
-        workshop.executor.want("grow", [unknown, a_create("default-2")])
+        workshop.executor.want("grow", [a_delete(REQUEST), a_create("default-2")])
         await settle()
         assert sorted(workshop.results) == ["done", "failed"]
 
     story()
-    assert "there is no provider 'nobody'" in caplog.text
+    assert "without its uid" in caplog.text
 
 
 @virtual

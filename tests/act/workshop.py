@@ -7,7 +7,15 @@ from datetime import UTC, datetime, timedelta
 from growth.act.carrying import Doors
 from growth.act.executor import Executor
 from growth.act.points import Point, Points
-from growth.api.action import CreateMachine, CreateObject, DeleteObject, EvictPod, PatchObject, RecordEvent
+from growth.api.action import (
+    CreateMachine,
+    CreateObject,
+    DeleteObject,
+    EditObject,
+    EvictPod,
+    PatchObject,
+    RecordEvent,
+)
 from growth.api.core import ObjectReference
 from growth.api.growth_kinds import NODE_REQUESTS
 from growth.api.kinds import EVENTS, NODES, PODS
@@ -16,6 +24,7 @@ from growth.api.meta import ObjectMeta
 from growth.api.offering import Offering
 from growth.api.outcome import Outcome
 from growth.api.references import reference_by_name, reference_to
+from growth.api.starting import STARTING
 from growth.cloud.errors import ProviderError
 from growth.kube.client import Client
 from growth.kube.errors import Unreachable
@@ -39,6 +48,12 @@ def a_create(name: str = "default-1", offering: str = "kwok-small-a") -> CreateO
 def a_patch(node: ObjectReference, *, version: int | None = None, value: str = "x") -> PatchObject:
     body = {"metadata": {"labels": {"growth.dev/pool": value}}}
     return PatchObject(subject=node, why="it is ours", body=body, resource_version=version)
+
+
+def an_edit(node: ObjectReference) -> EditObject:
+    """Take the first taint off a node, if it is the one that was seen there."""
+    is_seen = {"op": "test", "path": "/spec/taints/0/key", "value": STARTING}
+    return EditObject(subject=node, why="it is ready", operations=(is_seen, {"op": "remove", "path": "/spec/taints/0"}))
 
 
 def a_delete(subject: ObjectReference) -> DeleteObject:
@@ -156,7 +171,8 @@ class Workshop:
         return [request for request in self.send.sent if request.writes and EVENTS.plural not in request.path]
 
     def a_node(self, name: str = "n") -> ObjectReference:
-        body = self.api.put(NODES.path(name), {"metadata": {"name": name, "labels": {}}})
+        spec = {"taints": [{"key": key, "effect": "NoSchedule"} for key in (STARTING, "example.com/gpu")]}
+        body = self.api.put(NODES.path(name), {"metadata": {"name": name, "labels": {}}, "spec": spec})
         return reference_to(NODES, ObjectMeta(name, uid=body["metadata"]["uid"]))
 
     def version_of(self, name: str = "n") -> int:

@@ -1,4 +1,4 @@
-"""An API server small enough to trust: objects by path, resource versions, preconditions, merge patches."""
+"""An API server small enough to trust: objects by path, resource versions, preconditions, merge and JSON patches."""
 
 import itertools
 from collections.abc import Awaitable, Callable
@@ -8,7 +8,10 @@ from typing import Any, cast
 import msgspec
 
 from growth.kube.errors import Fenced
+from growth.kube.patches import JsonPatch
 from growth.kube.transport import Method, Request, Response, Stream
+from growth.sim.api.json_patch import patched
+from growth.sim.api.refusals import Refusal
 
 Object = dict[str, Any]
 
@@ -46,11 +49,20 @@ class FakeApi:
 
     def _patch(self, request: Request) -> Response:
         before = self.objects[request.path]
+        if request.content_type == JsonPatch.content_type:
+            return self._edit(request, before)
         patch = msgspec.json.decode(request.body, type=Object)
         wanted = patch.get("metadata", {}).get("resourceVersion")
         if wanted not in (None, before["metadata"]["resourceVersion"]):
             return _refusal(409, "Conflict")
         after = _merged(before, patch)
+        return _success(before if after == before else self.put(request.path, after))
+
+    def _edit(self, request: Request, before: Object) -> Response:
+        try:
+            after = patched(before, msgspec.json.decode(request.body, type=list[Object]))
+        except Refusal as refusal:
+            return _refusal(refusal.code, refusal.reason, refusal.message)
         return _success(before if after == before else self.put(request.path, after))
 
 
@@ -71,8 +83,9 @@ def _success(body: Object, status: int = 200) -> Response:
     return Response(status, msgspec.json.encode(body))
 
 
-def _refusal(status: int, reason: str) -> Response:
-    return Response(status, msgspec.json.encode({"kind": "Status", "code": status, "reason": reason}))
+def _refusal(status: int, reason: str, message: str = "") -> Response:
+    body = {"kind": "Status", "code": status, "reason": reason, "message": message}
+    return Response(status, msgspec.json.encode(body))
 
 
 async def _nothing(_: Request) -> None:

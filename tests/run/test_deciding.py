@@ -194,7 +194,7 @@ async def test_deciders_hear_how_their_actions_ended() -> None:
     await asyncio.sleep(0.5)
     outcome = scribe.states[-1].outcome_of(type(a_purchase()), REQUEST)
     assert outcome
-    assert (outcome.result.value, outcome.error) == ("failed", "LookupError")
+    assert (outcome.result.value, outcome.error) == ("failed", "Unavailable")
     assert scribe.states[-1].outcome_of(RecordEvent, REQUEST) is None
     await replica.stop()
 

@@ -6,6 +6,7 @@
 | AlreadyExists, and it is something else | refused: somebody took the name |
 | NotFound, on delete or evict | done |
 | NotFound, on patch | stale: it went |
+| a failed test of a JSON patch | stale: decide anew |
 | Conflict, or another uid under the name | stale: decide anew |
 | TooManyRequests, on evict | refused: the disruption budget's answer |
 | Invalid, Forbidden and other clear words, and a provider's OutOfStock and the like | refused |
@@ -14,7 +15,7 @@
 
 from collections.abc import Callable, Coroutine, Mapping
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -26,6 +27,7 @@ from growth.api.action import (
     CreateObject,
     DeleteMachine,
     DeleteObject,
+    EditObject,
     EvictPod,
     PatchObject,
     RecordEvent,
@@ -50,10 +52,13 @@ from growth.kube.errors import (
     Unreachable,
 )
 from growth.kube.events import EventRecorder, EventType
-from growth.kube.patches import MergePatch
+from growth.kube.patches import JsonPatch, MergePatch
 from growth.kube.transport import Method, Request
 
 T = TypeVar("T")
+
+# How the API server (1.36) begins its answer to a JSON patch whose test fails or whose path is not there.
+_CANNOT_APPLY: Final = "the server rejected our request due to an error in our request"
 
 
 class Doors(msgspec.Struct, frozen=True):
@@ -81,6 +86,8 @@ async def _done(action: Action, doors: Doors) -> Machine | None:
             await _create(action, doors)
         case PatchObject():
             await _patch(action, doors)
+        case EditObject():
+            await _edit(action, doors)
         case DeleteObject():
             await _delete(action, doors)
         case EvictPod():
@@ -135,6 +142,20 @@ async def _patch(action: PatchObject, doors: Doors) -> None:
         raise Conflict(str(error), status=error.status, reason=error.reason) from error
 
 
+async def _edit(action: EditObject, doors: Doors) -> None:
+    subject = action.subject
+    is_this_one = {"op": "test", "path": "/metadata/uid", "value": subject.uid}
+    operations = [*([is_this_one] if subject.uid else []), *action.operations]
+    sending = doors.client.patch(kind_of(subject), subject.name, JsonPatch(operations), subject.namespace)
+    try:
+        await _through(Point.EDIT_OBJECT, subject, doors, sending)
+    except Invalid as error:
+        # An operation that cannot be carried out as things are is answered like a request that makes no sense.
+        if _CANNOT_APPLY not in str(error):
+            raise
+        raise Conflict(str(error), status=error.status, reason=error.reason) from error
+
+
 async def _delete(action: DeleteObject, doors: Doors) -> None:
     subject = action.subject
     if not subject.uid:
@@ -176,7 +197,7 @@ def _provider(action: CreateMachine | DeleteMachine, doors: Doors) -> Provider:
     provider = doors.providers.get(action.provider)
     if provider is None:
         known = ", ".join(sorted(doors.providers)) or "none"
-        raise LookupError(f"there is no provider {action.provider!r}: expected one of {known}")
+        raise Unavailable(f"the provider {action.provider!r} is not open; open are: {known}", may_have_acted=False)
     return provider
 
 
@@ -194,7 +215,8 @@ async def _through(point: Point, subject: ObjectReference, doors: Doors, effect:
 
 
 def _outcome_of(action: Action, error: KubeError | ProviderError, at: datetime) -> Outcome:
-    is_stale = isinstance(error, Conflict) or (isinstance(error, NotFound) and isinstance(action, PatchObject))
+    is_change = isinstance(action, PatchObject | EditObject)
+    is_stale = isinstance(error, Conflict) or (isinstance(error, NotFound) and is_change)
     match error:
         case Fenced():
             result = Result.FENCED

@@ -17,6 +17,7 @@ class Point(StrEnum):
 
     CREATE_OBJECT = "create-object"
     PATCH_OBJECT = "patch-object"
+    EDIT_OBJECT = "edit-object"
     DELETE_OBJECT = "delete-object"
     EVICT_POD = "evict-pod"
     RECORD_EVENT = "record-event"

@@ -37,6 +37,15 @@ class PatchObject(_Said, frozen=True, kw_only=True, tag_field="what", tag=True):
     status of our own kinds, where the server does not check the subject's uid."""
 
 
+class EditObject(_Said, frozen=True, kw_only=True, tag_field="what", tag=True):
+    """Change items of an object's lists, which a merge patch could only replace whole: a JSON patch.
+
+    Its ``test`` operations say on what it was decided; if one fails, the object has changed since.
+    """
+
+    operations: tuple[dict[str, Any], ...]
+
+
 class DeleteObject(_Said, frozen=True, kw_only=True, tag_field="what", tag=True):
     """Delete this very object: without the subject's uid it is refused."""
 
@@ -74,7 +83,7 @@ class DeleteMachine(_Said, frozen=True, kw_only=True, tag_field="what", tag=True
     machine_id: str
 
 
-Action = CreateObject | PatchObject | DeleteObject | EvictPod | RecordEvent | CreateMachine | DeleteMachine
+Action = CreateObject | PatchObject | EditObject | DeleteObject | EvictPod | RecordEvent | CreateMachine | DeleteMachine
 
 
 class Hold(_Said, frozen=True, kw_only=True, tag_field="what", tag=True):
