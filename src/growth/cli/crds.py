@@ -1,27 +1,18 @@
 """``growth crds``: the definitions of our kinds, as the cluster needs them."""
 
+from typing import Final
+
 import click
-import yaml
 
 from growth.api.crd import definitions
+from growth.cli.yaml_stream import yaml_stream
 
-
-class _Plain(yaml.SafeDumper):
-    """YAML without anchors: a definition is read by people."""
-
-    def ignore_aliases(self, data: object) -> bool:
-        del data
-        return True
-
-
-HEADER = "# Made by `growth crds` from the classes in src/growth/api; do not edit.\n"
+HEADER: Final = "# Made by `growth crds` from the classes in src/growth/api; do not edit.\n"
 
 
 def render() -> str:
     """All definitions as one YAML stream."""
-    return HEADER + "".join(
-        "---\n" + yaml.dump(definition, Dumper=_Plain, sort_keys=False, width=120) for definition in definitions()
-    )
+    return yaml_stream(HEADER, definitions())
 
 
 @click.command()
