@@ -6,9 +6,10 @@ from typing import get_args
 import msgspec
 import pytest
 
+from growth.api.meta import ObjectMeta
 from growth.api.nodepool import NodeCounts, NodePool, NodePoolStatus, ServerType
 from growth.api.noderemoval import NodeRemovalRequest
-from growth.api.noderequest import NodeRequest
+from growth.api.noderequest import HANDS_KEYS, PLANNED_FOR, WAKES, NodeRequest, NodeRequestSpec
 from growth.api.phases import REMOVAL_MOVES, REQUEST_MOVES, RemovalPhase, RequestPhase, may_move, move_rule
 from growth.api.status import MAX_EVENTS, StatusEvent, with_event
 
@@ -51,6 +52,14 @@ def test_a_removal_without_a_node_name_means_the_node_of_its_own_name() -> None:
 def test_a_machine_is_spelled_as_kubernetes_spells_it() -> None:
     text = b'{"metadata": {}, "spec": {"pool": "a"}, "status": {"providerID": "kwok://1"}}'
     assert msgspec.json.decode(text, type=NodeRequest).status.provider_id == "kwok://1"
+
+
+def test_a_request_tells_whom_it_is_for_and_how_they_get_in() -> None:
+    annotations = {PLANNED_FOR: "uid-1,uid-2", WAKES: "uid-2", HANDS_KEYS: "true"}
+    request = NodeRequest(ObjectMeta("default-1", annotations=annotations), NodeRequestSpec("default"))
+    assert (request.planned_for, request.wakes, request.hands_keys) == (("uid-1", "uid-2"), ("uid-2",), True)
+    bare = NodeRequest(ObjectMeta("default-1"), NodeRequestSpec("default"))
+    assert (bare.planned_for, bare.wakes, bare.hands_keys) == ((), (), False)
 
 
 def test_a_history_forgets_its_oldest_events() -> None:

@@ -193,12 +193,24 @@ class NodeCounts(Status, frozen=True):
 
 
 class OfferingStatus(Slim, frozen=True):
-    """An offering that could not be had and is left alone for a while."""
+    """What was learnt about an offering: that it could not be had, or that its nodes are smaller than promised."""
 
-    offering: Annotated[str, about("The offering's id, such as hetzner-cax11-fsn1.", max_length=253)]
-    level: Annotated[int, about("How many times in a row; each level waits longer.", ge=0)] = 0
-    until: Annotated[datetime | None, about("When it is tried again.")] | None = None
-    reason: Annotated[str, about("What the provider said.", max_length=1024)] = ""
+    offering: Annotated[
+        str,
+        about("The offering's id, such as hetzner-cax11-fsn1, or a provider's name for all of its.", max_length=253),
+    ]
+    level: Annotated[int, about("How many times in a row it could not be had; each level waits longer.", ge=0)] = 0
+    since: Annotated[datetime | None, about("When something last went wrong with it.")] = None
+    until: Annotated[datetime | None, about("When it is tried again, with one machine first.")] = None
+    available_since: Annotated[datetime | None, about("When one could be had again after that.")] = None
+    reason: Annotated[str, about("What went wrong, as one word.", max_length=63)] = ""
+    message: Annotated[str, about("What went wrong, in words.", max_length=1024)] = ""
+    lacks: Annotated[
+        dict[str, str], about("How much less its nodes have for pods than was promised, by resource.", max_length=32)
+    ] = {}
+    surprises: Annotated[
+        int, about("How many times a node was smaller than was believed; after two it is not bought.", ge=0)
+    ] = 0
 
 
 class NodePoolStatus(Status, frozen=True):

@@ -1,7 +1,7 @@
 """NodeRequest: one machine that Growth wants. Its name is the name of the server and of the node."""
 
 from datetime import datetime
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Final
 
 import msgspec
 
@@ -12,6 +12,15 @@ from growth.api.slim import Slim
 from growth.api.status import MAX_CONDITIONS, MAX_EVENTS, Status, StatusCondition, StatusEvent
 
 MAX_NODE_NAME = 63
+
+PLANNED_FOR: Final = "growth.dev/planned-for"
+"""Annotation: uids of the pods that the machine is bought for, so that a later plan leaves them their places."""
+
+HANDS_KEYS: Final = "growth.dev/hands-keys"
+"""Annotation: whether these pods get keys (``api.starting``), and the node stays closed to others until they are in."""
+
+WAKES: Final = "growth.dev/wakes"
+"""Annotation: uids of those among them that no new node wakes, so somebody must (``decide.provision.waking``)."""
 
 
 class NodeRequestSpec(Slim, frozen=True):
@@ -61,3 +70,21 @@ class NodeRequest(Slim, frozen=True):
             f"a NodeRequest's name has at most {MAX_NODE_NAME} characters, because it becomes a hostname",
         ),
     )
+
+    @property
+    def planned_for(self) -> tuple[str, ...]:
+        """Uids of the pods that it is bought for."""
+        return self._uids(PLANNED_FOR)
+
+    @property
+    def wakes(self) -> tuple[str, ...]:
+        """Uids of those that must be woken."""
+        return self._uids(WAKES)
+
+    def _uids(self, annotation: str) -> tuple[str, ...]:
+        return tuple(uid for uid in self.metadata.annotations.get(annotation, "").split(",") if uid)
+
+    @property
+    def hands_keys(self) -> bool:
+        """Whether its node is closed to all but these pods until they are there."""
+        return self.metadata.annotations.get(HANDS_KEYS) == "true"

@@ -82,6 +82,92 @@ class HealthSettings(Section, frozen=True):
     port: Annotated[int, meaning("Port to listen on; 0 means any that is free.", ge=0, le=65535)] = 8080
 
 
+_NAMES = "^([a-z0-9]([-a-z0-9]*[a-z0-9])?(,[a-z0-9]([-a-z0-9]*[a-z0-9])?)*)?\\Z"
+
+
+class ProvidersSettings(Section, frozen=True):
+    """Who has machines for us."""
+
+    enabled: Annotated[
+        str,
+        meaning(
+            "Providers to buy from, separated by commas, such as kwok; empty means that nothing is bought.",
+            expected="names of providers, separated by commas and nothing else",
+            pattern=_NAMES,
+        ),
+    ] = ""
+    read_every: Annotated[
+        timedelta, meaning("Time between two looks at what a provider sells and which machines it has for us.")
+    ] = timedelta(seconds=30)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The providers, each once, in their order."""
+        return tuple(dict.fromkeys(name for name in self.enabled.split(",") if name))
+
+
+class KwokSettings(Section, frozen=True):
+    """The provider of machines that cost nothing."""
+
+    catalogue: Annotated[str, meaning("Path of the catalogue file; empty means the one that comes with Growth.")] = ""
+
+
+class GrowSettings(Section, frozen=True):
+    """From pods that wait to machines that are asked for."""
+
+    quiet: Annotated[timedelta, meaning("A plan is made when no new pod has begun to wait for so long.")] = timedelta(
+        milliseconds=100
+    )
+    at_most: Annotated[timedelta, meaning("A plan is made after so long, even if new pods keep coming.")] = timedelta(
+        seconds=1
+    )
+    count_failures_every: Annotated[
+        timedelta, meaning("A pod that finds no place is tried again after so long, and counted once in that time.")
+    ] = timedelta(seconds=10)
+    back_off: Annotated[
+        timedelta, meaning("From the third failure on a pod waits so long, twice as long after each further one.")
+    ] = timedelta(seconds=30)
+    back_off_at_most: Annotated[
+        timedelta, meaning("A pod that fails after waiting for so long is in BackOff: it is not tried again by time.")
+    ] = timedelta(minutes=10)
+
+    def contradictions(self) -> Iterator[tuple[str, str]]:
+        """A bound must not be below what it bounds."""
+        if self.at_most < self.quiet:
+            yield "atMost", f"a duration of at least quiet ({format_duration(self.quiet)})"
+        if self.back_off_at_most < self.back_off:
+            yield "backOffAtMost", f"a duration of at least backOff ({format_duration(self.back_off)})"
+
+
+class ProvisionSettings(Section, frozen=True):
+    """From a machine that is asked for to a node that works."""
+
+    machine_within: Annotated[
+        timedelta, meaning("A machine must be there, and its node registered, within so long after it was asked for.")
+    ] = timedelta(minutes=15)
+    ready_within: Annotated[timedelta, meaning("After that, the node must be ready within so long.")] = timedelta(
+        minutes=15
+    )
+    keep_ready: Annotated[timedelta, meaning("A NodeRequest that is Ready is kept for so long, to be looked at.")] = (
+        timedelta(minutes=10)
+    )
+    hand_over: Annotated[
+        timedelta, meaning("A new node is kept for the pods that it was bought for for so long, then opened to all.")
+    ] = timedelta(minutes=1)
+    unmet: Annotated[
+        timedelta, meaning("An offering that could not be had is left alone for so long, twice as long each time.")
+    ] = timedelta(minutes=5)
+    unmet_at_most: Annotated[timedelta, meaning("It is never left alone for longer than this.")] = timedelta(minutes=30)
+    forget_after: Annotated[
+        timedelta, meaning("What went wrong with an offering is forgotten when so long nothing did.")
+    ] = timedelta(hours=3)
+
+    def contradictions(self) -> Iterator[tuple[str, str]]:
+        """A bound must not be below what it bounds."""
+        if self.unmet_at_most < self.unmet:
+            yield "unmetAtMost", f"a duration of at least unmet ({format_duration(self.unmet)})"
+
+
 class Settings(Section, frozen=True):
     """All settings."""
 
@@ -96,3 +182,7 @@ class Settings(Section, frozen=True):
     kube: KubeSettings = KubeSettings()
     leader_election: LeaderElectionSettings = LeaderElectionSettings()
     health: HealthSettings = HealthSettings()
+    providers: ProvidersSettings = ProvidersSettings()
+    kwok: KwokSettings = KwokSettings()
+    grow: GrowSettings = GrowSettings()
+    provision: ProvisionSettings = ProvisionSettings()

@@ -1,0 +1,20 @@
+"""A cloud: what one provider last said it sells and has for us, and since when it is silent."""
+
+from datetime import datetime
+
+from growth.api.machine import Machine
+from growth.api.offering import Offering
+from growth.api.slim import Slim
+
+
+class Cloud(Slim, frozen=True):
+    """One provider as last seen. What it does not tell is unknown, never empty: the last answer stands, with its age."""
+
+    provider: str
+    offerings: tuple[Offering, ...] = ()
+    machines: tuple[Machine, ...] = ()
+    read_at: datetime | None = None
+    """When the question was asked to which this is the answer; None if there never was one."""
+
+    problem: str = ""
+    """What the provider says instead of an answer now; empty if it answers."""
