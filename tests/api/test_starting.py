@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from growth.api.starting import closed, kept_for, key_to
+from growth.api.starting import closed, kept_for, key_to, tolerations_of, without_keys
 from growth.api.tolerations import Toleration, untolerated
 from tests.decide.stages import a_pod
 
@@ -25,3 +25,14 @@ def test_a_key_opens_its_own_node_and_no_other() -> None:
 )
 def test_the_newest_key_says_where_a_place_is_kept(tolerations: list[Toleration], node: str) -> None:
     assert kept_for(a_pod(tolerations=[msgspec.to_builtins(one) for one in tolerations])) == node
+
+
+def test_a_pod_tolerates_what_its_spec_says_and_what_its_keys_open() -> None:
+    team = Toleration("team", "Exists")
+    one, other = (
+        a_pod("one", tolerations=[msgspec.to_builtins(each) for each in (team, *keys)])
+        for keys in ([key_to("node-1"), key_to("node-2")], [])
+    )
+    assert tolerations_of(one) == (team, key_to("node-1"), key_to("node-2"))
+    assert tolerations_of(other) == (team,)
+    assert without_keys(one) == without_keys(other) == other

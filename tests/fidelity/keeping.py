@@ -15,7 +15,7 @@ import msgspec
 from growth.api.kinds import NODES, PODS
 from growth.api.node import Node
 from growth.api.pod import Pod
-from growth.api.starting import closed, key_to
+from growth.api.starting import closed, key_to, tolerations_of
 from growth.kube.client import Client
 from growth.kube.errors import ApiError
 from growth.kube.patches import JsonPatch, MergePatch
@@ -57,7 +57,7 @@ class ByKey:
     async def _give_key(self, pod: Pod, node: str) -> None:
         meta, key = pod.metadata, msgspec.to_builtins(key_to(node))
         add = {"op": "add", "path": "/spec/tolerations/-", "value": key}
-        if not pod.spec.tolerations:
+        if not tolerations_of(pod):
             add = {"op": "add", "path": "/spec/tolerations", "value": [key]}
         await self._client.patch(PODS, meta.name, JsonPatch([add]), meta.namespace)
 

@@ -1,7 +1,7 @@
 """Pods, as far as placing and judging them needs.
 
-A cluster has many pods and few templates. ``PodSpec`` therefore leaves out the one thing in which pods of a template
-always differ (``node_name``, which stands on the Pod), so that all of them can share one spec: see ``api.sharing``.
+A cluster has many pods and few templates. ``PodSpec`` therefore leaves out the two things in which pods of a template
+differ (``node_name`` and ``keys`` stand on the Pod), so that all of them can share one spec: see ``api.sharing``.
 """
 
 from datetime import datetime
@@ -268,11 +268,19 @@ class Pod(Slim, frozen=True):
     spec: PodSpec
     node_name: str = ""
     status: PodStatus = PodStatus()
+    keys: tuple[str, ...] = ()
+    """Nodes that let it in while they are closed to others (``api.starting``), oldest first."""
 
     @property
     def is_finished(self) -> bool:
         """Whether the pod has ended for good and holds nothing of its node any more."""
         return self.status.phase in ("Succeeded", "Failed")
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether a scheduler tried the pod and found no place for it."""
+        condition = self.condition("PodScheduled")
+        return condition is not None and condition.status == "False" and condition.reason == "Unschedulable"
 
     def condition(self, kind: str) -> Condition | None:
         """The condition of this type, if the pod carries it."""

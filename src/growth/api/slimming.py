@@ -14,6 +14,7 @@ from typing import Final, Generic, NamedTuple, TypeVar
 
 import msgspec
 
+from growth.api.lifting import lift, lift_from_text
 from growth.api.meta import Condition, ObjectMeta, OwnerReference
 from growth.api.pod import ContainerStatus, Pod, PodSpec, PodStatus
 from growth.api.sharing import Sharing
@@ -79,10 +80,11 @@ _NODE_NAMES: Final = msgspec.json.Decoder(_NodeName)
 
 
 class KnownSpec(NamedTuple):
-    """A spec and what its containers ask for, by name."""
+    """A spec, what its containers ask for, by name, and the keys that were not lifted out of its text."""
 
     spec: PodSpec
     asked: dict[str, dict[str, str]]
+    keys: tuple[str, ...]
 
 
 class Remembered(dict[bytes, T], Generic[T]):
@@ -115,7 +117,8 @@ class Slimmer:
 
     def pod(self, wire: WirePod) -> Pod:
         """The pod that we keep of one that was sent."""
-        meta, text = wire.metadata, bytes(wire.spec)
+        meta = wire.metadata
+        text, keys = lift_from_text(bytes(wire.spec))
         node_name = intern(_NODE_NAMES.decode(text).node_name)
         known = self._spec(text, node_name)
         # Positional arguments, in the order of the structs: this runs for every event of every pod.
@@ -135,6 +138,7 @@ class Slimmer:
             known.spec,
             node_name,
             _status(wire.status, known.asked),
+            keys or known.keys,
         )
 
     def _spec(self, text: bytes, node_name: str) -> KnownSpec:
@@ -148,10 +152,10 @@ class Slimmer:
         return known if known is not None else self._specs.learn(key, text)
 
     def _read_spec(self, text: bytes) -> KnownSpec:
-        spec = _SPECS.decode(text)
+        spec, keys = lift(_SPECS.decode(text))
         volumes = tuple(volume for volume in spec.volumes if volume.is_claim or volume.is_disk)
         asked = {known.name: known.resources.requests for known in (*spec.containers, *spec.init_containers)}
-        return KnownSpec(self._sharing.value(msgspec.structs.replace(spec, volumes=volumes)), asked)
+        return KnownSpec(self._sharing.value(msgspec.structs.replace(spec, volumes=volumes)), asked, keys)
 
     def _read_labels(self, text: bytes) -> dict[str, str]:
         return self._sharing.mapping(_STRINGS.decode(text))

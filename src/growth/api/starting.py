@@ -2,9 +2,13 @@
 
 The taint's value is the node's name, and the key is a toleration of exactly that. A pod may be given tolerations while
 it waits, never relieved of them; a key to a node that never comes opens nothing, so it does no harm.
+
+A pod's keys are its own, so they stand on the Pod (``Pod.keys``) and not in the spec that it shares: ``api.lifting``.
 """
 
 from typing import Final
+
+import msgspec
 
 from growth.api.pod import Pod
 from growth.api.tolerations import NO_SCHEDULE, Taint, Toleration
@@ -24,7 +28,24 @@ def key_to(node: str) -> Toleration:
 
 def kept_for(pod: Pod) -> str:
     """The node on which a place is kept for this pod: the one of its newest key; empty if it has none."""
-    for toleration in reversed(pod.spec.tolerations):
-        if toleration.value and toleration == key_to(toleration.value):
-            return toleration.value
-    return ""
+    return pod.keys[-1] if pod.keys else ""
+
+
+def is_key(toleration: Toleration) -> bool:
+    """Whether this is a key, and not the consent of somebody who goes to every node that starts."""
+    return (
+        toleration.key == STARTING
+        and toleration.operator in ("", "Equal")
+        and toleration.effect == NO_SCHEDULE
+        and bool(toleration.value)
+    )
+
+
+def tolerations_of(pod: Pod) -> tuple[Toleration, ...]:
+    """All that a pod tolerates: what its spec says, and what its keys open."""
+    return (*pod.spec.tolerations, *map(key_to, pod.keys)) if pod.keys else pod.spec.tolerations
+
+
+def without_keys(pod: Pod) -> Pod:
+    """The pod as any of its siblings: what is true of it is true of them."""
+    return msgspec.structs.replace(pod, keys=()) if pod.keys else pod

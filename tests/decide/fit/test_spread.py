@@ -2,9 +2,11 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from growth.api.pod import Pod
+from growth.api.starting import closed, key_to
 from tests.decide.fit.asking import where, why
 from tests.decide.stages import a_node, a_pod, a_stage
 
@@ -88,6 +90,14 @@ def test_tainted_nodes_are_domains_unless_the_policy_says_otherwise() -> None:
     stage = a_stage([*ZONES[:2], tainted], [a_pod(node="a1", labels=WEB)])
     assert where(stage, web(over())) == []
     assert where(stage, web(over(nodeTaintsPolicy="Honor"))) == ["a1", "a2"]
+
+
+def test_a_closed_node_is_a_domain_for_who_holds_its_key_even_if_taints_are_honoured() -> None:
+    starting = a_node("b1", labels={"zone": "b"}, taints=[msgspec.to_builtins(closed("b1"))])
+    stage = a_stage([*ZONES[:2], starting], [a_pod(node="a1", labels=WEB)])
+    honouring, key = over(nodeTaintsPolicy="Honor"), msgspec.to_builtins(key_to("b1"))
+    assert where(stage, web(honouring)) == ["a1", "a2"]
+    assert where(stage, web(honouring, tolerations=[key])) == ["b1"]
 
 
 def test_a_node_counts_only_if_it_has_the_keys_of_all_constraints() -> None:

@@ -2,9 +2,11 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
-from tests.decide.fit.asking import why
+from growth.api.starting import closed, key_to
+from tests.decide.fit.asking import where, why
 from tests.decide.stages import a_node, a_pod, a_stage
 
 GPU = {"key": "gpu", "value": "a100", "effect": "NoSchedule"}
@@ -42,6 +44,34 @@ def test_how_long_a_taint_is_tolerated_plays_no_part() -> None:
     stage = a_stage([a_node(taints=[{"key": "gpu", "effect": "NoExecute"}])])
     brief = {"key": "gpu", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 0}
     assert why(stage, a_pod(tolerations=[brief])) == ""
+
+
+def keyed(*nodes: str) -> list[dict[str, str]]:
+    return [msgspec.to_builtins(key_to(node)) for node in nodes]
+
+
+@pytest.mark.parametrize(
+    ("keys", "is_let_in"),
+    [
+        pytest.param(keyed(), False, id="no key"),
+        pytest.param(keyed("node-1"), True, id="its key"),
+        pytest.param(keyed("node-2"), False, id="the key to another node"),
+        pytest.param(keyed("node-1", "node-2"), True, id="an older key opens, too"),
+        pytest.param([{"key": "growth.dev/starting", "operator": "Exists"}], True, id="who goes everywhere"),
+    ],
+)
+def test_a_closed_node_lets_in_who_holds_its_key(keys: list[dict[str, str]], is_let_in: bool) -> None:  # noqa: FBT001
+    stage = a_stage([a_node(taints=[msgspec.to_builtins(closed("node-1"))])])
+    refusal = "TaintToleration!: does not tolerate the node's taint growth.dev/starting=node-1:NoSchedule"
+    assert why(stage, a_pod(tolerations=keys)) == ("" if is_let_in else refusal)
+
+
+def test_siblings_with_different_keys_are_told_apart_on_one_stage() -> None:
+    closed_nodes = [a_node(name, taints=[msgspec.to_builtins(closed(name))]) for name in ("node-1", "node-2")]
+    stage = a_stage(closed_nodes)
+    pods = [a_pod(tolerations=keyed(*names)) for names in ((), ("node-1",), ("node-2",), ("node-1", "node-2"))]
+    assert len({id(pod.spec) for pod in pods}) == 1
+    assert [where(stage, pod) for pod in pods] == [[], ["node-1"], ["node-2"], ["node-1", "node-2"]]
 
 
 def test_all_taints_must_be_tolerated() -> None:

@@ -1,9 +1,12 @@
 """Free room first: what nodes that exist are asked, and when they are given up."""
 
+import msgspec
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from growth.api.starting import closed, key_to
+from growth.decide.pack.groups import grouped
 from growth.decide.pack.standing import rising
 from tests.decide.pack.shop import ZONE, apart, judge, pods, solve, spread, together
 from tests.decide.stages import a_node, a_pod, a_stage
@@ -16,6 +19,27 @@ def test_room_that_is_kept_for_a_nominated_pod_is_not_given_to_others() -> None:
     solution = solve(waiting, stage=stage)
     judge(solution, waiting, stage)
     assert [(one.node, len(one.pods)) for one in solution.existing] == [("old", 2)]
+
+
+def test_keys_make_no_difference_to_who_is_alike() -> None:
+    waiting = [*pods(2), *pods(3, tolerations=[msgspec.to_builtins(key_to("gone"))])]
+    (group,) = grouped(waiting, a_stage(pods=waiting)).groups
+    assert sorted(group.uids) == sorted(pod.metadata.uid for pod in waiting)
+    assert [pod.keys for pod in group.pods].count(("gone",)) == 3
+
+
+def test_a_key_lets_nobody_in_but_its_holder() -> None:
+    """The holder may be the first of its group, and is asked for all of them."""
+    keys = [msgspec.to_builtins(key_to("starting"))]
+    holders, others = pods(1, tolerations=keys), pods(8)
+    waiting = [*holders, *others]
+    starting = a_node("starting", cpu="16", memory="64Gi", taints=[msgspec.to_builtins(closed("starting"))])
+    for order in (waiting, waiting[::-1]):
+        stage = a_stage([starting], order)
+        solution = solve(order, stage=stage)
+        judge(solution, order, stage)
+        assert {pod.metadata.uid for one in solution.existing for pod in one.pods} <= {holders[0].metadata.uid}
+        assert solution.placed == len(order)
 
 
 def test_pods_that_keep_apart_use_every_node_there_is_before_one_is_bought() -> None:

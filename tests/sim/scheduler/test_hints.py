@@ -10,7 +10,12 @@ from tests.sim.scheduler.scene import Scene, on_a_scene
 
 Json = dict[str, Any]
 GPU = {"key": "gpu", "effect": "NoSchedule"}
+CLOSED = {"key": "growth.dev/starting", "effect": "NoSchedule"}
 HOST = "kubernetes.io/hostname"
+
+
+def key(node: str) -> Json:
+    return {"key": "growth.dev/starting", "operator": "Equal", "value": node, "effect": "NoSchedule"}
 
 
 def away_from(app: str) -> Json:
@@ -43,6 +48,16 @@ def lacking_room(scene: Scene) -> None:
 def tainted(scene: Scene) -> None:
     scene.node("gpu", taints=[GPU])
     scene.pod("new")
+
+
+def shut_out(scene: Scene) -> None:
+    scene.node("shut", taints=[{**CLOSED, "value": "shut"}])
+    scene.pod("new")
+
+
+def shut_out_with_a_key(scene: Scene) -> None:
+    scene.node("shut", taints=[{**CLOSED, "value": "shut"}])
+    scene.pod("new", tolerations=[key("gone")])
 
 
 def cordoned(scene: Scene) -> None:
@@ -120,6 +135,17 @@ WAKES: list[tuple[str, Callable[[Scene], None], Callable[[Scene], object]]] = [
         lacking_room,
         lambda s: s.change_node("full", {"status": {"allocatable": {"cpu": "2"}}}),
     ),
+    ("a key to a closed node", shut_out, lambda s: s.change_pod("new", {"spec": {"tolerations": [key("shut")]}})),
+    (
+        "another key",
+        shut_out_with_a_key,
+        lambda s: s.change_pod("new", {"spec": {"tolerations": [key("gone"), key("shut")]}}),
+    ),
+    (
+        "a closed node that the pod has the key to",
+        shut_out_with_a_key,
+        lambda s: s.node("gone", taints=[{**CLOSED, "value": "gone"}]),
+    ),
     ("a taint that goes", tainted, lambda s: s.change_node("gpu", {"spec": {"taints": []}})),
     ("a new toleration", tainted, lambda s: s.change_pod("new", {"spec": {"tolerations": [{"key": "gpu"}]}})),
     ("an uncordoned node", cordoned, lambda s: s.change_node("cordoned", {"spec": {"unschedulable": None}})),
@@ -176,6 +202,7 @@ SLEEPS: list[tuple[str, Callable[[Scene], None], Callable[[Scene], object]]] = [
     ),
     ("a nomination from outside", lacking_room, lambda s: s.change_pod("new", {"status": {"nominatedNodeName": "x"}})),
     ("a node that shows a condition", tainted, lambda s: s.change_node("gpu", {"status": {"conditions": []}})),
+    ("a closed node", shut_out_with_a_key, lambda s: s.node("more", taints=[{**CLOSED, "value": "more"}])),
     ("a tainted node", tainted, lambda s: s.node("more", taints=[GPU])),
     (
         "another toleration for a cordon",

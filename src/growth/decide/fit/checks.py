@@ -5,6 +5,7 @@ for all of them and kept up by the Stage.
 """
 
 from growth.api.pod import Pod
+from growth.api.starting import tolerations_of
 from growth.decide.fit import (
     declared_features,
     disks,
@@ -28,7 +29,8 @@ def prepare(stage: Stage, pod: Pod) -> tuple[Check, ...]:
     """All checks that concern this pod, in the scheduler's order."""
     spec, meta = pod.spec, pod.metadata
     # Claims of ephemeral volumes are named after the pod, so pods with volumes are each their own kind.
-    key: PreparedKey = (id(spec), id(meta.labels), meta.namespace, pod.node_name, meta.uid if spec.volumes else "")
+    own = meta.uid if spec.volumes else ""
+    key: PreparedKey = (id(spec), id(meta.labels), meta.namespace, pod.node_name, pod.keys, own)
     known = stage.prepared.get(key)
     if known is None:
         checks = tuple(check for check in _checks(stage, pod) if check is not None)
@@ -54,7 +56,7 @@ def _checks(stage: Stage, pod: Pod) -> list[Check | None]:
     return [
         taints.prepare_unschedulable(spec),
         node_affinity.prepare_name(pod),
-        taints.prepare(spec),
+        taints.prepare(tolerations_of(pod)),
         node_affinity.prepare(spec),
         ports.prepare(spec),
         resources.prepare(stage.requests(pod)),

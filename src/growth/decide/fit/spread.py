@@ -16,6 +16,7 @@ import msgspec
 
 from growth.api.pod import Pod, TopologySpreadConstraint
 from growth.api.selectors import LabelSelector, NodeSelector, selects
+from growth.api.starting import tolerations_of
 from growth.api.tolerations import Toleration, untolerated
 from growth.decide.fit import node_affinity
 from growth.decide.fit.crowd import Crowd, Kin
@@ -32,7 +33,7 @@ def hard_constraints(pod: Pod) -> tuple[TopologySpreadConstraint, ...]:
 
 
 def prepare(crowd: Crowd, pod: Pod) -> Check | None:
-    """The check for pods of these labels, namespace and spec; None without hard constraints."""
+    """The check for pods of these labels, namespace, spec and keys; None without hard constraints."""
     constraints = hard_constraints(pod)
     if not constraints:
         return None
@@ -68,7 +69,7 @@ class _Limit:
             keys,
             pod.spec.node_selector if constraint.node_affinity_policy == "Honor" else {},
             node_affinity.required_affinity(pod.spec) if constraint.node_affinity_policy == "Honor" else None,
-            pod.spec.tolerations if constraint.node_taints_policy == "Honor" else None,
+            tolerations_of(pod) if constraint.node_taints_policy == "Honor" else None,
         )
         self._domains = crowd.shared(scope, lambda: _follow(crowd, scope))
         self._itself = 1 if selects(selector, pod.metadata.labels) else 0

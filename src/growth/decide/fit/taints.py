@@ -1,9 +1,10 @@
 """NodeUnschedulable and TaintToleration: marks on a node that keep pods away which do not consent to them."""
 
+from collections.abc import Sequence
 from typing import Final
 
 from growth.api.pod import PodSpec
-from growth.api.tolerations import NO_SCHEDULE, Taint, tolerates, untolerated
+from growth.api.tolerations import NO_SCHEDULE, Taint, Toleration, tolerates, untolerated
 from growth.decide.fit.misfit import Misfit
 from growth.decide.fit.site import Check, Site
 
@@ -27,9 +28,11 @@ def prepare_unschedulable(spec: PodSpec) -> Check | None:
     return check
 
 
-def prepare(spec: PodSpec) -> Check:
-    """The check for taints with the effects NoSchedule and NoExecute; how long one is tolerated plays no part."""
-    tolerations = spec.tolerations
+def prepare(tolerations: Sequence[Toleration]) -> Check:
+    """The check for taints with the effects NoSchedule and NoExecute; how long one is tolerated plays no part.
+
+    Who asks for a single pod asks with its keys (``starting.tolerations_of``), who asks for many with the spec's alone.
+    """
 
     def check(site: Site) -> Misfit | None:
         if not site.blocking_taints:

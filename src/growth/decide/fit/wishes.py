@@ -29,8 +29,8 @@ def grief(stage: Stage, pod: Pod, node_name: str) -> int:
 
 
 def prepare(stage: Stage, pod: Pod) -> tuple[Grief, ...]:
-    """What to ask of each node, for pods of these labels, namespace and spec."""
-    key = (id(pod.spec), id(pod.metadata.labels), pod.metadata.namespace)
+    """What to ask of each node, for pods of these labels, namespace, spec and keys."""
+    key = (id(pod.spec), id(pod.metadata.labels), pod.metadata.namespace, pod.keys)
     known = stage.wishes.get(key)
     if known is None:
         known = stage.wishes[key] = (pod, tuple(_griefs(stage, pod)))

@@ -11,6 +11,7 @@ from typing import Final
 import numpy as np
 
 from growth.api.pod import Pod
+from growth.api.starting import without_keys
 from growth.decide.fit.node_affinity import matcher
 from growth.decide.fit.stage import Stage
 from growth.decide.fit.taints import prepare as taint_check
@@ -99,7 +100,8 @@ class Standing:
         refusals = 0
         for at in rising(slack):
             node = int(where[at])
-            while pods and fit(self._stage, pods[0], self.names[node]) is None:
+            # The first is asked for all of them, so it may not go where only its own key lets it in.
+            while pods and fit(self._stage, without_keys(pods[0]), self.names[node]) is None:
                 asked = need > 0
                 most = int((self.free[node, asked] // need[asked]).min())
                 # Where room is kept for others only Fit knows whether the next one fits, too.
@@ -162,7 +164,7 @@ class Standing:
         """Which nodes the group's selector, affinity and tolerations allow."""
         spec = group.sample.spec
         matches = matcher(spec)
-        checks = [check for check in (prepare_unschedulable(spec), taint_check(spec)) if check is not None]
+        checks = [check for check in (prepare_unschedulable(spec), taint_check(spec.tolerations)) if check is not None]
         allowed = np.ones(len(self.names), dtype=np.bool_)
         nodes = self._stage.nodes
         for at, name in enumerate(self.names):

@@ -2,7 +2,7 @@
 
 What a node answers depends on that node alone, except where a pod's wishes reach further (spread, other pods,
 volumes). So a refusal by one of the local filters holds until its node changes; one by another filter holds until any
-pod or volume does. Pods of one template share what they were told.
+pod or volume does. Pods of one template that hold the same keys share what they were told.
 """
 
 import random
@@ -61,7 +61,7 @@ class Chooser:
 
     def __init__(self, picture: Picture, chance: random.Random) -> None:
         self._picture, self._chance = picture, chance
-        self._standings: dict[tuple[int, int, str], Standing] = {}
+        self._standings: dict[tuple[int, int, str, tuple[str, ...]], Standing] = {}
 
     def choose(self, pod: Pod) -> str | Refusal:
         """The name of the node to take, or why there is none."""
@@ -158,7 +158,7 @@ class Chooser:
         picture = self._picture
         if pod.spec.volumes or pod.status.nominated_node_name:
             return Standing(pod)  # claims are its own, and so is the room that is kept for it
-        key = (id(pod.spec), id(pod.metadata.labels), pod.metadata.namespace)
+        key = (id(pod.spec), id(pod.metadata.labels), pod.metadata.namespace, pod.keys)
         standing = self._standings.get(key)
         if standing is None:
             if len(self._standings) >= _STANDINGS:

@@ -10,6 +10,7 @@ from typing import Final
 
 from growth.api.pod import Pod, PodAffinityTerm
 from growth.api.selectors import selects
+from growth.api.starting import tolerations_of
 from growth.api.tolerations import tolerates
 from growth.decide.fit.crowd import repelling_terms
 from growth.decide.fit.disks import is_conflict
@@ -31,7 +32,7 @@ def pod_hint(filter_name: str, pod: Pod, change: PodChange) -> bool:
 
 def own_hint(filter_name: str, before: Pod, now: Pod) -> bool:
     """The same for a change of the refused pod itself."""
-    gained = len(before.spec.tolerations) != len(now.spec.tolerations)
+    gained = len(tolerations_of(before)) != len(tolerations_of(now))
     relabelled = before.metadata.labels != now.metadata.labels
     match filter_name:
         case "TaintToleration":

@@ -5,6 +5,7 @@ from typing import Final
 
 from growth.api.node import Node
 from growth.api.pod import Pod
+from growth.api.starting import tolerations_of
 from growth.api.tolerations import untolerated
 from growth.decide.fit.crowd import repelling_terms
 from growth.decide.fit.interpod import attracting_terms
@@ -25,8 +26,9 @@ def _after_taints(pod: Pod, change: NodeChange) -> bool:
     before, now = change
     if now is None or (before is not None and before.spec == now.spec):
         return False
-    was_kept_away = before is None or untolerated(before.spec.taints, pod.spec.tolerations) is not None
-    return was_kept_away and untolerated(now.spec.taints, pod.spec.tolerations) is None
+    tolerations = tolerations_of(pod)
+    was_kept_away = before is None or untolerated(before.spec.taints, tolerations) is not None
+    return was_kept_away and untolerated(now.spec.taints, tolerations) is None
 
 
 def _after_cordon(_: Pod, change: NodeChange) -> bool:

@@ -21,7 +21,7 @@ from growth.sim.timings import Timings
 
 _MOMENT: Final = 0.01
 
-GroupKey = tuple[int, int, str, tuple[str, ...], str]
+GroupKey = tuple[int, int, str, tuple[str, ...], tuple[str, ...], str]
 _Order = tuple[float, ...]
 
 
@@ -217,7 +217,7 @@ class Queue:
         meta = pod.metadata
         # Claims may be named after the pod, so pods with volumes are each their own kind.
         own = meta.uid if pod.spec.volumes else ""
-        entry.group = (id(pod.spec), id(meta.labels), meta.namespace, entry.filters, own)
+        entry.group = (id(pod.spec), id(meta.labels), meta.namespace, pod.keys, entry.filters, own)
         self._parked.setdefault(entry.group, {})[meta.uid] = entry
 
     def _leave_group(self, entry: Entry) -> None:
