@@ -8,7 +8,7 @@ from growth.api.slim import Slim
 
 
 class Cloud(Slim, frozen=True):
-    """One provider as last seen. What it does not tell is unknown, never empty: the last answer stands, with its age."""
+    """One provider as last seen. What it cannot tell is unknown, never empty: the last answer stands, with its age."""
 
     provider: str
     offerings: tuple[Offering, ...] = ()

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from growth.api.change import ObjectT
+from growth.api.cloud import Cloud
 from growth.api.kinds import Kind
 from growth.api.node import Node
 from growth.api.pod import Pod
@@ -27,6 +28,16 @@ class Snapshot(msgspec.Struct, frozen=True):
     shapes: Shapes
     families: Families
     tables: Mapping[Kind[Any], Table[Any]]
+    refused: Mapping[str, Pod]
+    """Of those that wait, the ones that a scheduler tried and found no place for."""
+    marked: Mapping[str, Pod]
+    """Pods, wherever they are, on which a back-off is written."""
+    closed: Mapping[str, Node]
+    """Nodes that carry the start-up taint."""
+    clouds: Mapping[str, Cloud]
+    """What the providers that are open said last."""
+    nodes_heard: int
+    """How many nodes have come so far: a number that tells whether one came since."""
 
     def table(self, kind: Kind[ObjectT]) -> Table[ObjectT]:
         """All objects of a kind that has no better index, by namespace and name."""

@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any, Final
 
+from growth.api.backoff import BACK_OFF
 from growth.api.change import Change, Happened
+from growth.api.cloud import Cloud
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.kinds import (
     CSI_DRIVERS,
@@ -28,6 +30,7 @@ from growth.api.kinds import (
 )
 from growth.api.node import Node
 from growth.api.pod import Pod
+from growth.api.starting import STARTING
 from growth.observe.families import Families
 from growth.observe.requests import Requests, amounts_from, requests_on_node
 from growth.observe.room import Room
@@ -66,7 +69,12 @@ class World:
         self.families = Families()
         self.room = Room()
         self.tables: dict[Kind[Any], Table[Any]] = {kind: Table() for kind in _TABLED}
+        self.refused: dict[str, Pod] = {}
+        self.marked: dict[str, Pod] = {}
+        self.closed: dict[str, Node] = {}
+        self.clouds: dict[str, Cloud] = {}
         self.changes_heard = 0
+        self.nodes_heard = 0
         # What differs from the shape's requests, for the few pods that are being resized.
         self._resized: dict[str, Requests] = {}
         self._allocatable: dict[str, Requests] = {}
@@ -87,13 +95,34 @@ class World:
     def snapshot(self, now: datetime) -> Snapshot:
         """A view for one synchronous step: it costs nothing and must not be kept across an ``await``."""
         return Snapshot(
-            now, self.nodes, self.pods_by_node, self.waiting, self.room, self.shapes, self.families, self.tables
+            now=now,
+            nodes=self.nodes,
+            pods_by_node=self.pods_by_node,
+            waiting=self.waiting,
+            room=self.room,
+            shapes=self.shapes,
+            families=self.families,
+            tables=self.tables,
+            refused=self.refused,
+            marked=self.marked,
+            closed=self.closed,
+            clouds=self.clouds,
+            nodes_heard=self.nodes_heard,
         )
+
+    def hear_of_cloud(self, cloud: Cloud) -> None:
+        """A provider said something, or fell silent."""
+        self.clouds[cloud.provider] = cloud
+
+    def forget_clouds(self) -> None:
+        """Nobody asks the providers any more; what they said last is no longer known to be true."""
+        self.clouds.clear()
 
     def hear_of_pods(self, changes: Iterable[Change[Pod]]) -> None:
         """Pods came, changed or went."""
         for change in changes:
             before, now = change.before, change.now
+            self._note_marks(now, is_gone=change.happened is Happened.DELETED)
             if change.happened is Happened.DELETED:
                 if before is not None:
                     self._forget_pod(before)
@@ -114,13 +143,31 @@ class World:
                 # A node of the same name that came since is another one, and stays.
                 if known is not None and known.metadata.uid == change.now.metadata.uid:
                     del self.nodes[name]
+                    self.closed.pop(name, None)
                     self.room.close(name, self._allocatable.pop(name))
                 continue
             if known is not None:
                 self.room.close(name, self._allocatable.pop(name))
+            if known is None or known.metadata.uid != change.now.metadata.uid:
+                self.nodes_heard += 1
+            if any(taint.key == STARTING for taint in change.now.spec.taints):
+                self.closed[name] = change.now
+            else:
+                self.closed.pop(name, None)
             self.nodes[name] = change.now
             self._allocatable[name] = amounts_from(change.now.status.allocatable)
             self.room.open(name, self._allocatable[name])
+
+    def _note_marks(self, pod: Pod, *, is_gone: bool) -> None:
+        uid = pod.metadata.uid
+        if not is_gone and not pod.node_name and pod.is_refused and not pod.is_finished:
+            self.refused[uid] = pod
+        else:
+            self.refused.pop(uid, None)
+        if not is_gone and BACK_OFF in pod.metadata.annotations:
+            self.marked[uid] = pod
+        else:
+            self.marked.pop(uid, None)
 
     def _remember_pod(self, pod: Pod) -> None:
         shape = self.shapes.add(pod.spec)

@@ -53,7 +53,7 @@ def demand_of(stage: Stage) -> Demand:
     pods: list[Pod] = []
     set_aside: list[SetAside] = []
     for pod in sorted(stage.snapshot.waiting.values(), key=_order):
-        aside = why_not(pod) or _unplaceable(stage, pod) or _has_place(stage, pod)
+        aside = why_not(pod) or why_unplaceable(stage, pod) or has_place(stage, pod)
         if aside is None:
             pods.append(pod)
         else:
@@ -77,7 +77,7 @@ def why_not(pod: Pod) -> SetAside | None:
     if spec.scheduling_gates:
         gates = ", ".join(gate.name for gate in spec.scheduling_gates)
         return SetAside(pod, "SchedulingGated", f"it is held by scheduling gates: {gates}")
-    if spec.scheduler_name != DEFAULT_SCHEDULER and not is_marked_unschedulable(pod):
+    if spec.scheduler_name != DEFAULT_SCHEDULER and not pod.is_refused:
         reason = f"it waits for scheduler {spec.scheduler_name}, which has not called it unschedulable"
         return SetAside(pod, "OtherScheduler", reason)
     if spec.resource_claims:
@@ -86,18 +86,14 @@ def why_not(pod: Pod) -> SetAside | None:
     return None
 
 
-def is_marked_unschedulable(pod: Pod) -> bool:
-    """Whether a scheduler tried the pod and found no place for it."""
-    condition = pod.condition("PodScheduled")
-    return condition is not None and condition.status == "False" and condition.reason == "Unschedulable"
-
-
-def _unplaceable(stage: Stage, pod: Pod) -> SetAside | None:
+def why_unplaceable(stage: Stage, pod: Pod) -> SetAside | None:
+    """Why no machine whatever could help a waiting pod; None if one may."""
     misfit = unplaceable(stage, pod)
     return None if misfit is None else SetAside(pod, "Unplaceable", misfit.reason)
 
 
-def _has_place(stage: Stage, pod: Pod) -> SetAside | None:
+def has_place(stage: Stage, pod: Pod) -> SetAside | None:
+    """Where a waiting pod has its place already, if it has one."""
     nominated, kept = pod.status.nominated_node_name, kept_for(pod)
     if nominated and _still_fits(stage, pod, nominated):
         return SetAside(pod, "Nominated", f"it is nominated to node {nominated}, where it still fits", nominated)

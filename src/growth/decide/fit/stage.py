@@ -29,7 +29,7 @@ from growth.observe.requests import Requests, amounts_from, requests_of, request
 from growth.observe.snapshot import Snapshot
 from growth.observe.table import Table
 
-PreparedKey = tuple[int, int, str, str, str]
+PreparedKey = tuple[int, int, str, str, tuple[str, ...], str]
 
 
 class Stage:
@@ -38,7 +38,7 @@ class Stage:
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot
         self.prepared: dict[PreparedKey, tuple[Pod, tuple[Check, ...]]] = {}
-        self.wishes: dict[tuple[int, int, str], tuple[Pod, tuple[Callable[[Site], int], ...]]] = {}
+        self.wishes: dict[tuple[int, int, str, tuple[str, ...]], tuple[Pod, tuple[Callable[[Site], int], ...]]] = {}
         self._nodes: dict[str, Node] | None = None  # a dict of our own once a node was added or removed
         self._sites: dict[str, Site] = {}
         self._where: dict[str, str] = {}  # by uid, of pods that were placed here; "" for those that were removed
@@ -66,6 +66,10 @@ class Stage:
                 nodes=dict(snapshot.nodes),
                 pods_by_node={name: dict(pods) for name, pods in snapshot.pods_by_node.items()},
                 waiting=dict(snapshot.waiting),
+                refused=dict(snapshot.refused),
+                marked=dict(snapshot.marked),
+                closed=dict(snapshot.closed),
+                clouds=dict(snapshot.clouds),
                 room=snapshot.room.copy(),
                 families=snapshot.families.copy(),
                 tables={kind: _copy_of(table) for kind, table in snapshot.tables.items()},
