@@ -2,8 +2,10 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
+from growth.api.starting import closed, key_to
 from growth.decide.fit import fits_anywhere, grief
 from tests.decide.stages import a_node, a_pod, a_stage
 
@@ -49,3 +51,12 @@ def test_wishes_follow_the_stage() -> None:
     assert grief(stage, pod, "a") == 30
     stage.place(a_pod(labels={"app": "web"}), "a")
     assert grief(stage, pod, "a") == 0
+
+
+def test_a_closed_node_is_a_domain_for_who_holds_its_key() -> None:
+    starting = a_node("c", labels={"zone": "c"}, taints=[msgspec.to_builtins(closed("c"))])
+    stage = a_stage([NODES[0], starting], [a_pod(node="a", labels={"app": "web"})])
+    honouring: Json = {"labels": {"app": "web"}, "topologySpreadConstraints": [{**SPREAD, "nodeTaintsPolicy": "Honor"}]}
+    stranger = a_pod(**honouring)
+    holder = a_pod(**honouring, tolerations=[msgspec.to_builtins(key_to("c"))])
+    assert (grief(stage, stranger, "a"), grief(stage, holder, "a")) == (0, 100)
