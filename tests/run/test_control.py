@@ -4,15 +4,20 @@ import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
+import msgspec
 import pytest
 
 from growth.api.action import CreateObject
 from growth.api.growth_kinds import NODE_REQUESTS
 from growth.api.kinds import EVENTS, NODES, PODS
+from growth.cloud.provider import Provider
+from growth.decide.decider import Decision, State
+from growth.kube.client import Client
 from growth.kube.errors import Forbidden, Unreachable
 from growth.kube.transport import Request
+from growth.observe.snapshot import Snapshot
 from growth.run.capability import Capability
-from tests.act.workshop import a_create
+from tests.act.workshop import Shop, a_create
 from tests.kube.replica import virtual
 from tests.kube.scripted import ScriptedStream
 from tests.run.small_cluster import LEASE, Replica, Scribe, SmallCluster
@@ -105,6 +110,36 @@ async def test_a_leader_that_cannot_renew_stops_deciding_and_its_writes_do_not_l
     await asyncio.sleep(60)
     assert len(scribe.passes) == passes
     assert replica.health.healthz().status == 200
+    await replica.stop()
+
+
+@virtual
+async def test_what_providers_say_is_known_during_a_term_of_leadership_and_not_after_it() -> None:
+    cluster, scribe, seen = SmallCluster(), Scribe(), list[list[str]]()
+
+    def look(snapshot: Snapshot, _: State) -> Decision:
+        seen.append([cloud.provider for cloud in snapshot.clouds.values() if cloud.offerings])
+        return Decision()
+
+    @asynccontextmanager
+    async def open_shop(_: Client) -> AsyncGenerator[Provider]:
+        yield Shop()
+
+    async def cut(_: Request) -> None:
+        raise Unreachable("the cable is cut", sent=False)
+
+    scribe.decide = look
+    replica = Replica(cluster, "a", scribe.capability(is_for_leader=False))
+    replica.plant = msgspec.structs.replace(replica.plant, providers={"kwok": open_shop})
+    replica.start()
+    await wait_until(lambda: replica.health.is_leader)
+    await asyncio.sleep(1)
+    assert seen[-1] == ["kwok"]
+    replica.lease_way.before = cut
+    await wait_until(lambda: not replica.health.is_leader)
+    cluster.add_pod("web")
+    await asyncio.sleep(1)
+    assert seen[-1] == []
     await replica.stop()
 
 

@@ -9,6 +9,7 @@ import pytest
 from growth.api.action import Hold, RecordEvent
 from growth.decide.decider import Decision, State
 from growth.observe.snapshot import Snapshot
+from growth.sim.clock import Clock
 from tests.act.workshop import REQUEST, a_create, a_purchase
 from tests.kube.replica import virtual
 from tests.run.small_cluster import Replica, Scribe, SmallCluster, wall_clock
@@ -99,6 +100,65 @@ async def test_a_wall_clock_that_is_set_forward_is_noticed() -> None:
     ahead[0] = timedelta(hours=2)
     await asyncio.sleep(11)
     assert len(scribe.passes) == 2
+    await replica.stop()
+
+
+@pytest.mark.parametrize("seconds", [7_200, -7_200], ids=["forward", "back"])
+def test_a_jump_of_the_wall_clock_lets_everybody_look_again_and_tells_since_when_it_is_steady(seconds: float) -> None:
+    @virtual
+    async def story() -> None:
+        cluster, scribe, clock = SmallCluster(), Scribe(), Clock()
+        replica = Replica(cluster, "a", scribe.capability(), now=clock.now)
+        replica.start()
+        await wait_until(lambda: scribe.passes)
+        await asyncio.sleep(100)
+        clock.jump(seconds)
+        seen_after = clock.now()
+        await asyncio.sleep(11)
+        cluster.add_pod("web")
+        await asyncio.sleep(1)
+        first, jumped, later = (state.steady_since for state in scribe.states)
+        assert first is None
+        assert jumped == later
+        assert jumped
+        assert timedelta(0) <= jumped - seen_after <= timedelta(seconds=10.1)
+        await replica.stop()
+
+    story()
+
+
+@virtual
+async def test_a_decider_is_reminded_of_what_it_wanted_to_remember() -> None:
+    cluster, counting, other = SmallCluster(), Scribe(), Scribe()
+
+    def count(_: Snapshot, state: State) -> Decision:
+        return Decision(memory=1 if not isinstance(state.memory, int) else state.memory + 1)
+
+    counting.decide = count
+    replica = await a_leader(cluster, counting, other)
+    for number in range(3):
+        cluster.add_pod(f"web-{number}")
+        await asyncio.sleep(1)
+    assert [state.memory for state in counting.states] == [None, 1, 2, 3]
+    assert [state.memory for state in other.states] == [None] * 4
+    await replica.stop()
+
+
+@virtual
+async def test_a_decider_that_raises_remembers_what_it_knew_before() -> None:
+    cluster, scribe = SmallCluster(), Scribe()
+
+    def decide(_: Snapshot, __: State) -> Decision:
+        if len(scribe.passes) == 2:
+            raise ZeroDivisionError
+        return Decision(memory=len(scribe.passes))
+
+    scribe.decide = decide
+    replica = await a_leader(cluster, scribe)
+    for number in range(2):
+        cluster.add_pod(f"web-{number}")
+        await asyncio.sleep(1)
+    assert [state.memory for state in scribe.states] == [None, 1, 1]
     await replica.stop()
 
 

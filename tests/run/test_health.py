@@ -6,7 +6,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import AsyncGenerator, Generator, Mapping
+from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
@@ -14,10 +14,12 @@ import msgspec
 import pytest
 
 from growth.api.machine import Machine, MachineRequest
+from growth.cloud.errors import Unavailable
 from growth.cloud.provider import Provider
 from growth.decide.decider import Decision, State
 from growth.kube.client import Client
 from growth.observe.snapshot import Snapshot
+from growth.run.clouds import OpenProvider
 from growth.run.health import Health
 from growth.run.health_server import serving
 from growth.run.heartbeats import Heartbeats
@@ -146,11 +148,11 @@ async def test_a_stuck_executor_is_named() -> None:
     shop = Deaf()
 
     @asynccontextmanager
-    async def open_shop(_: Client) -> AsyncGenerator[Mapping[str, Provider]]:
-        yield {"kwok": shop}
+    async def open_shop(_: Client) -> AsyncGenerator[Provider]:
+        yield shop
 
     replica = Replica(SmallCluster(), "a", Scribe(a_purchase()).capability())
-    replica.plant = msgspec.structs.replace(replica.plant, open_providers=open_shop)
+    replica.plant = msgspec.structs.replace(replica.plant, providers={"kwok": open_shop})
     replica.start()
     await wait_until(lambda: replica.health.is_leader)
     await asyncio.sleep(350)
@@ -163,6 +165,33 @@ async def test_a_stuck_executor_is_named() -> None:
     await asyncio.sleep(1)
     assert replica.health.healthz().status == 200
     await replica.stop()
+
+
+@virtual
+async def test_the_leader_shows_who_answers() -> None:
+    class Shut(Shop):
+        async def list(self) -> Sequence[Machine]:
+            raise Unavailable("no answer", may_have_acted=False)
+
+    def opening(shop: Provider) -> OpenProvider:
+        @asynccontextmanager
+        async def open_shop(_: Client) -> AsyncGenerator[Provider]:
+            yield shop
+
+        return open_shop
+
+    scribe = Scribe()
+    replica = Replica(SmallCluster(), "a", scribe.capability())
+    providers = {"kwok": opening(Shop()), "attic": opening(Shut())}
+    replica.plant = msgspec.structs.replace(replica.plant, providers=providers)
+    replica.start()
+    await wait_until(lambda: scribe.passes)
+    await asyncio.sleep(1)
+    text = replica.health.metrics.text().decode()
+    assert 'growth_provider_up{provider="kwok"} 1.0' in text
+    assert 'growth_provider_up{provider="attic"} 0.0' in text
+    await replica.stop()
+    assert "growth_provider_up{" not in replica.health.metrics.text().decode()
 
 
 def test_every_metric_is_on_the_page() -> None:

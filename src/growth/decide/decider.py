@@ -27,6 +27,10 @@ class State(msgspec.Struct, frozen=True):
     """What the decider's last thought came to; kept until the next one begins."""
     is_thinking: bool = False
     """Whether a thought of this decider is under way; to ask for another one would be in vain."""
+    memory: object = None
+    """What the decider asked to be reminded of (``Decision.memory``)."""
+    steady_since: datetime | None = None
+    """When the wall clock was last seen to jump; None if it never was. What was written before tells no age."""
 
     def outcome_of(self, action: type[Action], subject: ObjectReference) -> Outcome | None:
         """How the latest action of this type on this subject ended."""
@@ -38,6 +42,8 @@ class Decision(msgspec.Struct, frozen=True):
 
     said: tuple[Action | Hold, ...] = ()
     wake_at: datetime | None = None
+    memory: object = None
+    """What to be reminded of in the next pass: the time of an event, say. It is lost with the process."""
     thought: Callable[[], object] | None = None
     """What takes too long for a step of the loop. It owns all that it reads; what it returns comes back as
     ``State.answer`` in a later pass. One is under way at a time; others that are asked for meanwhile are forgotten."""

@@ -9,8 +9,7 @@ long thoughts are thought.
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -19,14 +18,15 @@ from growth.act.carrying import Doors
 from growth.act.executor import SILENCE_SECONDS as EXECUTOR_SILENCE_SECONDS
 from growth.act.executor import Executor
 from growth.act.points import Points
+from growth.api.cloud import Cloud
 from growth.api.kinds import Kind
 from growth.api.settings import Settings
-from growth.cloud.provider import Provider
 from growth.kube.client import Client
 from growth.kube.events import EventRecorder
 from growth.kube.lease import LeaderLease, LeaseTerms
 from growth.observe.world import World
 from growth.run.capability import Capability
+from growth.run.clouds import Clouds, OpenProvider
 from growth.run.deciding import SILENCE_SECONDS as LOOP_SILENCE_SECONDS
 from growth.run.deciding import Deciding
 from growth.run.health import Health
@@ -42,15 +42,6 @@ _LOG: Final = logging.getLogger(__name__)
 _LAST_ACTIONS_SECONDS: Final = 5.0
 _LAST_EVENTS_SECONDS: Final = 2.0
 
-OpenProviders = Callable[[Client], AbstractAsyncContextManager[Mapping[str, Provider]]]
-"""Opens the providers for one term of leadership, with the client whose writes that term allows."""
-
-
-@asynccontextmanager
-async def no_providers(_: Client) -> AsyncGenerator[Mapping[str, Provider]]:
-    """Without machines: for capabilities that need none."""
-    yield {}
-
 
 class Plant(msgspec.Struct, frozen=True, kw_only=True):
     """What one replica is made of.
@@ -64,7 +55,8 @@ class Plant(msgspec.Struct, frozen=True, kw_only=True):
     settings: Settings
     capabilities: Sequence[Capability]
     host: Host
-    open_providers: OpenProviders = no_providers
+    providers: Mapping[str, OpenProvider] = {}
+    """Who has machines for us, by name; opened anew for each term of leadership."""
     points: Points = Points()
 
 
@@ -154,12 +146,26 @@ class _Replica:
         self._health.is_leader = True
         self._health.metrics.leader.set(1)
         try:
-            async with plant.open_providers(client) as providers:
-                doors = Doors(client, self._recorder, plant.host.now, providers, plant.points)
+            clouds = Clouds(
+                plant.providers,
+                every_seconds=plant.settings.providers.read_every.total_seconds(),
+                tell=self._hear_of_cloud,
+                now=plant.host.now,
+            )
+            async with clouds.following(client):
+                doors = Doors(client, self._recorder, plant.host.now, clouds.providers, plant.points)
                 await self._decide("leader", [one for one in plant.capabilities if one.is_for_leader], doors)
         finally:
+            self._world.forget_clouds()
+            self._health.metrics.provider_up.clear()
             self._health.is_leader = False
             self._health.metrics.leader.set(0)
+
+    def _hear_of_cloud(self, cloud: Cloud) -> None:
+        self._world.hear_of_cloud(cloud)
+        self._health.metrics.provider_up.labels(cloud.provider).set(0 if cloud.problem else 1)
+        for loop in self._loops:
+            loop.wake()
 
     async def _decide(self, role: str, capabilities: Sequence[Capability], doors: Doors) -> None:
         """The loop and the executor of one role, until cancelled; then what was sent is waited for."""

@@ -25,6 +25,7 @@ from growth.run.holds import Holds
 from growth.run.host import Host
 from growth.run.metrics import Metrics
 from growth.run.thoughts import Thoughts
+from growth.run.wall_clock import WallClock
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -34,8 +35,8 @@ _GATHER_SECONDS: Final = 0.01
 # A pass that takes long is followed by a pause of its own length, so that deciding never takes more than half of the
 # process; not by a longer one than this.
 _LONGEST_PAUSE_SECONDS: Final = 0.5
-# Wall clocks are set forward and machines sleep: the deadline is compared with the clock again after so long. It is
-# also the sign of life of a loop that has nothing to do.
+# Wall clocks are set and machines sleep: the clock is looked at again after so long. It is also the sign of life of a
+# loop that has nothing to do.
 _LOOK_SECONDS: Final = 10.0
 SILENCE_SECONDS: Final = 60.0
 """A loop that does not come round for so long is blocked."""
@@ -73,6 +74,8 @@ class Deciding:
         self._pause_seconds = 0.0
         self._reasons: dict[str, set[str]] = {}
         self._failing: dict[str, str] = {}
+        self._memories: dict[str, object] = {}
+        self._wall = WallClock(host.now, self._clock)
 
     def wake(self) -> None:
         """Something happened: let everybody look again, soon."""
@@ -97,7 +100,10 @@ class Deciding:
         """Until somebody wakes us or the earliest deadline has come."""
         while True:
             self._heartbeat.beat()
+            steady_since = self._wall.steady_since
             seconds = min(_LOOK_SECONDS, self._seconds_to_deadline())
+            if self._wall.steady_since != steady_since:
+                self.wake()  # a clock that was set back would make every deadline late
             if self._woken.is_set() or seconds <= 0:
                 return
             try:
@@ -107,13 +113,14 @@ class Deciding:
                 pass
 
     def _seconds_to_deadline(self) -> float:
+        now = self._wall.read()
         deadline = min((when for when in self._deadlines.values() if when is not None), default=None)
-        return _LOOK_SECONDS if deadline is None else (deadline - self._host.now()).total_seconds()
+        return _LOOK_SECONDS if deadline is None else (deadline - now).total_seconds()
 
     def _pass(self, executor: Executor) -> None:
         """One synchronous step: the World does not change while it is looked at."""
         started = self._clock()
-        snapshot = self._world.snapshot(self._host.now())
+        snapshot = self._world.snapshot(self._wall.read())
         for capability in self._capabilities:
             decision = self._decide(capability, snapshot, executor)
             if decision is not None:
@@ -124,7 +131,13 @@ class Deciding:
 
     def _decide(self, capability: Capability, snapshot: Snapshot, executor: Executor) -> Decision | None:
         name = capability.name
-        state = State(executor.outcomes, self._thoughts.answer(name), self._thoughts.is_thinking(name))
+        state = State(
+            executor.outcomes,
+            self._thoughts.answer(name),
+            self._thoughts.is_thinking(name),
+            self._memories.get(name),
+            self._wall.steady_since,
+        )
         try:
             with self._metrics.decider_seconds.labels(name).time():
                 decision = capability.decide(snapshot, state, self._settings)
@@ -140,6 +153,7 @@ class Deciding:
 
     def _follow(self, capability: Capability, decision: Decision, now: datetime, executor: Executor) -> None:
         name, wake_at = capability.name, decision.wake_at
+        self._memories[name] = decision.memory
         self._deadlines[name] = now + _AGAIN if wake_at is not None and wake_at <= now else wake_at
         self._record(name, [said for said in decision.said if isinstance(said, Hold)])
         executor.want(name, [said for said in decision.said if not isinstance(said, Hold)])

@@ -26,6 +26,9 @@ class Metrics:
         self.registry = registry = CollectorRegistry()
         ProcessCollector(registry=registry)
         self.leader = Gauge("growth_leader", "1 on the replica that acts for all.", registry=registry)
+        self.provider_up = Gauge(
+            "growth_provider_up", "1 if the provider answers the leader, 0 if not.", ("provider",), registry=registry
+        )
         self.pass_seconds = Histogram(
             "growth_pass_seconds", "One pass over all deciders.", ("role",), registry=registry, buckets=_STEP_SECONDS
         )
