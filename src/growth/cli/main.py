@@ -6,6 +6,7 @@ from growth import __version__
 from growth.cli.cluster import cluster
 from growth.cli.crds import crds
 from growth.cli.demo import demo
+from growth.cli.manifests import manifests
 from growth.cli.run import run
 from growth.cli.settings import settings
 from growth.cli.world import world
@@ -20,6 +21,7 @@ def main() -> None:
 main.add_command(cluster)
 main.add_command(crds)
 main.add_command(demo)
+main.add_command(manifests)
 main.add_command(run)
 main.add_command(settings)
 main.add_command(world)

@@ -1,0 +1,24 @@
+# Growth as an image; none is published yet.
+#   docker build --tag REGISTRY/growth:0.1.0 . && docker push REGISTRY/growth:0.1.0
+#   growth manifests --image REGISTRY/growth:0.1.0 | kubectl apply --server-side -f -
+
+FROM python:3.11-slim AS build
+WORKDIR /source
+# Every wheel is checked against the hashes of the lock here, and nothing is asked of the network after this step. The
+# lock has the developers' tools, too: they build our own wheel, and are left behind with this stage.
+COPY requirements.lock ./
+RUN pip wheel --no-cache-dir --require-hashes --requirement requirements.lock --wheel-dir /wheels
+COPY pyproject.toml README.md LICENSE ./
+COPY charts charts
+COPY src src
+RUN pip wheel --no-index --find-links /wheels --no-deps --wheel-dir /wheels . \
+    && python -m venv /opt/growth \
+    && /opt/growth/bin/pip install --no-cache-dir --no-index --find-links /wheels growth
+
+FROM python:3.11-slim
+COPY --from=build /opt/growth /opt/growth
+ENV PATH=/opt/growth/bin:$PATH
+# A number, so that kubelet can see that it is not root (runAsNonRoot).
+USER 65532:65532
+ENTRYPOINT ["growth"]
+CMD ["--help"]

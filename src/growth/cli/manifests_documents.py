@@ -1,0 +1,167 @@
+"""Everything that a cluster needs to run Growth, as plain documents in the order in which they can be applied."""
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+import yaml
+
+from growth.api.crd import definitions
+from growth.api.kinds import LEASES
+from growth.api.settings import Settings
+from growth.api.settings_fields import plain
+from growth.api.settings_reading import EffectiveSettings
+from growth.cli.manifests_deployment import LABELS, NAME, PRIORITY_CLASS, deployment
+
+Document = dict[str, Any]
+
+CHART_NAMESPACE: Final = "growth-system"
+"""The namespace that stands in the chart's files."""
+SETTINGS_FOLDER: Final = "/etc/growth"
+SETTINGS_KEY: Final = "growth.yaml"
+CATALOGUE_KEY: Final = "kwok-catalogue.yaml"
+SETTINGS_NAME: Final = f"{NAME}-settings"
+
+_OF_THIS_MACHINE: Final = ("kube.kubeconfig", "kube.context")
+"""How the one who prints reaches a cluster. A pod has its service account."""
+_CATALOGUE: Final = "kwok.catalogue"
+
+
+class Installation(msgspec.Struct, frozen=True, kw_only=True):
+    """What to install. ``roles`` are the documents of charts/growth/rbac.yaml, ``catalogue`` is the content of the file
+    that ``kwok.catalogue`` names: a pod cannot read it where it lies.
+    """
+
+    effective: EffectiveSettings
+    image: str
+    roles: Sequence[Document]
+    catalogue: str = ""
+
+    @property
+    def settings(self) -> Settings:
+        """The settings as a class."""
+        return self.effective.settings
+
+
+def documents(installation: Installation) -> list[Document]:
+    """The namespace first, the Deployment last; each document needs only those before it."""
+    settings = installation.settings
+    roles = [_moved(role, settings.namespace) for role in _wanted(installation.roles, settings.providers.names)]
+    files = _files(installation)
+    checksum = hashlib.sha256(msgspec.json.encode(sorted(files.items()))).hexdigest()[:16]
+    return [
+        *(role for role in roles if role["kind"] == "Namespace"),
+        _quota(settings),
+        *definitions(),
+        *(role for role in roles if role["kind"] != "Namespace"),
+        _lease(settings),
+        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": _metadata(SETTINGS_NAME, settings), "data": files},
+        _disruption_budget(settings),
+        deployment(
+            metadata=_metadata(NAME, settings),
+            image=installation.image,
+            port=settings.health.port,
+            settings_name=SETTINGS_NAME,
+            settings_folder=SETTINGS_FOLDER,
+            settings_file=f"{SETTINGS_FOLDER}/{SETTINGS_KEY}",
+            settings_checksum=checksum,
+        ),
+    ]
+
+
+def _wanted(roles: Sequence[Document], providers: Sequence[str]) -> Iterator[Document]:
+    """A role called ``growth-NAME`` is for that provider alone; who does not buy there does not need its rights."""
+    for role in roles:
+        provider = role["metadata"]["name"].removeprefix(f"{NAME}-")
+        if role["kind"] == "Namespace" or provider == NAME or provider in providers:
+            yield role
+
+
+def _moved(document: Document, namespace: str) -> Document:
+    """The same in another namespace: its own name, and every field that names it."""
+    metadata = document["metadata"]
+    if document["kind"] == "Namespace":
+        # The label is on every namespace, anyway. A document without any field of its own is not recognised by the
+        # server (1.36) when it is applied again, and written once more.
+        labels = {"labels": {"kubernetes.io/metadata.name": namespace}}
+        return document | {"metadata": metadata | {"name": namespace} | labels}
+    moved = document | {"metadata": _moved_field(metadata, namespace)}
+    if "subjects" in document:
+        moved["subjects"] = [_moved_field(subject, namespace) for subject in document["subjects"]]
+    return moved
+
+
+def _moved_field(part: Document, namespace: str) -> Document:
+    return part | {"namespace": namespace} if part.get("namespace") == CHART_NAMESPACE else part
+
+
+def _files(installation: Installation) -> dict[str, str]:
+    """The settings file with what differs from the defaults, so that an upgrade brings its new ones."""
+    said = {
+        row.field.path: plain(row.value)
+        for row in installation.effective.fields
+        if row.value != row.field.default and row.field.path not in _OF_THIS_MACHINE
+    }
+    files: dict[str, str] = {}
+    if installation.catalogue:
+        said[_CATALOGUE] = f"{SETTINGS_FOLDER}/{CATALOGUE_KEY}"
+        files[CATALOGUE_KEY] = installation.catalogue
+    text = yaml.safe_dump(_nested(said), sort_keys=False) if said else "# Every setting has its default.\n"
+    return {SETTINGS_KEY: text} | files
+
+
+def _nested(values: Mapping[str, str | int]) -> Document:
+    document: Document = {}
+    for path, value in values.items():
+        *sections, name = path.split(".")
+        inner = document
+        for section in sections:
+            inner = inner.setdefault(section, {})
+        inner[name] = value
+    return document
+
+
+def _quota(settings: Settings) -> Document:
+    """Leave to use the priority class: some clusters (GKE's) grant it only where a quota names it. It limits nothing.
+
+    It stands early in the list, because pods are refused until the controller has counted for it once.
+    """
+    scope = {"scopeName": "PriorityClass", "operator": "In", "values": [PRIORITY_CLASS]}
+    return {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": _metadata(NAME, settings),
+        "spec": {"hard": {"pods": "1G"}, "scopeSelector": {"matchExpressions": [scope]}},
+    }
+
+
+def _lease(settings: Settings) -> Document:
+    """A lease that nobody ever held may be taken at once; a missing one only after a full lease duration.
+
+    To apply it again takes nothing from its holder: no field of the holder stands here.
+    """
+    return {
+        "apiVersion": LEASES.api_version,
+        "kind": LEASES.name,
+        "metadata": _metadata(settings.leader_election.lease_name, settings),
+        "spec": {},
+    }
+
+
+def _disruption_budget(settings: Settings) -> Document:
+    """Drains take one replica at a time. One that is not ready leads nobody, and should not hold a drain up."""
+    return {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": _metadata(NAME, settings),
+        "spec": {
+            "maxUnavailable": 1,
+            "unhealthyPodEvictionPolicy": "AlwaysAllow",
+            "selector": {"matchLabels": LABELS},
+        },
+    }
+
+
+def _metadata(name: str, settings: Settings) -> Document:
+    return {"name": name, "namespace": settings.namespace, "labels": LABELS}

@@ -1,0 +1,225 @@
+"""``growth manifests``: one stream, whose documents fit together and say what holds here."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+from growth import __version__
+from growth.api.coordination import Lease
+from growth.api.crd import definitions
+from growth.api.offering import POOL
+from growth.api.settings_reading import read_settings
+from growth.cli.main import main
+from growth.cli.manifests import DEFAULT_IMAGE, render, shipped_roles
+from growth.cli.manifests_deployment import CHECKSUM, GRACE_SECONDS
+from growth.cloud.finding import installed_providers
+from growth.kube.lease_record import LeaseTerms, free_at, seen
+from growth.run.stopping import STOP_SECONDS
+
+ROOT = Path(__file__).parents[2]
+CATALOGUE = "{provider: kwok, extends: kwok, bootDelay: 1s}\n"
+
+Json = dict[str, Any]
+
+
+def printed(settings: str = "", image: str = DEFAULT_IMAGE) -> list[Json]:
+    return list(yaml.safe_load_all(render(read_settings(settings), image)))
+
+
+def one(documents: list[Json], kind: str) -> Json:
+    (found,) = (document for document in documents if document["kind"] == kind)
+    return found
+
+
+def pod_of(documents: list[Json]) -> Json:
+    return one(documents, "Deployment")["spec"]["template"]["spec"]
+
+
+def settings_in(documents: list[Json]) -> str:
+    return one(documents, "ConfigMap")["data"]["growth.yaml"]
+
+
+def manifests(*arguments: str, **environment: str) -> Result:
+    return CliRunner().invoke(main, ["manifests", *arguments], env=environment)
+
+
+def test_each_document_comes_after_those_that_it_needs() -> None:
+    kinds = list(dict.fromkeys(document["kind"] for document in printed("providers: {enabled: kwok}")))
+    assert kinds == [
+        "Namespace",
+        "ResourceQuota",
+        "CustomResourceDefinition",
+        "ServiceAccount",
+        "ClusterRole",
+        "ClusterRoleBinding",
+        "Role",
+        "RoleBinding",
+        "Lease",
+        "ConfigMap",
+        "PodDisruptionBudget",
+        "Deployment",
+    ]
+
+
+def test_no_document_is_there_twice() -> None:
+    documents = printed("providers: {enabled: kwok}")
+    names = [(each["kind"], each["metadata"].get("namespace"), each["metadata"]["name"]) for each in documents]
+    assert len(set(names)) == len(names)
+
+
+def test_the_kinds_are_those_of_growth_crds() -> None:
+    assert [each for each in printed() if each["kind"] == "CustomResourceDefinition"] == definitions()
+
+
+def test_the_rights_of_a_provider_are_granted_only_where_it_is_enabled() -> None:
+    def roles(documents: list[Json]) -> list[Json]:
+        return [each for each in documents if each["apiVersion"].startswith("rbac.")]
+
+    shipped = roles(shipped_roles())
+    assert roles(printed("providers: {enabled: kwok}")) == shipped
+    assert roles(printed()) == [role for role in shipped if role["metadata"]["name"] == "growth"]
+
+
+def test_every_shipped_role_is_everybodys_or_belongs_to_a_provider() -> None:
+    names = {role["metadata"]["name"] for role in shipped_roles() if role["kind"] != "Namespace"}
+    assert names <= {"growth", *(f"growth-{provider}" for provider in installed_providers())}
+
+
+def test_another_namespace_leaves_nothing_behind_in_the_old_one() -> None:
+    documents = printed("{namespace: autoscaler, providers: {enabled: kwok}}")
+    others = [each for each in documents if each["kind"] != "CustomResourceDefinition"]
+    assert one(documents, "Namespace")["metadata"]["name"] == "autoscaler"
+    assert "growth-system" not in yaml.safe_dump_all(others)
+    assert {each["metadata"].get("namespace", "autoscaler") for each in others} == {"autoscaler"}
+    assert {subject["namespace"] for each in others for subject in each.get("subjects", [])} == {"autoscaler"}
+
+
+def test_the_names_that_refer_to_each_other_agree() -> None:
+    documents = printed("leaderElection: {leaseName: chief}")
+    spec, pod = one(documents, "Deployment")["spec"], pod_of(documents)
+    labels = spec["template"]["metadata"]["labels"]
+    assert spec["selector"]["matchLabels"].items() <= labels.items()
+    assert one(documents, "PodDisruptionBudget")["spec"]["selector"]["matchLabels"].items() <= labels.items()
+    assert pod["serviceAccountName"] == one(documents, "ServiceAccount")["metadata"]["name"]
+    assert pod["volumes"][0]["configMap"]["name"] == one(documents, "ConfigMap")["metadata"]["name"]
+    assert one(documents, "Lease")["metadata"]["name"] == "chief"
+    scope = one(documents, "ResourceQuota")["spec"]["scopeSelector"]["matchExpressions"][0]
+    assert scope["values"] == [pod["priorityClassName"]]
+
+
+def test_the_pod_reads_the_file_that_is_mounted_and_is_asked_at_its_port() -> None:
+    documents = printed("health: {port: 9090}")
+    (container,) = pod_of(documents)["containers"]
+    folder, _, file = container["command"][-1].rpartition("/")
+    assert container["command"][:-1] == ["growth", "run", "--settings"]
+    assert folder == container["volumeMounts"][0]["mountPath"]
+    assert file in one(documents, "ConfigMap")["data"]
+    assert container["ports"] == [{"name": "health", "containerPort": 9090}]
+    asked = {probe: container[probe]["httpGet"] for probe in ("livenessProbe", "readinessProbe")}
+    assert asked == {
+        "livenessProbe": {"path": "/healthz", "port": "health"},
+        "readinessProbe": {"path": "/readyz", "port": "health"},
+    }
+
+
+def test_the_pod_has_longer_to_end_than_the_process_takes() -> None:
+    assert pod_of(printed())["terminationGracePeriodSeconds"] == GRACE_SECONDS > STOP_SECONDS
+
+
+def test_what_holds_here_holds_there() -> None:
+    text = "{namespace: other, leaderElection: {leaseDuration: 1h30m}, health: {port: 81}, providers: {enabled: kwok}}"
+    assert read_settings(settings_in(printed(text))).settings == read_settings(text).settings
+
+
+def test_only_what_differs_from_the_defaults_is_written_down() -> None:
+    told = yaml.safe_load(settings_in(printed("{namespace: growth-system, leaderElection: {retryPeriod: 3s}}")))
+    assert told == {"leaderElection": {"retryPeriod": "3s"}}
+    assert read_settings(settings_in(printed())).settings == read_settings().settings
+
+
+def test_how_this_machine_reaches_the_cluster_stays_here() -> None:
+    told = settings_in(printed("kube: {kubeconfig: mine.yaml, context: home, maxConcurrentRequests: 7}"))
+    assert yaml.safe_load(told) == {"kube": {"maxConcurrentRequests": 7}}
+
+
+def test_a_catalogue_goes_with_the_settings(tmp_path: Path) -> None:
+    file = tmp_path / "shop.yaml"
+    file.write_text(CATALOGUE)
+    documents = printed(f"{{providers: {{enabled: kwok}}, kwok: {{catalogue: {file}}}}}")
+    folder = pod_of(documents)["containers"][0]["volumeMounts"][0]["mountPath"]
+    inside, _, name = read_settings(settings_in(documents)).settings.kwok.catalogue.rpartition("/")
+    assert inside == folder
+    assert one(documents, "ConfigMap")["data"][name] == CATALOGUE
+
+
+def test_other_settings_make_other_pods_and_the_same_make_the_same() -> None:
+    def checksum(settings: str) -> str:
+        return one(printed(settings), "Deployment")["spec"]["template"]["metadata"]["annotations"][CHECKSUM]
+
+    assert checksum("health: {port: 8080}") == checksum("")
+    assert checksum("providers: {enabled: kwok}") != checksum("")
+
+
+def test_the_lease_is_one_that_everybody_may_take_at_once() -> None:
+    lease = msgspec.convert(one(printed(), "Lease"), Lease, strict=False)
+    assert free_at(seen(None, lease, 100.0), "me", LeaseTerms()) < 100.0
+
+
+def test_nothing_about_the_place_is_required_that_a_cluster_of_one_node_lacks() -> None:
+    pod = pod_of(printed())
+    ((how, terms),) = pod["affinity"]["podAntiAffinity"].items()
+    assert how == "preferredDuringSchedulingIgnoredDuringExecution"
+    keys = [term["podAffinityTerm"]["topologyKey"] for term in terms]
+    assert keys == ["kubernetes.io/hostname", "topology.kubernetes.io/zone"]
+    required = pod["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+    assert {"matchExpressions": [{"key": POOL, "operator": "DoesNotExist"}]} in required["nodeSelectorTerms"]
+
+
+def test_the_image_is_the_one_that_was_asked_for() -> None:
+    result = manifests("--image", "registry.example.com:5000/tools/growth:1.0@sha256:" + "0" * 64)
+    assert pod_of(list(yaml.safe_load_all(result.output)))["containers"][0]["image"].startswith("registry.example.com")
+    assert f"growth:{__version__}" == DEFAULT_IMAGE
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("--image", ""), "--image '' is no image: expected a name such as registry.example.com/growth:"),
+        (("--image", "Growth one"), "--image 'Growth one' is no image: expected a name such as"),
+        (("--health-port", "0"), "health.port: 0 is not possible in a pod: expected a fixed port"),
+        (("--health-address", "127.0.0.1"), "health.address: '127.0.0.1' is not possible in a pod: expected nothing,"),
+        (("--health-address", "localhost"), "health.address: 'localhost' is not possible in a pod: expected nothing,"),
+        (("--kwok-catalogue", "none.yaml"), "kwok.catalogue: the catalogue none.yaml cannot be read: No such file"),
+    ],
+    ids=["no image", "two words", "any port", "loopback", "a name", "no catalogue"],
+)
+def test_what_could_never_run_in_a_pod_is_refused(arguments: tuple[str, ...], sentence: str) -> None:
+    result = manifests(*arguments)
+    assert result.exit_code == 2
+    assert sentence in result.output
+    assert "Traceback" not in result.output
+
+
+def test_the_command_takes_file_variables_and_flags(tmp_path: Path) -> None:
+    file = tmp_path / "growth.yaml"
+    file.write_text("{namespace: from-file, health: {port: 9090}}")
+    result = manifests("--settings", str(file), "--namespace", "from-flag", GROWTH_LEADER_ELECTION_RETRY_PERIOD="3s")
+    assert result.exit_code == 0
+    assert yaml.safe_load(settings_in(list(yaml.safe_load_all(result.output)))) == {
+        "namespace": "from-flag",
+        "leaderElection": {"retryPeriod": "3s"},
+        "health": {"port": 9090},
+    }
+
+
+def test_the_image_is_made_of_files_that_exist_and_runs_as_a_number_that_is_not_root() -> None:
+    recipe = (ROOT / "Dockerfile").read_text()
+    copied = [line.split()[1:-1] for line in recipe.splitlines() if re.match(r"COPY (?!--from)", line)]
+    assert [name for names in copied for name in names if not (ROOT / name).exists()] == []
+    users = re.findall(r"^USER (\S+)$", recipe, re.MULTILINE)
+    assert users == ["65532:65532"]
