@@ -43,6 +43,16 @@ def test_an_unknown_capability_is_refused() -> None:
     assert is_refused(run("--only", "memory,growht"), "--only memory,growht: there is no capability 'memory'")
 
 
+def test_an_unknown_provider_is_refused_with_the_closest_name() -> None:
+    problem = "providers.enabled 'kwok,kwork': there is no provider 'kwork': the closest is kwok"
+    assert is_refused(run("--providers-enabled", "kwok,kwork"), problem)
+
+
+def test_names_of_providers_are_names_and_commas() -> None:
+    problem = "providers.enabled: 'kwok, hetzner' is not possible: expected names of providers, separated by commas"
+    assert is_refused(run("--providers-enabled", "kwok, hetzner"), problem)
+
+
 def test_a_missing_kubeconfig_is_refused(tmp_path: Path) -> None:
     assert is_refused(run("--kubeconfig", str(tmp_path / "none")), "there is no file")
 

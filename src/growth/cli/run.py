@@ -4,7 +4,7 @@ import asyncio
 import logging
 import socket
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final
@@ -17,16 +17,19 @@ from growth.api.settings import HealthSettings, Settings
 from growth.api.settings_reading import EffectiveSettings
 from growth.cli.failures import Refused
 from growth.cli.settings_options import with_settings
+from growth.cloud.errors import Invalid
 from growth.kube.access import find_access
 from growth.kube.client import connect
 from growth.kube.errors import KubeError, NotFound
 from growth.kube.lease import unique_identity
 from growth.run.capability import Capability, UnknownCapability, chosen
+from growth.run.clouds import OpenProvider
 from growth.run.control import Plant, control, new_health
 from growth.run.health import Health
 from growth.run.health_server import serving
-from growth.run.host import this_process
+from growth.run.host import Host, this_process
 from growth.run.logs import set_up_logs
+from growth.run.providers import open_providers
 from growth.run.stopping import run_until_stopped
 
 _LOG: Final = logging.getLogger(__name__)
@@ -48,26 +51,39 @@ def run(effective: EffectiveSettings, only: str) -> None:
       growth run --settings growth.yaml
       growth run --context production --only memory,failover
     """
+    settings, host = effective.settings, this_process(unique_identity(socket.gethostname()))
     try:
         capabilities = chosen([name.strip() for name in only.split(",") if name.strip()])
     except UnknownCapability as error:
         raise Refused(f"--only {only}: {error}") from error
+    try:
+        providers = open_providers(settings, host.now)
+    except Invalid as error:
+        raise Refused(f"providers.enabled {settings.providers.enabled!r}: {error}") from error
     set_up_logs(sys.stderr)
     try:
-        asyncio.run(_run(effective.settings, capabilities))
+        asyncio.run(_run(settings, capabilities, providers, host))
     except KubeError as error:
         raise Refused(sentence_for(error)) from error
 
 
-async def _run(settings: Settings, capabilities: tuple[Capability, ...]) -> None:
+async def _run(
+    settings: Settings, capabilities: tuple[Capability, ...], providers: Mapping[str, OpenProvider], host: Host
+) -> None:
     kube = settings.kube
     access = find_access(Path(kube.kubeconfig) if kube.kubeconfig else None, kube.context or None)
     async with (
         connect(access, max_concurrent_requests=kube.max_concurrent_requests) as client,
         connect(access) as lease_client,
     ):
-        host = this_process(unique_identity(socket.gethostname()))
-        plant = Plant(client=client, lease_client=lease_client, settings=settings, capabilities=capabilities, host=host)
+        plant = Plant(
+            client=client,
+            lease_client=lease_client,
+            settings=settings,
+            capabilities=capabilities,
+            host=host,
+            providers=providers,
+        )
         health = new_health()
 
         async def work() -> None:
@@ -77,8 +93,12 @@ async def _run(settings: Settings, capabilities: tuple[Capability, ...]) -> None
             await control(plant, health)
 
         with _telling_health(health, settings.health) as port:
-            names = ",".join(capability.name for capability in capabilities) or "none"
-            facts = {"identity": host.identity, "capabilities": names, "port": port}
+            facts = {
+                "identity": host.identity,
+                "capabilities": ",".join(capability.name for capability in capabilities) or "none",
+                "providers": ",".join(providers) or "none",
+                "port": port,
+            }
             _LOG.info("growth %s starts", __version__, extra={"facts": facts})
             await run_until_stopped(work())
     _LOG.info("stopped")

@@ -1,0 +1,33 @@
+"""Which providers the settings name, and how each is opened."""
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from datetime import datetime
+
+from growth.api.settings import Settings
+from growth.cloud.finding import Surroundings, find_provider
+from growth.cloud.kwok.opening import CATALOGUE_OPTION
+from growth.cloud.provider import Provider
+from growth.kube.client import Client
+from growth.run.clouds import OpenProvider
+
+
+def open_providers(settings: Settings, now: Callable[[], datetime]) -> Mapping[str, OpenProvider]:
+    """How to open each provider that is enabled; raises Invalid for one that is not installed, before any is opened."""
+    return {name: _opener(name, settings, now) for name in settings.providers.names}
+
+
+def options_of(provider: str, settings: Settings) -> dict[str, str]:
+    """What the settings say about this provider; what is not set is not said, and the provider's own default holds."""
+    if provider == "kwok" and settings.kwok.catalogue:
+        return {CATALOGUE_OPTION: settings.kwok.catalogue}
+    return {}
+
+
+def _opener(name: str, settings: Settings, now: Callable[[], datetime]) -> OpenProvider:
+    open_there, options = find_provider(name), options_of(name, settings)
+
+    def open_with(client: Client) -> AbstractAsyncContextManager[Provider]:
+        return open_there(Surroundings(client, settings.namespace, now, options))
+
+    return open_with
