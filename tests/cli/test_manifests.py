@@ -15,10 +15,11 @@ from growth.api.crd import definitions
 from growth.api.offering import POOL
 from growth.api.settings_reading import read_settings
 from growth.cli.main import main
-from growth.cli.manifests import DEFAULT_IMAGE, render, shipped_roles
+from growth.cli.manifests import DEFAULT_IMAGE, render
 from growth.cli.manifests_deployment import CHECKSUM, GRACE_SECONDS
 from growth.cloud.finding import installed_providers
 from growth.kube.lease_record import LeaseTerms, free_at, seen
+from growth.run.role import shipped_roles
 from growth.run.stopping import STOP_SECONDS
 
 ROOT = Path(__file__).parents[2]

@@ -9,11 +9,11 @@ import pytest
 import yaml
 
 from growth.act.points import Point, Points
-from growth.api.action import PatchObject
+from growth.api.action import CreateObject, PatchObject
 from growth.api.core import ObjectReference
-from growth.api.growth_kinds import NODE_REQUESTS
+from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
 from growth.api.kinds import EVENTS, LEASES, NAMESPACES, NODES
-from growth.api.references import reference_to
+from growth.api.references import reference_by_name, reference_to
 from growth.api.settings import Settings
 from growth.decide.decider import Decision, State
 from growth.kube.client import Client
@@ -151,7 +151,9 @@ async def test_a_server_that_restarts_costs_nobody_his_health() -> None:
 @virtual
 async def test_what_the_role_does_not_allow_is_refused_counted_and_told_on_the_object() -> None:
     town = await a_town()
-    _, health = town.replica("a", Scribe(a_create()).capability())
+    pool = reference_by_name(NODE_POOLS, "default")
+    wish = CreateObject(subject=pool, why="Growth never makes pools", body={"spec": {}})
+    _, health = town.replica("a", Scribe(wish).capability())
     await wait_until(lambda: health.is_leader)
     await asyncio.sleep(5)
     counted = 'growth_actions_total{action="CreateObject",error="Forbidden",result="refused"}'
@@ -159,7 +161,7 @@ async def test_what_the_role_does_not_allow_is_refused_counted_and_told_on_the_o
     (event,) = [
         event for event in (await town.admin.list(EVENTS, "default")).items if event.reason == "CreateObjectRefused"
     ]
-    assert "the role lacks the verb 'create' on noderequests" in event.note
+    assert "the role lacks the verb 'create' on nodepools" in event.note
     await town.close()
 
 

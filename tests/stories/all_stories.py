@@ -1,6 +1,6 @@
 """Every story there is."""
 
 from growth.play.story import Story
-from tests.stories import cluster_life, machines
+from tests.stories import cluster_life, growing, machines
 
-STORIES: list[Story] = [*cluster_life.STORIES.all, *machines.STORIES.all]
+STORIES: list[Story] = [*cluster_life.STORIES.all, *machines.STORIES.all, *growing.STORIES.all]

@@ -34,7 +34,7 @@ class Told:
 async def tell_both(world: RealWorld, story: Story) -> Told:
     """Play it on the real cluster, then on the virtual one."""
     began = time.monotonic()
-    real = await world.play(story.tell)
+    real = await world.play(story.tell, alone=story.alone)
     between = time.monotonic()
-    virtual = await asyncio.to_thread(play_virtually, story.tell)
+    virtual = await asyncio.to_thread(play_virtually, story.tell, alone=story.alone)
     return Told(story, virtual, real, time.monotonic() - between, between - began)

@@ -12,12 +12,14 @@ from tests.stories.all_stories import STORIES
 
 @pytest.mark.parametrize("story", STORIES, ids=lambda story: story.name)
 def test_the_story_ends_as_it_should(story: Story) -> None:
-    assert play_virtually(story.tell)
+    assert play_virtually(story.tell, alone=story.alone)
 
 
 @pytest.mark.parametrize("story", STORIES, ids=lambda story: story.name)
 def test_the_same_seed_tells_the_same_story_to_the_byte(story: Story) -> None:
-    assert play_virtually(story.tell, seed=3) == play_virtually(story.tell, seed=3)
+    assert play_virtually(story.tell, seed=3, alone=story.alone) == play_virtually(
+        story.tell, seed=3, alone=story.alone
+    )
 
 
 @pytest.mark.long
@@ -26,7 +28,7 @@ def test_another_process_tells_the_same_stories() -> None:
     program = (
         "from growth.play.virtual import play_virtually\n"
         "from tests.stories.all_stories import STORIES\n"
-        "print([play_virtually(story.tell, seed=5) for story in STORIES])"
+        "print([play_virtually(story.tell, seed=5, alone=story.alone) for story in STORIES])"
     )
     told = {
         subprocess.run(

@@ -2,22 +2,21 @@
 
 import ipaddress
 import re
-from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
 import click
-import yaml
 
 from growth import __version__
 from growth.api.settings import HealthSettings
 from growth.api.settings_reading import EffectiveSettings
 from growth.cli.failures import Refused
-from growth.cli.manifests_documents import Document, Installation, documents
+from growth.cli.manifests_documents import Installation, documents
 from growth.cli.settings_options import with_settings
 from growth.cli.yaml_stream import yaml_stream
 from growth.cloud.errors import Invalid
 from growth.cloud.kwok.opening import catalogue_from_file
+from growth.run.role import shipped_roles
 
 DEFAULT_IMAGE: Final = f"growth:{__version__}"
 HEADER: Final = f"""\
@@ -68,11 +67,6 @@ def render(effective: EffectiveSettings, image: str) -> str:
         catalogue=_checked_catalogue(Path(catalogue)) if catalogue else "",
     )
     return yaml_stream(HEADER, documents(installation))
-
-
-def shipped_roles() -> list[Document]:
-    """charts/growth/rbac.yaml. A link in this folder leads to it, so that a wheel carries it as well."""
-    return list(yaml.safe_load_all(files("growth.cli").joinpath("rbac.yaml").read_text(encoding="utf-8")))
 
 
 def _check_probes_can_reach(health: HealthSettings) -> None:

@@ -6,8 +6,7 @@ it loses the label by which kwok (or the virtual kubelets) know it.
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import asynccontextmanager
-from datetime import datetime
+from contextlib import asynccontextmanager, suppress
 from typing import Any, Final
 
 import msgspec
@@ -20,6 +19,8 @@ from growth.kube.client import Client
 from growth.kube.errors import Conflict, NotFound, TooManyRequests
 from growth.kube.patches import MergePatch
 from growth.local.nodes import KWOK_LABEL, KWOK_VALUE, kwok_node, taint
+from growth.play.backstage import Backstage
+from growth.play.sweeping import sweep
 from growth.play.trace import Trace
 from growth.play.undecided import undecided
 
@@ -46,10 +47,10 @@ class NeverSettles(AssertionError):
 class Play:
     """One performance of a story."""
 
-    def __init__(self, client: Client, name: str, *, patience: float, now: Callable[[], datetime]) -> None:
-        self.client, self.namespace, self.now = client, name, now
+    def __init__(self, client: Client, name: str, *, patience: float, backstage: Backstage, alone: bool) -> None:
+        self.client, self.namespace, self.now, self.backstage = client, name, backstage.now, backstage
         self._prefix, self._patience = f"{name}-", patience
-        self.trace = Trace(self._prefix, name, asyncio.get_running_loop().time)
+        self.trace = Trace(self._prefix, name, asyncio.get_running_loop().time, alone=alone)
 
         self.acts: list[str] = []
         self._promises: list[tuple[Callable[[], object], str]] = []
@@ -230,9 +231,16 @@ def _is_starting(node: Node) -> bool:
 
 
 @asynccontextmanager
-async def a_play(client: Client, name: str, *, patience: float, now: Callable[[], datetime]) -> AsyncGenerator[Play]:
-    """A performance on a cluster; what it made is taken away again, so that many share one."""
-    play = Play(client, name, patience=patience, now=now)
+async def a_play(
+    client: Client, name: str, *, patience: float, backstage: Backstage, alone: bool = False
+) -> AsyncGenerator[Play]:
+    """A performance on a cluster; what it made is taken away again, so that many share one.
+
+    One that is ``alone`` has the whole cluster to itself, our own kinds installed, and leaves it empty.
+    """
+    if alone:
+        await backstage.install()
+    play = Play(client, name, patience=patience, backstage=backstage, alone=alone)
     await client.create(NAMESPACES, {"metadata": {"name": name}})
     try:
         async with play.trace.following(client):
@@ -240,13 +248,13 @@ async def a_play(client: Client, name: str, *, patience: float, now: Callable[[]
             play.check()
     finally:
         await _take_away(play)
+        if alone:
+            await sweep(client)
 
 
 async def _take_away(play: Play) -> None:
     nodes = await play.client.list(NODES, label_selector=f"{STORY_LABEL}={play.namespace}")
     await play.client.delete(NAMESPACES, play.namespace)
     for node in nodes.items:
-        try:
+        with suppress(NotFound):
             await play.client.delete(NODES, node.metadata.name)
-        except NotFound:
-            continue

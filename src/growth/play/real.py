@@ -3,31 +3,66 @@
 import asyncio
 import secrets
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
 from typing import Final
 
+from growth.api.crd import definitions
+from growth.kube.client import Client
 from growth.local.cluster import LocalCluster
 from growth.local.timings import Timings
 from growth.play.attacher import Attacher
+from growth.play.backstage import Backstage
 from growth.play.play import a_play
 from growth.play.story import Telling
 from growth.play.trace import Seen
+from growth.run.host import this_process
+from growth.run.role import ACCOUNT, shipped_roles
 
 # The pod collector looks every 20 s and leaves orphans alone for 40 s more: the longest that any story waits, twice.
 PATIENCE_SECONDS: Final = 180.0
 
 
 class RealWorld:
-    """A control plane and somebody who attaches volumes."""
+    """Control planes with somebody who attaches volumes: one that stories share, one for those that must be alone."""
 
-    def __init__(self, cluster: LocalCluster) -> None:
-        self._cluster = cluster
+    def __init__(self, resources: AsyncExitStack) -> None:
+        self._resources = resources
+        self._shared: LocalCluster | None = None
+        self._own: LocalCluster | None = None
+        self._starting = asyncio.Lock()
+        self._stage = asyncio.Lock()
 
-    async def play(self, tell: Telling) -> list[Seen]:
-        """Play one story to its end; gives what was seen. Stories share the cluster and never meet."""
+    async def play(self, tell: Telling, *, alone: bool = False) -> list[Seen]:
+        """Play one story to its end; gives what was seen. Stories share a cluster and never meet.
+
+        Those that need a cluster for themselves get one, one after the other.
+        """
+        if not alone:
+            return await self._play(tell, await self._shared_cluster(), alone=False)
+        async with self._stage:
+            if self._own is None:
+                self._own = await _started(self._resources)
+            return await self._play(tell, self._own, alone=True)
+
+    async def _shared_cluster(self) -> LocalCluster:
+        async with self._starting:
+            if self._shared is None:
+                self._shared = await _started(self._resources)
+        return self._shared
+
+    async def _play(self, tell: Telling, cluster: LocalCluster, *, alone: bool) -> list[Seen]:
+        async def install() -> None:
+            await cluster.apply(definitions())
+            await cluster.apply(shipped_roles())
+            await cluster.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s")
+
+        async def client() -> Client:
+            return await cluster.client_as(*ACCOUNT)
+
+        backstage = Backstage(_now, install, client, this_process)
         name = f"story-{secrets.token_hex(3)}"
-        async with a_play(self._cluster.admin, name, patience=PATIENCE_SECONDS, now=_now) as play:
+        async with a_play(cluster.admin, name, patience=PATIENCE_SECONDS, backstage=backstage, alone=alone) as play:
             await tell(play)
             return list(play.trace.seen)
 
@@ -36,13 +71,20 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
+async def _started(resources: AsyncExitStack) -> LocalCluster:
+    cluster = await resources.enter_async_context(LocalCluster(timings=Timings.fast()))
+    attaching = asyncio.create_task(Attacher(cluster.admin).run())
+
+    async def stop() -> None:
+        attaching.cancel()
+        await asyncio.gather(attaching, return_exceptions=True)
+
+    resources.push_async_callback(stop)
+    return cluster
+
+
 @asynccontextmanager
 async def a_real_world() -> AsyncGenerator[RealWorld]:
-    """A control plane that lives as long as the context."""
-    async with LocalCluster(timings=Timings.fast()) as cluster:
-        attaching = asyncio.create_task(Attacher(cluster.admin).run())
-        try:
-            yield RealWorld(cluster)
-        finally:
-            attaching.cancel()
-            await asyncio.gather(attaching, return_exceptions=True)
+    """Control planes that live as long as the context; each is started when a story first needs it."""
+    async with AsyncExitStack() as resources:
+        yield RealWorld(resources)

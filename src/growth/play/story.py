@@ -23,6 +23,9 @@ class Story:
     any_node: bool = False
     """Whether it does not matter which of several equal nodes a pod goes to."""
 
+    alone: bool = False
+    """Whether Growth acts in it: then it has a cluster to itself."""
+
     ignores: str = ""
     """What is left to chance on a real cluster, too, and not compared: happenings that hold this word."""
 
@@ -30,8 +33,9 @@ class Story:
 class Stories:
     """All stories of one module, in the order in which they are written."""
 
-    def __init__(self, capability: str) -> None:
+    def __init__(self, capability: str, *, alone: bool = False) -> None:
         self._capability: Final = capability
+        self._alone: Final = alone
         self.all: list[Story] = []
 
     def story(
@@ -42,7 +46,7 @@ class Stories:
         def take(tell: Telling) -> Telling:
             name = tell.__name__.replace("_", " ")
             about = (tell.__doc__ or "").strip()
-            self.all.append(Story(name, self._capability, about, tell, is_first, any_node, ignores))
+            self.all.append(Story(name, self._capability, about, tell, is_first, any_node, self._alone, ignores))
             return tell
 
         return take

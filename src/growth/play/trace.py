@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 from typing import Any, Final, NamedTuple
 
 from growth.api.change import Change, Happened
+from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.kinds import JOBS, NODES, PERSISTENT_VOLUME_CLAIMS, PODS, VOLUME_ATTACHMENTS, Kind
 from growth.api.node import Node
 from growth.api.pod import Pod
@@ -26,6 +27,13 @@ FOLLOWED: Final[dict[Kind[Any], Transitions]] = {
     VOLUME_ATTACHMENTS: transitions.of_attachment,
     JOBS: transitions.of_job,
 }
+GROWTHS_OWN: Final[dict[Kind[Any], Transitions]] = {
+    NODE_POOLS: transitions.of_pool,
+    NODE_REQUESTS: transitions.of_request,
+    NODE_REMOVAL_REQUESTS: transitions.of_removal,
+}
+# What Growth appends to a pool's name to name a machine: it follows from uids, which differ from run to run.
+_BOUGHT: Final = re.compile(r"-[0-9a-f]{10}(?![0-9a-z])")
 # What controllers append to the names of what they make: a template's hash, and letters drawn by the server.
 _DRAWN: Final = {"ReplicaSet": re.compile(r"-[a-z0-9]+-[a-z0-9]{5}$"), "": re.compile(r"-[a-z0-9]{5}$")}
 _KEEP_THEIR_NAMES: Final = ("StatefulSet",)
@@ -48,12 +56,15 @@ class Seen(NamedTuple):
 class Trace:
     """Everything seen so far, and the newest state of each object of one story.
 
-    A story's objects live in its namespace; those that live in none (nodes) have names that begin with ``prefix``.
+    A story's objects live in its namespace; those that live in none (nodes) have names that begin with ``prefix``, or
+    belong to it all the same because it is ``alone`` on its cluster.
     """
 
-    def __init__(self, prefix: str, namespace: str, seconds: Callable[[], float]) -> None:
+    def __init__(self, prefix: str, namespace: str, seconds: Callable[[], float], *, alone: bool = False) -> None:
         self.seen: list[Seen] = []
-        self.objects: dict[Kind[Any], dict[str, Any]] = {kind: {} for kind in FOLLOWED}
+        self._followed = {**FOLLOWED, **GROWTHS_OWN} if alone else FOLLOWED
+        self._is_alone = alone
+        self.objects: dict[Kind[Any], dict[str, Any]] = {kind: {} for kind in self._followed}
         self.when_seen: list[Callable[[], None]] = []
         """Called after everything that was seen."""
 
@@ -75,7 +86,7 @@ class Trace:
         """As long as this lasts, everything is seen."""
         informers = [
             Informer(client, kind, self._hearer(kind), namespace=self._namespace if kind.namespaced else "")
-            for kind in FOLLOWED
+            for kind in self._followed
         ]
         running = asyncio.gather(*(informer.run() for informer in informers))
         try:
@@ -106,9 +117,9 @@ class Trace:
             known.pop(name, None)
             words = ["gone"]
         else:
-            words = [self.short(what) for what in FOLLOWED[kind](change.before, now)]
+            words = [self._plain(what) for what in self._followed[kind](change.before, now)]
             known[name] = now
-        subject = f"{kind.name} {_subject(kind, now, name, self.short)}"
+        subject = f"{kind.name} {self._plain(_subject(kind, now, name, self.short))}"
         self.seen += [Seen(self._seconds(), subject, now.metadata.uid, what) for what in words]
         if words:
             self._news.set()
@@ -116,10 +127,16 @@ class Trace:
                 look()
 
     def _is_ours(self, kind: Kind[Any], thing: Any) -> bool:  # noqa: ANN401 - any of the followed kinds
+        if self._is_alone and not kind.namespaced:
+            return True
         if kind.namespaced:
             return thing.metadata.namespace == self._namespace
         name = thing.spec.node_name if kind is VOLUME_ATTACHMENTS else thing.metadata.name
         return name.startswith(self._prefix)
+
+    def _plain(self, text: str) -> str:
+        """The words that every run has in common."""
+        return _BOUGHT.sub("-*", self.short(text)) if self._is_alone else self.short(text)
 
     def short(self, text: str) -> str:
         """The same without what this run put in front of its names."""

@@ -9,6 +9,9 @@ from typing import Any
 
 from growth.api.meta import Condition
 from growth.api.node import Node
+from growth.api.nodepool import NodePool
+from growth.api.noderemoval import NodeRemovalRequest
+from growth.api.noderequest import NodeRequest
 from growth.api.pod import Pod
 from growth.api.storage import PersistentVolumeClaim, VolumeAttachment
 from growth.api.workloads import Job
@@ -66,6 +69,34 @@ def of_job(before: Job | None, now: Job) -> Iterator[str]:
     for ending in ("Complete", "Failed"):
         if _holds(now, ending) and not (before and _holds(before, ending)):
             yield ending
+
+
+def of_pool(before: NodePool | None, now: NodePool) -> Iterator[str]:
+    """Made, and whether it can be used."""
+    if before is None:
+        yield "created"
+    was = {one.type: one.reason for one in before.status.conditions} if before else dict[str, str]()
+    yield from (one.reason for one in now.status.conditions if was.get(one.type) != one.reason)
+    if now.metadata.deletion_timestamp and not (before and before.metadata.deletion_timestamp):
+        yield "leaving"
+
+
+def of_request(before: NodeRequest | None, now: NodeRequest) -> Iterator[str]:
+    """Made, what it asks for, and its phases."""
+    if before is None:
+        yield f"asks for {now.spec.target_offering}"
+    phase = now.status.phase
+    if phase != (before.status.phase if before else "Pending"):
+        yield phase
+
+
+def of_removal(before: NodeRemovalRequest | None, now: NodeRemovalRequest) -> Iterator[str]:
+    """Made, and its phases."""
+    if before is None:
+        yield "created"
+    phase = now.status.phase
+    if phase != (before.status.phase if before else "Pending"):
+        yield phase
 
 
 Transitions = Callable[[Any, Any], Iterator[str]]

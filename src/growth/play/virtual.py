@@ -2,11 +2,16 @@
 
 import math
 
+from growth.kube.client import Client
 from growth.local.timings import Timings as LocalTimings
+from growth.play.backstage import Backstage
 from growth.play.play import a_play
 from growth.play.real import PATIENCE_SECONDS
 from growth.play.story import Telling
 from growth.play.trace import Seen
+from growth.run.host import played
+from growth.run.role import ACCOUNT, shipped_roles
+from growth.sim.api.rbac import service_account
 from growth.sim.cluster import VirtualCluster
 from growth.sim.timings import Timings
 from growth.sim.virtual_loop import run_virtually
@@ -26,12 +31,21 @@ def like(local: LocalTimings) -> Timings:
     )
 
 
-def play_virtually(tell: Telling, seed: int = 0, *, speed: float = math.inf) -> list[Seen]:
+def play_virtually(tell: Telling, seed: int = 0, *, speed: float = math.inf, alone: bool = False) -> list[Seen]:
     """Play one story on a cluster of its own; gives what was seen."""
 
     async def play() -> list[Seen]:
-        cluster = VirtualCluster(seed, timings=like(LocalTimings.fast()))
-        async with a_play(cluster.admin(), NAME, patience=PATIENCE_SECONDS, now=cluster.clock.now) as play:
+        cluster = VirtualCluster(seed, timings=like(LocalTimings.fast()), roles=shipped_roles())
+
+        async def install() -> None:
+            """A virtual cluster serves our kinds, and was told the role."""
+
+        async def client() -> Client:
+            return cluster.client(service_account(*ACCOUNT))
+
+        now = cluster.clock.now
+        backstage = Backstage(now, install, client, lambda identity: played(identity, now))
+        async with a_play(cluster.admin(), NAME, patience=PATIENCE_SECONDS, backstage=backstage, alone=alone) as play:
             await tell(play)
             return list(play.trace.seen)
 

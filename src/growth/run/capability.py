@@ -6,8 +6,25 @@ from typing import Any, Final
 
 import msgspec
 
-from growth.api.kinds import Kind
+from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
+from growth.api.kinds import (
+    CSI_DRIVERS,
+    CSI_NODES,
+    CSI_STORAGE_CAPACITIES,
+    DAEMON_SETS,
+    NAMESPACES,
+    NODES,
+    PERSISTENT_VOLUME_CLAIMS,
+    PERSISTENT_VOLUMES,
+    PODS,
+    STORAGE_CLASSES,
+    VOLUME_ATTACHMENTS,
+    Kind,
+)
+from growth.decide import pools
 from growth.decide.decider import Decider
+from growth.decide.grow import deciding as grow
+from growth.decide.provision import deciding as provision
 
 
 class Capability(msgspec.Struct, frozen=True):
@@ -21,7 +38,18 @@ class Capability(msgspec.Struct, frozen=True):
     """Whether one replica does it for all; otherwise each replica does it."""
 
 
-CAPABILITIES: Final[tuple[Capability, ...]] = ()
+_PLACES: Final = (
+    *(PODS, NODES, NAMESPACES, PERSISTENT_VOLUMES, PERSISTENT_VOLUME_CLAIMS, STORAGE_CLASSES, CSI_NODES, CSI_DRIVERS),
+    *(CSI_STORAGE_CAPACITIES, VOLUME_ATTACHMENTS, DAEMON_SETS),
+)
+"""What one must see to know where a pod can go."""
+_OURS: Final = (NODE_POOLS, NODE_REQUESTS, NODE_REMOVAL_REQUESTS)
+
+CAPABILITIES: Final[tuple[Capability, ...]] = (
+    Capability("pools", pools.decide, (NODES, *_OURS)),
+    Capability("grow", grow.decide, (*_PLACES, *_OURS)),
+    Capability("provision", provision.decide, (PODS, NODES, *_OURS)),
+)
 """All that there are, in the order in which they decide and are served."""
 
 

@@ -52,7 +52,7 @@ def demand_of(stage: Stage) -> Demand:
     """Sort out who waits. Pods that have a place already are placed on the stage."""
     pods: list[Pod] = []
     set_aside: list[SetAside] = []
-    for pod in sorted(stage.snapshot.waiting.values(), key=_order):
+    for pod in sorted(stage.snapshot.waiting.values(), key=importance):
         aside = why_not(pod) or why_unplaceable(stage, pod) or has_place(stage, pod)
         if aside is None:
             pods.append(pod)
@@ -106,6 +106,7 @@ def _still_fits(stage: Stage, pod: Pod, node: str) -> bool:
     return node in stage.nodes and fit(stage, pod, node) is None
 
 
-def _order(pod: Pod) -> tuple[int, float, str]:
+def importance(pod: Pod) -> tuple[int, float, str]:
+    """Most important first, then the oldest; uids make the order total."""
     created = pod.metadata.creation_timestamp
     return -pod.spec.priority, created.timestamp() if created is not None else 0.0, pod.metadata.uid

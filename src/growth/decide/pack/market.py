@@ -63,6 +63,13 @@ class Bought(msgspec.Struct, frozen=True):
     memory_bytes: int = 0
     cost_per_hour: float = 0.0
 
+    @staticmethod
+    def of(pool: str, offering: Offering) -> "Bought":
+        """One machine of this offering."""
+        cpu, memory = (offering.resources.get(name, "0") for name in ("cpu", "memory"))
+        price = offering.price_per_hour
+        return Bought(pool, offering.server_type, 1, milli_value(cpu), value(memory), price)
+
 
 @dataclass(frozen=True, slots=True)
 class Market:

@@ -1,0 +1,19 @@
+"""How old something is that carries a wall-clock time, on a clock that may have jumped."""
+
+from datetime import datetime, timedelta
+
+
+def counts_from(written: datetime | None, now: datetime, steady_since: datetime | None) -> datetime:
+    """The instant from which a deadline counts.
+
+    What was written before the clock jumped says nothing about how long ago that was: it counts from the jump. So does
+    what lies ahead of us; without a jump seen (another machine's clock is ahead) it counts from now.
+    """
+    if written is None or written > now:
+        return now if steady_since is None else steady_since
+    return written if steady_since is None else max(written, steady_since)
+
+
+def is_ahead(until: datetime | None, now: datetime, longest: timedelta) -> bool:
+    """Whether an instant is still to come. One that is farther away than it could ever be set is a clock's mistake."""
+    return until is not None and timedelta(0) < until - now <= longest

@@ -1,0 +1,81 @@
+"""Machines that are on their way, and the pods that have a place on one.
+
+A request counts until its node is there and open: then the node speaks for itself. Which pods a machine was bought for
+is written on its request, so that later plans, and a process that was just started, leave them their places.
+"""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+
+import msgspec
+
+from growth.api.nodepool import NodePool
+from growth.api.noderequest import NodeRequest
+from growth.api.offering import Offering
+from growth.api.pod import Pod
+from growth.api.settings import ProvisionSettings
+from growth.decide.ages import counts_from
+from growth.decide.fit.daemons import Daemons
+from growth.decide.fit.new_node import NewNodes, settled
+from growth.decide.fit.stage import Stage
+from growth.decide.fit.verdict import fit
+from growth.observe.snapshot import Snapshot
+
+
+class Coming(msgspec.Struct, frozen=True):
+    """A request and what will come of it."""
+
+    name: str
+    pool: NodePool
+    offering: Offering
+    """As it is believed to be."""
+    planned_for: tuple[str, ...]
+    hands_keys: bool
+
+
+def is_live(request: NodeRequest) -> bool:
+    """Whether a machine is still expected of it."""
+    return request.status.phase in ("Pending", "Provisioning")
+
+
+def has_places(
+    request: NodeRequest, snapshot: Snapshot, steady_since: datetime | None, settings: ProvisionSettings
+) -> bool:
+    """Whether the pods that it was bought for still have their places: until they had the time to get there."""
+    if is_live(request):
+        return True
+    name = request.metadata.name
+    if request.status.phase != "Ready" or name not in snapshot.nodes:
+        return False
+    ready_since = counts_from(request.status.phase_since, snapshot.now, steady_since)
+    return name in snapshot.closed or snapshot.now < ready_since + settings.hand_over
+
+
+def enter(stage: Stage, coming: Iterable[Coming], maker: NewNodes) -> None:
+    """Put machines that are coming on the stage as the nodes that they will be, daemons and all."""
+    daemons = Daemons.of(stage)
+    for one in coming:
+        new = maker.make(one.name, one.pool, one.offering)
+        node = stage.nodes.get(one.name)
+        if node is None:
+            new.enter(stage)
+            continue
+        # What a kubelet says before it is ready may be less than it will have.
+        stage.change_node(settled(node, one.pool) if node.is_ready else new.node)
+        for pod in daemons.missing_on(stage.site(one.name)):
+            stage.place(pod, one.name)
+
+
+def seat(stage: Stage, pods: Iterable[Pod], places: Mapping[str, str]) -> tuple[dict[str, str], list[Pod]]:
+    """Give pods the places that they have; gives who sits where, and those whose place is lost."""
+    seated: dict[str, str] = {}
+    lost: list[Pod] = []
+    for pod in pods:
+        uid = pod.metadata.uid
+        node = places.get(uid, "")
+        if node in stage.nodes and fit(stage, pod, node) is None:
+            stage.place(pod, node)
+            seated[uid] = node
+        else:
+            lost.append(pod)
+    return seated, lost

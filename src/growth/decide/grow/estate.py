@@ -1,0 +1,87 @@
+"""What each pool has: its nodes and the machines on their way, each counted once, whatever form it has now."""
+
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from growth.api.growth_kinds import NODE_REQUESTS
+from growth.api.node import Node
+from growth.api.nodepool import NodePool
+from growth.api.offering import INSTANCE_TYPE, OFFERING, POOL, Offering
+from growth.api.quantity import milli_value, value
+from growth.decide.grow.coming import is_live
+from growth.decide.grow.warming import Shortage
+from growth.decide.offerings import Shop
+from growth.decide.pack.market import Bought
+from growth.observe.snapshot import Snapshot
+
+
+class Holding(msgspec.Struct, frozen=True):
+    """One machine of a pool: a node, or a request whose node is yet to come."""
+
+    pool: str
+    name: str
+    server_type: str
+    offering: Offering | None
+    """What it was bought as; None if nobody sells that any more."""
+    node: Node | None = None
+
+    @property
+    def bought(self) -> Bought:
+        """What it uses up of its pool's limits: what the machine has, as far as one can know."""
+        price = self.offering.price_per_hour if self.offering else 0.0
+        capacity: Mapping[str, str] = self.node.status.capacity if self.node else {}
+        if not capacity:
+            return Bought.of(self.pool, self.offering) if self.offering else Bought(self.pool, self.server_type, 1)
+        cpu, memory = milli_value(capacity.get("cpu", "0")), value(capacity.get("memory", "0"))
+        return Bought(self.pool, self.server_type, 1, cpu, memory, price)
+
+
+class Ownership:
+    """Which nodes that bear a pool's label are machines of ours. Where a provider cannot say, they count as ours."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        clouds = snapshot.clouds.values()
+        self._requests = snapshot.table(NODE_REQUESTS)
+        self._is_unknown = not clouds or any(cloud.read_at is None or cloud.problem for cloud in clouds)
+        self._ids = {machine.provider_id for cloud in clouds for machine in cloud.machines}
+        self._names = {machine.name for cloud in clouds for machine in cloud.machines}
+
+    def is_ours(self, node: Node) -> bool:
+        """Whether a provider has this machine for us, or a request still speaks for it."""
+        name, provider_id = node.metadata.name, node.spec.provider_id
+        if self._is_unknown or ("", name) in self._requests:
+            return True
+        return provider_id in self._ids if provider_id else name in self._names
+
+
+def holdings(snapshot: Snapshot, shop: Shop) -> list[Holding]:
+    """All machines of all pools."""
+    requests, ownership = snapshot.table(NODE_REQUESTS), Ownership(snapshot)
+    found: list[Holding] = []
+    for name, node in snapshot.nodes.items():
+        pool = node.metadata.labels.get(POOL)
+        if pool is not None and ownership.is_ours(node):
+            labels = node.metadata.labels
+            offering = shop.get(labels.get(OFFERING, ""))
+            found.append(Holding(pool, name, labels.get(INSTANCE_TYPE, ""), offering, node))
+    for request in requests.values():
+        if is_live(request) and request.metadata.name not in snapshot.nodes:
+            offering = shop.get(request.spec.target_offering)
+            server_type = offering.server_type if offering else ""
+            found.append(Holding(request.spec.pool, request.metadata.name, server_type, offering))
+    return found
+
+
+def shortages(pools: Iterable[NodePool], held: Iterable[Holding]) -> tuple[Shortage, ...]:
+    """What is missing of the machines that pools want even without load."""
+    counts: dict[tuple[str, str], int] = {}
+    for one in held:
+        key = (one.pool, one.server_type.lower())
+        counts[key] = counts.get(key, 0) + 1
+    return tuple(
+        Shortage(pool.metadata.name, wanted.name, missing)
+        for pool in sorted(pools, key=lambda one: one.metadata.name)
+        for wanted in pool.spec.server_types
+        if (missing := wanted.min - counts.get((pool.metadata.name, wanted.name.lower()), 0)) > 0
+    )

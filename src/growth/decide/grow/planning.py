@@ -1,0 +1,194 @@
+"""One plan, thought through on a thread: what waits, what is coming, what may be bought, and what should be.
+
+Everything that it reads is its own: the World goes on meanwhile.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Final
+
+import msgspec
+
+from growth.api.nodepool import NodePool
+from growth.api.offering import Offering
+from growth.api.pod import Pod
+from growth.decide.fit.demand import SetAside, has_place, why_unplaceable
+from growth.decide.fit.interpod import feared_by
+from growth.decide.fit.stage import Stage
+from growth.decide.grow.coming import Coming, enter, seat
+from growth.decide.grow.naming import request_name
+from growth.decide.grow.warming import Shortage, warmed
+from growth.decide.pack.market import Bought, market_of
+from growth.decide.pack.plan import plan
+from growth.decide.pack.solution import Outcome, PlacementSolution
+
+
+class Question(msgspec.Struct, frozen=True, kw_only=True):
+    """What a plan is asked for."""
+
+    stage: Stage
+    pools: tuple[NodePool, ...]
+    offerings: tuple[Offering, ...]
+    bought: tuple[Bought, ...]
+    coming: tuple[Coming, ...]
+    pods: tuple[Pod, ...]
+    """Those that want a place, most important first."""
+    seated: tuple[Pod, ...]
+    """Those that wait and have a place on a machine that is coming."""
+    shortages: tuple[Shortage, ...]
+    taken: frozenset[str]
+    """Names that are in use."""
+    at: datetime
+    circumstances: str
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """A machine to ask for."""
+
+    name: str
+    pool: NodePool
+    offering: Offering
+    pods: tuple[str, ...] = ()
+    hands_keys: bool = False
+    wakes: tuple[str, ...] = ()
+
+
+class Joining(msgspec.Struct, frozen=True):
+    """Pods that find room on a machine that is coming already."""
+
+    request: str
+    pods: tuple[str, ...]
+    hands_keys: bool
+    wakes: tuple[str, ...] = ()
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of it."""
+
+    at: datetime
+    circumstances: str
+    outcome: Outcome
+    wanted: tuple[Wanted, ...] = ()
+    joining: tuple[Joining, ...] = ()
+    expected: Mapping[str, str] = {}
+    """By uid, pods for which a node that stands has room: the scheduler will see that, too."""
+    left_out: Mapping[str, str] = {}
+    """By uid (or by the name of a shortage), why there is no place."""
+    set_aside: Mapping[str, SetAside] = {}
+    cost_per_hour: float = 0.0
+    bound_per_hour: float = 0.0
+
+    @property
+    def places(self) -> dict[str, str]:
+        """By uid, on which machine each pod has its place."""
+        found = {uid: one.name for one in self.wanted for uid in one.pods}
+        found |= {uid: one.request for one in self.joining for uid in one.pods}
+        return found
+
+
+NO_PLAN: Final = Plan(at=datetime.min.replace(tzinfo=UTC), circumstances="", outcome="NoDemands")
+"""What a process knows that has just begun."""
+
+
+def answer(question: Question) -> Plan:
+    """Think. The same question has the same answer."""
+    stage = question.stage
+    market = market_of(stage, question.pools, question.offerings, question.bought)
+    warm, cold = warmed(market, question.shortages)
+    if warm:
+        bought = [Bought.of(kind.pool.metadata.name, kind.offering) for kind in warm]
+        market = market_of(stage, question.pools, question.offerings, (*question.bought, *bought))
+    enter(stage, question.coming, market.maker)
+    taken = set(question.taken)
+    wanted: list[Wanted] = []
+    for kind in warm:
+        name = request_name(kind.pool, kind.offering.id, ("min",), taken)
+        taken.add(name)
+        wanted.append(Wanted(name, kind.pool, kind.offering))
+        market.maker.make(name, kind.pool, kind.offering).enter(stage)
+    places = {uid: one.name for one in question.coming for uid in one.planned_for}
+    _, lost = seat(stage, question.seated, places)
+    demand, set_aside = _sorted_out(stage, (*lost, *question.pods))
+    shy = _shy(stage, demand)
+    solution = plan(stage, demand, market)
+    wanted = _with_pods(wanted, solution, shy)
+    for node in solution.buy:
+        uids = tuple(pod.metadata.uid for pod in node.pods)
+        name = request_name(node.pool, node.offering.id, uids, taken)
+        taken.add(name)
+        hands_keys = any(uid in solution.keep for uid in uids)
+        wanted.append(Wanted(name, node.pool, node.offering, uids, hands_keys, tuple(u for u in uids if u in shy)))
+    own = {one.name for one in wanted}
+    joining, expected = _joining(question, solution, shy, own)
+    left_out = {one.pod.metadata.uid: one.reason for one in solution.left_out}
+    left_out |= {shortage.name: why for shortage, why in cold}
+    return Plan(
+        at=question.at,
+        circumstances=question.circumstances,
+        outcome=solution.outcome,
+        wanted=tuple(wanted),
+        joining=joining,
+        expected=expected,
+        left_out=left_out,
+        set_aside={one.pod.metadata.uid: one for one in set_aside},
+        cost_per_hour=solution.cost_per_hour + sum(kind.offering.price_per_hour for kind in warm),
+        bound_per_hour=solution.bound_per_hour + sum(kind.offering.price_per_hour for kind in warm),
+    )
+
+
+def _sorted_out(stage: Stage, pods: Sequence[Pod]) -> tuple[list[Pod], list[SetAside]]:
+    """Those that a machine could help, and the others with the reason."""
+    demand: list[Pod] = []
+    set_aside: list[SetAside] = []
+    for pod in pods:
+        aside = why_unplaceable(stage, pod) or has_place(stage, pod)
+        if aside is None:
+            demand.append(pod)
+            continue
+        set_aside.append(aside)
+        if aside.node:
+            stage.place(pod, aside.node)
+    return demand, set_aside
+
+
+def _shy(stage: Stage, pods: Sequence[Pod]) -> frozenset[str]:
+    """Pods that others' anti-affinity keeps away from somewhere: no new node wakes those that nothing else hinders."""
+    if not stage.nodes or not stage.has_repellents:
+        return frozenset()
+    known: dict[tuple[str, int], bool] = {}
+    for pod in pods:
+        key = (pod.metadata.namespace, id(pod.metadata.labels))
+        if key not in known:
+            known[key] = any(one.values for one in feared_by(stage, pod))
+    return frozenset(pod.metadata.uid for pod in pods if known[pod.metadata.namespace, id(pod.metadata.labels)])
+
+
+def _with_pods(warm: list[Wanted], solution: PlacementSolution, shy: frozenset[str]) -> list[Wanted]:
+    """Machines that are kept ready anyway, with the pods that found room on them."""
+    filled = {one.node: one.pods for one in solution.existing}
+    found: list[Wanted] = []
+    for one in warm:
+        uids = tuple(pod.metadata.uid for pod in filled.get(one.name, ()))
+        hands_keys = any(uid in solution.keep for uid in uids)
+        wakes = tuple(uid for uid in uids if uid in shy)
+        found.append(msgspec.structs.replace(one, pods=uids, hands_keys=hands_keys, wakes=wakes))
+    return found
+
+
+def _joining(
+    question: Question, solution: PlacementSolution, shy: frozenset[str], own: set[str]
+) -> tuple[tuple[Joining, ...], dict[str, str]]:
+    coming = {one.name: one for one in question.coming}
+    joining: list[Joining] = []
+    expected: dict[str, str] = {}
+    for filled in solution.existing:
+        if filled.node in own:
+            continue
+        uids = tuple(pod.metadata.uid for pod in filled.pods)
+        known = coming.get(filled.node)
+        if known is None:
+            expected |= dict.fromkeys(uids, filled.node)
+            continue
+        hands_keys = known.hands_keys or any(uid in solution.keep for uid in uids)
+        joining.append(Joining(filled.node, uids, hands_keys, tuple(uid for uid in uids if uid in shy)))
+    return tuple(joining), expected

@@ -1,0 +1,148 @@
+"""What requests and nodes teach about offerings: it is written into the status of their pool, where it outlives them.
+
+- An offering that could not be had is left alone, longer each time. One machine that could be had after that opens it.
+- A node that is smaller than promised corrects what is believed of its offering. If a node is smaller than even that,
+  the offering is not bought any more.
+- What went wrong is forgotten when for long enough nothing did; what nodes turned out to have is not.
+"""
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Final
+
+import msgspec
+
+from growth.api.node import Node
+from growth.api.nodepool import NodePool, OfferingStatus
+from growth.api.noderequest import NodeRequest
+from growth.api.offering import Offering
+from growth.api.quantity import nano_value
+from growth.api.settings import ProvisionSettings
+from growth.decide.failures import Failure, failure_of
+from growth.decide.fit.new_node import allocatable_from
+from growth.decide.offerings import TOO_MANY_SURPRISES, Shop, accounts_for, offering_for
+from growth.decide.provision.arrival import shortfall
+
+# Machines of one type differ by a little; that much is believed without a word.
+_NEGLIGIBLE: Final = 0.01
+SMALLER: Final = "SmallerThanPromised"
+
+
+class Lesson(msgspec.Struct, frozen=True):
+    """Everything there is to learn from, for one pool."""
+
+    pool: NodePool
+    requests: tuple[NodeRequest, ...]
+    nodes: Mapping[str, Node]
+    shop: Shop
+    listed: Mapping[str, Offering]
+    """Offerings as their providers list them, not corrected by what was learnt."""
+    providers: tuple[str, ...]
+    now: datetime
+
+
+def learnt(lesson: Lesson, settings: ProvisionSettings) -> tuple[OfferingStatus, ...]:
+    """What the pool's status should say about offerings, in the order of their names."""
+    entries = {entry.offering: entry for entry in lesson.pool.status.offerings}
+    failures = [failure for request in lesson.requests if (failure := failure_of(request, lesson.providers))]
+    for failure in sorted(failures, key=lambda one: (one.at, one.scope)):
+        entry = entries.get(failure.scope, OfferingStatus(failure.scope))
+        if not accounts_for(entry, failure):
+            entries[failure.scope] = _left_alone(entry, failure, settings)
+    for scope, entry in list(entries.items()):
+        if _is_had_again(entry, lesson):
+            entries[scope] = msgspec.structs.replace(entry, available_since=lesson.now)
+    for request in sorted(lesson.requests, key=lambda one: one.metadata.name):
+        _measure(request, lesson, entries)
+    forgotten = (_forgetting(entry, lesson.now, settings) for _, entry in sorted(entries.items()))
+    return tuple(entry for entry in forgotten if entry is not None)
+
+
+def next_change(entries: Iterable[OfferingStatus], now: datetime, settings: ProvisionSettings) -> datetime | None:
+    """When one of these is forgotten, if nothing happens before."""
+    ends = [_worst(entry) + settings.forget_after for entry in entries if entry.since is not None]
+    return min((end for end in ends if end > now), default=None)
+
+
+def _left_alone(entry: OfferingStatus, failure: Failure, settings: ProvisionSettings) -> OfferingStatus:
+    level = entry.level + 1
+    # More doublings than this are beyond any bound.
+    wait = min(settings.unmet * 2 ** min(level - 1, 16), settings.unmet_at_most)
+    return msgspec.structs.replace(
+        entry,
+        level=level,
+        since=failure.at,
+        until=failure.at + wait,
+        available_since=None,
+        reason=failure.reason,
+        message=failure.message,
+    )
+
+
+def _is_had_again(entry: OfferingStatus, lesson: Lesson) -> bool:
+    """Whether a machine could be had that was asked for after the failure.
+
+    Those that were asked for before it are no news: of ten, seven may be had before the stock is used up.
+    """
+    if entry.until is None or entry.since is None or entry.available_since is not None:
+        return False
+    for request in lesson.requests:
+        offering, created = offering_for(request, lesson.shop), request.metadata.creation_timestamp
+        is_of_it = offering is not None and entry.offering in (offering.id, offering.provider)
+        is_had = request.status.phase in ("Provisioning", "Ready")
+        if is_of_it and is_had and created is not None and created >= entry.since:
+            return True
+    return False
+
+
+def _measure(request: NodeRequest, lesson: Lesson, entries: dict[str, OfferingStatus]) -> None:
+    """Compare a node with what its offering promised."""
+    node, pool = lesson.nodes.get(request.metadata.name), lesson.pool
+    believed = offering_for(request, lesson.shop)
+    if node is None or not node.is_ready or believed is None or request.status.phase not in ("Provisioning", "Ready"):
+        return
+    listed = lesson.listed.get(believed.id, believed)
+    has_settled = request.status.phase == "Ready"  # before that, devices may still be on their way
+    surprise = _without_devices(shortfall(node, allocatable_from(believed, pool)), keep=has_settled)
+    if not surprise:
+        return
+    whole = _without_devices(shortfall(node, allocatable_from(listed, pool)), keep=has_settled)
+    entry = entries.get(believed.id, OfferingStatus(believed.id))
+    if not any(nano_value(amount) > nano_value(entry.lacks.get(name, "0")) for name, amount in whole.items()):
+        return
+    lacks = {
+        name: max((whole.get(name, "0"), entry.lacks.get(name, "0")), key=nano_value)
+        for name in sorted({*whole, *entry.lacks})
+    }
+    words = ", ".join(f"{amount} less {name}" for name, amount in sorted(whole.items()))
+    changed = msgspec.structs.replace(entry, lacks=lacks)
+    if _is_remarkable(surprise, allocatable_from(believed, pool)):
+        message = f"node {node.metadata.name} has {words} than promised"
+        surprises = entry.surprises + 1
+        if surprises >= TOO_MANY_SURPRISES:
+            message += "; it is not the first time, so it is not bought any more"
+        changed = msgspec.structs.replace(
+            changed, surprises=surprises, since=lesson.now, reason=SMALLER, message=message[:1024]
+        )
+    entries[believed.id] = changed
+
+
+def _without_devices(amounts: Mapping[str, str], *, keep: bool) -> dict[str, str]:
+    return {name: amount for name, amount in amounts.items() if keep or "/" not in name}
+
+
+def _is_remarkable(less: Mapping[str, str], expected: Mapping[str, str]) -> bool:
+    return any(nano_value(amount) > _NEGLIGIBLE * nano_value(expected[name]) for name, amount in less.items())
+
+
+def _forgetting(entry: OfferingStatus, now: datetime, settings: ProvisionSettings) -> OfferingStatus | None:
+    """The entry as far as it is still remembered."""
+    if entry.since is None or now < _worst(entry) + settings.forget_after:
+        return entry
+    return OfferingStatus(entry.offering, lacks=entry.lacks) if entry.lacks else None
+
+
+def _worst(entry: OfferingStatus) -> datetime:
+    """When it was last known to be wrong with it."""
+    since = entry.since or datetime.min.replace(tzinfo=UTC)
+    return max(since, entry.until or since)

@@ -1,0 +1,214 @@
+"""What is there to say about each pool? Docs: docs/growing.md.
+
+Its status is written here and nowhere else: how many nodes it has, what they cost, what was learnt about offerings,
+and what a person should mend. It also holds a pool that is deleted until its machines are settled.
+"""
+
+from collections import Counter
+from datetime import datetime, timedelta
+from typing import Final
+
+import msgspec
+
+from growth.api.action import Action, Hold, PatchObject, RecordEvent
+from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
+from growth.api.kinds import NODES
+from growth.api.nodepool import NodeCounts, NodePool, NodePoolStatus
+from growth.api.offering import POOL
+from growth.api.references import reference_to
+from growth.api.settings import Settings
+from growth.api.status import StatusCondition
+from growth.decide.decider import Decision, State
+from growth.decide.grow.estate import Holding, Ownership, holdings
+from growth.decide.learning import Lesson, learnt, next_change
+from growth.decide.offerings import shop_of
+from growth.decide.usable import FINALIZER, Problem, problems
+from growth.observe.snapshot import Snapshot
+
+VALID: Final = "Valid"
+_ACTION: Final = "Checking"
+# Counts change with every node; people and tools that look at them do not need more.
+_COUNTS_EVERY: Final = timedelta(seconds=1)
+
+
+class Memory(msgspec.Struct, frozen=True):
+    """When the counts of each pool were last written."""
+
+    written: dict[str, datetime] = {}
+
+
+def decide(snapshot: Snapshot, state: State, settings: Settings) -> Decision:
+    """What should happen now."""
+    memory = state.memory if isinstance(state.memory, Memory) else Memory()
+    return _Pass(snapshot, settings, memory).run()
+
+
+class _Pass:
+    """One look at all pools."""
+
+    def __init__(self, snapshot: Snapshot, settings: Settings, memory: Memory) -> None:
+        self._snapshot, self._settings, self._now = snapshot, settings, snapshot.now
+        self._written = dict(memory.written)
+        self._pools = [pool for _, pool in sorted(snapshot.table(NODE_POOLS).items())]
+        self._requests = snapshot.table(NODE_REQUESTS)
+        self._shop = shop_of(snapshot.clouds, self._pools, self._requests.values(), self._now, settings.provision)
+        self._listed = {one.id: one for cloud in snapshot.clouds.values() for one in cloud.offerings}
+        self._held: dict[str, list[Holding]] = {}
+        for one in holdings(snapshot, self._shop):
+            self._held.setdefault(one.pool, []).append(one)
+        self._said: list[Action | Hold] = []
+        self._deadlines: list[datetime] = []
+
+    def run(self) -> Decision:
+        """All pools, then the nodes that only look like theirs."""
+        for pool in self._pools:
+            self._finalizer(pool)
+            found = problems(pool, self._snapshot.clouds)
+            self._tell(pool, found)
+            self._status(pool, found)
+        self._strangers()
+        wake_at = min((when for when in self._deadlines if when > self._now), default=None)
+        return Decision(tuple(self._said), wake_at, Memory(self._written))
+
+    def _finalizer(self, pool: NodePool) -> None:
+        """Hold the pool as long as it has machines; before it may buy any, that must be certain."""
+        meta = pool.metadata
+        subject = reference_to(NODE_POOLS, meta)
+        if meta.deletion_timestamp is None:
+            if FINALIZER not in meta.finalizers:
+                finalizers = [*meta.finalizers, FINALIZER]
+                why = "a pool that is deleted must be held until its machines are settled"
+                self._patch(pool, why, {"metadata": {"finalizers": finalizers}})
+            return
+        if FINALIZER not in meta.finalizers:
+            return
+        left = self._left(pool)
+        if left:
+            why = f"it is being deleted, and {left} are left: nothing is bought for it any more"
+            self._said.append(Hold(subject=subject, why=why, reason="HasMachines"))
+            return
+        finalizers = [one for one in meta.finalizers if one != FINALIZER]
+        self._patch(pool, "none of its machines is left", {"metadata": {"finalizers": finalizers}})
+
+    def _left(self, pool: NodePool) -> str:
+        """What is left of a pool's machines, in words; empty only if every provider has said so."""
+        name, clouds = pool.metadata.name, self._snapshot.clouds.values()
+        machines = {machine.name for cloud in clouds for machine in cloud.machines if machine.pool == name}
+        machines |= {one.name for one in self._held.get(name, ())}
+        machines |= {request.metadata.name for request in self._requests.values() if request.spec.pool == name}
+        if machines:
+            return f"{len(machines)} machines" if len(machines) > 1 else "one machine"
+        if any(cloud.problem or cloud.read_at is None for cloud in clouds):
+            return "machines that a provider does not tell of"
+        return ""
+
+    def _patch(self, pool: NodePool, why: str, body: dict[str, object]) -> None:
+        meta = pool.metadata
+        self._said.append(
+            PatchObject(
+                subject=reference_to(NODE_POOLS, meta), why=why, body=body, resource_version=meta.resource_version
+            )
+        )
+
+    def _tell(self, pool: NodePool, found: list[Problem]) -> None:
+        subject = reference_to(NODE_POOLS, pool.metadata)
+        for problem in found:
+            if problem.stops_buying:
+                self._said.append(Hold(subject=subject, why=problem.why, reason=problem.reason))
+            self._said.append(
+                RecordEvent(subject=subject, why=problem.why, type="Warning", reason=problem.reason, action=_ACTION)
+            )
+
+    # Status
+
+    def _status(self, pool: NodePool, found: list[Problem]) -> None:
+        provision, name = self._settings.provision, pool.metadata.name
+        lesson = Lesson(
+            pool=pool,
+            requests=tuple(one for one in self._requests.values() if one.spec.pool == name),
+            nodes=self._snapshot.nodes,
+            shop=self._shop,
+            listed=self._listed,
+            providers=tuple(self._snapshot.clouds),
+            now=self._now,
+        )
+        entries = learnt(lesson, provision)
+        if forgets_at := next_change(entries, self._now, provision):
+            self._deadlines.append(forgets_at)
+        held = self._held.get(name, [])
+        status = NodePoolStatus(
+            nodes=self._counts(name, held),
+            cost_per_hour=f"{sum(one.offering.price_per_hour for one in held if one.offering):.4f}",
+            conditions=self._conditions(pool, found),
+            offerings=entries,
+        )
+        if status == pool.status:
+            return
+        is_only_counting = (status.conditions, status.offerings) == (pool.status.conditions, pool.status.offerings)
+        may_count_at = self._written.get(pool.metadata.uid, self._now - _COUNTS_EVERY) + _COUNTS_EVERY
+        if is_only_counting and self._now < may_count_at <= self._now + _COUNTS_EVERY:
+            self._deadlines.append(may_count_at)
+            return
+        self._written[pool.metadata.uid] = self._now
+        self._said.append(
+            PatchObject(
+                subject=reference_to(NODE_POOLS, pool.metadata),
+                why="the pool's status has changed",
+                body={"status": msgspec.to_builtins(status)},
+                subresource="status",
+                resource_version=pool.metadata.resource_version,
+            )
+        )
+
+    def _counts(self, pool: str, held: list[Holding]) -> NodeCounts:
+        removals = self._snapshot.table(NODE_REMOVAL_REQUESTS)
+        leaving = {removal.node_name for removal in removals.values() if removal.spec.pool == pool}
+        states = Counter(_state(one, self._snapshot, leaving) for one in held)
+        return NodeCounts(**states)
+
+    def _conditions(self, pool: NodePool, found: list[Problem]) -> tuple[StatusCondition, ...]:
+        if pool.metadata.deletion_timestamp is not None:
+            wanted = ("False", "Deleting", "it is being deleted: nothing is bought for it any more")
+        elif found:
+            wanted = ("False", found[0].reason, "; ".join(problem.why for problem in found)[:1024])
+        else:
+            wanted = ("True", "Usable", "")
+        return _with(pool.status.conditions, VALID, wanted, self._now)
+
+    def _strangers(self) -> None:
+        """A node that bears a pool's label and is no machine of ours is reported, and never touched."""
+        ownership = Ownership(self._snapshot)
+        for node in self._snapshot.nodes.values():
+            pool = node.metadata.labels.get(POOL)
+            if pool is None or ownership.is_ours(node):
+                continue
+            why = f"it bears the label {POOL}={pool}, but no provider has such a machine for us: it is left alone"
+            subject = reference_to(NODES, node.metadata)
+            self._said.append(Hold(subject=subject, why=why, reason="NotOurs"))
+            self._said.append(RecordEvent(subject=subject, why=why, type="Warning", reason="NotOurs", action=_ACTION))
+
+
+def _state(held: Holding, snapshot: Snapshot, leaving: set[str]) -> str:
+    """Under which name of ``NodeCounts`` a machine counts."""
+    if held.name in leaving:
+        return "leaving"
+    if held.node is None:
+        return "coming"
+    if held.name in snapshot.closed:
+        return "starting"
+    return "ready" if held.node.is_ready else "unready"
+
+
+def _with(
+    conditions: tuple[StatusCondition, ...],
+    kind: str,
+    wanted: tuple[str, str, str],
+    now: datetime,
+) -> tuple[StatusCondition, ...]:
+    """The conditions with this one, which keeps its time if it says what it said before."""
+    status, reason, message = wanted
+    before = next((one for one in conditions if one.type == kind), None)
+    is_same = before is not None and before.status == status
+    since = before.last_transition_time if before is not None and is_same else now
+    new = StatusCondition(kind, "True" if status == "True" else "False", reason, message, since)
+    return (*(one for one in conditions if one.type != kind), new)

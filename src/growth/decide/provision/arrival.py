@@ -1,0 +1,68 @@
+"""Is a node that registered the one that was planned?"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+import msgspec
+
+from growth.api.machine import MachineRequest
+from growth.api.node import Node
+from growth.api.nodepool import NodePool
+from growth.api.offering import left_of
+from growth.api.quantity import nano_value
+from growth.api.starting import STARTING
+from growth.api.tolerations import BLOCKING_EFFECTS
+from growth.decide.fit.new_node import is_starting_taint
+
+
+class Step(StrEnum):
+    """How far a node is."""
+
+    NOT_READY = "not ready"
+    UNLABELLED = "labels are missing"
+    INCOMPLETE = "planned resources are missing"
+    STARTING = "others still prepare it"
+    ARRIVED = "it is what was planned"
+
+
+class Arrival(msgspec.Struct, frozen=True):
+    """How far a node is, and what it lacks of what was planned."""
+
+    step: Step
+    labels: dict[str, str] = {}
+    """Those that it should have and has not."""
+    resources: tuple[str, ...] = ()
+    """Extended resources that were planned for and are not there yet."""
+
+
+def arrival_of(node: Node, request: MachineRequest, pool: NodePool) -> Arrival:
+    """How far the node of this request is."""
+    labels = {name: value for name, value in request.node_labels.items() if node.metadata.labels.get(name) != value}
+    if labels:
+        return Arrival(Step.UNLABELLED, labels)
+    if not node.is_ready:
+        return Arrival(Step.NOT_READY)
+    missing = missing_devices(node, request)
+    if missing:
+        return Arrival(Step.INCOMPLETE, resources=missing)
+    others = [
+        taint
+        for taint in node.spec.taints
+        if taint.key != STARTING and taint.effect in BLOCKING_EFFECTS and is_starting_taint(taint, pool)
+    ]
+    return Arrival(Step.STARTING) if others else Arrival(Step.ARRIVED)
+
+
+def missing_devices(node: Node, request: MachineRequest) -> tuple[str, ...]:
+    """Extended resources (GPUs, say) that come with a plug-in of their own, after the node is ready."""
+    return tuple(
+        name
+        for name, amount in sorted(request.allocatable.items())
+        if "/" in name and nano_value(node.status.allocatable.get(name, "0")) < nano_value(amount)
+    )
+
+
+def shortfall(node: Node, promised: Mapping[str, str]) -> dict[str, str]:
+    """By resource, how much less a node has for pods than was promised."""
+    less = left_of(promised, node.status.allocatable)
+    return {name: amount for name, amount in less.items() if nano_value(amount) > 0}

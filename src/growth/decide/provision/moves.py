@@ -1,0 +1,58 @@
+"""A request's next phase, as it is written: phase, since when, what happened, and whether its machine could be had."""
+
+from datetime import datetime
+from typing import Any, Final, Literal
+
+import msgspec
+
+from growth.api.action import PatchObject
+from growth.api.growth_kinds import NODE_REQUESTS
+from growth.api.noderequest import NodeRequest, NodeRequestStatus
+from growth.api.phases import RequestPhase
+from growth.api.references import reference_to
+from growth.api.status import StatusCondition, StatusEvent, with_event
+from growth.decide.failures import MET
+
+# The seed's names.
+REQUESTED: Final = "nodeRequested"
+REQUEST_FAILED: Final = "nodeRequestFailed"
+PROVISIONED: Final = "nodeProvisioned"
+LABELLED: Final = "nodeLabelled"
+
+_MAX_WORDS: Final = 1024
+
+
+def moved(
+    request: NodeRequest,
+    phase: RequestPhase,
+    now: datetime,
+    why: str,
+    *,
+    events: tuple[tuple[str, str], ...] = (),
+    met: tuple[Literal["True", "False"], str, str] | None = None,
+    provider_id: str = "",
+) -> PatchObject:
+    """Bring the request into a phase; ``events`` are names with reasons, ``met`` is status, reason and message."""
+    status = request.status
+    history = status.events
+    for name, reason in events:
+        history = with_event(history, StatusEvent(now, name, reason[:_MAX_WORDS]))
+    conditions = status.conditions
+    if met is not None:
+        condition = StatusCondition(MET, met[0], met[1], met[2][:_MAX_WORDS], now)
+        conditions = (*(one for one in conditions if one.type != MET), condition)
+    new = NodeRequestStatus(
+        phase=phase,
+        phase_since=now if phase != status.phase or status.phase_since is None else status.phase_since,
+        provider_id=provider_id or status.provider_id,
+        conditions=conditions,
+        events=history,
+    )
+    body: dict[str, Any] = {"status": msgspec.to_builtins(new)}
+    return PatchObject(
+        subject=reference_to(NODE_REQUESTS, request.metadata),
+        why=why,
+        body=body,
+        subresource="status",
+        resource_version=request.metadata.resource_version,
+    )

@@ -1,0 +1,129 @@
+"""Growth at work in a story: the whole of ``growth run`` but for the process, under the role that the chart ships.
+
+Growth acts on the whole cluster, so a story in which it acts has a cluster of its own for as long as it lasts.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager, suppress
+from datetime import timedelta
+from typing import Any, Final
+
+from growth.api.catalogue import Catalogue, read_catalogue
+from growth.api.growth_kinds import NODE_POOLS
+from growth.api.kinds import CONFIG_MAPS, EVENTS, LEASES, NAMESPACES
+from growth.api.settings import GrowSettings, ProvidersSettings, ProvisionSettings, Settings
+from growth.cloud.finding import Surroundings
+from growth.cloud.kwok.opening import open_kwok
+from growth.cloud.kwok.provider import KwokProvider
+from growth.cloud.kwok.record import FAULTS, config_map_name
+from growth.kube.client import Client
+from growth.kube.errors import AlreadyExists
+from growth.kube.patches import MergePatch
+from growth.play.play import Play
+from growth.run.capability import CAPABILITIES
+from growth.run.control import Plant, control, new_health
+
+# Whole stories in seconds: what takes minutes in real life, in the same proportions.
+QUICK: Final = Settings(
+    providers=ProvidersSettings(enabled="kwok", read_every=timedelta(seconds=1)),
+    grow=GrowSettings(
+        count_failures_every=timedelta(seconds=1), back_off=timedelta(seconds=2), back_off_at_most=timedelta(seconds=4)
+    ),
+    provision=ProvisionSettings(
+        machine_within=timedelta(seconds=8),
+        ready_within=timedelta(seconds=6),
+        keep_ready=timedelta(seconds=20),
+        hand_over=timedelta(seconds=10),
+        unmet=timedelta(seconds=4),
+        unmet_at_most=timedelta(seconds=8),
+        forget_after=timedelta(seconds=60),
+    ),
+)
+CATALOGUE: Final = """
+provider: kwok
+bootDelay: 1s
+locations: {fsn1: {}, nbg1: {}}
+reserved: {cpu: 100m, memory: 256Mi}
+serverTypes:
+  - {name: small, resources: {cpu: 2, memory: 4Gi}, prices: {fsn1: 0.01, nbg1: 0.011}}
+  - {name: medium, resources: {cpu: 4, memory: 8Gi}, prices: {fsn1: 0.019, nbg1: 0.02}}
+  - {name: large, resources: {cpu: 8, memory: 16Gi}, prices: {fsn1: 0.037, nbg1: 0.038}}
+"""
+
+
+class Growth:
+    """Growth while it runs in a story, and its machines."""
+
+    def __init__(self, play: Play, settings: Settings, catalogue: Catalogue) -> None:
+        self._play, self.settings, self._catalogue = play, settings, catalogue
+        self._provider: KwokProvider | None = None
+        self.health = new_health()
+
+    def set_catalogue(self, text: str) -> None:
+        """From now on this is sold, and this is what goes wrong with it."""
+        self._catalogue = read_catalogue(text)
+        if self._provider is not None:
+            self._provider.catalogue = self._catalogue
+
+    async def hurt(self, name: str, faults: str) -> None:
+        """Something goes wrong with a machine that runs; an empty text mends it."""
+        patch = MergePatch({"metadata": {"annotations": {FAULTS: faults}}})
+        await self._play.client.patch(CONFIG_MAPS, config_map_name(name), patch, self.settings.namespace)
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        backstage = self._play.backstage
+        client = await backstage.client()
+        plant = Plant(
+            client=client,
+            lease_client=client,
+            settings=self.settings,
+            capabilities=CAPABILITIES,
+            host=backstage.host(f"growth-{self._play.namespace}"),
+            providers={"kwok": self._open},
+        )
+        await control(plant, self.health)
+
+    @asynccontextmanager
+    async def _open(self, client: Client) -> AsyncGenerator[KwokProvider]:
+        async with open_kwok(Surroundings(client, self.settings.namespace, self._play.now)) as provider:
+            provider.catalogue = self._catalogue
+            self._provider = provider
+            yield provider
+
+
+@asynccontextmanager
+async def growing(play: Play, *, settings: Settings = QUICK, catalogue: str = CATALOGUE) -> AsyncGenerator[Growth]:
+    """Growth runs as long as the context lasts; if it fails, the context does."""
+    await _install(play, settings)
+    growth = Growth(play, settings, read_catalogue(catalogue))
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            running = tasks.create_task(growth.run(), name="growth")
+            yield growth
+            running.cancel()
+    except BaseExceptionGroup as group:
+        raise group.exceptions[0] from None
+
+
+async def _install(play: Play, settings: Settings) -> None:
+    """The namespace and the empty Lease, as ``growth manifests`` brings them: so nobody waits for a holder's end."""
+    namespace = settings.namespace
+    lease = {"metadata": {"name": settings.leader_election.lease_name}, "spec": {}}
+    with suppress(AlreadyExists):
+        await play.client.create(NAMESPACES, {"metadata": {"name": namespace}})
+    with suppress(AlreadyExists):
+        await play.client.create(LEASES, lease, namespace)
+
+
+async def a_pool(play: Play, name: str = "default", types: str = "small medium large", **spec: Any) -> None:  # noqa: ANN401
+    """A pool of these server types, with whatever else its spec should say, in camelCase."""
+    stated: Mapping[str, Any] = {"serverTypes": [{"name": one} for one in types.split()], **spec}
+    await play.create(NODE_POOLS, {"metadata": {"name": name}, "spec": stated})
+
+
+async def events_of(play: Play, name: str) -> set[str]:
+    """The reasons of all events that tell about an object of this name."""
+    events = (await play.client.list(EVENTS)).items
+    return {event.reason for event in events if event.regarding.name == name}

@@ -1,0 +1,34 @@
+"""After a story in which Growth acted: machines, nodes and objects are taken away, so that the next one begins anew."""
+
+from contextlib import suppress
+from typing import Any, Final
+
+from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
+from growth.api.kinds import CONFIG_MAPS, NODES, Kind
+from growth.cloud.kwok.record import SELECTOR
+from growth.kube.client import Client
+from growth.kube.errors import NotFound
+from growth.kube.patches import MergePatch
+
+_GROWTHS_NAMESPACE: Final = "growth-system"
+
+
+async def sweep(client: Client) -> None:
+    """Take everything away. Nobody else is on this cluster, and Growth has stopped."""
+    for pool in (await client.list(NODE_POOLS)).items:
+        name = pool.metadata.name
+        with suppress(NotFound):
+            await client.patch(NODE_POOLS, name, MergePatch({"metadata": {"finalizers": None}}))
+            await client.delete(NODE_POOLS, name)
+    await _delete_all(client, NODE_REQUESTS)
+    await _delete_all(client, NODE_REMOVAL_REQUESTS)
+    await _delete_all(client, NODES)
+    for machine in (await client.list(CONFIG_MAPS, _GROWTHS_NAMESPACE, label_selector=SELECTOR)).items:
+        with suppress(NotFound):
+            await client.delete(CONFIG_MAPS, machine.metadata.name, _GROWTHS_NAMESPACE)
+
+
+async def _delete_all(client: Client, kind: Kind[Any]) -> None:
+    for thing in (await client.list(kind)).items:
+        with suppress(NotFound):
+            await client.delete(kind, thing.metadata.name)
