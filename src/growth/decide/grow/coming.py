@@ -51,6 +51,22 @@ def has_places(
     return name in snapshot.closed or snapshot.now < ready_since + settings.hand_over
 
 
+def still_fitting(request: NodeRequest, snapshot: Snapshot) -> list[str]:
+    """Of the pods that a machine was bought for and that still wait, those for which its node has room."""
+    name = request.metadata.name
+    free = dict(snapshot.room.free(name))
+    found: list[str] = []
+    for uid in request.planned_for:
+        pod = snapshot.waiting.get(uid)
+        if pod is None:
+            continue
+        asked = snapshot.shapes.of(pod.spec).requests
+        if all(amount <= free.get(resource, 0) for resource, amount in asked.items() if amount):
+            found.append(uid)
+            free = {resource: amount - asked.get(resource, 0) for resource, amount in free.items()}
+    return found
+
+
 def enter(stage: Stage, coming: Iterable[Coming], maker: NewNodes) -> None:
     """Put machines that are coming on the stage as the nodes that they will be, daemons and all."""
     daemons = Daemons.of(stage)

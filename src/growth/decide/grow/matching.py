@@ -5,7 +5,8 @@
 3. It asks for none, and there is no ``default``: an error that says so.
 4. It asks for a pool that does not exist: an error that says so. It never falls back to ``default``.
 
-A pool that is being deleted buys nothing any more, so it is none to ask for.
+A pool that is being deleted buys nothing any more, so it is none to ask for. A pool of which nothing can be bought just
+now (its provider is silent, say) is one: the pod waits for it, and is not counted as one that found no place.
 """
 
 from collections.abc import Iterable
@@ -22,20 +23,22 @@ from growth.decide.pack.market import DEFAULT_POOL
 
 NO_POOL: Final = "NoPool"
 NO_SUCH_POOL: Final = "NoSuchPool"
+POOL_UNUSABLE: Final = "PoolUnusable"
 
 
 class Unmatched(msgspec.Struct, frozen=True):
     """Why no pool serves a pod."""
 
-    reason: Literal["NoPool", "NoSuchPool"]
+    reason: Literal["NoPool", "NoSuchPool", "PoolUnusable"]
     why: str
 
 
 class Matching:
     """The rules for the pools that there are; worked out once for each spec."""
 
-    def __init__(self, pools: Iterable[NodePool]) -> None:
+    def __init__(self, pools: Iterable[NodePool], usable: Iterable[NodePool]) -> None:
         self._names = sorted(pool.metadata.name for pool in pools if pool.metadata.deletion_timestamp is None)
+        self._usable = {pool.metadata.name for pool in usable}
         self._known: dict[int, tuple[PodSpec, Unmatched | None]] = {}
 
     def of(self, pod: Pod) -> Unmatched | None:
@@ -50,12 +53,19 @@ class Matching:
         named = spec.node_selector.get(POOL)
         if named is None and not terms:
             if DEFAULT_POOL in self._names:
-                return None
+                return self._if_usable([DEFAULT_POOL])
             return Unmatched(NO_POOL, f"it asks for no pool, and there is none named {DEFAULT_POOL!r}; {self._hint()}")
-        if any(self._serves(name, named, terms) for name in self._names):
-            return None
+        serving = [name for name in self._names if self._serves(name, named, terms)]
+        if serving:
+            return self._if_usable(serving)
         asked = repr(named) if named is not None else "one by its node affinity"
         return Unmatched(NO_SUCH_POOL, f"it asks for pool {asked}, and there is no such pool; {self._hint()}")
+
+    def _if_usable(self, names: list[str]) -> Unmatched | None:
+        if not self._usable.isdisjoint(names):
+            return None
+        why = f"nothing can be bought for pool {', '.join(names)} now: its condition Valid says why"
+        return Unmatched(POOL_UNUSABLE, why)
 
     def _serves(self, name: str, named: str | None, terms: tuple[NodeSelectorTerm, ...]) -> bool:
         if named is not None and named != name:

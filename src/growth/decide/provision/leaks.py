@@ -11,6 +11,7 @@ from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQU
 from growth.api.machine import Machine
 from growth.api.nodepool import NodePool
 from growth.api.references import reference_by_name, reference_to
+from growth.decide.grow.requesting import owned_by
 from growth.decide.offerings import Shop
 from growth.observe.snapshot import Snapshot
 
@@ -49,14 +50,12 @@ def _why_not(machine: Machine, pools: Mapping[str, NodePool], shop: Shop) -> str
 
 
 def _adopted(machine: Machine, pool: NodePool) -> CreateObject:
-    meta = pool.metadata
-    owner = {"apiVersion": NODE_POOLS.api_version, "kind": NODE_POOLS.name, "name": meta.name, "uid": meta.uid}
     return CreateObject(
         subject=reference_by_name(NODE_REQUESTS, machine.name),
         why=f"machine {machine.id} is ours and has neither request nor node: it is adopted",
         body={
-            "metadata": {"ownerReferences": [owner]},
-            "spec": {"pool": meta.name, "targetOffering": machine.offering},
+            "metadata": {"ownerReferences": [owned_by(pool)]},
+            "spec": {"pool": pool.metadata.name, "targetOffering": machine.offering},
         },
     )
 

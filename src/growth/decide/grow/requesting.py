@@ -1,0 +1,64 @@
+"""NodeRequests as they are written: what is wanted, for which pods, and who owns it."""
+
+from collections.abc import Iterator
+
+from growth.api.action import CreateObject, PatchObject
+from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
+from growth.api.nodepool import NodePool
+from growth.api.noderequest import HANDS_KEYS, PLANNED_FOR, WAKES, NodeRequest
+from growth.api.references import reference_by_name, reference_to
+from growth.decide.grow.outlook import Outlook
+from growth.decide.grow.planning import Wanted
+
+
+def asked_for(wanted: Wanted) -> CreateObject:
+    """Ask for a machine."""
+    pool, offering, pods = wanted.pool, wanted.offering, len(wanted.pods)
+    annotations = {
+        **({PLANNED_FOR: ",".join(wanted.pods)} if wanted.pods else {}),
+        **({HANDS_KEYS: "true"} if wanted.hands_keys else {}),
+        **({WAKES: ",".join(wanted.wakes)} if wanted.wakes else {}),
+    }
+    for_whom = f"{pods} pods wait" if pods > 1 else "a pod waits" if pods else "the pool wants it even without load"
+    return CreateObject(
+        subject=reference_by_name(NODE_REQUESTS, wanted.name),
+        why=f"{for_whom}, and {offering.id} is part of the cheapest plan",
+        body={
+            "metadata": {"ownerReferences": [owned_by(pool)], **({"annotations": annotations} if annotations else {})},
+            "spec": {"pool": pool.metadata.name, "targetOffering": offering.id, "location": offering.location},
+        },
+    )
+
+
+def owned_by(pool: NodePool) -> dict[str, str]:
+    """The owner of every request: without its pool it means nothing."""
+    meta = pool.metadata
+    return {"apiVersion": NODE_POOLS.api_version, "kind": NODE_POOLS.name, "name": meta.name, "uid": meta.uid}
+
+
+def joined(outlook: Outlook) -> Iterator[PatchObject]:
+    """Note on machines that are coming which pods the last plan added to them."""
+    waiting = outlook.snapshot.waiting
+    for one in outlook.plan.joining:
+        request = outlook.request(one.request)
+        if request is None or not outlook.has_places(request):
+            continue
+        known = set(request.planned_for)
+        added = [uid for uid in one.pods if uid not in known and uid in waiting]
+        if added:
+            yield _with(request, added, one.wakes, hands_keys=one.hands_keys)
+
+
+def _with(request: NodeRequest, added: list[str], wakes: tuple[str, ...], *, hands_keys: bool) -> PatchObject:
+    annotations = {
+        PLANNED_FOR: ",".join((*request.planned_for, *added)),
+        **({HANDS_KEYS: "true"} if hands_keys else {}),
+        **({WAKES: ",".join((*request.wakes, *wakes))} if wakes else {}),
+    }
+    more = f"{len(added)} more pods find" if len(added) > 1 else "one more pod finds"
+    return PatchObject(
+        subject=reference_to(NODE_REQUESTS, request.metadata),
+        why=f"{more} room on the machine that is coming",
+        body={"metadata": {"annotations": annotations}},
+        resource_version=request.metadata.resource_version,
+    )

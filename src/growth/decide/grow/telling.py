@@ -1,0 +1,64 @@
+"""What people hear of pods that wait: why there is no place for them, said on the pods themselves."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from growth.api.action import Action, Hold, PatchObject, RecordEvent
+from growth.api.backoff import BACK_OFF, BackOff, back_off_of
+from growth.api.growth_kinds import NODE_POOLS
+from growth.api.kinds import PODS
+from growth.api.pod import Pod
+from growth.api.references import reference_to
+from growth.decide.grow.matching import POOL_UNUSABLE
+from growth.decide.grow.outlook import Outlook
+from growth.decide.grow.waiting import Waiting
+
+_ACTION: Final = "Planning"
+
+
+def told(outlook: Outlook, waiting: Waiting) -> Iterator[Action | Hold]:
+    """Everything that there is to say now."""
+    left_out = outlook.plan.left_out
+    for pod, unmatched in waiting.unmatched:
+        if unmatched.reason == POOL_UNUSABLE:  # the pool itself says why
+            yield Hold(subject=reference_to(PODS, pod.metadata), why=unmatched.why, reason=unmatched.reason)
+        else:
+            yield from _said(pod, unmatched.reason, unmatched.why)
+    for pod, record in waiting.held:
+        yield from _of_held(pod, record, left_out.get(pod.metadata.uid, ""))
+    for pool in outlook.usable:
+        for name, why in left_out.items():
+            if name.startswith(f"{pool.metadata.name}/"):
+                sentence = f"it has not as many machines as min asks for: {why}"
+                subject = reference_to(NODE_POOLS, pool.metadata)
+                yield Hold(subject=subject, why=sentence, reason="NotWarm")
+                yield RecordEvent(subject=subject, why=sentence, type="Warning", reason="NotWarm", action=_ACTION)
+    yield from _cleared(outlook)
+
+
+def _of_held(pod: Pod, record: BackOff, why: str) -> Iterator[Action | Hold]:
+    """Why a pod found no place; and how often, so that a restart knows it."""
+    subject = reference_to(PODS, pod.metadata)
+    if record != back_off_of(pod):
+        body = {"metadata": {"annotations": {BACK_OFF: record.encode()}}}
+        times = f"{record.failures} times" if record.failures > 1 else "once"
+        yield PatchObject(subject=subject, why=f"it found no place {times}", body=body)
+    if why:
+        yield from _said(pod, "NoPlacement", why)
+    if record.is_final:
+        sentence = f"it found no place {record.failures} times and is not tried again until something changes"
+        yield from _said(pod, "BackOff", sentence)
+
+
+def _said(pod: Pod, reason: str, why: str) -> Iterator[Action | Hold]:
+    subject = reference_to(PODS, pod.metadata)
+    yield Hold(subject=subject, why=why, reason=reason)
+    yield RecordEvent(subject=subject, why=why, type="Warning", reason=reason, action=_ACTION)
+
+
+def _cleared(outlook: Outlook) -> Iterator[PatchObject]:
+    """Who has a node has nothing to wait for."""
+    for pod in outlook.snapshot.marked.values():
+        if pod.node_name:
+            body = {"metadata": {"annotations": {BACK_OFF: None}}}
+            yield PatchObject(subject=reference_to(PODS, pod.metadata), why="it has a node", body=body)
