@@ -7,20 +7,28 @@ that is granted and never asked for fails the comparison at the end.
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import yaml
 
-from growth.api.catalogue import shipped_catalogue
+from growth.act.carrying import Doors, carry_out
+from growth.api.action import CreateObject
+from growth.api.backoff import back_off_of
+from growth.api.catalogue import read_catalogue, shipped_catalogue
 from growth.api.core import ObjectReference
-from growth.api.kinds import CONFIG_MAPS, EVENTS, NAMESPACES, NODES
+from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
+from growth.api.kinds import CONFIG_MAPS, EVENTS, NAMESPACES, NODES, PODS
 from growth.api.machine import MachineRequest
+from growth.api.outcome import Result
+from growth.api.references import reference_by_name
 from growth.cloud.finding import Surroundings
 from growth.cloud.kwok.opening import open_kwok
 from growth.cloud.kwok.record import FENCED_AT, config_map_name
+from growth.cloud.provider import Provider
 from growth.kube.client import Client
 from growth.kube.errors import Forbidden, Invalid
 from growth.kube.events import EventRecorder, EventType
@@ -30,6 +38,11 @@ from growth.kube.transport import Request, Response, Send, Stream
 from growth.kube.verbs import Permission, permission_of
 from growth.local.cluster import LocalCluster
 from growth.observe.world import World
+from growth.play.growing import QUICK
+from growth.play.sweeping import sweep
+from growth.run.capability import CAPABILITIES
+from growth.run.control import Plant, control, new_health
+from growth.run.host import this_process
 from growth.run.watching import watching
 from tests.builders import Json
 from tests.cluster.conftest import wait_until
@@ -162,8 +175,91 @@ async def play_a_machine(send: Send, admin: Client, catalogue: Path) -> None:
         await wait_until(is_gone, "the node was removed")
 
 
+CATALOGUE = """
+provider: kwok
+locations: {fsn1: {}}
+serverTypes:
+  - {name: good, resources: {cpu: 2, memory: 4Gi}, prices: {fsn1: 0.01}}
+  - {name: bad, resources: {cpu: 2, memory: 4Gi}, prices: {fsn1: 0.01}, faults: [neverRegisters]}
+"""
+SETTINGS = msgspec.structs.replace(
+    QUICK,
+    provision=msgspec.structs.replace(
+        QUICK.provision, machine_within=timedelta(seconds=2), keep_ready=timedelta(seconds=1)
+    ),
+)
+
+
+async def grow(send: Send, admin: Client, namespace: str) -> None:
+    """A pod that gets its machine, one whose machine never comes, one that joins it, and one for which there is none."""
+    for pool in ("good", "bad"):
+        await admin.create(
+            NODE_POOLS, {"metadata": {"name": f"role-{pool}"}, "spec": {"serverTypes": [{"name": pool}]}}
+        )
+    for name, pool, cpu in (("lucky", "good", "1"), ("unlucky", "bad", "1"), ("giant", "good", "100")):
+        await admin.create(PODS, a_waiting_pod(name, f"role-{pool}", cpu), namespace)
+
+    @asynccontextmanager
+    async def open_machines(client: Client) -> AsyncGenerator[Provider]:
+        async with open_kwok(Surroundings(client, NAMESPACE, lambda: datetime.now(UTC))) as provider:
+            provider.catalogue = read_catalogue(CATALOGUE)
+            yield provider
+
+    async def is_done() -> bool:
+        pods = {pod.metadata.name: pod for pod in (await admin.list(PODS, namespace)).items}
+        requests, removals = (await admin.list(NODE_REQUESTS)).items, (await admin.list(NODE_REMOVAL_REQUESTS)).items
+        is_given_up = any(removal.spec.pool == "role-bad" for removal in removals)
+        is_forgotten = all(request.spec.pool != "role-good" for request in requests)
+        is_told = back_off_of(pods["giant"]) is not None
+        return bool(pods["lucky"].node_name) and is_given_up and is_forgotten and is_told
+
+    client = Client(send)
+    plant = Plant(
+        client=client,
+        lease_client=client,
+        settings=SETTINGS,
+        capabilities=CAPABILITIES,
+        host=this_process("role-test"),
+        providers={"kwok": open_machines},
+    )
+
+    async def is_asked_for() -> bool:
+        return any(request.spec.pool == "role-bad" for request in (await admin.list(NODE_REQUESTS)).items)
+
+    growing = asyncio.create_task(control(plant, new_health()))
+    try:
+        await wait_until(is_asked_for, "a machine was asked for")
+        await admin.create(PODS, a_waiting_pod("joins", "role-bad", "500m"), namespace)
+        await wait_until(is_done, "Growth grew, gave up and told")
+    finally:
+        growing.cancel()
+        await asyncio.gather(growing, return_exceptions=True)
+
+
+def a_waiting_pod(name: str, pool: str, cpu: str) -> Json:
+    container = {"name": "main", "image": "main", "resources": {"requests": {"cpu": cpu}}}
+    return {"metadata": {"name": name}, "spec": {"containers": [container], "nodeSelector": {"growth.dev/pool": pool}}}
+
+
+async def ask_for_what_is_there(send: Send, admin: Client) -> None:
+    """A crash after a creation: the next process creates again, and looks whether what is there is what it wants."""
+    client = Client(send)
+    doors = Doors(client, EventRecorder(client, "role-test", now=lambda: datetime.now(UTC)), lambda: datetime.now(UTC))
+    spec: Json = {"spec": {"pool": "role-good", "targetOffering": "kwok-good-fsn1"}}
+    wishes = [
+        CreateObject(subject=reference_by_name(NODE_REQUESTS, "role-test"), why="", body=spec),
+        CreateObject(
+            subject=reference_by_name(NODE_REMOVAL_REQUESTS, "role-test"), why="", body={"spec": {"pool": "role-good"}}
+        ),
+    ]
+    for wish in (*wishes, *wishes):
+        assert (await carry_out(wish, doors)).result is Result.DONE
+    await admin.delete(NODE_REQUESTS, "role-test")
+    await admin.delete(NODE_REMOVAL_REQUESTS, "role-test")
+
+
 async def test_the_role_grants_what_growth_uses_and_nothing_more(
-    control_plane: LocalCluster, quick_catalogue: Path
+    control_plane: LocalCluster, quick_catalogue: Path, namespace: str
 ) -> None:
     documents: list[Any] = list(yaml.safe_load_all(RBAC.read_text()))
     await control_plane.apply(RBAC)
@@ -175,6 +271,9 @@ async def test_the_role_grants_what_growth_uses_and_nothing_more(
     await lead(streaming)
     await tell_twice(streaming, control_plane.admin)
     await play_a_machine(streaming, control_plane.admin, quick_catalogue)
+    await ask_for_what_is_there(streaming, control_plane.admin)
+    await grow(streaming, control_plane.admin, namespace)
+    await sweep(control_plane.admin)
     used = streaming.used | paging.used
     assert sorted(map(str, granted(documents) - used)) == [], "granted and never used"
     assert sorted(map(str, used - granted(documents))) == [], "used and never granted"
