@@ -196,6 +196,14 @@ def plain(pods: int, shapes: int, seed: int) -> Load:
     return make.load(_hetzner_offerings(""))
 
 
+def sized(sizes: Sequence[tuple[int, int]], offerings: Sequence[Offering]) -> Load:
+    """Plain pods of these sizes: thousandths of a core, and MiB."""
+    make = _Maker()
+    for cpu, memory in sizes:
+        make.add(make.spec(cpu, memory), {})
+    return make.load(offerings)
+
+
 def trickle(pods: int, nodes: int, seed: int) -> Load:
     """A few pods against many nodes, each with ten pods and some room; two of the few ask for a zone by label."""
     draw = random.Random(seed)

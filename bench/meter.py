@@ -23,3 +23,16 @@ class Meter:
             "cpu_seconds": round(time.process_time() - self._cpu, 3),
             "rss_mb_growth": round(rss_mb() - self._rss, 1),
         }
+
+
+def peak_rss_mb_of(pid: int) -> float:
+    """The most that another process ever held in memory."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    kibibytes = next(line.split()[1] for line in lines if line.startswith("VmHWM:"))
+    return int(kibibytes) * 1024 / 1e6
+
+
+def cpu_seconds_of(pid: int) -> float:
+    """CPU seconds of another process since it began: its own and the kernel's for it."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

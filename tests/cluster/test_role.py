@@ -191,7 +191,7 @@ SETTINGS = msgspec.structs.replace(
 
 
 async def grow(send: Send, admin: Client, namespace: str) -> None:
-    """A pod that gets its machine, one whose machine never comes, one that joins it, and one for which there is none."""
+    """A pod that gets its machine, one whose machine never comes, one that joins it, one that nothing fits."""
     for pool in ("good", "bad"):
         await admin.create(
             NODE_POOLS, {"metadata": {"name": f"role-{pool}"}, "spec": {"serverTypes": [{"name": pool}]}}

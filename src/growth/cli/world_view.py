@@ -40,7 +40,7 @@ def _headline(summary: Summary) -> Text:
 
 def _nodes(groups: tuple[NodeGroup, ...], width: int) -> Table:
     # Three bars share what the names and counts leave, within what looks like a bar at all.
-    bar = max(6, min(24, (width - 56) // 3))
+    long = max(6, min(24, (width - 56) // 3))
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column("POOL", no_wrap=True)
     table.add_column("TYPE", no_wrap=True)
@@ -49,14 +49,15 @@ def _nodes(groups: tuple[NodeGroup, ...], width: int) -> Table:
         table.add_column(name, no_wrap=True)
     for group in groups[:_SHOWN_GROUPS]:
         ready = Text(f"{group.ready}/{group.nodes}", style="" if group.ready == group.nodes else "red")
-        bars = [_bar(filled, bar) for filled in (group.cpu_millis, group.memory_bytes, group.pods)]
+        bars = [bar(filled, long) for filled in (group.cpu_millis, group.memory_bytes, group.pods)]
         table.add_row(group.pool or "-", group.instance_type or "-", ready, *bars)
     if len(groups) > _SHOWN_GROUPS:
         table.add_row(Text(f"and {len(groups) - _SHOWN_GROUPS} more", style="dim"))
     return table
 
 
-def _bar(filled: Filled, width: int) -> Text:
+def bar(filled: Filled, width: int) -> Text:
+    """How full something is: a bar of this width, and the share."""
     share = filled.used / filled.total if filled.total else 0.0
     eighths = round(max(0.0, min(1.0, share)) * width * 8)
     whole, rest = divmod(eighths, 8)

@@ -1,93 +1,118 @@
-"""The demo's story: a shop has a sale. Machines are bought, an answer is lost, one dies, and all of it passes.
+"""The demo's story: a shop has a sale, and Growth sees to it that there are machines.
 
-The decisions that Growth will make by itself (what to buy, when to let pods in, what to give back) are made by the
-story here; everything that follows from them is the cluster's own doing.
+The story brings pods and trouble: a stock-out, and a machine whose node never comes. What is bought, where, and what is
+given up is Growth's own decision; the settings are those of real life with seconds for minutes.
 """
 
 import asyncio
+from datetime import timedelta
 from typing import Any, Final
 
-from growth.api.kinds import NODES
-from growth.play.machines import Machines, machines
+from growth.api.catalogue import Catalogue, read_catalogue
+from growth.api.growth_kinds import NODE_REQUESTS
+from growth.api.noderequest import NodeRequest
+from growth.api.settings import ProvidersSettings, ProvisionSettings, Settings
+from growth.play.growing import Growth, a_pool, growing
 from growth.play.play import Play
 from growth.play.workloads import DEPLOYMENTS
 
-SMALL: Final = "kwok-cx33-fsn1"
-LARGE: Final = "kwok-cx43-fsn1"
-_BREATH_SECONDS: Final = 2.0
+SETTINGS: Final = Settings(
+    # Rarely enough that Growth learns of the stock-out by being refused; it also gives up only on the provider's word.
+    providers=ProvidersSettings(enabled="kwok", read_every=timedelta(seconds=20)),
+    provision=ProvisionSettings(machine_within=timedelta(seconds=9), ready_within=timedelta(seconds=9)),
+)
+SERVER_TYPES: Final = "cx23 cx33 cx43 cx53"
+_CATALOGUE: Final = """
+provider: kwok
+extends: kwok
+bootDelay: 3s
+serverTypes:
+  - name: cx53
+"""
+# The largest costs least for what it has, so Growth would like it most.
+_SOLD_OUT: Final = f"{_CATALOGUE}    stock: {{fsn1: 0}}\n"
+_CONTROL_PLANE: Final = "node-role.kubernetes.io/control-plane:NoSchedule"
+_BREATH_SECONDS: Final = 2.5
+
+
+def prices() -> Catalogue:
+    """What the shop can buy when nothing is sold out."""
+    return read_catalogue(_CATALOGUE)
 
 
 async def a_sale(play: Play) -> None:
-    """From a quiet morning to the evening."""
-    async with machines(play) as cloud:
-        play.say("a quiet morning: two small machines, a storefront of eight pods")
-        cloud.set_catalogue(boot_seconds=1)
-        await cloud.order("small-1", SMALL)
-        await cloud.order("small-2", SMALL)
-        await cloud.open("small-1", "small-2")
-        await _deploy(play, "storefront", 8, "500m")
-        await play.until(lambda: len(play.running("storefront")) == 8, "the storefront is open")
+    """From a quiet morning to the evening's bill."""
+    async with growing(play, settings=SETTINGS, catalogue=_CATALOGUE) as growth:
+        await _morning(play)
+        await _sale(play, growth)
+        await _stock_out(play, growth)
+        await _never_came(play)
+        play.say("evening: everybody runs")
         await asyncio.sleep(_BREATH_SECONDS)
-        await _grow(play, cloud)
-        await _lose_a_machine(play, cloud)
-        await _shrink(play, cloud)
 
 
-async def _grow(play: Play, cloud: Machines) -> None:
-    play.say("a sale begins: sixteen pods of checkout, and no room for most of them")
-    await _deploy(play, "checkout", 16, "900m")
-    await play.until(lambda: _refused(play) >= 8, "pods wait")
-    await asyncio.sleep(_BREATH_SECONDS)
-    play.say("three large machines are ordered; the answer to the first order is lost, so it is asked for again")
-    cloud.set_catalogue(boot_seconds=4, faults="createTimesOut")
-    for number in (1, 2, 3):
-        await cloud.order(f"large-{number}", LARGE)
-    play.say("they boot; each stays closed until it is what was planned")
-    await cloud.open("large-1", "large-2", "large-3")
-    play.say("open: the scheduler fills them")
-    await play.until(lambda: len(play.running("checkout")) == 16, "checkout runs")
+async def _morning(play: Play) -> None:
+    play.say("a quiet morning: the storefront opens, and there is no machine yet")
+    await play.node("control-plane", taints=(_CONTROL_PLANE,))
+    await a_pool(play, types=SERVER_TYPES, locations=["fsn1", "nbg1"])
+    await _deploy(play, "storefront", 9, cpu="600m", memory="1Gi")
+    await _all_run(play, "storefront", 9)
     await asyncio.sleep(_BREATH_SECONDS)
 
 
-async def _lose_a_machine(play: Play, cloud: Machines) -> None:
-    play.say("a large machine loses its power: its node falls silent, after a while its pods are let go")
-    await cloud.hurt("large-2", "powerOff")
-    await play.until(lambda: not play.trace.nodes["large-2"].is_ready, "the node is called NotReady")
-    play.say("their replacements go where there is room, the rest wait for a machine that is ordered now")
-    await cloud.order("large-4", LARGE)
-    await cloud.open("large-4")
-    await play.until(lambda: len(play.running("checkout")) == 16, "checkout is whole again")
-    play.say("the power returns: its kubelet ends what it still holds")
-    await cloud.hurt("large-2", "")
-    await play.until(lambda: play.trace.nodes["large-2"].is_ready, "the node is back")
+async def _sale(play: Play, growth: Growth) -> None:
+    play.say("a sale begins: 60 pods of checkout and search come at once")
+    known = set(_requests(play))
+    await _deploy(play, "checkout", 40, cpu="900m", memory="1500Mi")
+    await _deploy(play, "search", 20, cpu="1200m", memory="3Gi")
+    await play.until(lambda: _booting(play, known), "the provider has a machine")
+    lost = min(_booting(play, known), key=lambda one: one.metadata.name)
+    await growth.hurt(lost.metadata.name, "neverRegisters")
+    play.say("the cheapest machines boot; the node of one of them will never come")
+    await play.until(lambda: _waiting(play) <= len(lost.planned_for), "those run whose machines came")
     await asyncio.sleep(_BREATH_SECONDS)
 
 
-async def _shrink(play: Play, cloud: Machines) -> None:
-    play.say("the sale is over: checkout shrinks to two pods, the large machines are drained and given back")
-    await play.change(DEPLOYMENTS, "checkout", {"spec": {"replicas": 2}})
-    await play.until(lambda: len(play.running("checkout")) == 2, "checkout is small")
-    bought = {play.trace.short(machine.name): machine for machine in await cloud.all()}
-    for name in [name for name in bought if name.startswith("large") and name != "large-1"]:
-        await play.change(NODES, play.full(name), {"spec": {"unschedulable": True}})
-        for pod in [pod for pod in play.trace.pods.values() if play.node_of(pod) == name]:
-            await play.until_allowed(pod.metadata.name)
-        await cloud.give_back(bought[name])
-    await play.until(lambda: not any(name in play.trace.nodes for name in ("large-2", "large-3", "large-4")), "they go")
-    play.say("evening: three machines are left")
-    await play.until(lambda: len(play.running("checkout")) == 2, "checkout runs")
+async def _stock_out(play: Play, growth: Growth) -> None:
+    play.say("more customers, and cx53 is sold out in fsn1: the next plan goes around it")
+    growth.set_catalogue(_SOLD_OUT)
+    waiting = _waiting(play)
+    await play.change(DEPLOYMENTS, "checkout", {"spec": {"replicas": 70}})
+    await play.until(lambda: len(play.trace.pods) == 99, "they are there")
+    await play.until(lambda: _waiting(play) <= waiting, "they run")
     await asyncio.sleep(_BREATH_SECONDS)
 
 
-def _refused(play: Play) -> int:
+async def _never_came(play: Play) -> None:
+    play.say("one machine's time is almost over: it is given up, and its pods get another")
+    await _all_run(play, "checkout", 70)
+    await _all_run(play, "search", 20)
+
+
+async def _all_run(play: Play, app: str, count: int) -> None:
+    await play.until(lambda: len(play.running(app)) == count, f"{app} runs")
+
+
+def _requests(play: Play) -> dict[str, NodeRequest]:
+    return play.trace.objects[NODE_REQUESTS]
+
+
+def _booting(play: Play, known: set[str]) -> list[NodeRequest]:
+    """Requests that are new, and whose machines the provider has."""
+    requests = _requests(play)
+    return [one for name, one in requests.items() if name not in known and one.status.phase == "Provisioning"]
+
+
+def _waiting(play: Play) -> int:
     return sum(not pod.node_name for pod in play.trace.pods.values())
 
 
-async def _deploy(play: Play, app: str, replicas: int, cpu: str) -> None:
+async def _deploy(play: Play, app: str, replicas: int, *, cpu: str, memory: str) -> None:
     labels = {"app": app}
+    container = {"name": "main", "image": "main", "resources": {"requests": {"cpu": cpu, "memory": memory}}}
     spec: dict[str, Any] = {
         "replicas": replicas,
         "selector": {"matchLabels": labels},
-        "template": {"metadata": {"labels": labels}, "spec": play.pod_spec(cpu)},
+        "template": {"metadata": {"labels": labels}, "spec": {"containers": [container]}},
     }
     await play.create(DEPLOYMENTS, {"metadata": {"name": app}, "spec": spec})
