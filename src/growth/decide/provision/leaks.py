@@ -4,40 +4,69 @@ They are what a crash leaves behind, or somebody who deleted a request or a node
 a request of its own name, and goes the way of every other one; nothing is ever deleted here.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from datetime import datetime
+
+import msgspec
 
 from growth.api.action import Action, CreateObject, Hold, RecordEvent
+from growth.api.cloud import Cloud
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.machine import Machine
 from growth.api.nodepool import NodePool
 from growth.api.references import reference_by_name, reference_to
 from growth.decide.grow.requesting import owned_by
-from growth.decide.offerings import Shop
-from growth.observe.snapshot import Snapshot
+from growth.decide.provision.scene import Scene
 
 
-def adoptions(snapshot: Snapshot, pools: Mapping[str, NodePool], shop: Shop) -> Iterator[Action | Hold]:
-    """What to do about each machine that nobody knows."""
-    requests, removals = snapshot.table(NODE_REQUESTS), snapshot.table(NODE_REMOVAL_REQUESTS)
-    known_removals = {removal.spec.provider_id for removal in removals.values()}
-    for cloud in snapshot.clouds.values():
-        if cloud.problem or cloud.read_at is None:
+class Memory(msgspec.Struct, frozen=True):
+    """By provider id, since when a machine is known to nobody."""
+
+    noticed: dict[str, datetime] = {}
+
+
+def adopt(scene: Scene, memory: Memory) -> Memory:
+    """Say what to do about each machine that nobody knows.
+
+    What a provider said may be older than what was removed since. So nothing is concluded before it was asked again.
+    """
+    noticed: dict[str, datetime] = {}
+    for cloud, machine in _unknown(scene):
+        since = min(memory.noticed.get(machine.provider_id, scene.now), scene.now)
+        noticed[machine.provider_id] = since
+        if cloud.read_at is not None and cloud.read_at > since:
+            scene.said += _concluded(scene, machine)
+    return Memory(noticed)
+
+
+def _unknown(scene: Scene) -> Iterator[tuple[Cloud, Machine]]:
+    removals = scene.snapshot.table(NODE_REMOVAL_REQUESTS).values()
+    going = {removal.spec.provider_id for removal in removals}
+    known = {*scene.requests, *scene.leaving}
+    for cloud in scene.snapshot.clouds.values():
+        if cloud.problem:
             continue
         for machine in cloud.machines:
             name = machine.name
-            is_known = name in snapshot.nodes or ("", name) in requests or ("", name) in removals
-            if is_known or machine.provider_id in known_removals:
-                continue
-            why_not = _why_not(machine, pools, shop)
-            if why_not:
-                yield from _reported(machine, pools, why_not)
-            else:
-                yield _adopted(machine, pools[machine.pool])
+            if name not in known and name not in scene.snapshot.nodes and machine.provider_id not in going:
+                yield cloud, machine
 
 
-def _why_not(machine: Machine, pools: Mapping[str, NodePool], shop: Shop) -> str:
+def _concluded(scene: Scene, machine: Machine) -> Iterator[Action | Hold]:
+    why_not = _why_not(scene, machine)
+    pool = scene.pools.get(machine.pool)
+    if pool is not None and not why_not:
+        yield _adopted(machine, pool)
+        return
+    subject = reference_to(NODE_POOLS, pool.metadata) if pool else reference_by_name(NODE_POOLS, machine.pool)
+    why = f"machine {machine.id} is ours, has neither request nor node, and is not adopted: {why_not}"
+    yield Hold(subject=subject, why=why, reason="LeakedMachine")
+    yield RecordEvent(subject=subject, why=why, type="Warning", reason="LeakedMachine", action="Adopting")
+
+
+def _why_not(scene: Scene, machine: Machine) -> str:
     """Why a machine cannot be adopted; empty if it can."""
-    pool, offering = pools.get(machine.pool), shop.get(machine.offering)
+    pool, offering = scene.pools.get(machine.pool), scene.shop.get(machine.offering)
     if pool is None:
         return f"its pool {machine.pool!r} does not exist"
     if pool.metadata.deletion_timestamp is not None:
@@ -58,11 +87,3 @@ def _adopted(machine: Machine, pool: NodePool) -> CreateObject:
             "spec": {"pool": pool.metadata.name, "targetOffering": machine.offering},
         },
     )
-
-
-def _reported(machine: Machine, pools: Mapping[str, NodePool], why_not: str) -> Iterator[Action | Hold]:
-    pool = pools.get(machine.pool)
-    subject = reference_to(NODE_POOLS, pool.metadata) if pool else reference_by_name(NODE_POOLS, machine.pool)
-    why = f"machine {machine.id} is ours, has neither request nor node, and is not adopted: {why_not}"
-    yield Hold(subject=subject, why=why, reason="LeakedMachine")
-    yield RecordEvent(subject=subject, why=why, type="Warning", reason="LeakedMachine", action="Adopting")

@@ -5,124 +5,78 @@ plan says that others could spoil it; when they are in, or had their time, the n
 is opened at once.
 """
 
-from datetime import datetime, timedelta
-from typing import Final
-
 import msgspec
 
-from growth.api.action import Action, EditObject, Hold
-from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
+from growth.api.action import EditObject, Hold
 from growth.api.kinds import NODES, PODS
-from growth.api.machine import request_for
 from growth.api.node import Node
-from growth.api.nodepool import NodePool
 from growth.api.noderequest import NodeRequest
 from growth.api.offering import POOL
 from growth.api.pod import Pod
 from growth.api.references import reference_to
-from growth.api.settings import Settings
 from growth.api.starting import STARTING, key_to, tolerations_of
-from growth.decide.ages import counts_from
-from growth.decide.decider import State
-from growth.decide.offerings import Shop, offering_for
-from growth.decide.provision.arrival import Step, arrival_of
-from growth.decide.waking import nudge
-from growth.observe.snapshot import Snapshot
-
-# A pod whose place is ready is bound within a second or so. One that is not may wait for an event that does not come.
-_NUDGE_AFTER: Final = timedelta(seconds=10)
-# If the scheduler is merely slow, nudging everybody would make it slower.
-_NUDGES: Final = 50
+from growth.decide.provision.arrival import Step
+from growth.decide.provision.awaiting import arrival_at, is_another_machine
+from growth.decide.provision.calling import call, planned
+from growth.decide.provision.scene import Scene
 
 
-class Opening:
-    """The part of a pass that is about nodes that are closed."""
-
-    def __init__(self, snapshot: Snapshot, state: State, settings: Settings, shop: Shop) -> None:
-        self._snapshot, self._state, self._settings, self._shop = snapshot, state, settings, shop
-        self._now = snapshot.now
-        self.said: list[Action | Hold] = []
-        self.deadlines: list[datetime] = []
-        self._nudges = 0
-
-    def run(self) -> None:
-        """Look at each closed node, and at those that were opened a moment ago."""
-        requests = self._snapshot.table(NODE_REQUESTS)
-        pools = self._snapshot.table(NODE_POOLS)
-        removals = self._snapshot.table(NODE_REMOVAL_REQUESTS)
-        for name, node in sorted(self._snapshot.closed.items()):
-            pool = pools.get(("", node.metadata.labels.get(POOL, "")))
-            if pool is None or ("", name) in removals or not _is_ours(node):
-                continue
-            request = requests.get(("", name))
-            if request is None:
-                if node.is_ready:
-                    self._open(node, "nobody waits for it any more")
-            elif self._has_arrived(node, request, pool):
-                self._let_in(node, request)
-        for request in requests.values():
-            if request.status.phase == "Ready" and request.metadata.name not in self._snapshot.closed:
-                self._wake(request, self._waiting(request))
-
-    def _has_arrived(self, node: Node, request: NodeRequest, pool: NodePool) -> bool:
-        if request.status.phase == "Ready":
-            return True
-        offering = offering_for(request, self._shop)
-        if offering is None or request.status.phase != "Provisioning":
-            return False
-        if node.spec.provider_id not in ("", request.status.provider_id):
-            return False
-        wanted = request_for(request.metadata.name, pool, offering)
-        return arrival_of(node, wanted, pool).step is Step.ARRIVED
-
-    def _let_in(self, node: Node, request: NodeRequest) -> None:
-        waiting = self._waiting(request)
-        if not request.hands_keys or not waiting:
-            self._open(node, "it is what was planned" if waiting or not request.planned_for else "its pods are there")
-            return
-        since = self._now
-        if request.status.phase == "Ready":
-            since = counts_from(request.status.phase_since, self._now, self._state.steady_since)
-        ends_at = since + self._settings.provision.hand_over
-        if self._now >= ends_at:
-            self._open(node, f"{len(waiting)} pods that it was bought for did not come in time")
-            return
-        self.deadlines.append(ends_at)
-        self.said += [_give_key(pod, node) for pod in waiting if node.metadata.name not in pod.keys]
-        self._wake(request, [pod for pod in waiting if node.metadata.name in pod.keys])
-
-    def _waiting(self, request: NodeRequest) -> list[Pod]:
-        waiting = self._snapshot.waiting
-        return [waiting[uid] for uid in request.planned_for if uid in waiting]
-
-    def _wake(self, request: NodeRequest, pods: list[Pod]) -> None:
-        """Wake those that no new node wakes, at once; the others if they are late."""
-        if not pods or request.status.phase_since is None:
-            return
-        shy = set(request.wakes)
-        since = counts_from(request.status.phase_since, self._now, self._state.steady_since)
-        is_late = request.status.phase == "Ready" and self._now >= since + _NUDGE_AFTER
-        if not is_late:
-            self.deadlines.append(since + _NUDGE_AFTER)
-        for pod in pods:
-            if pod.metadata.uid not in shy and not is_late:
-                continue
-            action = nudge(pod, request.metadata.name, "its place is ready, and nothing else wakes it")
-            if action is not None and (self._nudges < _NUDGES or pod.metadata.uid in shy):
-                self._nudges += 1
-                self.said.append(action)
-
-    def _open(self, node: Node, why: str) -> None:
-        index = next(at for at, taint in enumerate(node.spec.taints) if taint.key == STARTING)
-        path = f"/spec/taints/{index}"
-        operations = ({"op": "test", "path": f"{path}/key", "value": STARTING}, {"op": "remove", "path": path})
-        subject = reference_to(NODES, node.metadata)
-        self.said.append(EditObject(subject=subject, why=f"open: {why}", operations=operations))
+def open_nodes(scene: Scene) -> None:
+    """Look at each closed node, then call those whose places are ready."""
+    for name, node in sorted(scene.snapshot.closed.items()):
+        request = scene.requests.get(name)
+        pool = request.spec.pool if request is not None else node.metadata.labels.get(POOL, "")
+        if pool not in scene.pools or name in scene.leaving:
+            continue
+        if _index(node) is None:
+            why = "its start-up taint is not the one that it was bought with: it is left to whoever set it"
+            scene.said.append(Hold(subject=reference_to(NODES, node.metadata), why=why, reason="ClosedByOthers"))
+        elif request is None:
+            if node.is_ready:
+                _open(scene, node, "nobody waits for it any more")
+        elif _has_arrived(scene, node, request):
+            _let_in(scene, node, request)
+    call(scene)
 
 
-def _is_ours(node: Node) -> bool:
-    """Whether the taint was put there for this node: one that a person copied from elsewhere is left alone."""
-    return any(taint.key == STARTING and taint.value == node.metadata.name for taint in node.spec.taints)
+def _has_arrived(scene: Scene, node: Node, request: NodeRequest) -> bool:
+    if is_another_machine(node, request):
+        return False
+    if request.status.phase == "Provisioning":
+        arrival = arrival_at(scene, node, request)
+        return arrival is not None and arrival.step is Step.ARRIVED
+    return request.status.phase == "Ready"
+
+
+def _let_in(scene: Scene, node: Node, request: NodeRequest) -> None:
+    waiting = planned(scene, request)
+    if not request.hands_keys or not waiting:
+        _open(scene, node, "it is what was planned" if waiting or not request.planned_for else "its pods are there")
+        return
+    since = scene.since(request) if request.status.phase == "Ready" else scene.now
+    ends_at = since + scene.settings.hand_over
+    if scene.now >= ends_at:
+        _open(scene, node, f"{len(waiting)} pods that it was bought for did not come in time")
+        return
+    scene.deadlines.append(ends_at)
+    scene.said += [_give_key(pod, node) for pod in waiting if node.metadata.name not in pod.keys]
+
+
+def _index(node: Node) -> int | None:
+    """Where the taint stands with which it was bought; one that a person copied from elsewhere is left alone."""
+    taints = enumerate(node.spec.taints)
+    return next((at for at, taint in taints if (taint.key, taint.value) == (STARTING, node.metadata.name)), None)
+
+
+def _open(scene: Scene, node: Node, why: str) -> None:
+    path = f"/spec/taints/{_index(node)}"
+    operations = (
+        {"op": "test", "path": f"{path}/key", "value": STARTING},
+        {"op": "test", "path": f"{path}/value", "value": node.metadata.name},
+        {"op": "remove", "path": path},
+    )
+    subject = reference_to(NODES, node.metadata)
+    scene.said.append(EditObject(subject=subject, why=f"open: {why}", operations=operations))
 
 
 def _give_key(pod: Pod, node: Node) -> EditObject:

@@ -1,0 +1,104 @@
+"""Provisioning: wait until the node is what was planned, or until its time is over.
+
+A provider that does not answer proves nothing: a deadline that needs its word waits for it.
+"""
+
+from datetime import datetime
+
+from growth.api.action import Hold, PatchObject
+from growth.api.kinds import NODES
+from growth.api.machine import request_for
+from growth.api.node import Node
+from growth.api.noderequest import NodeRequest
+from growth.api.references import reference_to
+from growth.decide.failures import NEVER_READY, NO_MACHINE, NO_NODE
+from growth.decide.provision.arrival import Arrival, Step, arrival_of
+from growth.decide.provision.moves import LABELLED, PROVISIONED, REQUEST_FAILED, moved
+from growth.decide.provision.scene import Scene
+
+
+def await_node(scene: Scene, request: NodeRequest) -> None:
+    """What a request needs that is Provisioning."""
+    node = scene.snapshot.nodes.get(request.metadata.name)
+    if node is None:
+        _await_registration(scene, request)
+        return
+    if is_another_machine(node, request):
+        why = f"it is another machine ({node.spec.provider_id}) than its request's ({request.status.provider_id})"
+        scene.said.append(Hold(subject=reference_to(NODES, node.metadata), why=why, reason="AnotherMachine"))
+        _await_registration(scene, request)
+        return
+    arrival = arrival_at(scene, node, request)
+    if arrival is None:
+        why = f"pool {request.spec.pool} or offering {request.spec.target_offering} is not known now"
+        scene.hold(request, "Unknown", why)
+        return
+    if arrival.step is Step.UNLABELLED:
+        scene.said.append(_labelled(node, arrival))
+    ends_at = _registers_by(scene, request) + scene.settings.ready_within
+    is_late = scene.now >= ends_at
+    if arrival.step is Step.ARRIVED or (arrival.step is Step.INCOMPLETE and is_late):
+        _arrived(scene, request, arrival)
+    elif is_late:
+        _give_up(scene, request, NEVER_READY, f"its node is not ready in time: {arrival.step}", has_machine=True)
+    else:
+        scene.deadlines.append(ends_at)
+
+
+def is_another_machine(node: Node, request: NodeRequest) -> bool:
+    """Whether the node bears the request's name, but runs on a machine that is not the request's."""
+    theirs, ours = node.spec.provider_id, request.status.provider_id
+    return bool(theirs and ours and theirs != ours)
+
+
+def arrival_at(scene: Scene, node: Node, request: NodeRequest) -> Arrival | None:
+    """How far the request's node is; None as long as nobody can say what it should be.
+
+    One of an offering that is not sold any more is taken as it is: it cannot be compared, and it works.
+    """
+    pool, offering = scene.pools.get(request.spec.pool), scene.offering_of(request)
+    if pool is None or (offering is None and not scene.knows_what_is_sold):
+        return None
+    if offering is None:
+        return Arrival(Step.ARRIVED if node.is_ready else Step.NOT_READY)
+    return arrival_of(node, request_for(request.metadata.name, pool, offering), pool)
+
+
+def _registers_by(scene: Scene, request: NodeRequest) -> datetime:
+    return scene.since(request) + scene.settings.machine_within
+
+
+def _await_registration(scene: Scene, request: NodeRequest) -> None:
+    ends_at = _registers_by(scene, request)
+    if scene.now < ends_at:
+        scene.deadlines.append(ends_at)
+    elif not scene.has_answered(request, ends_at):
+        why = "its time is over, but its provider does not say whether there is a machine"
+        scene.hold(request, "ProviderSilent", why)
+    elif scene.machine_of(request) is not None:
+        _give_up(scene, request, NO_NODE, "its machine is there, but no node registered in time", has_machine=True)
+    else:
+        why = "its provider has no machine of this name, and no node registered"
+        _give_up(scene, request, NO_MACHINE, why, has_machine=False)
+
+
+def _arrived(scene: Scene, request: NodeRequest, arrival: Arrival) -> None:
+    lacks = f"without {', '.join(arrival.resources)}" if arrival.resources else ""
+    events = ((PROVISIONED, ""), (LABELLED, lacks))
+    scene.said.append(moved(request, "Ready", scene.now, "its node is what was planned", events=events))
+
+
+def _give_up(scene: Scene, request: NodeRequest, reason: str, why: str, *, has_machine: bool) -> None:
+    """A machine that is there must be removed; without one there is nothing left to do."""
+    events = ((REQUEST_FAILED, f"{reason}: {why}"),)
+    phase = "Deprovisioning" if has_machine else "Unmet"
+    scene.said.append(moved(request, phase, scene.now, why, events=events, met=("False", reason, why)))
+
+
+def _labelled(node: Node, arrival: Arrival) -> PatchObject:
+    names = ", ".join(sorted(arrival.labels))
+    return PatchObject(
+        subject=reference_to(NODES, node.metadata),
+        why=f"it lacks labels that the plan counts on: {names}",
+        body={"metadata": {"labels": arrival.labels}},
+    )

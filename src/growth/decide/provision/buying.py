@@ -1,0 +1,112 @@
+"""Pending: ask for the machine until there is one, or until the answer says that there will be none.
+
+What an error means is the table in ``decide.failures``. A request that nobody asked about is never given up: its time
+counts from the first trouble with it, however long nobody led.
+"""
+
+from growth.api.action import CreateMachine
+from growth.api.growth_kinds import NODE_REQUESTS
+from growth.api.machine import Machine, request_for
+from growth.api.noderequest import NodeRequest
+from growth.api.outcome import Outcome, Result
+from growth.api.references import reference_to
+from growth.decide.failures import ENDING, NO_MACHINE, POOL_GONE
+from growth.decide.provision.moves import REQUEST_FAILED, REQUESTED, moved
+from growth.decide.provision.scene import Scene
+
+
+def buy(scene: Scene, request: NodeRequest) -> None:
+    """What a request needs that is Pending."""
+    subject = reference_to(NODE_REQUESTS, request.metadata)
+    outcome = scene.state.outcome_of(CreateMachine, subject)
+    machine = scene.machine_of(request) or _bought(outcome)
+    pool = scene.pools.get(request.spec.pool)
+    offering = scene.offering_of(request)
+    if machine is not None:
+        _accepted(scene, request, machine)
+    elif pool is None or pool.metadata.deletion_timestamp is not None:
+        _give_up(scene, request, POOL_GONE, f"pool {request.spec.pool} is gone or going: nothing is bought for it")
+    elif outcome is not None and outcome.result is Result.REFUSED and outcome.error in ENDING:
+        _give_up(scene, request, outcome.error, outcome.message, was_asked=True)
+    elif offering is None:
+        _miss_in_catalogue(scene, request)
+    elif _is_hopeless(scene, request, outcome):
+        why = f"{offering.provider} had no machine of this name in time"
+        _give_up(scene, request, NO_MACHINE, why, was_asked=True)
+    else:
+        _note_trouble(scene, request, outcome)
+        scene.said.append(
+            CreateMachine(
+                subject=subject,
+                why=f"the request is new: {offering.id} for pool {pool.metadata.name}",
+                provider=offering.provider,
+                request=request_for(request.metadata.name, pool, offering),
+            )
+        )
+
+
+def _bought(outcome: Outcome | None) -> Machine | None:
+    return outcome.machine if outcome is not None and outcome.result is Result.DONE else None
+
+
+def _accepted(scene: Scene, request: NodeRequest, machine: Machine) -> None:
+    scene.said.append(
+        moved(
+            request,
+            "Provisioning",
+            scene.now,
+            f"the provider has the machine {machine.id}",
+            events=_asked(request),
+            met=("True", "Accepted", f"machine {machine.id}"),
+            provider_id=machine.provider_id,
+        )
+    )
+
+
+def _asked(request: NodeRequest) -> tuple[tuple[str, str], ...]:
+    """That the provider was asked, unless the history says so already."""
+    return () if any(event.name == REQUESTED for event in request.status.events) else ((REQUESTED, ""),)
+
+
+def _give_up(scene: Scene, request: NodeRequest, reason: str, message: str, *, was_asked: bool = False) -> None:
+    asked = _asked(request) if was_asked else ()
+    scene.said.append(
+        moved(
+            request,
+            "Unmet",
+            scene.now,
+            message,
+            events=(*asked, (REQUEST_FAILED, f"{reason}: {message}")),
+            met=("False", reason, message),
+        )
+    )
+
+
+def _miss_in_catalogue(scene: Scene, request: NodeRequest) -> None:
+    """Nobody sells what is asked for: either no provider has answered yet, or it is a name that does not exist."""
+    if scene.knows_what_is_sold:
+        what = request.spec.target_offering
+        _give_up(scene, request, "Invalid", f"spec.targetOffering is {what!r}, which no enabled provider sells")
+    else:
+        scene.hold(request, "ProviderSilent", "no provider has said yet what it sells")
+
+
+def _is_hopeless(scene: Scene, request: NodeRequest, outcome: Outcome | None) -> bool:
+    """Whether there was trouble for so long that there will be no machine, and the provider says that there is none."""
+    if request.status.phase_since is None or outcome is None:
+        return False
+    ends_at = scene.since(request) + scene.settings.machine_within
+    return scene.now >= ends_at and scene.has_answered(request, ends_at)
+
+
+def _note_trouble(scene: Scene, request: NodeRequest, outcome: Outcome | None) -> None:
+    """An error that may pass is noted once, by its name: its words may hold the number of each single question."""
+    if request.status.phase_since is not None:
+        scene.deadlines.append(scene.since(request) + scene.settings.machine_within)
+    if outcome is None or outcome.result not in (Result.REFUSED, Result.FAILED):
+        return
+    last = request.status.events[-1] if request.status.events else None
+    if last is None or last.name != REQUEST_FAILED or not last.reason.startswith(f"{outcome.error}:"):
+        words = f"{outcome.error}: {outcome.message}"
+        events = (*_asked(request), (REQUEST_FAILED, words))
+        scene.said.append(moved(request, "Pending", scene.now, words, events=events))

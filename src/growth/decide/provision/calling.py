@@ -1,0 +1,56 @@
+"""Calling the pods whose places are ready: most are woken by the new node, some by nothing at all.
+
+Each is called once for each place, for the newest one last; so two places of one pod do not make it listen to both for
+ever. When its time to get there is over, it has no place any more, and what to do about it is for ``grow`` to say.
+"""
+
+from datetime import timedelta
+from typing import Final
+
+from growth.api.noderequest import NodeRequest
+from growth.api.pod import Pod
+from growth.decide.provision.scene import Scene
+from growth.decide.waking import NUDGE, nudge
+
+# A pod whose place is ready is bound within a second or so. One that is not may wait for an event that does not come.
+_LATE_AFTER: Final = timedelta(seconds=10)
+# If the scheduler is merely slow, calling everybody would make it slower. So many are called and not there yet at most.
+_LATE_AT_ONCE: Final = 50
+
+
+def planned(scene: Scene, request: NodeRequest) -> list[Pod]:
+    """The pods that a machine was bought for and that still wait."""
+    waiting = scene.snapshot.waiting
+    return [waiting[uid] for uid in request.planned_for if uid in waiting]
+
+
+def call(scene: Scene) -> None:
+    """Wake those that no new node wakes, at once; the others if they are late."""
+    called: dict[str, tuple[Pod, str, bool]] = {}
+    ready = [request for request in scene.requests.values() if request.status.phase == "Ready"]
+    late_after = min(_LATE_AFTER, scene.settings.hand_over / 2)
+    for request in sorted(ready, key=lambda one: (scene.since(one), one.metadata.name)):
+        since, name = scene.since(request), request.metadata.name
+        if scene.now >= since + scene.settings.hand_over or name not in scene.snapshot.nodes:
+            continue
+        is_late, shy = scene.now >= since + late_after, set(request.wakes)
+        pods = _let_in(scene, request)
+        if pods and not is_late:
+            scene.deadlines.append(since + late_after)
+        for pod in pods:
+            uid = pod.metadata.uid
+            if uid in shy or (is_late and uid in scene.snapshot.refused):
+                called[uid] = (pod, name, uid in shy)
+    free = _LATE_AT_ONCE - sum(pod.metadata.labels.get(NUDGE) == name for pod, name, _ in called.values())
+    for pod, name, is_shy in called.values():
+        action = nudge(pod, name, "its place is ready, and nothing else wakes it")
+        if action is None or (free <= 0 and not is_shy):
+            continue
+        free -= not is_shy
+        scene.said.append(action)
+
+
+def _let_in(scene: Scene, request: NodeRequest) -> list[Pod]:
+    """Those that could go to their place now: it is open to all, or they have its key."""
+    name, pods = request.metadata.name, planned(scene, request)
+    return [pod for pod in pods if name in pod.keys] if name in scene.snapshot.closed else pods

@@ -1,0 +1,64 @@
+"""Ready, Unmet and Deprovisioning: how a request ends."""
+
+from growth.api.action import CreateObject, DeleteObject
+from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS, NODE_REQUESTS
+from growth.api.noderequest import NodeRequest
+from growth.api.references import reference_by_name, reference_to
+from growth.decide.failures import MET, failure_of
+from growth.decide.offerings import is_noted
+from growth.decide.provision.scene import Scene
+
+
+def keep(scene: Scene, request: NodeRequest) -> None:
+    """A node that works speaks for itself; its request is kept for a while, for people to look at.
+
+    It also says for whom the node was bought, so it outlives the time in which these pods have their places.
+    """
+    ends_at = scene.since(request) + max(scene.settings.keep_ready, scene.settings.hand_over)
+    if scene.now < ends_at:
+        scene.deadlines.append(ends_at)
+    elif request.metadata.name not in scene.snapshot.closed:
+        _delete(scene, request, "its node has been ready for a while")
+
+
+def forget(scene: Scene, request: NodeRequest) -> None:
+    """What an Unmet request taught is noted in its pool; then it goes, when its offering may be tried again."""
+    if not _is_noted(scene, request):
+        return
+    pool, failure = scene.pools.get(request.spec.pool), failure_of(request, scene.snapshot.clouds)
+    ends_at = scene.since(request)
+    if pool is not None and failure is not None:
+        until = [one.until for one in pool.status.offerings if one.offering == failure.scope and one.until]
+        ends_at = min(max([ends_at, *until]), ends_at + scene.settings.unmet_at_most)
+    if scene.now >= ends_at:
+        _delete(scene, request, "its offering may be tried again")
+    else:
+        scene.deadlines.append(ends_at)
+
+
+def hand_over_to_removal(scene: Scene, request: NodeRequest) -> None:
+    """The machine must go, which is another request's business; this one goes when that one is seen."""
+    name = request.metadata.name
+    if name in scene.leaving:
+        if _is_noted(scene, request):
+            _delete(scene, request, "its machine is being removed")
+        return
+    reason = next((one.message for one in request.status.conditions if one.type == MET), "") or "given up"
+    spec = {
+        "pool": request.spec.pool,
+        "nodeName": name,
+        "providerID": request.status.provider_id,
+        "reason": reason,
+    }
+    removal = reference_by_name(NODE_REMOVAL_REQUESTS, name)
+    scene.said.append(CreateObject(subject=removal, why=reason, body={"spec": spec}))
+
+
+def _is_noted(scene: Scene, request: NodeRequest) -> bool:
+    """Whether its pool has learnt from it, or there is nothing to learn and nobody to do so."""
+    pool, failure = scene.pools.get(request.spec.pool), failure_of(request, scene.snapshot.clouds)
+    return pool is None or failure is None or is_noted(failure, pool)
+
+
+def _delete(scene: Scene, request: NodeRequest, why: str) -> None:
+    scene.said.append(DeleteObject(subject=reference_to(NODE_REQUESTS, request.metadata), why=why))

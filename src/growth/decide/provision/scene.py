@@ -1,0 +1,71 @@
+"""What one pass of provision looks at, and what it has said so far."""
+
+from datetime import datetime
+
+from growth.api.action import Action, Hold
+from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
+from growth.api.machine import Machine
+from growth.api.noderequest import NodeRequest
+from growth.api.offering import Offering
+from growth.api.references import reference_to
+from growth.api.settings import Settings
+from growth.decide.ages import counts_from
+from growth.decide.decider import State
+from growth.decide.offerings import offering_for, shop_of
+from growth.observe.snapshot import Snapshot
+
+
+class Scene:
+    """One snapshot with what all parts of the pass ask of it; ``said`` and ``deadlines`` are what comes of it."""
+
+    def __init__(self, snapshot: Snapshot, state: State, settings: Settings) -> None:
+        self.snapshot, self.state, self.settings = snapshot, state, settings.provision
+        self.now = snapshot.now
+        self.pools = {pool.metadata.name: pool for pool in snapshot.table(NODE_POOLS).values()}
+        self.requests = {request.metadata.name: request for request in snapshot.table(NODE_REQUESTS).values()}
+        self.shop = shop_of(snapshot.clouds, self.pools.values(), self.requests.values(), self.now, settings.provision)
+        self.leaving = {removal.node_name for removal in snapshot.table(NODE_REMOVAL_REQUESTS).values()}
+        """Nodes that somebody wants to be rid of, whatever the removal itself is called."""
+        self.said: list[Action | Hold] = []
+        self.deadlines: list[datetime] = []
+        self._machines = {machine.name: machine for cloud in snapshot.clouds.values() for machine in cloud.machines}
+
+    def hold(self, request: NodeRequest, reason: str, why: str) -> None:
+        """Say that nothing is done about a request now."""
+        self.said.append(Hold(subject=reference_to(NODE_REQUESTS, request.metadata), why=why, reason=reason))
+
+    def since(self, request: NodeRequest) -> datetime:
+        """Since when it is in its phase. That was written by our own clock; when it was made, by the API server's."""
+        return counts_from(request.status.phase_since, self.now, self.state.steady_since)
+
+    def machine_of(self, request: NodeRequest) -> Machine | None:
+        """The request's machine as its provider lists it. One of its name that was bought as something else is not."""
+        machine = self._machines.get(request.metadata.name)
+        if machine is None or machine.pool != request.spec.pool:
+            return None
+        bought, wanted = machine.offering.lower(), request.spec.target_offering.lower()
+        return machine if bought == wanted or bought.startswith(f"{wanted}-") else None
+
+    def offering_of(self, request: NodeRequest) -> Offering | None:
+        """What the request's machine was bought as, or will be."""
+        machine = self.machine_of(request)
+        bought = self.shop.get(machine.offering) if machine is not None else None
+        return bought or offering_for(request, self.shop)
+
+    @property
+    def knows_what_is_sold(self) -> bool:
+        """Whether every provider has said what it sells, so that what is missing there is not sold."""
+        clouds = self.snapshot.clouds.values()
+        return bool(clouds) and all(cloud.read_at is not None for cloud in clouds)
+
+    def has_answered(self, request: NodeRequest, since: datetime) -> bool:
+        """Whether the request's provider was asked at this instant or later, so that its word holds.
+
+        An answer from the future was read before the clock was set back, and tells nothing.
+        """
+        offering = request.spec.target_offering.lower()
+        fitting = [name for name in self.snapshot.clouds if offering.startswith(f"{name.lower()}-")]
+        cloud = self.snapshot.clouds.get(max(fitting, key=len, default=""))
+        if cloud is None or cloud.read_at is None or cloud.problem:
+            return False
+        return since <= cloud.read_at <= self.now
