@@ -30,6 +30,8 @@ class Outlook:
         self.requests: Table[NodeRequest] = snapshot.table(NODE_REQUESTS)
         self.shop = shop_of(snapshot.clouds, self.pools, self.requests.values(), self.now, settings.provision)
         self.circumstances = circumstances(self.usable, self.shop)
+        self.disappointing = {one.offering for pool in self.pools for one in pool.status.offerings if one.lacks}
+        """Offerings whose nodes turned out to have less than was promised."""
 
     def request(self, name: str) -> NodeRequest | None:
         """The request of this name, if it is seen."""

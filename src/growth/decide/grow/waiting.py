@@ -92,10 +92,9 @@ def _places(outlook: Outlook, unseen: Iterable[Wanted]) -> set[str]:
 
 def _places_on(outlook: Outlook, request: NodeRequest) -> Iterable[str]:
     node = outlook.snapshot.nodes.get(request.metadata.name)
-    if node is None or not node.is_ready:
-        return request.planned_for
-    # It has arrived; if it is smaller than planned, not all may find room.
-    return still_fitting(request, outlook.snapshot)
+    # Where nodes turned out to be smaller than promised, not all may find room on one that has arrived.
+    is_as_planned = node is None or not node.is_ready or request.spec.target_offering not in outlook.disappointing
+    return request.planned_for if is_as_planned else still_fitting(request, outlook.snapshot)
 
 
 def _record(outlook: Outlook, pod: Pod) -> BackOff | None:
