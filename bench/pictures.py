@@ -7,17 +7,19 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
 
-from rich.console import Console, RenderableType
+from rich.console import Console, Group, RenderableType
 
 from bench.phase_picture import phases
-from growth.cli.demo_view import frame
+from growth.cli.demo_scene import Scene, scene_of
+from growth.cli.demo_view import frame, last_words
 from growth.cli.world_view import view
-from growth.observe.summary import Filled, NodeGroup, Summary, WaitingGroup, summary_of
+from growth.observe.summary import Filled, NodeGroup, Summary, WaitingGroup
 from growth.observe.world import World
+from growth.play.bill import bill_of
 from growth.play.play import Play
-from growth.play.shop import a_sale
+from growth.play.shop import a_sale, prices
 from growth.play.virtual import play_virtually
-from growth.run.watching import everywhere, watching
+from growth.run.watching import watching
 
 _IMAGES: Final = Path(__file__).parent.parent / "docs" / "images"
 _NOW: Final = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
@@ -59,21 +61,26 @@ def world() -> Summary:
 
 
 def demo(width: int) -> RenderableType:
-    """The demo as it looks when a machine has died: played, not made up."""
+    """The demo as it looks when machines that were sold out have been replaced: played, not made up."""
     frames: list[RenderableType] = []
 
     async def tell(play: Play) -> None:
-        seen = World()
-        async with watching(play.client, seen, everywhere(seen)):
+        world, scenes = World(), list[Scene]()
+        async with watching(play.client, world):
             story = asyncio.create_task(a_sale(play))
-            while not any(act.startswith("their replacements") for act in play.acts):  # noqa: ASYNC110 - virtual time
+            while not any(act.startswith("one node has not come") for act in play.acts):
+                scenes.append(scene_of(world.snapshot(play.now())))
                 await asyncio.sleep(0.1)
-            seconds = asyncio.get_running_loop().time()
-            frames.append(frame(summary_of(seen.snapshot(play.now())), width, seconds, play.acts, play.trace.seen))
+            frames.append(frame(scene_of(world.snapshot(play.now())), scenes, play.acts, play.trace.seen, width))
             await story
+        frames.append(last_words(bill_of(play.trace, prices()), width, _seconds(), real=False, seed=0))
 
-    play_virtually(tell)
-    return frames[0]
+    play_virtually(tell, alone=True)
+    return Group(*frames)
+
+
+def _seconds() -> float:
+    return asyncio.get_running_loop().time()
 
 
 def draw(name: str, title: str, shown: RenderableType, width: int) -> None:

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -108,28 +107,27 @@ class _Showing:
         async with watching(play.client, self.world):
             story = asyncio.create_task(a_sale(play))
             try:
-                await (self._draw if self.console.is_terminal else self._print)(play, story.done, began)
+                await (self._draw if self.console.is_terminal else self._print)(play, story.done)
             finally:
                 story.cancel()
             await story
         self.seconds = asyncio.get_running_loop().time() - began
         self.bill = bill_of(play.trace, prices())
 
-    async def _draw(self, play: Play, is_over: Callable[[], bool], began: float) -> None:
-        clock = asyncio.get_running_loop().time
+    async def _draw(self, play: Play, is_over: Callable[[], bool]) -> None:
         with Live(console=self.console, auto_refresh=False) as live:
             while not is_over():
                 scene = scene_of(self.world.snapshot(play.now()))
-                seconds, width = clock() - began, self.console.width
-                live.update(frame(scene, self.scenes, width, seconds, play.acts, play.trace.seen), refresh=True)
+                shown = frame(scene, self.scenes, play.acts, play.trace.seen, self.console.width)
+                live.update(shown, refresh=True)
                 self.scenes.append(scene)
                 await asyncio.sleep(min(_FRAME_SECONDS * self.speed, _LONGEST_FRAME_SECONDS))
 
-    async def _print(self, play: Play, is_over: Callable[[], bool], began: float) -> None:
-        clock, told = asyncio.get_running_loop().time, 0
+    async def _print(self, play: Play, is_over: Callable[[], bool]) -> None:
+        told = 0
         while not is_over():
             for act in play.acts[told:]:
-                scene = scene_of(self.world.snapshot(play.now()))
-                self.console.print(line(scene, clock() - began, act), soft_wrap=True)
+                self.scenes.append(scene_of(self.world.snapshot(play.now())))
+                self.console.print(line(self.scenes, act), soft_wrap=True)
             told = len(play.acts)
             await asyncio.sleep(_FRAME_SECONDS)

@@ -48,14 +48,14 @@ _BOUND: Final = (
 )
 
 
-def frame(
-    scene: Scene, past: Sequence[Scene], width: int, seconds: float, acts: Sequence[str], seen: Sequence[Seen]
-) -> RenderableType:
+def frame(scene: Scene, past: Sequence[Scene], acts: Sequence[str], seen: Sequence[Seen], width: int) -> RenderableType:
     """The act, the machines, the curves of the day so far, and what happened last."""
     act = acts[-1] if acts else "the curtain rises"
     lines = _happenings(seen)
     return Group(
-        Panel(Text(act, style="bold"), title=f"{seconds:5.1f} s", title_align="left", border_style="cyan"),
+        Panel(
+            Text(act, style="bold"), title=f"{_seconds([*past, scene]):5.1f} s", title_align="left", border_style="cyan"
+        ),
         _machines(scene, width),
         *(Text(f"✗ given up: {why}", style="magenta", no_wrap=True, overflow="ellipsis") for why in scene.given_up),
         Text(),
@@ -66,10 +66,16 @@ def frame(
     )
 
 
-def line(scene: Scene, seconds: float, act: str) -> str:
+def line(scenes: Sequence[Scene], act: str) -> str:
     """One act where nobody looks at a terminal."""
+    scene = scenes[-1]
     counts = f"{scene.ready} machines ready, {scene.running} pods run, {scene.waiting} wait"
-    return f"{seconds:5.1f} s  {counts:46}  {act}"
+    return f"{_seconds(scenes):5.1f} s  {counts:46}  {act}"
+
+
+def _seconds(scenes: Sequence[Scene]) -> float:
+    """Since the first of them."""
+    return (scenes[-1].at - scenes[0].at).total_seconds()
 
 
 def _machines(scene: Scene, width: int) -> Table:

@@ -84,7 +84,7 @@ async def _stock_out(play: Play, growth: Growth) -> None:
 
 
 async def _never_came(play: Play) -> None:
-    play.say("one machine's time is almost over: it is given up, and its pods get another")
+    play.say("one node has not come: its time runs out, and its pods get another machine")
     await _all_run(play, "checkout", 70)
     await _all_run(play, "search", 20)
 
