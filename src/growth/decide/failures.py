@@ -1,58 +1,76 @@
-"""What a provider's errors mean for a request: the one table, which docs/growing.md shows and tests follow.
-
-| the provider says | the request | what is left alone | asked again |
-|---|---|---|---|
-| OutOfStock | Unmet | the offering | when its time is over, or stock is listed |
-| QuotaExceeded | Unmet | the provider | when its time is over |
-| Unauthorized | Unmet | the provider | when its time is over |
-| Invalid | Unmet | the offering | when its time is over |
-| RateLimited | stays Pending | nothing | after the time that was asked for |
-| Unavailable | stays Pending | nothing | after 1 s, doubling to 60 |
-| anything else (a mistake) | stays Pending | nothing | after 1 s, doubling to 60 |
-
-A machine that does not come, or a node that does not become ready in time, leaves its offering alone, too: the next one
-would hardly do better.
-"""
+"""What a provider's errors mean for a request: the one table, which docs/growing.md shows and tests follow."""
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
 import msgspec
 
 from growth.api.noderequest import NodeRequest
+from growth.api.phases import RequestPhase
+from growth.api.settings import ProvisionSettings
 
 MET: Final = "Met"
 """The condition of a request that says whether its machine could be had, and if not, why."""
+NO_MACHINE: Final = "NoMachine"
+NO_NODE: Final = "NoNode"
+NEVER_READY: Final = "NeverReady"
+POOL_GONE: Final = "PoolGone"
+
+# Clocks of two leaders may differ by so much. What was written farther ahead of us was written before a clock was set.
+CLOCKS_DIFFER: Final = timedelta(minutes=1)
 
 
 class Scope(StrEnum):
     """What is left alone after a failure."""
 
-    OFFERING = "offering"
-    PROVIDER = "provider"
+    OFFERING = "the offering"
+    PROVIDER = "the provider"
     NOTHING = "nothing"
 
 
-# Of errors that end a request.
-ENDING: Final = {
-    "OutOfStock": Scope.OFFERING,
-    "QuotaExceeded": Scope.PROVIDER,
-    "Unauthorized": Scope.PROVIDER,
-    "Invalid": Scope.OFFERING,
-}
-NO_MACHINE: Final = "NoMachine"
-NO_NODE: Final = "NoNode"
-NEVER_READY: Final = "NeverReady"
-POOL_GONE: Final = "PoolGone"
-_SCOPES: Final = {
-    **ENDING,
-    NO_MACHINE: Scope.OFFERING,
-    NO_NODE: Scope.OFFERING,
-    NEVER_READY: Scope.OFFERING,
-    POOL_GONE: Scope.NOTHING,
-}
+class Consequence(msgspec.Struct, frozen=True):
+    """What follows from an error, or from a wait that was too long."""
+
+    error: str
+    """What an Outcome or the request's condition calls it."""
+    phase: RequestPhase
+    leaves_alone: Scope
+    again: str
+    """When the same thing is asked for again."""
+    ends_with_stock: bool = False
+    """Whether stock that the provider lists later says that it is over."""
+
+
+_IN_TIME: Final = "when its time is over"
+_SOON: Final = "after 1 s, doubling to 60 s"
+ANYTHING_ELSE: Final = "anything else"
+
+SAID_BY_PROVIDERS: Final = (
+    Consequence("OutOfStock", "Unmet", Scope.OFFERING, f"{_IN_TIME}, or stock is listed", ends_with_stock=True),
+    Consequence("QuotaExceeded", "Unmet", Scope.PROVIDER, _IN_TIME),
+    Consequence("Unauthorized", "Unmet", Scope.PROVIDER, _IN_TIME),
+    Consequence("Invalid", "Unmet", Scope.OFFERING, _IN_TIME),
+    Consequence("RateLimited", "Pending", Scope.NOTHING, "after the time that was asked for"),
+    Consequence("Unavailable", "Pending", Scope.NOTHING, _SOON),
+    Consequence(ANYTHING_ELSE, "Pending", Scope.NOTHING, _SOON),
+)
+"""An error is told as the event ``nodeRequestFailed`` on the request, whatever else it leads to."""
+
+WAITED_TOO_LONG: Final = (
+    # The next one would hardly do better, so its offering is left alone, too.
+    Consequence(NO_MACHINE, "Unmet", Scope.OFFERING, _IN_TIME),
+    Consequence(NO_NODE, "Deprovisioning", Scope.OFFERING, _IN_TIME),
+    Consequence(NEVER_READY, "Deprovisioning", Scope.OFFERING, _IN_TIME),
+    Consequence(POOL_GONE, "Unmet", Scope.NOTHING, "never"),
+)
+"""What ends a request without an error."""
+
+ENDING: Final = frozenset(one.error for one in SAID_BY_PROVIDERS if one.phase == "Unmet")
+"""Errors that end a request."""
+ENDS_WITH_STOCK: Final = frozenset(one.error for one in SAID_BY_PROVIDERS if one.ends_with_stock)
+_SCOPES: Final = {one.error: one.leaves_alone for one in (*SAID_BY_PROVIDERS, *WAITED_TOO_LONG)}
 
 
 class Failure(msgspec.Struct, frozen=True):
@@ -61,14 +79,20 @@ class Failure(msgspec.Struct, frozen=True):
     scope: str
     """The offering's id, or the provider's name for all that it sells."""
     at: datetime
+    asked_at: datetime
+    """When it was asked for: what was asked for together fails together."""
     reason: str
     message: str
 
 
-def failure_of(request: NodeRequest, providers: Iterable[str]) -> Failure | None:
-    """What a request that was given up says about its offering; None if it says nothing."""
+def failure_of(
+    request: NodeRequest, providers: Iterable[str], now: datetime, settings: ProvisionSettings
+) -> Failure | None:
+    """What a request that was given up says about its offering; None if it says nothing, or nothing any more."""
     status = request.status
     if status.phase not in ("Unmet", "Deprovisioning") or status.phase_since is None:
+        return None
+    if not now - settings.forget_after < status.phase_since <= now + CLOCKS_DIFFER:
         return None
     met = next((condition for condition in status.conditions if condition.type == MET), None)
     reason = met.reason if met is not None else NO_MACHINE
@@ -78,4 +102,6 @@ def failure_of(request: NodeRequest, providers: Iterable[str]) -> Failure | None
     offering = request.spec.target_offering
     provider = max((name for name in providers if offering.startswith(f"{name}-")), key=len, default="")
     where = provider if scope is Scope.PROVIDER and provider else offering
-    return Failure(where, status.phase_since, reason, met.message if met is not None else "")
+    at = min(status.phase_since, now)
+    asked_at = min(request.metadata.creation_timestamp or at, at)
+    return Failure(where, at, asked_at, reason, met.message if met is not None else "")

@@ -4,6 +4,7 @@
 - A node that is smaller than promised corrects what is believed of its offering. If a node is smaller than even that,
   the offering is not bought any more.
 - What went wrong is forgotten when for long enough nothing did; what nodes turned out to have is not.
+- What lies ahead of us was written before a clock was set back: it counts as if it had just happened, and may be tried.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,14 +19,16 @@ from growth.api.noderequest import NodeRequest
 from growth.api.offering import Offering
 from growth.api.quantity import nano_value
 from growth.api.settings import ProvisionSettings
-from growth.decide.failures import Failure, failure_of
+from growth.decide.failures import CLOCKS_DIFFER, Failure, failure_of
 from growth.decide.fit.new_node import allocatable_from
-from growth.decide.offerings import TOO_MANY_SURPRISES, Shop, accounts_for, offering_for
+from growth.decide.offerings import TOO_MANY_SURPRISES, Shop, accounts_for, corrected, offering_for
 from growth.decide.provision.arrival import shortfall
 
 # Machines of one type differ by a little; that much is believed without a word.
 _NEGLIGIBLE: Final = 0.01
 SMALLER: Final = "SmallerThanPromised"
+# As many as a pool's status may hold; the whole status would be refused otherwise.
+MOST_ENTRIES: Final = 256
 
 
 class Lesson(msgspec.Struct, frozen=True):
@@ -33,6 +36,9 @@ class Lesson(msgspec.Struct, frozen=True):
 
     pool: NodePool
     requests: tuple[NodeRequest, ...]
+    """Those of the pool."""
+    others: tuple[NodeRequest, ...]
+    """Those of other pools: what they could have, this one can have, too."""
     nodes: Mapping[str, Node]
     shop: Shop
     listed: Mapping[str, Offering]
@@ -43,8 +49,9 @@ class Lesson(msgspec.Struct, frozen=True):
 
 def learnt(lesson: Lesson, settings: ProvisionSettings) -> tuple[OfferingStatus, ...]:
     """What the pool's status should say about offerings, in the order of their names."""
-    entries = {entry.offering: entry for entry in lesson.pool.status.offerings}
-    failures = [failure for request in lesson.requests if (failure := failure_of(request, lesson.providers))]
+    entries = {entry.offering: _on_this_clock(entry, lesson.now) for entry in lesson.pool.status.offerings}
+    found = (failure_of(request, lesson.providers, lesson.now, settings) for request in lesson.requests)
+    failures = [failure for failure in found if failure is not None]
     for failure in sorted(failures, key=lambda one: (one.at, one.scope)):
         entry = entries.get(failure.scope, OfferingStatus(failure.scope))
         if not accounts_for(entry, failure):
@@ -55,7 +62,7 @@ def learnt(lesson: Lesson, settings: ProvisionSettings) -> tuple[OfferingStatus,
     for request in sorted(lesson.requests, key=lambda one: one.metadata.name):
         _measure(request, lesson, entries)
     forgotten = (_forgetting(entry, lesson.now, settings) for _, entry in sorted(entries.items()))
-    return tuple(entry for entry in forgotten if entry is not None)
+    return _bounded([entry for entry in forgotten if entry is not None])
 
 
 def next_change(entries: Iterable[OfferingStatus], now: datetime, settings: ProvisionSettings) -> datetime | None:
@@ -86,7 +93,7 @@ def _is_had_again(entry: OfferingStatus, lesson: Lesson) -> bool:
     """
     if entry.until is None or entry.since is None or entry.available_since is not None:
         return False
-    for request in lesson.requests:
+    for request in (*lesson.requests, *lesson.others):
         offering, created = offering_for(request, lesson.shop), request.metadata.creation_timestamp
         is_of_it = offering is not None and entry.offering in (offering.id, offering.provider)
         is_had = request.status.phase in ("Provisioning", "Ready")
@@ -102,14 +109,14 @@ def _measure(request: NodeRequest, lesson: Lesson, entries: dict[str, OfferingSt
     if node is None or not node.is_ready or believed is None or request.status.phase not in ("Provisioning", "Ready"):
         return
     listed = lesson.listed.get(believed.id, believed)
+    entry = entries.get(believed.id, OfferingStatus(believed.id))
+    # Another node of the same pass may have taught us something that the shop does not know yet.
+    believed = _least(believed, corrected(listed, [entry]))
     has_settled = request.status.phase == "Ready"  # before that, devices may still be on their way
     surprise = _without_devices(shortfall(node, allocatable_from(believed, pool)), keep=has_settled)
     if not surprise:
         return
     whole = _without_devices(shortfall(node, allocatable_from(listed, pool)), keep=has_settled)
-    entry = entries.get(believed.id, OfferingStatus(believed.id))
-    if not any(nano_value(amount) > nano_value(entry.lacks.get(name, "0")) for name, amount in whole.items()):
-        return
     lacks = {
         name: max((whole.get(name, "0"), entry.lacks.get(name, "0")), key=nano_value)
         for name in sorted({*whole, *entry.lacks})
@@ -127,12 +134,29 @@ def _measure(request: NodeRequest, lesson: Lesson, entries: dict[str, OfferingSt
     entries[believed.id] = changed
 
 
+def _least(one: Offering, other: Offering) -> Offering:
+    """An offering that has no more of anything than either."""
+    least = {name: min(text, other.resources.get(name, text), key=nano_value) for name, text in one.resources.items()}
+    return msgspec.structs.replace(one, resources=least)
+
+
 def _without_devices(amounts: Mapping[str, str], *, keep: bool) -> dict[str, str]:
     return {name: amount for name, amount in amounts.items() if keep or "/" not in name}
 
 
 def _is_remarkable(less: Mapping[str, str], expected: Mapping[str, str]) -> bool:
     return any(nano_value(amount) > _NEGLIGIBLE * nano_value(expected[name]) for name, amount in less.items())
+
+
+def _on_this_clock(entry: OfferingStatus, now: datetime) -> OfferingStatus:
+    if entry.since is None or entry.since <= now + CLOCKS_DIFFER:
+        return entry
+    return msgspec.structs.replace(entry, since=now, until=now if entry.until is not None else None)
+
+
+def _bounded(entries: list[OfferingStatus]) -> tuple[OfferingStatus, ...]:
+    newest = sorted(entries, key=_worst, reverse=True)[:MOST_ENTRIES]
+    return tuple(sorted(newest, key=lambda one: one.offering))
 
 
 def _forgetting(entry: OfferingStatus, now: datetime, settings: ProvisionSettings) -> OfferingStatus | None:

@@ -6,8 +6,9 @@ the process. It holds for all pools: an offering that one of them could not have
     open ──could not be had──► closed ──its time is over, or the provider lists stock──► on trial ──one was had──► open
 """
 
-from collections.abc import Iterable, Mapping
-from datetime import datetime
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
@@ -20,10 +21,15 @@ from growth.api.offering import Offering, left_of
 from growth.api.quantity import nano_value
 from growth.api.settings import ProvisionSettings
 from growth.decide.ages import is_ahead
-from growth.decide.failures import Failure, failure_of
+from growth.decide.failures import ENDS_WITH_STOCK, MET, Failure, failure_of
 
 # A node that is smaller than was believed is believed the first time; who is wrong twice is not bought.
 TOO_MANY_SURPRISES: Final = 2
+# Requests of one plan are written one after the other: what was asked for so soon after a failure did not know of it.
+_BURST: Final = timedelta(seconds=10)
+# A provider that lists stock is believed once. If nothing could be had all the same, only time helps: otherwise every
+# list that it gives would lead to another purchase in vain.
+_BELIEVED_UP_TO: Final = 1
 
 
 class Access(StrEnum):
@@ -49,6 +55,8 @@ class Shop(msgspec.Struct, frozen=True):
     """All offerings of all providers that have answered, by id."""
 
     sold: dict[str, Sold]
+    trials: tuple[str, ...] = ()
+    """Providers of whose machines only one may be asked for, whichever it is."""
 
     @property
     def buyable(self) -> tuple[Offering, ...]:
@@ -70,33 +78,48 @@ def shop_of(
 ) -> Shop:
     """What may be bought at this instant."""
     requests = list(requests)
-    known = [entry for pool in pools for entry in pool.status.offerings]
-    by_scope: dict[str, list[OfferingStatus]] = {}
-    for entry in known:
-        by_scope.setdefault(entry.offering, []).append(entry)
-    fresh: dict[str, list[Failure]] = {}
+    known: dict[str, _Known] = {}
+    for pool in pools:
+        for entry in pool.status.offerings:
+            known.setdefault(entry.offering, _Known()).entries.append(entry)
     for request in requests:
-        failure = failure_of(request, clouds)
-        if failure is not None and not any(accounts_for(one, failure) for one in by_scope.get(failure.scope, ())):
-            fresh.setdefault(failure.scope, []).append(failure)
-    unanswered: dict[str, int] = {}
-    for request in requests:
-        if request.status.phase == "Pending":
-            unanswered[request.spec.target_offering] = unanswered.get(request.spec.target_offering, 0) + 1
+        failure = failure_of(request, clouds, now, settings)
+        if failure is not None:
+            known.setdefault(failure.scope, _Known()).failures.append(failure)
+    pending = Counter(one.spec.target_offering for one in requests if one.status.phase == "Pending")
     sold: dict[str, Sold] = {}
+    trials: list[str] = []
     for cloud in clouds.values():
+        unlisted = Counter(one.spec.target_offering for one in _unlisted(requests, cloud))
+        provider = known.get(cloud.provider, _Known())
+        provider_access, why = _access_by(provider, None, now, settings)
+        if provider_access is Access.ON_TRIAL:
+            trials.append(cloud.provider)
+        pending_there = sum(pending[offering.id] for offering in cloud.offerings)
         for offering in cloud.offerings:
-            entries = [*by_scope.get(offering.id, ()), *by_scope.get(offering.provider, ())]
-            failures = [*fresh.get(offering.id, ()), *fresh.get(offering.provider, ())]
-            one = _sold(offering, cloud, _Known(entries, failures, unanswered.get(offering.id, 0)), now, settings)
-            sold[offering.id] = msgspec.structs.replace(one, is_listed=offering.stock != 0)
-    return Shop(sold)
+            own = known.get(offering.id, _Known())
+            access, own_why = _access_by(own, cloud.read_at if offering.stock else None, now, settings)
+            stock = None if offering.stock is None else max(0, offering.stock - unlisted[offering.id])
+            if access is Access.ON_TRIAL:
+                stock = _one_at_most(stock, pending[offering.id])
+            if provider_access is Access.ON_TRIAL:
+                stock = _one_at_most(stock, pending_there)
+            believed = msgspec.structs.replace(corrected(offering, own.entries), stock=stock)
+            worst, reason = max((access, own_why), (provider_access, why), key=lambda one: _BADNESS[one[0]])
+            sold[offering.id] = Sold(believed, worst, reason, is_listed=offering.stock != 0)
+    return Shop(sold, tuple(trials))
 
 
 def accounts_for(entry: OfferingStatus, failure: Failure) -> bool:
-    """Whether this failure has been learnt from: it is the one that was noted, or came while none was to be bought."""
-    ends = [instant for instant in (entry.since, entry.until) if instant is not None]
-    return bool(ends) and failure.at <= max(ends)
+    """Whether this failure has been learnt from: it is the one that was noted, or of those that came with it."""
+    if entry.since is None:
+        return False
+    if failure.at <= entry.since:
+        return True
+    if entry.available_since is not None:
+        return failure.at <= entry.available_since
+    is_in_time = entry.until is not None and failure.at <= entry.until
+    return is_in_time and failure.asked_at <= entry.since + _BURST
 
 
 def is_noted(failure: Failure, pool: NodePool) -> bool:
@@ -120,35 +143,35 @@ def offering_for(request: NodeRequest, shop: Shop) -> Offering | None:
     return order[0].offering if order else None
 
 
-class _Known(msgspec.Struct, frozen=True):
-    """What is known of one offering beside what its provider says."""
+class _Known(msgspec.Struct):
+    """What is known of one offering, or of all of a provider, beside what the provider says."""
 
-    entries: list[OfferingStatus]
-    failures: list[Failure]
-    """Those that nobody has learnt from yet."""
-    unanswered: int
-    """Requests for it that the provider has not answered: it may list machines that these will get."""
+    entries: list[OfferingStatus] = []
+    failures: list[Failure] = []
 
 
-def _sold(offering: Offering, cloud: Cloud, known: _Known, now: datetime, settings: ProvisionSettings) -> Sold:
-    believed, unanswered = corrected(offering, known.entries), known.unanswered
-    stock = None if offering.stock is None else max(0, offering.stock - unanswered)
-    if known.failures:
-        return Sold(believed, Access.CLOSED, known.failures[-1].message)
-    access, why = Access.OPEN, ""
-    for entry in known.entries:
-        one = _access(entry, offering, cloud, now, settings)
-        if one is Access.CLOSED:
-            return Sold(believed, one, entry.message)
-        if one is Access.ON_TRIAL:
-            access, why = one, entry.message
-    if access is Access.ON_TRIAL:
-        stock = max(0, 1 - unanswered) if stock is None else min(stock, max(0, 1 - unanswered))
-    return Sold(msgspec.structs.replace(believed, stock=stock), access, why)
+_BADNESS: Final = {access: badness for badness, access in enumerate(Access)}
+
+
+def _access_by(
+    known: _Known, stock_read_at: datetime | None, now: datetime, settings: ProvisionSettings
+) -> tuple[Access, str]:
+    """The worst that anything known says, and why."""
+    fresh = [one for one in known.failures if not any(accounts_for(entry, one) for entry in known.entries)]
+    if fresh:
+        return Access.CLOSED, max(fresh, key=lambda one: one.at).message
+    failed_at = max((one.at for one in known.failures), default=None)
+    found = [(_access(one, stock_read_at, failed_at, now, settings), one.message) for one in known.entries]
+    worst = max(found, key=lambda one: _BADNESS[one[0]], default=(Access.OPEN, ""))
+    return worst if worst[0] is not Access.OPEN else (Access.OPEN, "")
 
 
 def _access(
-    entry: OfferingStatus, offering: Offering, cloud: Cloud, now: datetime, settings: ProvisionSettings
+    entry: OfferingStatus,
+    stock_read_at: datetime | None,
+    failed_at: datetime | None,
+    now: datetime,
+    settings: ProvisionSettings,
 ) -> Access:
     if entry.surprises >= TOO_MANY_SURPRISES:
         return Access.CLOSED
@@ -156,9 +179,32 @@ def _access(
         return Access.OPEN
     if not is_ahead(entry.until, now, settings.unmet_at_most):
         return Access.ON_TRIAL
-    has_stock = offering.stock is not None and offering.stock > 0 and offering.id == entry.offering
-    is_news = entry.since is not None and cloud.read_at is not None and cloud.read_at > entry.since
-    return Access.ON_TRIAL if has_stock and is_news else Access.CLOSED
+    if stock_read_at is None or entry.reason not in ENDS_WITH_STOCK or entry.level > _BELIEVED_UP_TO:
+        return Access.CLOSED
+    # A list that was read before the last failure is the one that was wrong.
+    failures = [instant for instant in (entry.since, failed_at) if instant is not None]
+    return Access.ON_TRIAL if all(stock_read_at > instant for instant in failures) else Access.CLOSED
+
+
+def _one_at_most(stock: int | None, asked_for: int) -> int:
+    left = max(0, 1 - asked_for)
+    return left if stock is None else min(stock, left)
+
+
+def _unlisted(requests: Sequence[NodeRequest], cloud: Cloud) -> Iterable[NodeRequest]:
+    """Requests whose machines the provider's stock still counts: it did not know of them when it was read."""
+    listed = {machine.name for machine in cloud.machines}
+    for request in requests:
+        if request.metadata.name not in listed and _is_younger(request, cloud.read_at):
+            yield request
+
+
+def _is_younger(request: NodeRequest, read_at: datetime | None) -> bool:
+    if request.status.phase == "Pending":
+        return True
+    met = next((one for one in request.status.conditions if one.type == MET and one.status == "True"), None)
+    accepted_at = met.last_transition_time if met is not None else None
+    return accepted_at is not None and read_at is not None and accepted_at >= read_at
 
 
 def corrected(offering: Offering, entries: Iterable[OfferingStatus]) -> Offering:

@@ -126,6 +126,7 @@ class _Pass:
         lesson = Lesson(
             pool=pool,
             requests=tuple(one for one in self._requests.values() if one.spec.pool == name),
+            others=tuple(one for one in self._requests.values() if one.spec.pool != name),
             nodes=self._snapshot.nodes,
             shop=self._shop,
             listed=self._listed,

@@ -4,7 +4,7 @@ from growth.api.action import CreateObject, DeleteObject
 from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.noderequest import NodeRequest
 from growth.api.references import reference_by_name, reference_to
-from growth.decide.failures import MET, failure_of
+from growth.decide.failures import MET
 from growth.decide.offerings import is_noted
 from growth.decide.provision.scene import Scene
 
@@ -25,7 +25,7 @@ def forget(scene: Scene, request: NodeRequest) -> None:
     """What an Unmet request taught is noted in its pool; then it goes, when its offering may be tried again."""
     if not _is_noted(scene, request):
         return
-    pool, failure = scene.pools.get(request.spec.pool), failure_of(request, scene.snapshot.clouds)
+    pool, failure = scene.pools.get(request.spec.pool), scene.failure_of(request)
     ends_at = scene.since(request)
     if pool is not None and failure is not None:
         until = [one.until for one in pool.status.offerings if one.offering == failure.scope and one.until]
@@ -56,8 +56,12 @@ def hand_over_to_removal(scene: Scene, request: NodeRequest) -> None:
 
 def _is_noted(scene: Scene, request: NodeRequest) -> bool:
     """Whether its pool has learnt from it, or there is nothing to learn and nobody to do so."""
-    pool, failure = scene.pools.get(request.spec.pool), failure_of(request, scene.snapshot.clouds)
+    pool, failure = scene.pools.get(request.spec.pool), scene.failure_of(request)
     return pool is None or failure is None or is_noted(failure, pool)
+
+
+def _failure(scene: Scene, request: NodeRequest) -> Failure | None:
+    return failure_of(request, scene.snapshot.clouds, scene.now, scene.settings)
 
 
 def _delete(scene: Scene, request: NodeRequest, why: str) -> None:
