@@ -44,13 +44,17 @@ class Ownership:
         clouds = snapshot.clouds.values()
         self._requests = snapshot.table(NODE_REQUESTS)
         self._is_unknown = not clouds or any(cloud.read_at is None or cloud.problem for cloud in clouds)
+        self._read_at = min((cloud.read_at for cloud in clouds if cloud.read_at is not None), default=None)
         self._ids = {machine.provider_id for cloud in clouds for machine in cloud.machines}
         self._names = {machine.name for cloud in clouds for machine in cloud.machines}
 
     def is_ours(self, node: Node) -> bool:
         """Whether a provider has this machine for us, or a request still speaks for it."""
         name, provider_id = node.metadata.name, node.spec.provider_id
-        if self._is_unknown or ("", name) in self._requests:
+        born = node.metadata.creation_timestamp
+        # A provider that was asked before the node came has said nothing about it.
+        is_untold = born is not None and (self._read_at is None or born >= self._read_at)
+        if self._is_unknown or is_untold or ("", name) in self._requests:
             return True
         return provider_id in self._ids if provider_id else name in self._names
 
@@ -66,7 +70,8 @@ def holdings(snapshot: Snapshot, shop: Shop) -> list[Holding]:
             offering = shop.get(labels.get(OFFERING, ""))
             found.append(Holding(pool, name, labels.get(INSTANCE_TYPE, ""), offering, node))
     for request in requests.values():
-        if is_live(request) and request.metadata.name not in snapshot.nodes:
+        node = snapshot.nodes.get(request.metadata.name)
+        if is_live(request) and (node is None or POOL not in node.metadata.labels):
             offering = shop.get(request.spec.target_offering)
             server_type = offering.server_type if offering else ""
             found.append(Holding(request.spec.pool, request.metadata.name, server_type, offering))
