@@ -60,9 +60,5 @@ def _is_noted(scene: Scene, request: NodeRequest) -> bool:
     return pool is None or failure is None or is_noted(failure, pool)
 
 
-def _failure(scene: Scene, request: NodeRequest) -> Failure | None:
-    return failure_of(request, scene.snapshot.clouds, scene.now, scene.settings)
-
-
 def _delete(scene: Scene, request: NodeRequest, why: str) -> None:
     scene.said.append(DeleteObject(subject=reference_to(NODE_REQUESTS, request.metadata), why=why))

@@ -11,6 +11,7 @@ from growth.api.references import reference_to
 from growth.api.settings import Settings
 from growth.decide.ages import counts_from
 from growth.decide.decider import State
+from growth.decide.failures import Failure, failure_of
 from growth.decide.offerings import offering_for, shop_of
 from growth.observe.snapshot import Snapshot
 
@@ -26,6 +27,10 @@ class Scene:
         self.shop = shop_of(snapshot.clouds, self.pools.values(), self.requests.values(), self.now, settings.provision)
         self.leaving = {removal.node_name for removal in snapshot.table(NODE_REMOVAL_REQUESTS).values()}
         """Nodes that somebody wants to be rid of, whatever the removal itself is called."""
+        self.disappointing = {
+            one.offering for pool in self.pools.values() for one in pool.status.offerings if one.lacks
+        }
+        """Offerings whose nodes turned out to have less than was promised."""
         self.said: list[Action | Hold] = []
         self.deadlines: list[datetime] = []
         self._machines = {machine.name: machine for cloud in snapshot.clouds.values() for machine in cloud.machines}
@@ -37,6 +42,10 @@ class Scene:
     def since(self, request: NodeRequest) -> datetime:
         """Since when it is in its phase. That was written by our own clock; when it was made, by the API server's."""
         return counts_from(request.status.phase_since, self.now, self.state.steady_since)
+
+    def failure_of(self, request: NodeRequest) -> Failure | None:
+        """What a request that was given up teaches."""
+        return failure_of(request, self.snapshot.clouds, self.now, self.settings)
 
     def machine_of(self, request: NodeRequest) -> Machine | None:
         """The request's machine as its provider lists it. One of its name that was bought as something else is not."""
