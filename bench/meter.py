@@ -36,3 +36,9 @@ def cpu_seconds_of(pid: int) -> float:
     """CPU seconds of another process since it began: its own and the kernel's for it."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def busy_seconds() -> float:
+    """CPU seconds that all processes of this machine and the kernel have used, ours and others'."""
+    user, nice, system, _, _, irq, soft_irq, *_ = map(int, Path("/proc/stat").read_text().split(maxsplit=9)[1:9])
+    return (user + nice + system + irq + soft_irq) / os.sysconf("SC_CLK_TCK")

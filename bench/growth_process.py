@@ -1,0 +1,107 @@
+"""Growth as a process of its own, as people run it: under the shipped role, with the provider of played machines."""
+
+import asyncio
+import json
+import os
+import sys
+import urllib.request
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Final
+
+import yaml
+
+from bench.meter import cpu_seconds_of, peak_rss_mb_of
+from growth.api.crd import definitions
+from growth.api.kinds import LEASES
+from growth.api.settings import Settings
+from growth.local import process
+from growth.local.cluster import LocalCluster
+from growth.run.role import ACCOUNT, shipped_roles
+
+NO_DELAY: Final = "{provider: kwok, extends: kwok, bootDelay: 0s}"
+"""The catalogue that comes with Growth, with machines that are there at once."""
+
+_START_SECONDS: Final = 60.0
+
+
+class GrowthProcess:
+    """One ``growth run`` that lives no longer than we do."""
+
+    def __init__(self, running: process.Process, log: Path) -> None:
+        self._running, self._log = running, log
+
+    @property
+    def pid(self) -> int:
+        return self._running.pid
+
+    def check(self) -> None:
+        """Raise if it ended."""
+        if not process.is_alive(self._running):
+            raise RuntimeError("growth run ended:\n" + "\n".join(self._log.read_text().splitlines()[-10:]))
+
+    def peak_rss_mb(self) -> float:
+        return peak_rss_mb_of(self._running.pid)
+
+    def cpu_seconds(self) -> float:
+        return cpu_seconds_of(self._running.pid)
+
+    async def metrics(self) -> str:
+        """What /metrics says; empty while there is nobody to ask."""
+        lines = (json.loads(line) for line in self._log.read_text().splitlines() if line.startswith("{"))
+        port = next((line["port"] for line in lines if "port" in line), None)
+        return await asyncio.to_thread(_page, f"http://localhost:{port}/metrics") if port else ""
+
+    async def wait_until_at_work(self) -> None:
+        """Until it leads and its provider has said what it sells."""
+        async with asyncio.timeout(_START_SECONDS):
+            while True:
+                text = await self.metrics()
+                if "growth_leader 1.0" in text and 'growth_provider_up{provider="kwok"} 1.0' in text:
+                    return
+                self.check()
+                await asyncio.sleep(0.1)
+
+
+@asynccontextmanager
+async def growth_running(cluster: LocalCluster) -> AsyncGenerator[GrowthProcess]:
+    """Install and start it; killed at the end, for its cluster goes, too. Its files lie among the cluster's."""
+    await cluster.apply(definitions())
+    await cluster.apply(shipped_roles())
+    await cluster.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s")
+    kubeconfig = await cluster.kubeconfig_as(*ACCOUNT)
+    # Nobody ever held it, so nobody is waited for: `growth manifests` brings it like this.
+    lease = {"metadata": {"name": Settings().leader_election.lease_name}, "spec": {}}
+    await cluster.admin.create(LEASES, lease, ACCOUNT[0])
+    settings, log = _settings(cluster.layout.root, kubeconfig), cluster.layout.log("growth")
+    command = (sys.executable, "-m", "growth", "run", "--settings", str(settings))
+    environment = {"PATH": os.environ.get("PATH", "")}
+    running = process.start(command, log, environment, dies_with_starter=True)
+    try:
+        growth = GrowthProcess(running, log)
+        await growth.wait_until_at_work()
+        yield growth
+    finally:
+        process.end_all([running])
+
+
+def _settings(folder: Path, kubeconfig: Path) -> Path:
+    catalogue, settings = folder / "catalogue.yaml", folder / "growth.yaml"
+    catalogue.write_text(NO_DELAY)
+    content = {
+        "kube": {"kubeconfig": str(kubeconfig)},
+        "health": {"address": "localhost", "port": 0},
+        "providers": {"enabled": "kwok"},
+        "kwok": {"catalogue": str(catalogue)},
+    }
+    settings.write_text(yaml.safe_dump(content))
+    return settings
+
+
+def _page(url: str) -> str:
+    try:
+        with urllib.request.urlopen(url, timeout=5) as answer:  # noqa: S310 - our own process
+            return answer.read().decode()
+    except OSError:
+        return ""
