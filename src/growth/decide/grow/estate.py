@@ -1,23 +1,27 @@
-"""What each pool has: its nodes and the machines on their way, each counted once, whatever form it has now."""
+"""What each pool has: each of its machines counted once, whatever form it has now.
+
+A machine is a request first, then a node, and to its provider it is a machine until it is gone. As long as it costs
+something it uses up its pool's limits; one that is leaving keeps nothing warm.
+"""
 
 from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from growth.api.growth_kinds import NODE_REQUESTS
+from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.node import Node
 from growth.api.nodepool import NodePool
 from growth.api.offering import INSTANCE_TYPE, OFFERING, POOL, Offering
 from growth.api.quantity import milli_value, value
 from growth.decide.grow.coming import is_live
 from growth.decide.grow.warming import Shortage
-from growth.decide.offerings import Shop
+from growth.decide.offerings import Shop, offering_for
 from growth.decide.pack.market import Bought
 from growth.observe.snapshot import Snapshot
 
 
 class Holding(msgspec.Struct, frozen=True):
-    """One machine of a pool: a node, or a request whose node is yet to come."""
+    """One machine of a pool: a node, a request whose node is yet to come, or what only its provider knows of."""
 
     pool: str
     name: str
@@ -25,6 +29,7 @@ class Holding(msgspec.Struct, frozen=True):
     offering: Offering | None
     """What it was bought as; None if nobody sells that any more."""
     node: Node | None = None
+    is_leaving: bool = False
 
     @property
     def bought(self) -> Bought:
@@ -62,26 +67,36 @@ class Ownership:
 def holdings(snapshot: Snapshot, shop: Shop) -> list[Holding]:
     """All machines of all pools."""
     requests, ownership = snapshot.table(NODE_REQUESTS), Ownership(snapshot)
-    found: list[Holding] = []
+    leaving = {removal.node_name for removal in snapshot.table(NODE_REMOVAL_REQUESTS).values()}
+    leaving |= {one.metadata.name for one in requests.values() if one.status.phase == "Deprovisioning"}
+    found: dict[str, Holding] = {}
     for name, node in snapshot.nodes.items():
-        pool = node.metadata.labels.get(POOL)
-        if pool is not None and ownership.is_ours(node):
-            labels = node.metadata.labels
-            offering = shop.get(labels.get(OFFERING, ""))
-            found.append(Holding(pool, name, labels.get(INSTANCE_TYPE, ""), offering, node))
+        labels = node.metadata.labels
+        if POOL in labels and ownership.is_ours(node):
+            found[name] = _held(labels[POOL], name, shop.get(labels.get(OFFERING, "")), leaving, node)
     for request in requests.values():
-        node = snapshot.nodes.get(request.metadata.name)
-        if is_live(request) and (node is None or POOL not in node.metadata.labels):
-            offering = shop.get(request.spec.target_offering)
-            server_type = offering.server_type if offering else ""
-            found.append(Holding(request.spec.pool, request.metadata.name, server_type, offering))
-    return found
+        name = request.metadata.name
+        if is_live(request) and name not in found:
+            found[name] = _held(request.spec.pool, name, offering_for(request, shop), leaving)
+    for cloud in snapshot.clouds.values():
+        for machine in cloud.machines:
+            if machine.name not in found:
+                found[machine.name] = _held(machine.pool, machine.name, shop.get(machine.offering), leaving)
+    return list(found.values())
+
+
+def _held(pool: str, name: str, offering: Offering | None, leaving: set[str], node: Node | None = None) -> Holding:
+    labelled = node.metadata.labels.get(INSTANCE_TYPE, "") if node is not None else ""
+    server_type = offering.server_type if offering is not None else labelled
+    return Holding(pool, name, server_type, offering, node, name in leaving)
 
 
 def shortages(pools: Iterable[NodePool], held: Iterable[Holding]) -> tuple[Shortage, ...]:
     """What is missing of the machines that pools want even without load."""
     counts: dict[tuple[str, str], int] = {}
     for one in held:
+        if one.is_leaving:
+            continue
         key = (one.pool, one.server_type.lower())
         counts[key] = counts.get(key, 0) + 1
     return tuple(

@@ -17,7 +17,7 @@ from growth.decide.fit.interpod import feared_by
 from growth.decide.fit.stage import Stage
 from growth.decide.grow.coming import Coming, enter, seat
 from growth.decide.grow.naming import request_name
-from growth.decide.grow.warming import Shortage, warmed
+from growth.decide.grow.warming import Shortage, less_bought, warmed
 from growth.decide.pack.market import Bought, market_of
 from growth.decide.pack.plan import plan
 from growth.decide.pack.solution import Outcome, PlacementSolution
@@ -97,7 +97,8 @@ def answer(question: Question) -> Plan:
     warm, cold = warmed(market, question.shortages)
     if warm:
         bought = [Bought.of(kind.pool.metadata.name, kind.offering) for kind in warm]
-        market = market_of(stage, question.pools, question.offerings, (*question.bought, *bought))
+        offerings = less_bought(question.offerings, warm)
+        market = market_of(stage, question.pools, offerings, (*question.bought, *bought))
     enter(stage, question.coming, market.maker)
     taken = set(question.taken)
     wanted: list[Wanted] = []

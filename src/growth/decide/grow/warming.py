@@ -1,10 +1,16 @@
 """Machines that a pool wants even without load (``min`` of a server type): the cheapest that its limits allow."""
 
+from collections import Counter
 from collections.abc import Sequence
+from typing import Final
 
 import msgspec
 
+from growth.api.offering import Offering
 from growth.decide.pack.market import Kind, Market
+
+# Prices are fractions: three times 0.1 must fit into 0.3.
+_ROUNDING: Final = 1e-9
 
 
 class Shortage(msgspec.Struct, frozen=True):
@@ -21,35 +27,44 @@ class Shortage(msgspec.Struct, frozen=True):
 
 
 def warmed(market: Market, shortages: Sequence[Shortage]) -> tuple[list[Kind], list[tuple[Shortage, str]]]:
-    """What to buy, and the shortages that cannot be ended now, each with the reason."""
+    """What to buy, and the shortages that cannot be ended now, each with all that hinders it."""
     left: list[float] = [limit.left for limit in market.limits]
     bought: list[Kind] = []
     cold: list[tuple[Shortage, str]] = []
     for shortage in shortages:
-        kinds = [number for number, kind in enumerate(market.kinds) if _is_of(kind, shortage)]
-        why = f"no location sells {shortage.server_type} now"
+        # The market's order is by price, which stays among those that are equally preferred.
+        kinds = sorted(_kinds_of(market, shortage), key=lambda number: market.kinds[number].tier, reverse=True)
         for _ in range(shortage.missing):
-            for number in kinds:
-                hindrance = next(
-                    (
-                        limit.what
-                        for limit, rest in zip(market.limits, left, strict=True)
-                        if limit.use.get(number, 0) > rest
-                    ),
-                    None,
-                )
-                if hindrance is None:
-                    bought.append(market.kinds[number])
-                    left = [rest - limit.use.get(number, 0) for limit, rest in zip(market.limits, left, strict=True)]
-                    break
-                why = hindrance
-            else:
-                cold.append((shortage, why))
+            hindrances = {number: _hindrance(market, left, number) for number in kinds}
+            number = next((number for number, hindrance in hindrances.items() if not hindrance), None)
+            if number is None:
+                why = "; ".join(dict.fromkeys(hindrances.values()))
+                cold.append((shortage, why or f"no location sells {shortage.server_type} now"))
                 break
+            bought.append(market.kinds[number])
+            left = [rest - limit.use.get(number, 0) for limit, rest in zip(market.limits, left, strict=True)]
     return bought, cold
 
 
-def _is_of(kind: Kind, shortage: Shortage) -> bool:
-    return (
-        kind.pool.metadata.name == shortage.pool and kind.offering.server_type.lower() == shortage.server_type.lower()
+def less_bought(offerings: Sequence[Offering], bought: Sequence[Kind]) -> tuple[Offering, ...]:
+    """The offerings with what is left of their stock."""
+    counts = Counter(kind.offering.id for kind in bought)
+    return tuple(
+        one if one.stock is None else msgspec.structs.replace(one, stock=max(0, one.stock - counts[one.id]))
+        for one in offerings
     )
+
+
+def _kinds_of(market: Market, shortage: Shortage) -> list[int]:
+    pool, server_type = shortage.pool, shortage.server_type.lower()
+    return [
+        number
+        for number, kind in enumerate(market.kinds)
+        if kind.pool.metadata.name == pool and kind.offering.server_type.lower() == server_type
+    ]
+
+
+def _hindrance(market: Market, left: Sequence[float], number: int) -> str:
+    """Which limit is in the way of one more of this kind; empty if none is."""
+    limits = zip(market.limits, left, strict=True)
+    return next((limit.what for limit, rest in limits if limit.use.get(number, 0) > rest + _ROUNDING), "")
