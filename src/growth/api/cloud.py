@@ -1,10 +1,14 @@
 """A cloud: what one provider last said it sells and has for us, and since when it is silent."""
 
 from datetime import datetime
+from typing import Final
 
 from growth.api.machine import Machine
 from growth.api.offering import Offering
 from growth.api.slim import Slim
+
+NOT_ASKED: Final = "it was not asked yet"
+"""The problem of a provider that had no time to answer: it lasts for a moment and is nobody's fault."""
 
 
 class Cloud(Slim, frozen=True):

@@ -11,9 +11,10 @@ from typing import Final
 import msgspec
 
 from growth.api.action import Action, Hold, PatchObject, RecordEvent
-from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
+from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
 from growth.api.kinds import NODES
-from growth.api.nodepool import NodeCounts, NodePool, NodePoolStatus
+from growth.api.nodepool import NodeCounts, NodePool, NodePoolStatus, OfferingStatus
+from growth.api.noderequest import NodeRequest
 from growth.api.offering import POOL
 from growth.api.references import reference_to
 from growth.api.settings import Settings
@@ -22,7 +23,7 @@ from growth.decide.decider import Decision, State
 from growth.decide.grow.estate import Holding, Ownership, holdings
 from growth.decide.learning import Lesson, learnt, next_change
 from growth.decide.offerings import shop_of
-from growth.decide.usable import FINALIZER, Problem, problems
+from growth.decide.usable import FINALIZER, Problem, is_asked, problems, provider_of
 from growth.observe.snapshot import Snapshot
 
 VALID: Final = "Valid"
@@ -63,19 +64,23 @@ class _Pass:
         """All pools, then the nodes that only look like theirs."""
         for pool in self._pools:
             self._finalizer(pool)
-            found = problems(pool, self._snapshot.clouds)
-            self._tell(pool, found)
-            self._status(pool, found)
+            if is_asked(pool, self._snapshot.clouds):
+                found = problems(pool, self._snapshot.clouds)
+                self._tell(pool, found)
+                self._status(pool, found)
         self._strangers()
         wake_at = min((when for when in self._deadlines if when > self._now), default=None)
-        return Decision(tuple(self._said), wake_at, Memory(self._written))
+        uids = {pool.metadata.uid for pool in self._pools}
+        written = {uid: instant for uid, instant in self._written.items() if uid in uids}
+        return Decision(tuple(self._said), wake_at, Memory(written))
 
     def _finalizer(self, pool: NodePool) -> None:
         """Hold the pool as long as it has machines; before it may buy any, that must be certain."""
         meta = pool.metadata
         subject = reference_to(NODE_POOLS, meta)
         if meta.deletion_timestamp is None:
-            if FINALIZER not in meta.finalizers:
+            # Nothing is bought for a pool without a provider, and nobody could say that nothing is left of it.
+            if FINALIZER not in meta.finalizers and provider_of(pool, self._snapshot.clouds):
                 finalizers = [*meta.finalizers, FINALIZER]
                 why = "a pool that is deleted must be held until its machines are settled"
                 self._patch(pool, why, {"metadata": {"finalizers": finalizers}})
@@ -84,22 +89,22 @@ class _Pass:
             return
         left = self._left(pool)
         if left:
-            why = f"it is being deleted, and {left} are left: nothing is bought for it any more"
+            why = f"it is being deleted, and {left} left: nothing is bought for it any more"
             self._said.append(Hold(subject=subject, why=why, reason="HasMachines"))
             return
         finalizers = [one for one in meta.finalizers if one != FINALIZER]
         self._patch(pool, "none of its machines is left", {"metadata": {"finalizers": finalizers}})
 
     def _left(self, pool: NodePool) -> str:
-        """What is left of a pool's machines, in words; empty only if every provider has said so."""
+        """What is left of a pool's machines, in words; empty only if every provider has said so since its deletion."""
         name, clouds = pool.metadata.name, self._snapshot.clouds.values()
-        machines = {machine.name for cloud in clouds for machine in cloud.machines if machine.pool == name}
-        machines |= {one.name for one in self._held.get(name, ())}
-        machines |= {request.metadata.name for request in self._requests.values() if request.spec.pool == name}
+        machines = {one.name for one in self._held.get(name, ())}
+        machines |= {one.metadata.name for one in self._requests.values() if one.spec.pool == name and _may_have(one)}
         if machines:
-            return f"{len(machines)} machines" if len(machines) > 1 else "one machine"
-        if any(cloud.problem or cloud.read_at is None for cloud in clouds):
-            return "machines that a provider does not tell of"
+            return f"{len(machines)} machines are" if len(machines) > 1 else "one machine is"
+        since = pool.metadata.deletion_timestamp or self._now
+        if not clouds or any(cloud.problem or cloud.read_at is None or cloud.read_at <= since for cloud in clouds):
+            return "machines may be"
         return ""
 
     def _patch(self, pool: NodePool, why: str, body: dict[str, object]) -> None:
@@ -119,6 +124,17 @@ class _Pass:
                 RecordEvent(subject=subject, why=problem.why, type="Warning", reason=problem.reason, action=_ACTION)
             )
 
+    def _tell_of_offerings(self, pool: NodePool, entries: tuple[OfferingStatus, ...]) -> None:
+        """What cannot be had, or is not what was promised: a quota, a token or a type that a person should look at."""
+        for entry in entries:
+            is_wrong = entry.surprises > 0 or (entry.until is not None and entry.available_since is None)
+            if is_wrong and entry.reason:
+                why = f"{entry.offering}: {entry.message}"
+                subject = reference_to(NODE_POOLS, pool.metadata)
+                self._said.append(
+                    RecordEvent(subject=subject, why=why, type="Warning", reason=entry.reason, action=_ACTION)
+                )
+
     # Status
 
     def _status(self, pool: NodePool, found: list[Problem]) -> None:
@@ -136,10 +152,11 @@ class _Pass:
         entries = learnt(lesson, provision)
         if forgets_at := next_change(entries, self._now, provision):
             self._deadlines.append(forgets_at)
+        self._tell_of_offerings(pool, entries)
         held = self._held.get(name, [])
         status = NodePoolStatus(
-            nodes=self._counts(name, held),
-            cost_per_hour=f"{sum(one.offering.price_per_hour for one in held if one.offering):.4f}",
+            nodes=NodeCounts(**Counter(_state(one, self._snapshot) for one in held)),
+            cost_per_hour=self._cost(pool, held),
             conditions=self._conditions(pool, found),
             offerings=entries,
         )
@@ -161,11 +178,11 @@ class _Pass:
             )
         )
 
-    def _counts(self, pool: str, held: list[Holding]) -> NodeCounts:
-        removals = self._snapshot.table(NODE_REMOVAL_REQUESTS)
-        leaving = {removal.node_name for removal in removals.values() if removal.spec.pool == pool}
-        states = Counter(_state(one, self._snapshot, leaving) for one in held)
-        return NodeCounts(**states)
+    def _cost(self, pool: NodePool, held: list[Holding]) -> str:
+        cloud = self._snapshot.clouds.get(provider_of(pool, self._snapshot.clouds))
+        if cloud is None or cloud.read_at is None:
+            return pool.status.cost_per_hour  # nobody says what anything costs: what was known stands
+        return f"{sum(one.offering.price_per_hour for one in held if one.offering):.4f}"
 
     def _conditions(self, pool: NodePool, found: list[Problem]) -> tuple[StatusCondition, ...]:
         if pool.metadata.deletion_timestamp is not None:
@@ -189,9 +206,14 @@ class _Pass:
             self._said.append(RecordEvent(subject=subject, why=why, type="Warning", reason="NotOurs", action=_ACTION))
 
 
-def _state(held: Holding, snapshot: Snapshot, leaving: set[str]) -> str:
+def _may_have(request: NodeRequest) -> bool:
+    """Whether there may be a machine of it: one that is Unmet has none, its provider said so."""
+    return request.status.phase != "Unmet"
+
+
+def _state(held: Holding, snapshot: Snapshot) -> str:
     """Under which name of ``NodeCounts`` a machine counts."""
-    if held.name in leaving:
+    if held.is_leaving:
         return "leaving"
     if held.node is None:
         return "coming"

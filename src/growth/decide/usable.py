@@ -6,8 +6,9 @@ from typing import Final
 
 import msgspec
 
-from growth.api.cloud import Cloud
+from growth.api.cloud import NOT_ASKED, Cloud
 from growth.api.nodepool import NodePool
+from growth.api.offering import Offering
 
 FINALIZER: Final = "growth.dev/machines"
 """Holds a pool that is deleted until its machines are settled."""
@@ -36,56 +37,77 @@ def provider_of(pool: NodePool, clouds: Mapping[str, Cloud]) -> str:
     return next(iter(clouds)) if len(clouds) == 1 else ""
 
 
+def is_asked(pool: NodePool, clouds: Mapping[str, Cloud]) -> bool:
+    """Whether the pool's provider had the time to say anything, so that its silence means something."""
+    cloud = clouds.get(provider_of(pool, clouds))
+    return cloud is None or cloud.read_at is not None or cloud.problem != NOT_ASKED
+
+
 def problems(pool: NodePool, clouds: Mapping[str, Cloud]) -> list[Problem]:
-    """All that is wrong, the worst first; none while nobody has answered yet."""
-    enabled = ", ".join(sorted(clouds)) or "none"
+    """All that is wrong, the worst first."""
     provider = provider_of(pool, clouds)
     if not provider:
-        if pool.spec.provider:
-            why = (
-                f"spec.provider is {pool.spec.provider!r}, which is not enabled; enabled (providers.enabled): {enabled}"
-            )
-            return [Problem("UnknownProvider", why, stops_buying=True)]
-        what = "no provider is enabled" if not clouds else f"several providers are enabled ({enabled})"
-        hint = "set providers.enabled" if not clouds else "set spec.provider to one of them"
-        return [Problem("NoProvider", f"{what}, and the pool names none: {hint}", stops_buying=True)]
+        return [_no_provider(pool, clouds)]
     cloud = clouds[provider]
     if cloud.read_at is None:
-        return [
-            Problem("ProviderSilent", f"{provider} has not said yet what it sells: {cloud.problem}", stops_buying=True)
-        ]
-    found = [*_unknown_types(pool, cloud), *_unknown_locations(pool, cloud)]
+        why = f"{provider} has not said yet what it sells: {cloud.problem}"
+        return [Problem("ProviderSilent", why, stops_buying=True)]
+    found = [*_strange_names(cloud), *_unknown_types(pool, cloud), *_unknown_locations(pool, cloud)]
     if cloud.problem:
         found.append(Problem("ProviderSilent", f"{provider} does not answer: {cloud.problem}"))
     return found
 
 
+def _no_provider(pool: NodePool, clouds: Mapping[str, Cloud]) -> Problem:
+    enabled, wanted = ", ".join(sorted(clouds)) or "none", pool.spec.provider
+    if wanted:
+        close = get_close_matches(wanted, clouds, 1, 0.6)
+        hint = f"; the closest is {close[0]}" if close else ""
+        why = f"spec.provider is {wanted!r}, which is not enabled; enabled (providers.enabled): {enabled}{hint}"
+        return Problem("UnknownProvider", why, stops_buying=True)
+    what = f"several providers are enabled ({enabled})" if clouds else "no provider is enabled"
+    hint = "set spec.provider to one of them" if clouds else "set providers.enabled"
+    return Problem("NoProvider", f"{what}, and the pool names none: {hint}", stops_buying=True)
+
+
+def _strange_names(cloud: Cloud) -> list[Problem]:
+    """What a provider sells must go by its own name: a purchase is made at the door that the offering names."""
+    names = sorted({offering.provider for offering in cloud.offerings} - {cloud.provider})
+    if not names:
+        return []
+    why = f"{cloud.provider} sells offerings of {names[0]!r}: its catalogue must say provider: {cloud.provider}"
+    return [Problem("WrongCatalogue", why, stops_buying=True)]
+
+
 def _unknown_types(pool: NodePool, cloud: Cloud) -> list[Problem]:
-    sold = {offering.server_type.lower(): offering for offering in cloud.offerings}
+    sold: dict[str, list[Offering]] = {}
+    for offering in cloud.offerings:
+        sold.setdefault(offering.server_type.lower(), []).append(offering)
     found: list[Problem] = []
     for index, wanted in enumerate(pool.spec.server_types):
-        offering = sold.get(wanted.name.lower())
-        field = f"spec.serverTypes[{index}].name"
-        if offering is None:
+        field = f"spec.serverTypes[{index}].name is {wanted.name!r}, which {cloud.provider}"
+        offerings = sold.get(wanted.name.lower(), [])
+        if not offerings:
             hint = _hint(wanted.name.lower(), sorted(sold))
-            why = f"{field} is {wanted.name!r}, which {cloud.provider} does not sell{hint}"
-            found.append(Problem("UnknownServerType", why))
-        elif not offering.is_cloud:
-            why = f"{field} is {wanted.name!r}, which {cloud.provider} sells by hand only: it is never bought"
-            found.append(Problem("NotForSale", why))
+            found.append(Problem("UnknownServerType", f"{field} does not sell{hint}"))
+        elif not any(offering.is_cloud for offering in offerings):
+            found.append(Problem("NotForSale", f"{field} sells by hand only: it is never bought"))
+        elif pool.spec.locations and not any(offering.location in pool.spec.locations for offering in offerings):
+            places = ", ".join(sorted({offering.location for offering in offerings}))
+            why = f"{field} sells in {places} only: none of these is in spec.locations"
+            found.append(Problem("NotSoldThere", why))
     return found
 
 
 def _unknown_locations(pool: NodePool, cloud: Cloud) -> list[Problem]:
     known = sorted({offering.location for offering in cloud.offerings})
-    return [
-        Problem(
-            "UnknownLocation",
-            f"spec.locations[{index}] is {wanted!r}, which {cloud.provider} does not have{_hint(wanted, known)}",
-        )
-        for index, wanted in enumerate(pool.spec.locations)
-        if wanted not in known
-    ]
+    found: list[Problem] = []
+    for index, wanted in enumerate(pool.spec.locations):
+        if wanted not in known:
+            hint = _hint(wanted.lower(), known)
+            why = f"spec.locations[{index}] is {wanted!r}, which {cloud.provider} does not have{hint}"
+            found.append(Problem("UnknownLocation", why))
+    return found
 
 
 def _hint(name: str, known: list[str]) -> str:

@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from growth.api.cloud import Cloud
+from growth.api.cloud import NOT_ASKED, Cloud
 from growth.cloud.errors import ProviderError, RateLimited, Unavailable
 from growth.cloud.provider import Provider
 from growth.kube.client import Client
@@ -47,7 +47,7 @@ class Clouds:
         self._every_seconds = every_seconds
         self._tell = tell
         self._now = now
-        self._last = {name: Cloud(name, problem="it was not asked yet") for name in open_by_name}
+        self._last = {name: Cloud(name, problem=NOT_ASKED) for name in open_by_name}
         self._clock = asyncio.get_running_loop().time
         self._not_before = dict.fromkeys(open_by_name, 0.0)
 

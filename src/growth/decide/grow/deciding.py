@@ -182,4 +182,5 @@ class _Pass:
             taken=frozenset(taken),
             at=self._now,
             circumstances=outlook.circumstances,
+            trials=outlook.shop.trials,
         )

@@ -15,6 +15,7 @@ from growth.api.pod import Pod
 from growth.decide.fit.demand import SetAside, has_place, why_unplaceable
 from growth.decide.fit.interpod import feared_by
 from growth.decide.fit.stage import Stage
+from growth.decide.grow.circumstances import Circumstances
 from growth.decide.grow.coming import Coming, enter, seat
 from growth.decide.grow.naming import request_name
 from growth.decide.grow.warming import Shortage, less_bought, warmed
@@ -34,12 +35,16 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     pods: tuple[Pod, ...]
     """Those that want a place, most important first."""
     seated: tuple[Pod, ...]
-    """Those that wait and have a place on a machine that is coming."""
+    """Those that wait and have a place on a machine that is coming, or are expected on a node that stands."""
+    expected: Mapping[str, str] = {}
+    """By uid, the nodes on which these are expected."""
     shortages: tuple[Shortage, ...]
     taken: frozenset[str]
     """Names that are in use."""
     at: datetime
     circumstances: str
+    trials: tuple[str, ...] = ()
+    """Providers of which one machine may be bought."""
 
 
 class Wanted(msgspec.Struct, frozen=True):
@@ -67,6 +72,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
     at: datetime
     circumstances: str
+    """Those that there are once the machines that it wants are asked for."""
     outcome: Outcome
     wanted: tuple[Wanted, ...] = ()
     joining: tuple[Joining, ...] = ()
@@ -93,12 +99,12 @@ NO_PLAN: Final = Plan(at=datetime.min.replace(tzinfo=UTC), circumstances="", out
 def answer(question: Question) -> Plan:
     """Think. The same question has the same answer."""
     stage = question.stage
-    market = market_of(stage, question.pools, question.offerings, question.bought)
+    market = market_of(stage, question.pools, question.offerings, question.bought, question.trials)
     warm, cold = warmed(market, question.shortages)
     if warm:
         bought = [Bought.of(kind.pool.metadata.name, kind.offering) for kind in warm]
-        offerings = less_bought(question.offerings, warm)
-        market = market_of(stage, question.pools, offerings, (*question.bought, *bought))
+        offerings = less_bought(question.offerings, warm, question.trials)
+        market = market_of(stage, question.pools, offerings, (*question.bought, *bought), question.trials)
     enter(stage, question.coming, market.maker)
     taken = set(question.taken)
     wanted: list[Wanted] = []
@@ -107,7 +113,7 @@ def answer(question: Question) -> Plan:
         taken.add(name)
         wanted.append(Wanted(name, kind.pool, kind.offering))
         market.maker.make(name, kind.pool, kind.offering).enter(stage)
-    places = {uid: one.name for one in question.coming for uid in one.planned_for}
+    places = {**question.expected, **{uid: one.name for one in question.coming for uid in one.planned_for}}
     _, lost = seat(stage, question.seated, places)
     demand, set_aside = _sorted_out(stage, (*lost, *question.pods))
     shy = _shy(stage, demand)
@@ -121,17 +127,19 @@ def answer(question: Question) -> Plan:
         wanted.append(Wanted(name, node.pool, node.offering, uids, hands_keys, tuple(u for u in uids if u in shy)))
     own = {one.name for one in wanted}
     joining, expected = _joining(question, solution, shy, own)
+    # Who was nominated somewhere, or has a key, is expected there as well: nobody else is planned in its place.
+    expected |= {one.pod.metadata.uid: one.node for one in set_aside if one.node}
     left_out = {one.pod.metadata.uid: one.reason for one in solution.left_out}
     left_out |= {shortage.name: why for shortage, why in cold}
     return Plan(
         at=question.at,
-        circumstances=question.circumstances,
+        circumstances=question.circumstances.after((one.pool, one.offering.server_type) for one in wanted).text,
         outcome=solution.outcome,
         wanted=tuple(wanted),
         joining=joining,
         expected=expected,
         left_out=left_out,
-        set_aside={one.pod.metadata.uid: one for one in set_aside},
+        set_aside={one.pod.metadata.uid: one for one in set_aside if not one.node},
         cost_per_hour=solution.cost_per_hour + sum(kind.offering.price_per_hour for kind in warm),
         bound_per_hour=solution.bound_per_hour + sum(kind.offering.price_per_hour for kind in warm),
     )

@@ -1,7 +1,7 @@
 """Machines that a pool wants even without load (``min`` of a server type): the cheapest that its limits allow."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final
 
 import msgspec
@@ -46,12 +46,14 @@ def warmed(market: Market, shortages: Sequence[Shortage]) -> tuple[list[Kind], l
     return bought, cold
 
 
-def less_bought(offerings: Sequence[Offering], bought: Sequence[Kind]) -> tuple[Offering, ...]:
-    """The offerings with what is left of their stock."""
+def less_bought(offerings: Sequence[Offering], bought: Sequence[Kind], trials: Collection[str]) -> tuple[Offering, ...]:
+    """What is left of these offerings; a provider that is on trial sells one machine, and nothing beside it."""
     counts = Counter(kind.offering.id for kind in bought)
+    tried = {kind.offering.provider for kind in bought} & {*trials}
     return tuple(
         one if one.stock is None else msgspec.structs.replace(one, stock=max(0, one.stock - counts[one.id]))
         for one in offerings
+        if one.provider not in tried
     )
 
 

@@ -4,7 +4,7 @@ A kind is an offering in a pool. What it brings is what its node will have left 
 DaemonSets took their share. Made once for a catalogue, pools and DaemonSets, and used for many plans.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import msgspec
@@ -86,9 +86,16 @@ class Market:
 
 
 def market_of(
-    stage: Stage, pools: Sequence[NodePool], offerings: Sequence[Offering], bought: Sequence[Bought] = ()
+    stage: Stage,
+    pools: Sequence[NodePool],
+    offerings: Sequence[Offering],
+    bought: Sequence[Bought] = (),
+    trials: Collection[str] = (),
 ) -> Market:
-    """Everything that these pools may buy; offerings that cannot be had right now are left out by the caller."""
+    """Everything that these pools may buy; offerings that cannot be had right now are left out by the caller.
+
+    Of a provider that is on trial one machine may be bought, whichever it is.
+    """
     maker = NewNodes(stage)
     kinds: list[Kind] = []
     daemons = _DaemonRoom()
@@ -101,7 +108,8 @@ def market_of(
     # Cheapest first within a tier, then by name: equal prices are always tried in the same order.
     kinds.sort(key=lambda kind: (kind.offering.price_per_hour, kind.offering.id, kind.pool.metadata.name))
     names = sorted(pool.metadata.name for pool in pools)
-    return Market(tuple(kinds), tuple(_limits(kinds, pools, bought)), tuple(names), maker)
+    limits = (*_limits(kinds, pools, bought), *_trial_limits(kinds, trials))
+    return Market(tuple(kinds), limits, tuple(names), maker)
 
 
 def without_tiers(market: Market) -> Market:
@@ -181,3 +189,12 @@ def _limits(kinds: Sequence[Kind], pools: Sequence[NodePool], bought: Sequence[B
                 Limit(f"{offering.id} has {offering.stock} in stock", offering.stock, dict.fromkeys(same, 1.0))
             )
     return [limit for limit in limits if limit.use]
+
+
+def _trial_limits(kinds: Sequence[Kind], trials: Collection[str]) -> Iterator[Limit]:
+    for provider in trials:
+        same = [number for number, kind in enumerate(kinds) if kind.offering.provider == provider]
+        if same:
+            yield Limit(
+                f"{provider} sells one machine first, to see whether it does again", 1, dict.fromkeys(same, 1.0)
+            )
