@@ -37,7 +37,7 @@ class Snapshot(msgspec.Struct, frozen=True):
     clouds: Mapping[str, Cloud]
     """What the providers that are open said last."""
     nodes_heard: int
-    """How many nodes have come so far: a number that tells whether one came since."""
+    """How many nodes have come so far that nobody asked for: a number that tells whether one came since."""
     refusals: int
     """How many times a pod has come to be refused so far."""
 

@@ -150,7 +150,8 @@ class World:
                 continue
             if known is not None:
                 self.room.close(name, self._allocatable.pop(name))
-            if known is None or known.metadata.uid != change.now.metadata.uid:
+            is_another = known is None or known.metadata.uid != change.now.metadata.uid
+            if is_another and ("", name) not in self.tables[NODE_REQUESTS]:
                 self.nodes_heard += 1
             if any(taint.key == STARTING for taint in change.now.spec.taints):
                 self.closed[name] = change.now

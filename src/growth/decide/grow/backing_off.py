@@ -6,8 +6,7 @@
 | 3rd, 4th, 5th ... | 30 s, 60 s, 2 min ... 10 min |
 | the one after 10 min | BackOff: time alone does not help any more |
 
-Whatever the record says, a pod is tried again at once when the circumstances are others: another set of pools, an
-offering that can be had again.
+Whatever the record says, a pod is tried again at once when the circumstances are others (``circumstances``).
 """
 
 from datetime import datetime, timedelta
@@ -16,6 +15,7 @@ from typing import Final
 from growth.api.backoff import BackOff
 from growth.api.settings import GrowSettings
 from growth.decide.ages import is_ahead
+from growth.decide.grow.circumstances import Circumstances
 
 _FREE_FAILURES: Final = 2
 
@@ -23,26 +23,33 @@ _FREE_FAILURES: Final = 2
 def failed(before: BackOff | None, now: datetime, saw: str, settings: GrowSettings) -> BackOff:
     """What to write on a pod that found no place once more; plans may follow each other faster than failures count."""
     if before is not None and timedelta(0) <= now - before.at < settings.count_failures_every:
-        return BackOff(before.failures, before.at, before.until, saw)
+        # People write annotations, too: an end that could not have been set is none.
+        is_right = before.until is None or is_ahead(before.until, now, _longest(settings))
+        return BackOff(
+            before.failures, before.at, before.until if is_right else now + settings.count_failures_every, saw
+        )
     failures = (before.failures if before else 0) + 1
     delay = _delay(failures, settings)
     return BackOff(failures, now, None if delay is None else now + delay, saw)
 
 
-def is_held(record: BackOff, now: datetime, circumstances: str, settings: GrowSettings) -> bool:
+def is_held(record: BackOff, now: datetime, circumstances: Circumstances, settings: GrowSettings) -> bool:
     """Whether a pod with this record is left alone for now."""
-    if record.saw != circumstances:
+    if not circumstances.hold_what(record.saw):
         return False
-    longest = max(settings.back_off_at_most, settings.count_failures_every)
-    return record.is_final or is_ahead(record.until, now, longest)
+    return record.is_final or is_ahead(record.until, now, _longest(settings))
+
+
+def _longest(settings: GrowSettings) -> timedelta:
+    return max(settings.back_off_at_most, settings.count_failures_every)
 
 
 def _delay(failures: int, settings: GrowSettings) -> timedelta | None:
     if failures <= _FREE_FAILURES:
         return settings.count_failures_every
-    # More doublings than this are beyond any bound, and beyond what a timedelta can hold.
-    doublings = min(failures - _FREE_FAILURES - 1, 32)
-    wished = settings.back_off * 2**doublings
-    if doublings and settings.back_off * 2 ** (doublings - 1) >= settings.back_off_at_most:
-        return None
-    return min(wished, settings.back_off_at_most)
+    delay = settings.back_off
+    for _ in range(failures - _FREE_FAILURES - 1):
+        if delay >= settings.back_off_at_most:
+            return None
+        delay *= 2
+    return min(delay, settings.back_off_at_most)

@@ -10,7 +10,7 @@ the cluster, so nothing is planned twice.
 4. Say on pods why there is no place, and clear it from those that got one.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -21,17 +21,19 @@ from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.outcome import Result
 from growth.api.references import reference_by_name
 from growth.api.settings import Settings
+from growth.decide.ages import is_ahead
 from growth.decide.decider import Decision, State
 from growth.decide.fit.demand import importance
 from growth.decide.fit.stage import Stage
-from growth.decide.grow.coming import Coming
-from growth.decide.grow.estate import holdings, shortages
+from growth.decide.grow.estate import shortages
 from growth.decide.grow.outlook import Outlook
-from growth.decide.grow.planning import NO_PLAN, Plan, Question, Wanted, answer
+from growth.decide.grow.planning import NO_PLAN, Plan, Question, Wanted, answer, coming_of
 from growth.decide.grow.requesting import asked_for, joined
 from growth.decide.grow.telling import told
+from growth.decide.grow.verdicts import Said, Verdict, after
 from growth.decide.grow.waiting import Waiting, sort_out
 from growth.decide.grow.warming import Shortage
+from growth.decide.offerings import offering_for
 from growth.observe.snapshot import Snapshot
 
 # What was made is seen in the watch at once. If it is not, it has gone again.
@@ -44,6 +46,8 @@ class Memory(msgspec.Struct, frozen=True):
     """What must be remembered between two passes; a new process begins with nothing and loses nothing."""
 
     plan: Plan = NO_PLAN
+    verdicts: Mapping[str, Verdict] = {}
+    """What this plan and those before said of pods that still wait."""
     unseen: frozenset[str] = frozenset()
     """Machines of the plan whose requests were not seen yet."""
     refusals: int = 0
@@ -63,7 +67,8 @@ def decide(snapshot: Snapshot, state: State, settings: Settings) -> Decision:
     memory = state.memory if isinstance(state.memory, Memory) else Memory(nodes_heard=snapshot.nodes_heard)
     if isinstance(state.answer, Plan) and state.answer is not memory.plan:
         unseen = frozenset(one.name for one in state.answer.wanted)
-        memory = msgspec.structs.replace(memory, plan=state.answer, unseen=unseen)
+        verdicts = after(state.answer, memory.verdicts, snapshot.waiting)
+        memory = msgspec.structs.replace(memory, plan=state.answer, unseen=unseen, verdicts=verdicts)
     return _Pass(snapshot, state, settings, memory).run()
 
 
@@ -76,50 +81,56 @@ class _Pass:
         self._outlook = Outlook(snapshot, state, settings, memory.plan)
 
     def run(self) -> Decision:
-        unseen = self._unseen()
-        memory = self._noticing(unseen)
+        unseen, refused = self._unseen()
+        memory = self._noticing(unseen, refused)
+        self._outlook.verdicts = memory.verdicts
         doing: tuple[Action | Hold, ...] = (*map(asked_for, unseen), *joined(self._outlook))
         if unseen or self._state.is_thinking:
             # Nothing more can be decided; when that is over we are woken, unless it went before it was seen.
             return Decision((*doing, *memory.told), self._now + _SEEN_WITHIN if unseen else None, memory)
-        waiting = sort_out(self._outlook, unseen, is_node_new=self._snapshot.nodes_heard != memory.nodes_heard)
+        waiting = sort_out(self._outlook, is_node_new=self._snapshot.nodes_heard != memory.nodes_heard)
+        missing = self._missing(waiting)
         said = (*waiting.nudges, *told(self._outlook, waiting))
-        thought, memory = self._think(waiting, msgspec.structs.replace(memory, told=said))
+        thought, memory = self._think(waiting, missing, msgspec.structs.replace(memory, told=said))
         wake_at = min((when for when in waiting.wake_at if when > self._now), default=None)
         return Decision((*doing, *said), wake_at, memory, thought)
 
     # 1. The last plan
 
-    def _unseen(self) -> list[Wanted]:
-        """Machines of the last plan whose requests are not in the cluster yet, and are still wanted."""
-        names, waiting = self._memory.unseen, self._snapshot.waiting
-        if not names:
-            return []
-        return [
-            one
-            for one in self._memory.plan.wanted
-            if one.name in names
-            and self._outlook.request(one.name) is None
-            and not self._is_settled(one)
-            and (not one.pods or any(uid in waiting for uid in one.pods))
-        ]
+    def _unseen(self) -> tuple[list[Wanted], dict[str, Verdict]]:
+        """Machines of the last plan whose requests are not in the cluster yet, and are still wanted; and what is to be
+        said of those whose requests were refused."""
+        unseen: list[Wanted] = []
+        refused: dict[str, Verdict] = {}
+        for one in self._memory.plan.wanted:
+            if one.name not in self._memory.unseen or self._outlook.request(one.name) or not self._is_wanted(one):
+                continue
+            outcome = self._state.outcome_of(CreateObject, reference_by_name(NODE_REQUESTS, one.name))
+            if outcome is None or outcome.at < self._memory.plan.at:
+                unseen.append(one)
+            elif outcome.result is Result.REFUSED:
+                # It would be refused again, and meanwhile nobody else would be served. It is no failure of the pods.
+                why = f"its NodeRequest was refused: {outcome.message}"
+                verdict = Verdict(Said.SET_ASIDE, self._now, why, circumstances=self._memory.plan.circumstances)
+                refused |= dict.fromkeys(one.pods or (one.shortage,), verdict)
+            elif outcome.result is not Result.DONE or is_ahead(outcome.at + _SEEN_WITHIN, self._now, _SEEN_WITHIN):
+                unseen.append(one)
+        return unseen, refused
 
-    def _is_settled(self, wanted: Wanted) -> bool:
-        """Whether its request was made and is gone again, or will never be made."""
-        outcome = self._state.outcome_of(CreateObject, reference_by_name(NODE_REQUESTS, wanted.name))
-        if outcome is None or outcome.at < self._memory.plan.at:
+    def _is_wanted(self, wanted: Wanted) -> bool:
+        """Whether its pool still is one to buy for, and somebody of those that it is for still waits."""
+        if not any(pool.metadata.uid == wanted.pool.metadata.uid for pool in self._outlook.usable):
             return False
-        if outcome.result is Result.REFUSED:
-            return True
-        return outcome.result is Result.DONE and self._now - outcome.at > _SEEN_WITHIN
+        return not wanted.pods or any(uid in self._snapshot.waiting for uid in wanted.pods)
 
-    def _noticing(self, unseen: list[Wanted]) -> Memory:
+    def _noticing(self, unseen: list[Wanted], refused: dict[str, Verdict]) -> Memory:
         """What is remembered from now on: who was seen, and whether somebody new waits."""
         memory, now = self._memory, self._now
         is_news = self._snapshot.refusals != memory.refusals
         return msgspec.structs.replace(
             memory,
             unseen=frozenset(one.name for one in unseen),
+            verdicts={**memory.verdicts, **refused} if refused else memory.verdicts,
             refusals=self._snapshot.refusals,
             first_at=memory.first_at or (now if is_news else None),
             last_at=now if is_news else memory.last_at,
@@ -127,16 +138,17 @@ class _Pass:
 
     # 3. The next plan
 
-    def _think(self, waiting: Waiting, memory: Memory) -> tuple[Callable[[], Plan] | None, Memory]:
-        missing = self._missing(waiting)
+    def _think(
+        self, waiting: Waiting, missing: tuple[Shortage, ...], memory: Memory
+    ) -> tuple[Callable[[], Plan] | None, Memory]:
         if not waiting.unserved and not missing:
             return None, msgspec.structs.replace(memory, first_at=None, last_at=None)
         first_at, last_at = memory.first_at or self._now, memory.last_at or self._now
         settings = self._settings.grow
-        due = min(last_at + settings.quiet, first_at + settings.at_most)
+        due, longest = min(last_at + settings.quiet, first_at + settings.at_most), settings.at_most
         if memory.asked_at is not None and memory.plan.at != memory.asked_at:
-            due = max(due, memory.asked_at + _AFTER_A_MISTAKE)
-        if self._now < due:
+            due, longest = max(due, memory.asked_at + _AFTER_A_MISTAKE), max(longest, _AFTER_A_MISTAKE)
+        if is_ahead(due, self._now, longest):
             waiting.wake_at.append(due)
             return None, msgspec.structs.replace(memory, first_at=first_at, last_at=last_at)
         question = self._question(waiting, missing)
@@ -146,27 +158,36 @@ class _Pass:
         return lambda: answer(question), memory
 
     def _missing(self, waiting: Waiting) -> tuple[Shortage, ...]:
-        """Machines that pools want even without load; those that the last plan could not find are asked for later."""
-        outlook, plan = self._outlook, self._memory.plan
+        """Machines that pools want even without load; those that could not be found are asked for again later."""
+        outlook, again_after = self._outlook, self._settings.grow.back_off
         if not any(one.min for pool in outlook.usable for one in pool.spec.server_types):
             return ()
-        missing = shortages(outlook.usable, holdings(self._snapshot, outlook.shop))
-        again_at = plan.at + self._settings.grow.back_off
-        if plan.circumstances != outlook.circumstances or self._now >= again_at:
-            return missing
-        waiting.wake_at.append(again_at)
-        return tuple(one for one in missing if one.name not in plan.left_out)
+        found: list[Shortage] = []
+        for one in shortages(outlook.usable, outlook.held):
+            verdict = outlook.verdicts.get(one.name)
+            is_known = verdict is not None and outlook.circumstances.hold_what(verdict.circumstances)
+            if verdict is not None and is_known and is_ahead(verdict.at + again_after, self._now, again_after):
+                waiting.cold.append((one, verdict.why))
+                waiting.wake_at.append(verdict.at + again_after)
+            else:
+                found.append(one)
+        return tuple(found)
 
     def _question(self, waiting: Waiting, missing: tuple[Shortage, ...]) -> Question:
         snapshot, outlook = self._snapshot, self._outlook
         pools = {pool.metadata.name: pool for pool in outlook.pools}
+        joining = {one.request: one for one in outlook.plan.joining}
         coming = [
-            Coming(request.metadata.name, pools[request.spec.pool], offering, request.planned_for, request.hands_keys)
+            coming_of(request, pools[request.spec.pool], offering, joining.get(request.metadata.name))
             for _, request in sorted(outlook.requests.items())
             if outlook.has_places(request)
             and request.spec.pool in pools
-            and (offering := outlook.shop.get(request.spec.target_offering)) is not None
+            and (offering := offering_for(request, outlook.shop)) is not None
         ]
+        expected = {pod.metadata.uid: outlook.verdicts[pod.metadata.uid].node for pod in waiting.expected}
+        # Of a machine that nobody sells any more we cannot tell what it will be: its pods keep their places, unseen.
+        placed = {uid for one in coming for uid in one.planned_for}
+        seated = [*waiting.expected, *(pod for pod in waiting.seated if pod.metadata.uid in placed)]
         removals = snapshot.table(NODE_REMOVAL_REQUESTS)
         machines = [machine.name for cloud in snapshot.clouds.values() for machine in cloud.machines]
         taken = {name for _, name in (*outlook.requests, *removals)} | {*snapshot.nodes, *machines}
@@ -174,10 +195,11 @@ class _Pass:
             stage=Stage.copy_of(snapshot),
             pools=outlook.usable,
             offerings=outlook.shop.buyable,
-            bought=tuple(one.bought for one in holdings(snapshot, outlook.shop)),
+            bought=tuple(one.bought for one in outlook.held),
             coming=tuple(coming),
             pods=tuple(sorted(waiting.unserved, key=importance)),
-            seated=tuple(sorted(waiting.seated, key=importance)),
+            seated=tuple(sorted(seated, key=importance)),
+            expected=expected,
             shortages=missing,
             taken=frozenset(taken),
             at=self._now,

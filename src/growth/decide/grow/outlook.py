@@ -1,19 +1,20 @@
-"""Everything that one pass looks at: the pools, what may be bought, what is coming, and the last plan."""
+"""Everything that one pass looks at: the pools, what may be bought, what is coming, and what plans have said."""
 
-import hashlib
-from collections.abc import Iterable
+from collections.abc import Mapping
 from datetime import datetime
-
-import msgspec
+from functools import cached_property
 
 from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
 from growth.api.nodepool import NodePool
 from growth.api.noderequest import NodeRequest
 from growth.api.settings import Settings
 from growth.decide.decider import State
+from growth.decide.grow.circumstances import Circumstances, circumstances_of, is_limited
 from growth.decide.grow.coming import has_places
+from growth.decide.grow.estate import Holding, holdings
 from growth.decide.grow.planning import Plan
-from growth.decide.offerings import Shop, shop_of
+from growth.decide.grow.verdicts import Verdict
+from growth.decide.offerings import shop_of
 from growth.decide.usable import usable
 from growth.observe.snapshot import Snapshot
 from growth.observe.table import Table
@@ -29,9 +30,20 @@ class Outlook:
         self.usable = tuple(pool for pool in self.pools if usable(pool, snapshot.clouds))
         self.requests: Table[NodeRequest] = snapshot.table(NODE_REQUESTS)
         self.shop = shop_of(snapshot.clouds, self.pools, self.requests.values(), self.now, settings.provision)
-        self.circumstances = circumstances(self.usable, self.shop)
         self.disappointing = {one.offering for pool in self.pools for one in pool.status.offerings if one.lacks}
         """Offerings whose nodes turned out to have less than was promised."""
+        self.verdicts: Mapping[str, Verdict] = {}
+
+    @cached_property
+    def held(self) -> list[Holding]:
+        """All machines of all pools."""
+        return holdings(self.snapshot, self.shop)
+
+    @cached_property
+    def circumstances(self) -> Circumstances:
+        """What a plan depends on beside the pods."""
+        held = self.held if any(map(is_limited, self.usable)) else ()
+        return circumstances_of(self.usable, self.shop, held)
 
     def request(self, name: str) -> NodeRequest | None:
         """The request of this name, if it is seen."""
@@ -40,10 +52,3 @@ class Outlook:
     def has_places(self, request: NodeRequest) -> bool:
         """Whether the pods that it was bought for still have their places on it."""
         return has_places(request, self.snapshot, self.state.steady_since, self.settings.provision)
-
-
-def circumstances(pools: Iterable[NodePool], shop: Shop) -> str:
-    """What a plan depends on beside the pods, in a few characters: which pools there are, and what can be bought."""
-    facts = [(pool.metadata.name, pool.spec) for pool in pools]
-    sold = [(name, one.access.value, one.is_listed) for name, one in sorted(shop.sold.items())]
-    return hashlib.sha256(msgspec.json.encode((facts, sold), order="deterministic")).hexdigest()[:10]

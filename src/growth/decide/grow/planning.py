@@ -10,6 +10,7 @@ from typing import Final
 import msgspec
 
 from growth.api.nodepool import NodePool
+from growth.api.noderequest import NodeRequest
 from growth.api.offering import Offering
 from growth.api.pod import Pod
 from growth.decide.fit.demand import SetAside, has_place, why_unplaceable
@@ -19,7 +20,7 @@ from growth.decide.grow.circumstances import Circumstances
 from growth.decide.grow.coming import Coming, enter, seat
 from growth.decide.grow.naming import request_name
 from growth.decide.grow.warming import Shortage, less_bought, warmed
-from growth.decide.pack.market import Bought, market_of
+from growth.decide.pack.market import Bought, Kind, market_of
 from growth.decide.pack.plan import plan
 from growth.decide.pack.solution import Outcome, PlacementSolution
 
@@ -42,7 +43,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     taken: frozenset[str]
     """Names that are in use."""
     at: datetime
-    circumstances: str
+    circumstances: Circumstances
     trials: tuple[str, ...] = ()
     """Providers of which one machine may be bought."""
 
@@ -56,6 +57,8 @@ class Wanted(msgspec.Struct, frozen=True):
     pods: tuple[str, ...] = ()
     hands_keys: bool = False
     wakes: tuple[str, ...] = ()
+    shortage: str = ""
+    """The name of the shortage that it ends, if it is one that the pool wants even without load."""
 
 
 class Joining(msgspec.Struct, frozen=True):
@@ -111,7 +114,7 @@ def answer(question: Question) -> Plan:
     for kind in warm:
         name = request_name(kind.pool, kind.offering.id, ("min",), taken)
         taken.add(name)
-        wanted.append(Wanted(name, kind.pool, kind.offering))
+        wanted.append(Wanted(name, kind.pool, kind.offering, shortage=_shortage(kind, question)))
         market.maker.make(name, kind.pool, kind.offering).enter(stage)
     places = {**question.expected, **{uid: one.name for one in question.coming for uid in one.planned_for}}
     _, lost = seat(stage, question.seated, places)
@@ -143,6 +146,19 @@ def answer(question: Question) -> Plan:
         cost_per_hour=solution.cost_per_hour + sum(kind.offering.price_per_hour for kind in warm),
         bound_per_hour=solution.bound_per_hour + sum(kind.offering.price_per_hour for kind in warm),
     )
+
+
+def coming_of(request: NodeRequest, pool: NodePool, offering: Offering, joining: Joining | None) -> Coming:
+    """A machine that is coming, with those that join it although that is not seen yet."""
+    known = request.planned_for
+    added = tuple(uid for uid in joining.pods if uid not in known) if joining is not None else ()
+    hands_keys = request.hands_keys or (joining is not None and joining.hands_keys)
+    return Coming(request.metadata.name, pool, offering, (*known, *added), hands_keys)
+
+
+def _shortage(kind: Kind, question: Question) -> str:
+    pool, server_type = kind.pool.metadata.name, kind.offering.server_type.lower()
+    return next(one.name for one in question.shortages if (one.pool, one.server_type.lower()) == (pool, server_type))
 
 
 def _sorted_out(stage: Stage, pods: Sequence[Pod]) -> tuple[list[Pod], list[SetAside]]:

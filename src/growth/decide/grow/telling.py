@@ -18,21 +18,22 @@ _ACTION: Final = "Planning"
 
 def told(outlook: Outlook, waiting: Waiting) -> Iterator[Action | Hold]:
     """Everything that there is to say now."""
-    left_out = outlook.plan.left_out
     for pod, unmatched in waiting.unmatched:
         if unmatched.reason == POOL_UNUSABLE:  # the pool itself says why
             yield Hold(subject=reference_to(PODS, pod.metadata), why=unmatched.why, reason=unmatched.reason)
         else:
             yield from _said(pod, unmatched.reason, unmatched.why)
+    for pod, why in waiting.set_aside:
+        yield from _said(pod, "NoPlacement", why)
     for pod, record in waiting.held:
-        yield from _of_held(pod, record, left_out.get(pod.metadata.uid, ""))
-    for pool in outlook.usable:
-        for name, why in left_out.items():
-            if name.startswith(f"{pool.metadata.name}/"):
-                sentence = f"it has not as many machines as min asks for: {why}"
-                subject = reference_to(NODE_POOLS, pool.metadata)
-                yield Hold(subject=subject, why=sentence, reason="NotWarm")
-                yield RecordEvent(subject=subject, why=sentence, type="Warning", reason="NotWarm", action=_ACTION)
+        verdict = outlook.verdicts.get(pod.metadata.uid)
+        yield from _of_held(pod, record, verdict.why if verdict is not None else "")
+    pools = {pool.metadata.name: pool for pool in outlook.usable}
+    for shortage, why in waiting.cold:
+        sentence = f"it has not as many machines as min asks for: {why}"
+        subject = reference_to(NODE_POOLS, pools[shortage.pool].metadata)
+        yield Hold(subject=subject, why=sentence, reason="NotWarm")
+        yield RecordEvent(subject=subject, why=sentence, type="Warning", reason="NotWarm", action=_ACTION)
     yield from _cleared(outlook)
 
 

@@ -18,12 +18,14 @@ from growth.api.action import PatchObject
 from growth.api.backoff import BackOff, back_off_of
 from growth.api.noderequest import NodeRequest
 from growth.api.pod import Pod
+from growth.decide.ages import is_ahead
 from growth.decide.fit.demand import why_not
 from growth.decide.grow.backing_off import failed, is_held
 from growth.decide.grow.coming import still_fitting
 from growth.decide.grow.matching import Matching, Unmatched
 from growth.decide.grow.outlook import Outlook
-from growth.decide.grow.planning import Wanted
+from growth.decide.grow.verdicts import Said, Verdict
+from growth.decide.grow.warming import Shortage
 from growth.decide.waking import nudge
 
 # The scheduler sees free room within a second or so, unless nothing wakes the pod; then a nudge does.
@@ -37,48 +39,54 @@ class Waiting(msgspec.Struct):
     unserved: list[Pod] = []
     """Demand."""
     seated: list[Pod] = []
+    expected: list[Pod] = []
+    set_aside: list[tuple[Pod, str]] = []
+    """Those of whom there is something to say."""
     unmatched: list[tuple[Pod, Unmatched]] = []
     held: list[tuple[Pod, BackOff]] = []
+    cold: list[tuple[Shortage, str]] = []
+    """Not pods, but machines that pools want even without load, and cannot have now."""
     nudges: list[PatchObject] = []
     wake_at: list[datetime] = []
     """When it may stand otherwise with one of them."""
 
 
-def sort_out(outlook: Outlook, unseen: Iterable[Wanted], *, is_node_new: bool) -> Waiting:
-    """Look at everybody whom a scheduler refused. ``unseen`` are machines that were decided on and not seen yet."""
-    plan, now = outlook.plan, outlook.now
-    places = _places(outlook, unseen)
-    expected = plan.expected if now < plan.at + _EXPECTED else dict[str, str]()
+def sort_out(outlook: Outlook, *, is_node_new: bool) -> Waiting:
+    """Look at everybody whom a scheduler refused."""
+    now, places, verdicts = outlook.now, _places(outlook), outlook.verdicts
     matching = Matching(outlook.pools, outlook.usable)
-    asks_again_at = plan.at + outlook.settings.grow.back_off
+    again_after = outlook.settings.grow.back_off
     found = Waiting()
     for uid, pod in outlook.snapshot.refused.items():
+        verdict = verdicts.get(uid)
+        said = verdict.said if verdict is not None else None
         if uid in places:
             found.seated.append(pod)
-        elif uid in expected:
-            _expect(outlook, pod, found)
         elif why_not(pod) is not None:
             continue
-        elif uid in plan.set_aside and now < asks_again_at:
+        elif verdict is not None and said is Said.EXPECTED and _is_expected(outlook, pod, verdict):
+            found.expected.append(pod)
+            _expect(outlook, pod, verdict, found)
+        elif verdict is not None and said is Said.SET_ASIDE and is_ahead(verdict.at + again_after, now, again_after):
             # What must happen first is nothing that we would hear of in particular, so it is asked about again.
-            found.wake_at.append(asks_again_at)
+            found.wake_at.append(verdict.at + again_after)
+            if verdict.why:
+                found.set_aside.append((pod, verdict.why))
         elif (unmatched := matching.of(pod)) is not None:
             found.unmatched.append((pod, unmatched))
-        elif (record := _record(outlook, pod)) is not None and _is_held(outlook, record, is_node_new=is_node_new):
+        elif (record := _record(outlook, pod, verdict)) and not is_node_new and _is_held(outlook, record):
             found.held.append((pod, record))
             if record.until is not None:
                 found.wake_at.append(record.until)
         else:
             found.unserved.append(pod)
-    if expected:
-        found.wake_at.append(plan.at + _EXPECTED)
     found.wake_at += [one.until for pool in outlook.pools for one in pool.status.offerings if one.until]
     return found
 
 
-def _places(outlook: Outlook, unseen: Iterable[Wanted]) -> set[str]:
+def _places(outlook: Outlook) -> set[str]:
     """Uids of pods that have a place on a machine that is coming."""
-    found = {uid for one in unseen for uid in one.pods}
+    found: set[str] = set()
     for request in outlook.requests.values():
         if outlook.has_places(request):
             found.update(_places_on(outlook, request))
@@ -97,24 +105,35 @@ def _places_on(outlook: Outlook, request: NodeRequest) -> Iterable[str]:
     return request.planned_for if is_as_planned else still_fitting(request, outlook.snapshot)
 
 
-def _record(outlook: Outlook, pod: Pod) -> BackOff | None:
-    """What is written on a pod, or will be because of the last plan."""
-    written, plan = back_off_of(pod), outlook.plan
-    if pod.metadata.uid not in plan.left_out or (written is not None and written.at > plan.at):
-        return written
-    return failed(written, plan.at, plan.circumstances, outlook.settings.grow)
+def _is_expected(outlook: Outlook, pod: Pod, verdict: Verdict) -> bool:
+    """Whether the scheduler may still place it where there was room: until others have taken that."""
+    if verdict.node not in outlook.snapshot.nodes or not is_ahead(verdict.at + _EXPECTED, outlook.now, _EXPECTED):
+        return False
+    free = outlook.snapshot.room.free(verdict.node)
+    asked = outlook.snapshot.shapes.of(pod.spec).requests
+    return all(amount <= free.get(resource, 0) for resource, amount in asked.items() if amount)
 
 
-def _is_held(outlook: Outlook, record: BackOff, *, is_node_new: bool) -> bool:
-    return not is_node_new and is_held(record, outlook.now, outlook.circumstances, outlook.settings.grow)
-
-
-def _expect(outlook: Outlook, pod: Pod, found: Waiting) -> None:
-    plan = outlook.plan
-    if outlook.now < plan.at + _NUDGE_AFTER:
-        found.wake_at.append(plan.at + _NUDGE_AFTER)
+def _expect(outlook: Outlook, pod: Pod, verdict: Verdict, found: Waiting) -> None:
+    found.wake_at.append(verdict.at + _EXPECTED)
+    if is_ahead(verdict.at + _NUDGE_AFTER, outlook.now, _NUDGE_AFTER):
+        found.wake_at.append(verdict.at + _NUDGE_AFTER)
         return
-    why = f"node {plan.expected[pod.metadata.uid]} has room for it, and nothing else wakes it"
-    action = nudge(pod, f"{plan.at:%Y%m%d-%H%M%S}", why)
+    why = f"node {verdict.node} has room for it, and nothing else wakes it"
+    action = nudge(pod, f"{verdict.at:%Y%m%d-%H%M%S}", why)
     if action is not None:
         found.nudges.append(action)
+
+
+def _record(outlook: Outlook, pod: Pod, verdict: Verdict | None) -> BackOff | None:
+    """What is written on a pod, or will be because a plan left it out."""
+    written = back_off_of(pod)
+    if verdict is None or verdict.said is not Said.LEFT_OUT:
+        return written
+    if written is not None and verdict.at < written.at <= outlook.now:
+        return written
+    return failed(written, verdict.at, verdict.circumstances, outlook.settings.grow)
+
+
+def _is_held(outlook: Outlook, record: BackOff) -> bool:
+    return is_held(record, outlook.now, outlook.circumstances, outlook.settings.grow)
