@@ -145,12 +145,13 @@ async def arrive(client: Client, witness: Witness, sizes: Sequence[Size], prefix
     """Create all pods, some at a time, and return when the last one runs."""
     witness.begin()
     bodies = iter([_body(f"{prefix}-{number}", size) for number, size in enumerate(sizes)])
-    async with asyncio.TaskGroup() as tasks:
-        telling = tasks.create_task(_tell_progress(witness, len(sizes)))
+    telling = asyncio.create_task(_tell_progress(witness, len(sizes)))
+    try:
         async with asyncio.TaskGroup() as creating:
             for _ in range(_AT_ONCE):
                 creating.create_task(_create(client, witness, bodies))
         await _wait_until_all_run(witness, len(sizes))
+    finally:
         telling.cancel()
 
 

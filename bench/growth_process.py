@@ -39,7 +39,11 @@ class GrowthProcess:
     def check(self) -> None:
         """Raise if it ended."""
         if not process.is_alive(self._running):
-            raise RuntimeError("growth run ended:\n" + "\n".join(self._log.read_text().splitlines()[-10:]))
+            raise RuntimeError(f"growth run ended; {self.last_words()}")
+
+    def last_words(self) -> str:
+        """The end of its log, for whoever wonders why nothing happens."""
+        return "\n".join(["it said last:", *self._log.read_text().splitlines()[-10:]])
 
     def peak_rss_mb(self) -> float:
         return peak_rss_mb_of(self._running.pid)
@@ -76,7 +80,8 @@ async def growth_running(cluster: LocalCluster) -> AsyncGenerator[GrowthProcess]
     await cluster.admin.create(LEASES, lease, ACCOUNT[0])
     settings, log = _settings(cluster.layout.root, kubeconfig), cluster.layout.log("growth")
     command = (sys.executable, "-m", "growth", "run", "--settings", str(settings))
-    environment = {"PATH": os.environ.get("PATH", "")}
+    # What this shell says about settings is not what is measured.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GROWTH_")}
     running = process.start(command, log, environment, dies_with_starter=True)
     try:
         growth = GrowthProcess(running, log)

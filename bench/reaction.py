@@ -106,7 +106,10 @@ async def reactions_to(crowds: Sequence[Sequence[Size]], *, from_zero: bool) -> 
             before = growth.cpu_seconds()
             for number, sizes in enumerate(crowds):
                 shares = Shares(cluster, {"growth": growth.pid})
-                await arrive(cluster.admin, witness, sizes, f"crowd-{number}")
+                try:
+                    await arrive(cluster.admin, witness, sizes, f"crowd-{number}")
+                except TimeoutError as error:
+                    raise RuntimeError(f"{error}; of Growth: {growth.last_words()}") from error
                 found.append(_seen(witness, shares))
                 spent = {"rss_mb": round(growth.peak_rss_mb(), 1), "cpu_s": round(growth.cpu_seconds() - before, 2)}
                 if number + 1 < len(crowds):
@@ -220,6 +223,8 @@ def main() -> None:
         print(json.dumps(asyncio.run(measure(options.pods, repeat, options.seed, from_zero=options.from_zero))))
     except KeyboardInterrupt:
         sys.exit("stopped; nothing is left running")
+    except (RuntimeError, TimeoutError) as error:
+        sys.exit(f"Error: {error}")
 
 
 if __name__ == "__main__":
