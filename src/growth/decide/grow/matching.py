@@ -58,8 +58,8 @@ class Matching:
         serving = [name for name in self._names if self._serves(name, named, terms)]
         if serving:
             return self._if_usable(serving)
-        asked = repr(named) if named is not None else "one by its node affinity"
-        return Unmatched(NO_SUCH_POOL, f"it asks for pool {asked}, and there is no such pool; {self._hint()}")
+        asked = f"for pool {named!r}" if named is not None else "by its node affinity for a pool"
+        return Unmatched(NO_SUCH_POOL, f"it asks {asked}, and there is no such pool; {self._hint()}")
 
     def _if_usable(self, names: list[str]) -> Unmatched | None:
         if not self._usable.isdisjoint(names):

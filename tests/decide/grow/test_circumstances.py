@@ -1,0 +1,84 @@
+"""Whether there is more to be had than when a pod found no place: what is written on it must tell any later process."""
+
+from collections.abc import Callable
+
+import msgspec
+import pytest
+
+from growth.api.nodepool import NodePool
+from growth.api.offering import Offering
+from growth.decide.grow.circumstances import Circumstances, circumstances_of
+from growth.decide.grow.estate import Holding
+from growth.decide.offerings import Access, Shop, Sold
+from tests.decide.grow.town import LARGE, SMALL
+from tests.decide.marketplace import a_pool
+
+
+def a_shop(*sold: Sold) -> Shop:
+    return Shop({one.offering.id: one for one in sold or (Sold(SMALL, Access.OPEN),)})
+
+
+def with_(offering: Offering = SMALL, **fields: object) -> Offering:
+    return msgspec.structs.replace(offering, **fields)
+
+
+def facts(shop: Shop | None = None, *pools: NodePool) -> str:
+    return circumstances_of(pools or (a_pool(),), shop or a_shop(), ()).facts
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(lambda: facts(None, a_pool(), a_pool("gpu")), id="another pool"),
+        pytest.param(lambda: facts(None, a_pool(types=("small", "large"))), id="another type in the pool"),
+        pytest.param(lambda: facts(None, a_pool(limits={"nodes": 3})), id="another limit"),
+        pytest.param(lambda: facts(None, a_pool(taints=[{"key": "a", "effect": "NoSchedule"}])), id="another taint"),
+        pytest.param(lambda: facts(a_shop(Sold(SMALL, Access.OPEN), Sold(LARGE, Access.OPEN))), id="more is sold"),
+        pytest.param(lambda: facts(a_shop(Sold(SMALL, Access.CLOSED))), id="it cannot be had"),
+        pytest.param(lambda: facts(a_shop(Sold(SMALL, Access.ON_TRIAL))), id="it may be tried"),
+        pytest.param(lambda: facts(a_shop(Sold(SMALL, Access.OPEN, is_listed=False))), id="there are none left"),
+        pytest.param(lambda: facts(a_shop(Sold(with_(resources={"cpu": "4"}), Access.OPEN))), id="it has grown"),
+        pytest.param(lambda: facts(a_shop(Sold(with_(price_per_hour=0.5), Access.OPEN))), id="it costs less"),
+    ],
+)
+def test_these_are_other_circumstances(change: Callable[[], str]) -> None:
+    assert change() != facts()
+
+
+def test_how_many_there_are_is_no_other_circumstance() -> None:
+    assert facts(a_shop(Sold(with_(stock=7), Access.OPEN))) == facts(a_shop(Sold(with_(stock=3), Access.OPEN)))
+
+
+def test_the_status_of_a_pool_is_no_other_circumstance() -> None:
+    counted = msgspec.structs.replace(a_pool().status, cost_per_hour="3.0")
+    assert facts(None, a_pool(status=counted)) == facts()
+
+
+@pytest.mark.parametrize(
+    ("saw", "holds"),
+    [
+        pytest.param("abc default/small=3", True, id="the same"),
+        pytest.param("abc default/small=2", True, id="one more machine was bought: that is no more room"),
+        pytest.param("abc default/small=4", False, id="a machine has gone: there is room below the limit"),
+        pytest.param("abc default/large=1,default/small=3", False, id="one of another type has gone"),
+        pytest.param("abc", True, id="nothing had been bought"),
+        pytest.param("abd default/small=3", False, id="other facts"),
+        pytest.param("", False, id="nothing was written"),
+        pytest.param("abc rubbish", False, id="somebody wrote rubbish"),
+        pytest.param("abc default/small=-3", False, id="somebody wrote less than none"),
+        pytest.param("abc default/small=³", False, id="somebody wrote what only looks like a number"),
+    ],
+)
+def test_what_was_written_holds_as_long_as_there_is_no_more_to_be_had(saw: str, *, holds: bool) -> None:
+    assert Circumstances("abc", {"default/small": 3}).hold_what(saw) is holds
+
+
+def test_machines_count_only_where_there_is_a_limit() -> None:
+    limited, free = a_pool(types=[{"name": "small", "max": 3}]), a_pool("free")
+    held = [Holding("default", "a", "SMALL", None), Holding("free", "b", "small", None)]
+    now = circumstances_of((limited, free), a_shop(), held)
+    assert now.machines == {"default/small": 1}
+    bought = now.after([(limited, "small"), (limited, "large"), (free, "small")])
+    assert bought.text == f"{now.facts} default/large=1,default/small=2"
+    assert bought.hold_what(now.text)
+    assert not now.hold_what(bought.text)
