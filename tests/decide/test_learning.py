@@ -1,0 +1,316 @@
+"""What requests and nodes teach about offerings, as it is written into their pool's status."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from growth.api.cloud import Cloud
+from growth.api.node import Node
+from growth.api.nodepool import NodePool, OfferingStatus
+from growth.api.noderequest import NodeRequest
+from growth.decide.learning import MOST_ENTRIES, SMALLER, Lesson, learnt, next_change
+from growth.decide.offerings import Access, shop_of
+from tests.decide.marketplace import (
+    HOUR,
+    MINUTE,
+    NOW,
+    PROMISED,
+    PROVISION,
+    SECOND,
+    SMALL,
+    a_cloud,
+    a_failed_request,
+    a_node,
+    a_pool,
+    a_request,
+    an_entry,
+    an_offering,
+)
+
+GPU = {**PROMISED, "nvidia.com/gpu": "1"}
+
+
+def lesson_of(
+    requests: Sequence[NodeRequest] = (),
+    known: Sequence[OfferingStatus] = (),
+    *,
+    others: Sequence[NodeRequest] = (),
+    nodes: Sequence[Node] = (),
+    cloud: Cloud | None = None,
+    pool: NodePool | None = None,
+    now: datetime = NOW,
+) -> tuple[OfferingStatus, ...]:
+    """What the pool's status should say."""
+    cloud, pool = cloud or a_cloud(), pool or a_pool()
+    pool = msgspec.structs.replace(pool, status=msgspec.structs.replace(pool.status, offerings=tuple(known)))
+    clouds = {cloud.provider: cloud}
+    lesson = Lesson(
+        pool=pool,
+        requests=tuple(requests),
+        others=tuple(others),
+        nodes={node.metadata.name: node for node in nodes},
+        shop=shop_of(clouds, [pool], [*requests, *others], now, PROVISION),
+        listed={one.id: one for one in cloud.offerings},
+        providers=tuple(clouds),
+        now=now,
+    )
+    return learnt(lesson, PROVISION)
+
+
+# What could not be had
+
+
+@pytest.mark.parametrize(
+    ("level", "minutes"),
+    [(0, 5), (1, 10), (2, 20), (3, 30), (4, 30), (50, 30), (5000, 30)],
+    ids=str,
+)
+def test_an_offering_is_left_alone_for_longer_each_time(level: int, minutes: int) -> None:
+    known = [an_entry(level=level, since=NOW - HOUR, until=NOW - 30 * MINUTE)] if level else []
+    assert lesson_of([a_failed_request()], known) == (
+        an_entry(level=level + 1, since=NOW, until=NOW + minutes * MINUTE),
+    )
+
+
+def test_it_says_what_went_wrong() -> None:
+    (entry,) = lesson_of([a_failed_request(reason="QuotaExceeded")])
+    assert (entry.offering, entry.reason, entry.message) == ("kwok", "QuotaExceeded", "it was QuotaExceeded")
+
+
+def test_ten_failures_at_once_raise_the_level_once() -> None:
+    requests = [a_failed_request(f"default-{number}", since=NOW - number * SECOND) for number in range(10)]
+    (entry,) = lesson_of(requests)
+    assert (entry.level, entry.since) == (1, NOW - 9 * SECOND)
+
+
+@pytest.mark.parametrize(
+    ("failed", "level"),
+    [
+        pytest.param(a_failed_request(since=NOW - MINUTE), 1, id="the one that was noted"),
+        pytest.param(a_failed_request(since=NOW, asked_at=NOW - 61 * SECOND), 1,
+                     id="one that was asked for with it, and answered later"),
+        pytest.param(a_failed_request(since=NOW, asked_at=NOW - 55 * SECOND), 1,
+                     id="one of the same plan that was written a little later"),
+        pytest.param(a_failed_request(since=NOW, asked_at=NOW - 10 * SECOND), 2,
+                     id="one that was tried early, because stock was listed"),
+        pytest.param(a_failed_request(since=NOW - HOUR), 1, id="one that is older still"),
+    ],
+)  # fmt: skip
+def test_what_raises_the_level_before_the_time_is_over(failed: NodeRequest, level: int) -> None:
+    (entry,) = lesson_of([failed], [an_entry()])
+    assert entry.level == level
+
+
+def test_a_failure_after_the_time_is_over_raises_the_level() -> None:
+    (entry,) = lesson_of([a_failed_request()], [an_entry(until=NOW - SECOND)])
+    assert (entry.level, entry.since, entry.until) == (2, NOW, NOW + 10 * MINUTE)
+
+
+def test_each_offering_and_each_provider_has_its_own_level() -> None:
+    requests = [
+        a_failed_request("a"),
+        a_failed_request("b", offering="kwok-small-nbg1", reason="NeverReady"),
+        a_failed_request("c", reason="Unauthorized"),
+    ]
+    entries = lesson_of(requests, [an_entry(level=3, since=NOW - HOUR, until=NOW - HOUR)])
+    assert [(one.offering, one.level) for one in entries] == [("kwok", 1), (SMALL, 4), ("kwok-small-nbg1", 1)]
+
+
+# What can be had again
+
+
+@pytest.mark.parametrize(
+    ("request_", "is_open"),
+    [
+        pytest.param(a_request(phase="Provisioning"), True, id="one that was asked for after the failure"),
+        pytest.param(a_request(phase="Ready"), True, id="one whose node is ready already"),
+        pytest.param(a_request(phase="Provisioning", asked_at=NOW - HOUR), False, id="asked for before: no news"),
+        pytest.param(a_request(), False, id="not answered yet"),
+        pytest.param(a_request(phase="Provisioning", offering="kwok-small-nbg1"), False, id="had somewhere else"),
+    ],
+)
+def test_an_offering_is_open_when_one_could_be_had_after_the_failure(request_: NodeRequest, *, is_open: bool) -> None:
+    cloud = a_cloud(an_offering(), an_offering(location="nbg1"))
+    (entry,) = lesson_of([request_], [an_entry(level=3)], cloud=cloud)
+    assert entry == an_entry(level=3, available_since=NOW if is_open else None)
+
+
+def test_what_another_pool_could_have_is_open_for_all() -> None:
+    known = [an_entry("kwok", reason="QuotaExceeded", until=NOW - SECOND)]
+    (entry,) = lesson_of([], known, others=[a_request("gpu-1", "Provisioning", pool="gpu")])
+    assert entry.available_since == NOW
+
+
+def test_a_failure_after_it_was_open_again_goes_on_where_the_level_was() -> None:
+    known = [an_entry(level=2, since=NOW - 20 * MINUTE, until=NOW - 10 * MINUTE, available_since=NOW - 9 * MINUTE)]
+    (entry,) = lesson_of([a_failed_request()], known)
+    assert (entry.level, entry.until, entry.available_since) == (3, NOW + 20 * MINUTE, None)
+
+
+def test_an_offering_that_was_opened_early_and_is_sold_out_again_is_closed_again() -> None:
+    known = [an_entry(since=NOW - 2 * MINUTE, until=NOW + 3 * MINUTE, available_since=NOW - MINUTE)]
+    (entry,) = lesson_of([a_failed_request(asked_at=NOW - SECOND)], known)
+    assert (entry.level, entry.until, entry.available_since) == (2, NOW + 10 * MINUTE, None)
+
+
+# What is forgotten
+
+
+@pytest.mark.parametrize(
+    ("entry", "expected"),
+    [
+        pytest.param(an_entry(until=NOW - 3 * HOUR + SECOND), True, id="a second before it is forgotten"),
+        pytest.param(an_entry(since=NOW - 4 * HOUR, until=NOW - 3 * HOUR), False, id="three hours after it was over"),
+        pytest.param(an_entry(since=NOW - 4 * HOUR, until=NOW - 3 * HOUR, available_since=NOW - HOUR), False,
+                     id="open again or not"),
+        pytest.param(OfferingStatus(SMALL, lacks={"cpu": "1"}), True, id="what its nodes lack is remembered"),
+    ],
+)  # fmt: skip
+def test_what_went_wrong_is_forgotten(entry: OfferingStatus, *, expected: bool) -> None:
+    assert lesson_of(known=[entry]) == ((entry,) if expected else ())
+
+
+def test_of_a_type_that_disappointed_only_its_size_is_remembered() -> None:
+    known = an_entry(since=NOW - 4 * HOUR, until=None, surprises=2, lacks={"cpu": "1"})
+    assert lesson_of(known=[known]) == (OfferingStatus(SMALL, lacks={"cpu": "1"}),)
+
+
+def test_a_failure_that_nobody_noted_for_hours_is_not_learnt_any_more() -> None:
+    long_ago = a_failed_request(since=NOW - 4 * HOUR)
+    assert lesson_of([long_ago]) == ()
+
+
+def test_when_the_next_one_is_forgotten() -> None:
+    entries = [an_entry("a"), an_entry("b", until=NOW + MINUTE), OfferingStatus("c", lacks={"cpu": "1"})]
+    assert next_change(entries, NOW, PROVISION) == NOW + MINUTE + 3 * HOUR
+    assert next_change(entries[2:], NOW, PROVISION) is None
+
+
+def test_a_status_holds_no_more_than_it_may() -> None:
+    times = [NOW - number * SECOND for number in range(300)]
+    known = [an_entry(f"kwok-{number:03}", since=time, until=time) for number, time in enumerate(times)]
+    assert lesson_of(known=known) == tuple(known[:MOST_ENTRIES])  # the oldest are forgotten first
+
+
+# Clocks that were set back
+
+
+def test_what_lies_ahead_counts_from_now_and_may_be_tried() -> None:
+    ahead = an_entry(level=2, since=NOW + 2 * HOUR, until=NOW + 3 * HOUR)
+    assert lesson_of(known=[ahead]) == (an_entry(level=2, since=NOW, until=NOW),)
+
+
+def test_a_failure_after_the_clock_was_set_back_is_learnt() -> None:
+    known = lesson_of(known=[an_entry(since=NOW + 2 * HOUR, until=NOW + 3 * HOUR)])
+    (entry,) = lesson_of([a_failed_request(since=NOW + SECOND)], known, now=NOW + SECOND)
+    assert (entry.level, entry.since, entry.until) == (2, NOW + SECOND, NOW + SECOND + 10 * MINUTE)
+
+
+# What nodes turn out to have
+
+
+def test_a_node_that_is_smaller_corrects_what_is_believed() -> None:
+    entries = lesson_of([a_request(phase="Ready")], nodes=[a_node(has={"cpu": "1"})])
+    message = "node default-1 has 1 less cpu than promised"
+    assert entries == (
+        OfferingStatus(SMALL, since=NOW, reason=SMALLER, message=message, lacks={"cpu": "1"}, surprises=1),
+    )
+
+
+def test_the_second_surprise_stops_buying_and_says_so() -> None:
+    known = lesson_of([a_request(phase="Ready")], nodes=[a_node(has={"cpu": "1"})])
+    node = a_node("default-2", has={"cpu": "500m"})
+    (entry,) = lesson_of([a_request("default-2", "Ready")], known, nodes=[node], now=NOW + MINUTE)
+    assert (entry.surprises, entry.lacks, entry.since) == (2, {"cpu": "1500m"}, NOW + MINUTE)
+    assert entry.message == (
+        "node default-2 has 1500m less cpu than promised; it is not the first time, so it is not bought any more"
+    )
+
+
+@pytest.mark.parametrize(
+    ("has", "lacks", "surprises"),
+    [
+        pytest.param([{"cpu": "2"}], None, 0, id="what was promised"),
+        pytest.param([{"cpu": "3"}], None, 0, id="more than was promised"),
+        pytest.param([{"memory": "4290Mi"}], None, 0, id="more memory than was promised"),
+        pytest.param([{"memory": "4080Mi"}], {"memory": "16777216"}, 0, id="a little less: believed without a word"),
+        pytest.param([{"cpu": "1"}, {"cpu": "1"}], {"cpu": "1"}, 1, id="two of one purchase that are equally small"),
+        pytest.param([{"cpu": "1"}, {"cpu": "995m"}], {"cpu": "1005m"}, 1, id="or nearly so"),
+        pytest.param([{"cpu": "1"}, {"cpu": "500m"}], {"cpu": "1500m"}, 2, id="the second is much smaller"),
+        pytest.param([{"cpu": "1"}, {"memory": "2Gi"}], {"cpu": "1", "memory": "2147483648"}, 2, id="in another way"),
+    ],
+)  # fmt: skip
+def test_how_much_smaller_is_a_surprise(
+    has: list[Mapping[str, str]], lacks: dict[str, str] | None, surprises: int
+) -> None:
+    nodes = [a_node(f"default-{number}", has=one) for number, one in enumerate(has)]
+    requests = [a_request(node.metadata.name, "Ready") for node in nodes]
+    entries = lesson_of(requests, nodes=nodes)
+    assert [(one.lacks, one.surprises) for one in entries] == ([] if lacks is None else [(lacks, surprises)])
+
+
+def test_a_node_teaches_once() -> None:
+    requests, nodes = [a_request(phase="Ready")], [a_node(has={"cpu": "1"})]
+    known = lesson_of(requests, nodes=nodes)
+    assert lesson_of(requests, known, nodes=nodes, now=NOW + MINUTE) == known
+
+
+def test_a_purchase_that_is_as_small_as_was_believed_is_no_surprise() -> None:
+    known = lesson_of([a_request(phase="Ready")], nodes=[a_node(has={"cpu": "1"})])
+    again = a_node("default-2", has={"cpu": "1"})
+    assert lesson_of([a_request("default-2", "Ready")], known, nodes=[again]) == known
+
+
+@pytest.mark.parametrize(
+    ("request_", "node"),
+    [
+        pytest.param(a_request(phase="Provisioning"), a_node(ready=False, has={"cpu": "0"}), id="it is not ready"),
+        pytest.param(a_request(phase="Deprovisioning"), a_node(has={"cpu": "1"}), id="it is given back"),
+        pytest.param(a_request(phase="Ready", offering="kwok-old"), a_node(has={"cpu": "1"}), id="nobody sells it"),
+        pytest.param(a_request("default-2", "Ready"), a_node(has={"cpu": "1"}), id="it is another request's"),
+    ],
+)  # fmt: skip
+def test_a_node_that_teaches_nothing(request_: NodeRequest, node: Node) -> None:
+    lessons = lesson_of([request_], nodes=[node])
+    assert [one for one in lessons if one.lacks] == []
+
+
+def test_devices_are_missed_only_once_the_node_has_settled() -> None:
+    cloud = a_cloud(an_offering(resources=GPU))
+    node = a_node()
+    assert lesson_of([a_request(phase="Provisioning")], nodes=[node], cloud=cloud) == ()
+    (entry,) = lesson_of([a_request(phase="Ready")], nodes=[node], cloud=cloud)
+    assert (entry.lacks, entry.surprises) == ({"nvidia.com/gpu": "1"}, 1)
+
+
+# Promises
+
+_STEPS = st.lists(
+    st.tuples(st.timedeltas(timedelta(0), HOUR), st.sampled_from(["fails", "can be had", "nothing"])), max_size=12
+)
+
+
+@given(_STEPS)
+def test_the_level_never_falls_before_it_is_forgotten_and_the_wait_is_bounded(
+    steps: list[tuple[timedelta, str]],
+) -> None:
+    now, known = NOW, tuple[OfferingStatus, ...]()
+    level = 0
+    for wait, what in steps:
+        now += wait
+        requests = {"fails": [a_failed_request(since=now)], "can be had": [a_request(phase="Ready", since=now)]}
+        known = lesson_of(requests.get(what, []), known, now=now)
+        for entry in known:
+            assert entry.level >= level
+            assert entry.since is not None
+            assert entry.until is not None
+            assert entry.until - entry.since <= PROVISION.unmet_at_most
+        level = known[0].level if known else 0
+        if what == "fails":
+            pool = a_pool(learnt=known)
+            sold = shop_of({"kwok": a_cloud(read_at=now)}, [pool], requests["fails"], now, PROVISION).sold
+            assert sold[SMALL].access is Access.CLOSED
