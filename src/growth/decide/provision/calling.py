@@ -9,6 +9,7 @@ from typing import Final
 
 from growth.api.noderequest import NodeRequest
 from growth.api.pod import Pod
+from growth.decide.grow.coming import still_fitting
 from growth.decide.provision.scene import Scene
 from growth.decide.waking import NUDGE, nudge
 
@@ -19,9 +20,12 @@ _LATE_AT_ONCE: Final = 50
 
 
 def planned(scene: Scene, request: NodeRequest) -> list[Pod]:
-    """The pods that a machine was bought for and that still wait."""
-    waiting = scene.snapshot.waiting
-    return [waiting[uid] for uid in request.planned_for if uid in waiting]
+    """The pods that a machine was bought for and that still wait; not those that a smaller node has no room for."""
+    waiting, node = scene.snapshot.waiting, scene.snapshot.nodes.get(request.metadata.name)
+    uids = request.planned_for
+    if node is not None and node.is_ready and request.spec.target_offering in scene.disappointing:
+        uids = still_fitting(request, scene.snapshot)
+    return [waiting[uid] for uid in uids if uid in waiting]
 
 
 def call(scene: Scene) -> None:
