@@ -76,7 +76,7 @@ class Town:
         self.events: list[RecordEvent] = []
         self.refuses: Refusal = lambda _: ""
         self.is_blind = False
-        """Whether what is created is not seen."""
+        """Whether what is created or changed is not seen."""
         self._told: frozenset[RecordEvent] = frozenset()
         self._pods: dict[str, Pod] = {}
         known = {type(thing) for thing in things}
@@ -245,6 +245,8 @@ class Town:
         self.add(NodeRequest(meta, msgspec.convert(body["spec"], NodeRequestSpec)))
 
     def _patch(self, action: PatchObject) -> None:
+        if self.is_blind:
+            return
         changed: Mapping[str, Mapping[str, str | None]] = action.body["metadata"]
         if action.subject.kind == PODS.name:
             pod = self._pods.get(action.subject.uid)
@@ -262,7 +264,8 @@ class Town:
         self.world.hear_of_pods([Change(happened, pod, before)])
 
     def _seen(self) -> object:
-        return dict(self._pods), [dict(table) for table in self.world.tables.values()]
+        refusals = [one for one in self.outcomes.values() if one.result is Result.REFUSED]
+        return dict(self._pods), [dict(table) for table in self.world.tables.values()], refusals
 
 
 def _merged(meta: ObjectMeta, changed: Mapping[str, Mapping[str, str | None]]) -> ObjectMeta:

@@ -25,9 +25,10 @@ from growth.decide.ages import is_ahead
 from growth.decide.decider import Decision, State
 from growth.decide.fit.demand import importance
 from growth.decide.fit.stage import Stage
+from growth.decide.grow.coming import Coming
 from growth.decide.grow.estate import shortages
 from growth.decide.grow.outlook import Outlook
-from growth.decide.grow.planning import NO_PLAN, Plan, Question, Wanted, answer, coming_of
+from growth.decide.grow.planning import NO_PLAN, Plan, Question, Wanted, answer
 from growth.decide.grow.requesting import asked_for, joined
 from growth.decide.grow.telling import told
 from growth.decide.grow.verdicts import Said, Verdict, after
@@ -84,10 +85,13 @@ class _Pass:
         unseen, refused = self._unseen()
         memory = self._noticing(unseen, refused)
         self._outlook.verdicts = memory.verdicts
-        doing: tuple[Action | Hold, ...] = (*map(asked_for, unseen), *joined(self._outlook))
-        if unseen or self._state.is_thinking:
+        joins = tuple(joined(self._outlook))
+        doing: tuple[Action | Hold, ...] = (*map(asked_for, unseen), *joins)
+        is_joining = bool(joins) and is_ahead(memory.plan.at + _SEEN_WITHIN, self._now, _SEEN_WITHIN)
+        if unseen or is_joining or self._state.is_thinking:
             # Nothing more can be decided; when that is over we are woken, unless it went before it was seen.
-            return Decision((*doing, *memory.told), self._now + _SEEN_WITHIN if unseen else None, memory)
+            wake_at = self._now + _SEEN_WITHIN if unseen or is_joining else None
+            return Decision((*doing, *memory.told), wake_at, memory)
         waiting = sort_out(self._outlook, is_node_new=self._snapshot.nodes_heard != memory.nodes_heard)
         missing = self._missing(waiting)
         said = (*waiting.nudges, *told(self._outlook, waiting))
@@ -176,9 +180,8 @@ class _Pass:
     def _question(self, waiting: Waiting, missing: tuple[Shortage, ...]) -> Question:
         snapshot, outlook = self._snapshot, self._outlook
         pools = {pool.metadata.name: pool for pool in outlook.pools}
-        joining = {one.request: one for one in outlook.plan.joining}
         coming = [
-            coming_of(request, pools[request.spec.pool], offering, joining.get(request.metadata.name))
+            Coming(request.metadata.name, pools[request.spec.pool], offering, request.planned_for, request.hands_keys)
             for _, request in sorted(outlook.requests.items())
             if outlook.has_places(request)
             and request.spec.pool in pools

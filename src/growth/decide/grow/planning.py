@@ -10,7 +10,6 @@ from typing import Final
 import msgspec
 
 from growth.api.nodepool import NodePool
-from growth.api.noderequest import NodeRequest
 from growth.api.offering import Offering
 from growth.api.pod import Pod
 from growth.decide.fit.demand import SetAside, has_place, why_unplaceable
@@ -146,14 +145,6 @@ def answer(question: Question) -> Plan:
         cost_per_hour=solution.cost_per_hour + sum(kind.offering.price_per_hour for kind in warm),
         bound_per_hour=solution.bound_per_hour + sum(kind.offering.price_per_hour for kind in warm),
     )
-
-
-def coming_of(request: NodeRequest, pool: NodePool, offering: Offering, joining: Joining | None) -> Coming:
-    """A machine that is coming, with those that join it although that is not seen yet."""
-    known = request.planned_for
-    added = tuple(uid for uid in joining.pods if uid not in known) if joining is not None else ()
-    hands_keys = request.hands_keys or (joining is not None and joining.hands_keys)
-    return Coming(request.metadata.name, pool, offering, (*known, *added), hands_keys)
 
 
 def _shortage(kind: Kind, question: Question) -> str:
