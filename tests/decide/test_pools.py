@@ -1,0 +1,340 @@
+"""The status of pools, the finalizer that holds them, and nodes that only look like theirs."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import msgspec
+import pytest
+
+from growth.api.action import Hold, PatchObject, RecordEvent
+from growth.api.cloud import NOT_ASKED, Cloud
+from growth.api.node import Node
+from growth.api.nodepool import NodeCounts, NodePool, NodePoolStatus, OfferingStatus
+from growth.api.offering import POOL
+from growth.api.settings import Settings
+from growth.api.starting import closed
+from growth.api.status import StatusCondition
+from growth.decide.decider import Decision, State
+from growth.decide.pools import VALID, Memory, decide
+from growth.decide.usable import FINALIZER
+from tests.decide.marketplace import (
+    HOUR,
+    MINUTE,
+    NOW,
+    SECOND,
+    SMALL,
+    Thing,
+    a_cloud,
+    a_failed_request,
+    a_machine,
+    a_node,
+    a_pool,
+    a_removal,
+    a_request,
+    a_snapshot,
+    an_entry,
+    an_offering,
+)
+
+USABLE = StatusCondition(VALID, "True", "Usable", "", NOW - HOUR)
+AT_REST = NodePoolStatus(nodes=NodeCounts(), cost_per_hour="0.0000", conditions=(USABLE,))
+EMPTY = a_pool(status=AT_REST)
+SEEN = a_cloud(read_at=NOW - SECOND)
+
+
+def decided(*things: Thing, memory: Memory | None = None, now: datetime = NOW) -> Decision:
+    return decide(a_snapshot(*things, now=now), State(memory=memory), Settings())
+
+
+def told(decision: Decision) -> list[str]:
+    """What was said, in short."""
+    return [_words(said) for said in decision.said]
+
+
+def _words(said: object) -> str:
+    match said:
+        case PatchObject(subresource="status"):
+            return f"status of {said.subject.name}"
+        case PatchObject():
+            return f"finalizers of {said.subject.name}: {said.body['metadata']['finalizers']}"
+        case Hold():
+            return f"hold {said.subject.name}: {said.reason}"
+        case RecordEvent():
+            return f"event on {said.subject.name}: {said.reason}"
+        case _:
+            raise AssertionError(said)
+
+
+def status_after(*things: Thing, pool: NodePool = EMPTY, now: datetime = NOW) -> NodePoolStatus:
+    """The status of the pool once what was decided is written."""
+    patches = [said for said in decided(pool, *things, now=now).said if isinstance(said, PatchObject)]
+    written = next((patch.body["status"] for patch in patches if patch.subresource == "status"), None)
+    return pool.status if written is None else msgspec.convert(written, NodePoolStatus)
+
+
+# The finalizer
+
+
+@pytest.mark.parametrize(
+    ("pool", "things", "expected"),
+    [
+        pytest.param(a_pool(status=AT_REST, finalizers=[]), [SEEN], [f"finalizers of default: ['{FINALIZER}']"],
+                     id="a new pool is held before anything is bought for it"),
+        pytest.param(a_pool(status=AT_REST, finalizers=["other/one"]), [SEEN],
+                     [f"finalizers of default: ['other/one', '{FINALIZER}']"], id="beside what others hold it for"),
+        pytest.param(a_pool(status=AT_REST, finalizers=[]), [], ["hold default: NoProvider",
+                     "event on default: NoProvider", "status of default"],
+                     id="without a provider nothing is bought, and nothing must be held"),
+        pytest.param(EMPTY, [SEEN], [], id="a pool that is held is left as it is"),
+    ],
+)  # fmt: skip
+def test_a_pool_is_held(pool: NodePool, things: Sequence[Thing], expected: list[str]) -> None:
+    assert told(decided(pool, *things)) == expected
+
+
+GOING = a_pool(
+    deleted_at=NOW - MINUTE,
+    status=NodePoolStatus(
+        NodeCounts(),
+        "0.0000",
+        (StatusCondition(VALID, "False", "Deleting", "it is being deleted: nothing is bought for it any more", NOW),),
+    ),
+)
+LET_GO = ["finalizers of default: []"]
+
+
+@pytest.mark.parametrize(
+    ("things", "left"),
+    [
+        pytest.param([SEEN], None, id="nothing is left: it is let go"),
+        pytest.param([a_cloud(machines=[a_machine()]), a_node()], "one machine is", id="a node"),
+        pytest.param([SEEN, a_node()], None, id="a node that is no machine of ours"),
+        pytest.param([SEEN, a_request()], "one machine is", id="a request that is not answered"),
+        pytest.param([SEEN, a_request(phase="Deprovisioning")], "one machine is", id="a machine that is given back"),
+        pytest.param([SEEN, a_failed_request(reason="PoolGone")], None, id="a request that has no machine"),
+        pytest.param([a_cloud(machines=[a_machine()])], "one machine is", id="a machine that only its provider knows"),
+        pytest.param([a_cloud(machines=[a_machine(), a_machine("default-2")]), a_node(), a_request()],
+                     "2 machines are", id="two machines, whatever form they have"),
+        pytest.param([a_cloud(machines=[a_machine("gpu-1", pool="gpu")])], None, id="another pool's machine"),
+        pytest.param([a_cloud(problem="no answer")], "machines may be", id="its provider is silent"),
+        pytest.param([a_cloud(read_at=None)], "machines may be", id="its provider has not answered yet"),
+        pytest.param([SEEN, a_cloud(read_at=None, provider="hetzner")], "machines may be", id="another one has not"),
+        pytest.param([a_cloud(read_at=NOW - HOUR)], "machines may be", id="it was asked before the pool was deleted"),
+        pytest.param([], "machines may be", id="its provider is not enabled any more"),
+    ],
+)  # fmt: skip
+def test_a_deleted_pool_is_held_until_it_is_certain_that_no_machine_is_left(
+    things: Sequence[Thing], left: str | None
+) -> None:
+    said = [one for one in decided(GOING, *things).said if isinstance(one, Hold) and one.reason == "HasMachines"]
+    if left is None:
+        assert LET_GO[0] in told(decided(GOING, *things))
+    else:
+        assert [one.why for one in said] == [f"it is being deleted, and {left} left: nothing is bought for it any more"]
+        assert LET_GO[0] not in told(decided(GOING, *things))
+
+
+def test_a_pool_that_somebody_else_holds_is_not_touched() -> None:
+    pool = msgspec.structs.replace(GOING, metadata=msgspec.structs.replace(GOING.metadata, finalizers=("other/one",)))
+    assert told(decided(pool, SEEN)) == []
+
+
+# Conditions
+
+
+@pytest.mark.parametrize(
+    ("types", "before", "expected"),
+    [
+        pytest.param(["small"], (), StatusCondition(VALID, "True", "Usable", "", NOW), id="a new pool that is right"),
+        pytest.param(["small"], (USABLE,), USABLE, id="one that is still right: since it was"),
+        pytest.param(["large"], (USABLE,), StatusCondition(VALID, "False", "UnknownServerType", "", NOW),
+                     id="one that became wrong: since now"),
+        pytest.param(["large"], (StatusCondition(VALID, "False", "UnknownLocation", "", NOW - HOUR),),
+                     StatusCondition(VALID, "False", "UnknownServerType", "", NOW - HOUR),
+                     id="one that is wrong in another way: since it was wrong"),
+    ],
+)  # fmt: skip
+def test_a_condition_says_since_when_it_holds(
+    types: list[str], before: tuple[StatusCondition, ...], expected: StatusCondition
+) -> None:
+    pool = a_pool(types=types, status=NodePoolStatus(conditions=before))
+    (condition,) = status_after(SEEN, pool=pool).conditions
+    assert msgspec.structs.replace(condition, message="") == expected
+
+
+def test_other_conditions_stay() -> None:
+    other = StatusCondition("Admired", "True")
+    pool = a_pool(status=NodePoolStatus(conditions=(USABLE, other)))
+    assert status_after(SEEN, pool=pool).conditions == (other, USABLE)
+
+
+def test_all_that_is_wrong_is_in_the_message_and_an_event_each() -> None:
+    pool = a_pool(types=["large", "small"], status=AT_REST, locations=["mars", "fsn1"])
+    decision = decided(pool, SEEN)
+    assert told(decision) == [
+        "event on default: UnknownServerType",
+        "event on default: UnknownLocation",
+        "status of default",
+    ]
+    (condition,) = status_after(SEEN, pool=pool).conditions
+    assert condition.message == (
+        "spec.serverTypes[0].name is 'large', which kwok does not sell; it has small; "
+        "spec.locations[0] is 'mars', which kwok does not have; it has fsn1"
+    )
+
+
+def test_a_provider_that_had_no_time_to_answer_changes_nothing_about_a_pool() -> None:
+    status = NodePoolStatus(NodeCounts(ready=1), "1.0000", (USABLE,))
+    assert told(decided(a_pool(status=status), a_node(), Cloud("kwok", problem=NOT_ASKED))) == []
+
+
+def test_what_a_pool_cost_is_not_forgotten_while_its_provider_is_silent() -> None:
+    pool = a_pool(status=NodePoolStatus(NodeCounts(ready=1), "1.0000", (USABLE,)))
+    status = status_after(a_node(), a_cloud(read_at=None, problem="no answer"), pool=pool)
+    assert (status.cost_per_hour, status.nodes) == ("1.0000", NodeCounts(ready=1))
+
+
+# Counts and costs
+
+
+@pytest.mark.parametrize(
+    ("things", "counts", "cost"),
+    [
+        pytest.param([], {}, "0.0000", id="nothing"),
+        pytest.param([a_request()], {"coming": 1}, "1.0000", id="a request"),
+        pytest.param([a_failed_request()], {}, "0.0000", id="a request that could not be met"),
+        pytest.param([a_request(phase="Provisioning"), a_node(taints=[closed("default-1")])], {"starting": 1}, "1.0000",
+                     id="a request whose node is closed counts once"),
+        pytest.param([a_request(phase="Ready"), a_node()], {"ready": 1}, "1.0000", id="and once when it is ready"),
+        pytest.param([a_node(ready=False)], {"unready": 1}, "1.0000", id="a node that is not ready"),
+        pytest.param([a_node(), a_removal()], {"leaving": 1}, "1.0000", id="a node that is being removed"),
+        pytest.param([a_request(phase="Deprovisioning"), a_node()], {"leaving": 1}, "1.0000",
+                     id="a node that is to be removed"),
+        pytest.param([a_node(), a_node("default-2"), a_request("default-3")], {"ready": 2, "coming": 1}, "3.0000",
+                     id="several"),
+        pytest.param([a_node("gpu-1", pool="gpu"), a_request("gpu-2", pool="gpu")], {}, "0.0000", id="another pool's"),
+        pytest.param([a_node(offering="kwok-old-fsn1")], {"ready": 1}, "0.0000", id="a price that nobody knows"),
+    ],
+)  # fmt: skip
+def test_each_machine_counts_once(things: Sequence[Thing], counts: dict[str, int], cost: str) -> None:
+    nodes = [one.metadata for one in things if isinstance(one, Node)]
+    machines = [a_machine(meta.name, pool=meta.labels[POOL]) for meta in nodes]
+    status = status_after(*things, a_cloud(machines=machines))
+    assert (status.nodes, status.cost_per_hour) == (NodeCounts(**counts), cost)
+
+
+def test_a_status_that_is_equal_is_not_written() -> None:
+    pool = a_pool(status=NodePoolStatus(NodeCounts(ready=1), "1.0000", (USABLE,), (an_entry(reason=""),)))
+    assert told(decided(pool, a_node(), a_cloud(machines=[a_machine()]))) == []
+
+
+def test_what_was_written_is_what_is_decided_next_time() -> None:
+    things = (a_node(has={"cpu": "1"}), a_request(phase="Ready"), a_failed_request("default-2"), SEEN)
+    pool = a_pool(status=status_after(*things, pool=a_pool(types=["small", "large"])), types=["small", "large"])
+    assert [one for one in told(decided(pool, *things)) if one.startswith("status")] == []
+
+
+@pytest.mark.parametrize(
+    ("written_at", "expected", "wake_at"),
+    [
+        pytest.param(None, ["status of default"], None, id="never written: at once"),
+        pytest.param(NOW - SECOND, ["status of default"], None, id="a second ago: at once"),
+        pytest.param(NOW - SECOND / 4, [], NOW + SECOND * 0.75, id="a moment ago: when the second is over"),
+        pytest.param(NOW + HOUR, ["status of default"], None, id="in the future: a clock was set back"),
+    ],
+)
+def test_counts_are_written_once_a_second(
+    written_at: datetime | None, expected: list[str], wake_at: datetime | None
+) -> None:
+    memory = Memory({"pool-default": written_at}) if written_at else None
+    decision = decided(EMPTY, a_request(), SEEN, memory=memory)
+    assert (told(decision), decision.wake_at) == (expected, wake_at)
+
+
+def test_what_was_learnt_is_written_at_once() -> None:
+    decision = decided(EMPTY, a_failed_request(), SEEN, memory=Memory({"pool-default": NOW}))
+    assert told(decision) == ["event on default: OutOfStock", "status of default"]
+
+
+def test_pools_that_are_gone_are_forgotten() -> None:
+    memory = decided(EMPTY, SEEN, memory=Memory({"pool-default": NOW, "pool-gone": NOW})).memory
+    assert memory == Memory({"pool-default": NOW})
+
+
+# What was learnt
+
+
+def test_a_failure_stands_in_the_status_with_its_level_and_on_the_pool() -> None:
+    decision = decided(EMPTY, a_failed_request(), SEEN)
+    (entry,) = status_after(a_failed_request(), SEEN).offerings
+    assert entry == an_entry(since=NOW, until=NOW + 5 * MINUTE)
+    (event,) = [said for said in decision.said if isinstance(said, RecordEvent)]
+    assert (event.type, event.reason, event.why) == ("Warning", "OutOfStock", f"{SMALL}: it was OutOfStock")
+
+
+def test_it_outlives_its_request() -> None:
+    pool = a_pool(status=msgspec.structs.replace(AT_REST, offerings=(an_entry(),)))
+    decision = decided(pool, SEEN)
+    assert told(decision) == ["event on default: OutOfStock"]
+    assert decision.wake_at == NOW + 4 * MINUTE + 3 * HOUR  # when it is forgotten
+
+
+@pytest.mark.parametrize(
+    ("entry", "expected"),
+    [
+        pytest.param(an_entry(available_since=NOW), [], id="it can be had again: nothing to tell"),
+        pytest.param(OfferingStatus(SMALL, lacks={"cpu": "1m"}), [], id="a little smaller: nothing to tell"),
+        pytest.param(OfferingStatus(SMALL, since=NOW, reason="SmallerThanPromised", surprises=1),
+                     ["event on default: SmallerThanPromised"], id="smaller than promised: told"),
+    ],
+)  # fmt: skip
+def test_what_a_person_should_look_at_is_told(entry: OfferingStatus, expected: list[str]) -> None:
+    pool = a_pool(status=msgspec.structs.replace(AT_REST, offerings=(entry,)))
+    assert told(decided(pool, SEEN)) == expected
+
+
+def test_what_one_pool_could_have_is_open_for_another() -> None:
+    entry = an_entry("kwok", reason="QuotaExceeded", until=NOW - SECOND)
+    pool = a_pool(status=msgspec.structs.replace(AT_REST, offerings=(entry,)))
+    bought = a_request("gpu-1", "Provisioning", pool="gpu")
+    assert status_after(bought, a_pool("gpu"), SEEN, pool=pool).offerings[0].available_since == NOW
+
+
+# Strangers
+
+
+@pytest.mark.parametrize(
+    ("things", "is_stranger"),
+    [
+        pytest.param([SEEN], True, id="no provider has such a machine"),
+        pytest.param([a_cloud(machines=[a_machine()])], False, id="it is a machine of ours"),
+        pytest.param([a_cloud(machines=[a_machine("gpu-1", pool="gpu")])], True, id="its provider has others"),
+        pytest.param([SEEN, a_request(phase="Ready")], False, id="a request speaks for it"),
+        pytest.param([a_cloud(problem="no answer")], False, id="its provider is silent: nobody knows"),
+        pytest.param([a_cloud(read_at=None)], False, id="its provider has not answered yet"),
+        pytest.param([SEEN, a_cloud(read_at=None, provider="hetzner")], False, id="another one has not"),
+        pytest.param([a_cloud(read_at=NOW - 2 * HOUR)], False, id="its provider was asked before it came"),
+        pytest.param([], False, id="no provider is enabled: nobody knows"),
+    ],
+)
+def test_a_node_that_is_no_machine_of_ours_is_reported_and_not_counted(
+    things: Sequence[Thing], *, is_stranger: bool
+) -> None:
+    decision = decided(EMPTY, a_node(), *things)
+    holds = [one for one in decision.said if isinstance(one, Hold) and one.subject.kind == "Node"]
+    events = [one for one in decision.said if isinstance(one, RecordEvent) and one.subject.kind == "Node"]
+    why = "it bears the label growth.dev/pool=default, but no provider has such a machine for us: it is left alone"
+    expected = [(why, "NotOurs")] if is_stranger else []
+    assert [(one.why, one.reason) for one in holds] == [(one.why, one.reason) for one in events] == expected
+    assert [one for one in decision.said if isinstance(one, PatchObject) and one.subject.kind == "Node"] == []
+    assert (status_after(a_node(), *things).nodes == NodeCounts()) is is_stranger
+
+
+def test_a_node_without_a_pool_is_nobodys_business() -> None:
+    assert told(decided(EMPTY, a_node("bare-metal", pool=""), SEEN)) == []
+
+
+def test_a_cloud_that_is_cheaper_somewhere_counts_what_was_bought() -> None:
+    cloud = a_cloud(an_offering(price=0.5), an_offering(location="nbg1", price=0.25), machines=[a_machine()])
+    node = a_node(offering="kwok-small-nbg1")
+    assert status_after(node, cloud).cost_per_hour == "0.2500"
