@@ -15,7 +15,7 @@ from growth.api.noderemoval import NodeRemovalRequest
 from growth.api.noderequest import NodeRequest, NodeRequestStatus
 from growth.api.offering import ZONE
 from growth.api.outcome import Outcome, Result
-from growth.api.phases import REQUEST_MOVES
+from growth.api.phases import REQUEST_MOVES, RequestPhase
 from growth.api.pod import Pod
 from growth.api.starting import closed
 from growth.api.status import StatusEvent
@@ -50,9 +50,10 @@ _FAILURES = st.sampled_from(["OutOfStock", "QuotaExceeded", "NoNode", "PoolGone"
 
 @st.composite
 def a_drawn_request(draw: DrawFn, name: str) -> NodeRequest:
-    phase = draw(st.sampled_from(list(REQUEST_MOVES)))
+    # Most of what can be done is about nodes that are ready.
+    phase: RequestPhase = draw(st.sampled_from(list(REQUEST_MOVES)) | st.just("Ready"))
     since = draw(st.none() | instants)
-    pods = [a_pod(one) for one in draw(st.lists(st.sampled_from(PODS), unique=True))]
+    pods = [a_pod(one) for one in draw(st.just(PODS) | st.lists(st.sampled_from(PODS), unique=True))]
     events = draw(st.lists(st.sampled_from(["nodeRequested", "nodeRequestFailed"]), max_size=40))
     return a_request(
         phase,
@@ -63,7 +64,7 @@ def a_drawn_request(draw: DrawFn, name: str) -> NodeRequest:
         failed=draw(_FAILURES) if phase in ("Unmet", "Deprovisioning") else "",
         planned_for=pods,
         hands_keys=draw(st.booleans()),
-        wakes=pods[:1] if draw(st.booleans()) else (),
+        wakes=pods if draw(st.booleans()) else (),
         is_going=draw(st.integers(0, 9)) == 0,
     )
 
@@ -97,15 +98,17 @@ def clusters(draw: DrawFn) -> tuple[object, ...]:
         problem = draw(st.sampled_from(["", "", "silent"]))
         things.append(a_cloud(*machines, read_at=draw(st.none() | instants), problem=problem))
     for name in NAMES:
-        things += draw(st.lists(a_drawn_request(name), max_size=1))
-        things += draw(st.lists(a_drawn_node(name), max_size=1))
+        if draw(st.integers(0, 4)):
+            things.append(draw(a_drawn_request(name)))
+        if draw(st.integers(0, 4)):
+            things.append(draw(a_drawn_node(name)))
         if draw(st.integers(0, 5)) == 0:
             things.append(a_removal(name))
     for name in PODS:
         keys = draw(st.lists(st.sampled_from(NAMES), max_size=2, unique=True))
         node = draw(st.sampled_from(["", "", "", *NAMES]))
         called = draw(st.sampled_from(["", *NAMES, "20260301-090000"]))
-        if draw(st.booleans()):
+        if draw(st.integers(0, 4)):
             things.append(a_pod(name, keys=keys, node=node, called=called, refused=draw(st.booleans())))
     return tuple(things)
 
