@@ -1,0 +1,109 @@
+"""Machines that pools want even without load."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from growth.api.offering import Offering
+from growth.decide.grow.warming import Shortage, less_bought, warmed
+from growth.decide.pack.market import Bought, Market, market_of
+from tests.decide.marketplace import a_pool, an_offering
+from tests.decide.stages import a_stage
+
+FSN1 = an_offering(price=1.0)
+NBG1 = an_offering(location="nbg1", price=0.5)
+HEL1 = an_offering(location="hel1", price=2.0, priority=1)
+LARGE = an_offering("large", price=0.1)
+TWO = Shortage("default", "small", 2)
+
+
+def a_market(*offerings: Offering, bought: Sequence[Bought] = (), trials: Sequence[str] = (), **pool: Any) -> Market:  # noqa: ANN401
+    stated: dict[str, Any] = {"types": ["small", "large"], **pool}
+    return market_of(a_stage(), [a_pool(**stated)], offerings, bought, trials)
+
+
+def plan_of(market: Market, *shortages: Shortage) -> tuple[list[str], list[tuple[str, str]]]:
+    warm, cold = warmed(market, shortages)
+    return [kind.offering.id for kind in warm], [(shortage.name, why) for shortage, why in cold]
+
+
+def stock(offering: Offering, left: int) -> Offering:
+    return an_offering(offering.server_type, offering.location, price=offering.price_per_hour, stock=left)
+
+
+@pytest.mark.parametrize(
+    ("offerings", "expected"),
+    [
+        pytest.param([FSN1, NBG1, LARGE], [NBG1, NBG1], id="in the cheapest location"),
+        pytest.param([FSN1, stock(NBG1, 1)], [NBG1, FSN1], id="in the next one when it is sold out"),
+        pytest.param([FSN1, NBG1, HEL1], [HEL1, HEL1], id="what is preferred comes first, whatever it costs"),
+    ],
+)
+def test_a_minimum_is_bought(offerings: list[Offering], expected: list[Offering]) -> None:
+    assert plan_of(a_market(*offerings), TWO) == ([one.id for one in expected], [])
+
+
+def test_no_shortage_buys_nothing() -> None:
+    assert plan_of(a_market(FSN1)) == ([], [])
+
+
+ONE = Bought("default", "small", 1, 2000, 4 * 2**30, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("fields", "bought", "count", "why"),
+    [
+        pytest.param({"types": [{"name": "small", "max": 2}]}, [ONE], 1, "pool default may have 2 of small", id="max"),
+        pytest.param({"limits": {"nodes": 1}}, [], 1, "pool default may have 1 nodes", id="nodes"),
+        pytest.param({"limits": {"cpu": "3"}}, [], 1, "pool default may have 3 CPU", id="cpu"),
+        pytest.param({"limits": {"memory": "7Gi"}}, [], 1, "pool default may have 7Gi memory", id="memory"),
+        pytest.param({"limits": {"costPerHour": "1.9"}}, [], 1, "pool default may cost 1.9 an hour", id="cost"),
+        pytest.param({"limits": {"nodes": 1}}, [ONE], 0, "pool default may have 1 nodes", id="all is used up"),
+    ],
+)
+def test_limits_hold_and_the_rest_says_why(
+    fields: Mapping[str, Any], bought: list[Bought], count: int, why: str
+) -> None:
+    assert plan_of(a_market(FSN1, bought=bought, **fields), TWO) == ([FSN1.id] * count, [("default/small/2", why)])
+
+
+def test_a_price_that_fits_exactly_fits() -> None:
+    market = a_market(an_offering(price=0.1), limits={"costPerHour": "0.3"})
+    assert plan_of(market, Shortage("default", "small", 3)) == ([FSN1.id] * 3, [])
+
+
+def test_all_that_hinders_is_said() -> None:
+    market = a_market(stock(FSN1, 0), stock(NBG1, 0))
+    assert plan_of(market, TWO) == (
+        [],
+        [("default/small/2", "kwok-small-nbg1 has 0 in stock; kwok-small-fsn1 has 0 in stock")],
+    )
+
+
+def test_what_nobody_sells_now_is_said() -> None:
+    assert plan_of(a_market(LARGE), TWO) == ([], [("default/small/2", "no location sells small now")])
+
+
+def test_two_shortages_share_a_limit() -> None:
+    market = a_market(FSN1, LARGE, limits={"nodes": 3})
+    assert plan_of(market, TWO, Shortage("default", "LARGE", 2)) == (
+        [FSN1.id, FSN1.id, LARGE.id],
+        [("default/LARGE/2", "pool default may have 3 nodes")],
+    )
+
+
+def test_of_a_provider_on_trial_one_machine_is_bought() -> None:
+    why = "kwok sells one machine first, to see whether it does again"
+    market = a_market(FSN1, LARGE, trials=["kwok"])
+    assert plan_of(market, TWO, Shortage("default", "large", 1)) == (
+        [FSN1.id],
+        [("default/small/2", why), ("default/large/1", why)],
+    )
+
+
+def test_what_was_bought_to_keep_warm_is_not_sold_again_in_the_same_plan() -> None:
+    offerings = (stock(FSN1, 3), NBG1)
+    warm, _ = warmed(a_market(*offerings[:1]), [TWO])
+    assert less_bought(offerings, warm, ()) == (stock(FSN1, 1), NBG1)
+    assert less_bought(offerings, warm, ["kwok"]) == ()
