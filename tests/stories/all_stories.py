@@ -1,6 +1,11 @@
 """Every story there is."""
 
 from growth.play.story import Story
-from tests.stories import cluster_life, growing, machines
+from tests.stories import cluster_life, growing, growing_pods, machines
 
-STORIES: list[Story] = [*cluster_life.STORIES.all, *machines.STORIES.all, *growing.STORIES.all]
+STORIES: list[Story] = [
+    *cluster_life.STORIES.all,
+    *machines.STORIES.all,
+    *growing.STORIES.all,
+    *growing_pods.STORIES.all,
+]

@@ -127,3 +127,12 @@ async def events_of(play: Play, name: str) -> set[str]:
     """The reasons of all events that tell about an object of this name."""
     events = (await play.client.list(EVENTS)).items
     return {event.reason for event in events if event.regarding.name == name}
+
+
+async def until_told(play: Play, name: str, reason: str) -> None:
+    """Wait until an event with this reason tells about an object of this name."""
+
+    async def is_told() -> bool:
+        return reason in await events_of(play, name)
+
+    await play.until_found(is_told, f"an event {reason} tells about {name}")

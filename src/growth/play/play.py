@@ -5,7 +5,7 @@ it loses the label by which kwok (or the virtual kubelets) know it.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import Any, Final
 
@@ -29,6 +29,7 @@ Json = Mapping[str, Any]
 STORY_LABEL: Final = "growth.dev/story"
 _SCHEDULER_BACKOFF_SECONDS: Final = 11.0
 _BUDGET_POLL_SECONDS: Final = 0.05
+_POLL_SECONDS: Final = 0.1
 ZONE: Final = "topology.kubernetes.io/zone"
 
 
@@ -193,6 +194,13 @@ class Play:
         async with self._patient(what):
             while not condition():
                 await self.trace.news()
+                self.check()
+
+    async def until_found(self, look: Callable[[], Awaitable[object]], what: str) -> None:
+        """Wait until something is so that nobody follows, such as events and annotations: it is asked about."""
+        async with self._patient(what):
+            while not await look():
+                await asyncio.sleep(_POLL_SECONDS)
                 self.check()
 
     @asynccontextmanager
