@@ -9,6 +9,7 @@ from typing import Final
 
 from rich.console import Console, Group, RenderableType
 
+from bench.growing_picture import growing
 from bench.phase_picture import phases
 from growth.cli.demo_scene import Scene, scene_of
 from growth.cli.demo_view import frame, last_words
@@ -19,6 +20,7 @@ from growth.play.bill import bill_of
 from growth.play.play import Play
 from growth.play.shop import a_sale, prices
 from growth.play.virtual import play_virtually
+from growth.run.logs import silent_logs
 from growth.run.watching import watching
 
 _IMAGES: Final = Path(__file__).parent.parent / "docs" / "images"
@@ -68,14 +70,15 @@ def demo(width: int) -> RenderableType:
         world, scenes = World(), list[Scene]()
         async with watching(play.client, world):
             story = asyncio.create_task(a_sale(play))
-            while not any(act.startswith("one node has not come") for act in play.acts):
+            while not story.done() and not any(act.startswith("one node has not come") for act in play.acts):
                 scenes.append(scene_of(world.snapshot(play.now())))
                 await asyncio.sleep(0.1)
             frames.append(frame(scene_of(world.snapshot(play.now())), scenes, play.acts, play.trace.seen, width))
             await story
         frames.append(last_words(bill_of(play.trace, prices()), width, _seconds(), real=False, seed=0))
 
-    play_virtually(tell, alone=True)
+    with silent_logs():
+        play_virtually(tell, alone=True)
     return Group(*frames)
 
 
@@ -96,6 +99,7 @@ def main() -> None:
     draw("world", "growth world --follow", view(world(), 100), 100)
     draw("demo", "growth demo", demo(100), 100)
     (_IMAGES / "phases.svg").write_text(phases())
+    (_IMAGES / "growing.svg").write_text(growing())
 
 
 if __name__ == "__main__":

@@ -1,9 +1,7 @@
 """``growth demo``: a story played on a virtual cluster, or on a real one of this machine, shown as it happens."""
 
 import asyncio
-import logging
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -21,6 +19,7 @@ from growth.play.play import DidNotHappen, Play
 from growth.play.real import a_real_world
 from growth.play.shop import a_sale, prices
 from growth.play.virtual import play_virtually
+from growth.run.logs import silent_logs
 from growth.run.watching import watching
 
 _FRAME_SECONDS: Final = 0.1
@@ -56,7 +55,7 @@ def demo(*, real: bool, speed: float, seed: int) -> None:
     console = Console()
     show = _Showing(console, speed)
     try:
-        with _silent_logs():
+        with silent_logs():  # what Growth decides is seen; a line among the frames would tear them
             if real:
                 asyncio.run(_play_really(show))
             else:
@@ -74,19 +73,6 @@ async def _play_really(show: "_Showing") -> None:
     show.console.print("starting a control plane", style="dim")
     async with a_real_world() as world:
         await world.play(show.tell, alone=True)
-
-
-@contextmanager
-def _silent_logs() -> Generator[None]:
-    """Growth logs what it decides; here it is seen, and a line among the frames would tear them."""
-    handler, logger = logging.NullHandler(), logging.getLogger("growth")
-    was, logger.propagate = logger.propagate, False
-    logger.addHandler(handler)
-    try:
-        yield
-    finally:
-        logger.removeHandler(handler)
-        logger.propagate = was
 
 
 @dataclass

@@ -5,7 +5,8 @@ A line says what and why; the facts that a search would look for stand in fields
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any, Final, TextIO, cast
 
@@ -24,6 +25,19 @@ def set_up_logs(stream: TextIO) -> None:
     root.setLevel(logging.INFO)
     for name in _QUIET:
         logging.getLogger(name).setLevel(logging.WARNING)
+
+
+@contextmanager
+def silent_logs() -> Generator[None]:
+    """Inside, nothing of Growth is logged: for those who show what happens themselves."""
+    logger, handler = logging.getLogger("growth"), logging.NullHandler()
+    was, logger.propagate = logger.propagate, False
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.propagate = was
 
 
 class JsonLines(logging.Formatter):
