@@ -1,11 +1,17 @@
 """Stories of demand: which pods are given machines, from which pool, when, and what is said to those that get none."""
 
+from datetime import timedelta
+from functools import partial
+
+import msgspec
+
 from growth.api.backoff import BACK_OFF, back_off_of
 from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
 from growth.api.kinds import PODS
 from growth.api.noderequest import NodeRequest
 from growth.api.offering import POOL
-from growth.play.growing import CATALOGUE, a_pool, growing, until_told
+from growth.api.settings import GrowSettings
+from growth.play.growing import CATALOGUE, QUICK, a_pool, growing, until_told
 from growth.play.play import Play
 from growth.play.story import Stories
 
@@ -14,7 +20,17 @@ STORIES = Stories("demand", alone=True)
 # With no node at all the real scheduler looks again only every ten seconds; nobody in these stories may use this one.
 TAINTED = ("dedicated=other:NoSchedule",)
 SLOW_BOOT = CATALOGUE.replace("bootDelay: 1s", "bootDelay: 4s")
-SMALL_IS_SOLD_OUT = CATALOGUE.replace("fsn1: 0.01, nbg1: 0.011}", "fsn1: 0.01, nbg1: 0.011}, faults: [noStock]")
+SOLD_OUT, NO_QUOTA = (f"{CATALOGUE}faults: [{fault}]\n" for fault in ("noStock", "quota"))
+THREE = ("app-0", "app-1", "app-2")
+# All pods are given up before what could not be had is tried again.
+SHORT_BACK_OFF = msgspec.structs.replace(
+    QUICK,
+    grow=GrowSettings(
+        count_failures_every=timedelta(milliseconds=300),
+        back_off=timedelta(milliseconds=300),
+        back_off_at_most=timedelta(milliseconds=600),
+    ),
+)
 
 
 @STORIES.story(is_first=True, ignores="refused")
@@ -23,7 +39,7 @@ async def a_burst_of_pods_is_one_plan(play: Play) -> None:
     await play.node("other", taints=TAINTED)
     async with growing(play):
         await a_pool(play)
-        await play.until(lambda: NODE_POOLS in play.trace.objects and _is_usable(play, "default"), "the pool is usable")
+        await play.until(lambda: _is_usable(play, "default"), "the pool is usable")
         for number in range(8):
             await play.pod(f"app-{number}", cpu="900m", nodeSelector={})
         await play.until(lambda: _run(play, *(f"app-{number}" for number in range(8))), "all pods run")
@@ -148,21 +164,45 @@ async def back_off_survives_a_restart(play: Play) -> None:
 
 
 @STORIES.story(ignores="refused")
-async def a_pool_whose_pods_are_all_in_back_off_comes_back_by_itself(play: Play) -> None:
-    """All that the pool may buy is sold out, until all of its pods are given up. Then there are machines again: one is
-    bought to see whether it comes, then all others."""
+async def a_pool_whose_pods_are_all_in_back_off_comes_back_when_there_is_stock(play: Play) -> None:
+    """All that the pool may buy is sold out, until all of its pods are given up. Then there are machines again."""
     await play.node("other", taints=TAINTED)
-    names = ("app-0", "app-1", "app-2")
-    async with growing(play, catalogue=SMALL_IS_SOLD_OUT) as growth:
+    async with growing(play, settings=SHORT_BACK_OFF, catalogue=SOLD_OUT) as growth:
         await a_pool(play, types="small", locations=["fsn1"])
-        for name in names:
-            await play.pod(name, cpu="1500m", nodeSelector={})
-        for name in names:
-            await play.until_found(lambda name=name: _is_given_up(play, name), f"{name} is given up")
+        await _give_up(play, *THREE)
         growth.set_catalogue(CATALOGUE)
-        await play.until(lambda: _run(play, *names), "all pods run")
-        for name in names:
-            await play.until_found(lambda name=name: _is_unmarked(play, name), f"nothing is written on {name}")
+        await _all_is_well(play, *THREE)
+    assert _bought(play) == ["kwok-small-fsn1"] * 3
+
+
+@STORIES.story(ignores="refused")
+async def after_a_failure_one_machine_is_bought_to_see_whether_it_comes(play: Play) -> None:
+    """The account may have no machines, and all pods are given up. Then it may: when the time of the failed purchases
+    is over, one machine is bought, and when it could be had, those for all others."""
+    await play.node("other", taints=TAINTED)
+    async with growing(play, settings=SHORT_BACK_OFF, catalogue=NO_QUOTA) as growth:
+        await a_pool(play, types="small", locations=["fsn1"])
+        await _give_up(play, *THREE)
+        growth.set_catalogue(CATALOGUE)
+        await _all_is_well(play, *THREE)
+    assert _bought(play) == ["kwok-small-fsn1"] * 3
+    told = [one.what for one in play.trace.seen if one.subject.startswith("NodeRequest ")]
+    last = max(at for at, what in enumerate(told) if what == "Unmet")
+    then = [what for what in told[last:] if what in ("asks for kwok-small-fsn1", "Provisioning")]
+    assert then[:2] == ["asks for kwok-small-fsn1", "Provisioning"], "the first is waited for"
+
+
+async def _give_up(play: Play, *names: str) -> None:
+    for name in names:
+        await play.pod(name, cpu="1500m", nodeSelector={})
+    for name in names:
+        await play.until_found(partial(_is_given_up, play, name), f"{name} is given up")
+
+
+async def _all_is_well(play: Play, *names: str) -> None:
+    await play.until(lambda: _run(play, *names), "all pods run")
+    for name in names:
+        await play.until_found(partial(_is_unmarked, play, name), f"nothing is written on {name} any more")
 
 
 def _requests(play: Play) -> list[NodeRequest]:
