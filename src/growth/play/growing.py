@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 from typing import Any, Final
 
+from growth.act.points import Points
 from growth.api.catalogue import Catalogue, read_catalogue
 from growth.api.growth_kinds import NODE_POOLS
 from growth.api.kinds import CONFIG_MAPS, EVENTS, LEASES, NAMESPACES
@@ -22,6 +23,7 @@ from growth.kube.errors import AlreadyExists
 from growth.kube.patches import MergePatch
 from growth.play.play import Play
 from growth.run.capability import CAPABILITIES
+from growth.run.clouds import OpenProvider
 from growth.run.control import Plant, control, new_health
 
 # Whole stories in seconds: what takes minutes in real life, in the same proportions.
@@ -50,13 +52,17 @@ serverTypes:
   - {name: medium, resources: {cpu: 4, memory: 8Gi}, prices: {fsn1: 0.019, nbg1: 0.02}}
   - {name: large, resources: {cpu: 8, memory: 16Gi}, prices: {fsn1: 0.037, nbg1: 0.038}}
 """
+# Nobody stops anything.
+_NOWHERE: Final = Points()
 
 
 class Growth:
     """Growth while it runs in a story, and its machines."""
 
-    def __init__(self, play: Play, settings: Settings, catalogue: Catalogue) -> None:
-        self._play, self.settings, self._catalogue = play, settings, catalogue
+    def __init__(
+        self, play: Play, settings: Settings, catalogue: Catalogue, others: Mapping[str, OpenProvider]
+    ) -> None:
+        self._play, self.settings, self._catalogue, self._others = play, settings, catalogue, others
         self._provider: KwokProvider | None = None
         self.health = new_health()
 
@@ -81,7 +87,7 @@ class Growth:
             settings=self.settings,
             capabilities=CAPABILITIES,
             host=backstage.host(f"growth-{self._play.namespace}"),
-            providers={"kwok": self._open},
+            providers={"kwok": self._open, **self._others},
         )
         await control(plant, self.health)
 
@@ -94,10 +100,16 @@ class Growth:
 
 
 @asynccontextmanager
-async def growing(play: Play, *, settings: Settings = QUICK, catalogue: str = CATALOGUE) -> AsyncGenerator[Growth]:
-    """Growth runs as long as the context lasts; if it fails, the context does."""
+async def growing(
+    play: Play,
+    *,
+    settings: Settings = QUICK,
+    catalogue: str = CATALOGUE,
+    others: Mapping[str, OpenProvider] | None = None,
+) -> AsyncGenerator[Growth]:
+    """Growth runs as long as the context lasts; if it fails, the context does. ``others`` are providers beside kwok."""
     await _install(play, settings)
-    growth = Growth(play, settings, read_catalogue(catalogue))
+    growth = Growth(play, settings, read_catalogue(catalogue), others or {})
     try:
         async with asyncio.TaskGroup() as tasks:
             running = tasks.create_task(growth.run(), name="growth")
