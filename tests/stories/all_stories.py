@@ -1,11 +1,13 @@
 """Every story there is."""
 
 from growth.play.story import Story
-from tests.stories import cluster_life, growing, growing_pods, machines
+from tests.stories import cluster_life, growing, growing_pods, growing_pools, machines
 
 STORIES: list[Story] = [
     *cluster_life.STORIES.all,
     *machines.STORIES.all,
     *growing.STORIES.all,
     *growing_pods.STORIES.all,
+    *growing_nodes.STORIES.all,
+    *growing_pools.STORIES.all,
 ]
