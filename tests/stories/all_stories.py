@@ -1,7 +1,7 @@
 """Every story there is."""
 
 from growth.play.story import Story
-from tests.stories import cluster_life, growing, growing_pods, growing_pools, machines
+from tests.stories import cluster_life, growing, growing_nodes, growing_pods, growing_pools, machines
 
 STORIES: list[Story] = [
     *cluster_life.STORIES.all,

@@ -60,9 +60,16 @@ class Growth:
     """Growth while it runs in a story, and its machines."""
 
     def __init__(
-        self, play: Play, settings: Settings, catalogue: Catalogue, others: Mapping[str, OpenProvider]
+        self,
+        play: Play,
+        settings: Settings,
+        catalogue: Catalogue,
+        *,
+        others: Mapping[str, OpenProvider],
+        points: Points,
     ) -> None:
-        self._play, self.settings, self._catalogue, self._others = play, settings, catalogue, others
+        self._play, self.settings, self._catalogue = play, settings, catalogue
+        self._others, self._points = others, points
         self._provider: KwokProvider | None = None
         self.health = new_health()
 
@@ -88,6 +95,7 @@ class Growth:
             capabilities=CAPABILITIES,
             host=backstage.host(f"growth-{self._play.namespace}"),
             providers={"kwok": self._open, **self._others},
+            points=self._points,
         )
         await control(plant, self.health)
 
@@ -106,10 +114,14 @@ async def growing(
     settings: Settings = QUICK,
     catalogue: str = CATALOGUE,
     others: Mapping[str, OpenProvider] | None = None,
+    points: Points = _NOWHERE,
 ) -> AsyncGenerator[Growth]:
-    """Growth runs as long as the context lasts; if it fails, the context does. ``others`` are providers beside kwok."""
+    """Growth runs as long as the context lasts; if it fails or is stopped at one of the points, the context does.
+
+    ``others`` are providers beside kwok.
+    """
     await _install(play, settings)
-    growth = Growth(play, settings, read_catalogue(catalogue), others or {})
+    growth = Growth(play, settings, read_catalogue(catalogue), others=others or {}, points=points)
     try:
         async with asyncio.TaskGroup() as tasks:
             running = tasks.create_task(growth.run(), name="growth")
