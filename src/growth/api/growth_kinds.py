@@ -50,7 +50,7 @@ OWN_KINDS: Final = (
             Column("Unready", ".status.nodes.unready", "integer"),
             Column("Leaving", ".status.nodes.leaving", "integer"),
             Column("Cost/h", ".status.costPerHour"),
-            Column("Healthy", '.status.conditions[?(@.type=="Healthy")].status'),
+            Column("Valid", '.status.conditions[?(@.type=="Valid")].status'),
             Column("Provider", ".spec.provider", is_wide=True),
             Column("Priority", ".spec.priority", "integer", is_wide=True),
             _AGE,
