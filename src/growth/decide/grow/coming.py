@@ -47,8 +47,14 @@ def has_places(
     name = request.metadata.name
     if request.status.phase != "Ready" or name not in snapshot.nodes:
         return False
-    ready_since = counts_from(request.status.phase_since, snapshot.now, steady_since)
-    return name in snapshot.closed or snapshot.now < ready_since + settings.hand_over
+    return name in snapshot.closed or snapshot.now < hand_over_ends(request, snapshot.now, steady_since, settings)
+
+
+def hand_over_ends(
+    request: NodeRequest, now: datetime, steady_since: datetime | None, settings: ProvisionSettings
+) -> datetime:
+    """When the pods that a machine was bought for should be there, now that it is ready."""
+    return counts_from(request.status.phase_since, now, steady_since) + settings.hand_over
 
 
 def still_fitting(request: NodeRequest, snapshot: Snapshot) -> list[str]:

@@ -10,7 +10,7 @@ from growth.api.noderequest import NodeRequest
 from growth.api.settings import Settings
 from growth.decide.decider import State
 from growth.decide.grow.circumstances import Circumstances, circumstances_of, is_limited
-from growth.decide.grow.coming import has_places
+from growth.decide.grow.coming import hand_over_ends, has_places
 from growth.decide.grow.estate import Holding, holdings
 from growth.decide.grow.planning import Plan
 from growth.decide.grow.verdicts import Verdict
@@ -52,3 +52,7 @@ class Outlook:
     def has_places(self, request: NodeRequest) -> bool:
         """Whether the pods that it was bought for still have their places on it."""
         return has_places(request, self.snapshot, self.state.steady_since, self.settings.provision)
+
+    def hand_over_ends(self, request: NodeRequest) -> datetime:
+        """When these pods should be there, now that the machine is ready."""
+        return hand_over_ends(request, self.now, self.state.steady_since, self.settings.provision)

@@ -53,10 +53,10 @@ class Waiting(msgspec.Struct):
 
 def sort_out(outlook: Outlook, *, is_node_new: bool) -> Waiting:
     """Look at everybody whom a scheduler refused."""
-    now, places, verdicts = outlook.now, _places(outlook), outlook.verdicts
+    found = Waiting()
+    now, places, verdicts = outlook.now, _places(outlook, found), outlook.verdicts
     matching = Matching(outlook.pools, outlook.usable)
     again_after = outlook.settings.grow.back_off
-    found = Waiting()
     for uid, pod in outlook.snapshot.refused.items():
         verdict = verdicts.get(uid)
         said = verdict.said if verdict is not None else None
@@ -84,12 +84,15 @@ def sort_out(outlook: Outlook, *, is_node_new: bool) -> Waiting:
     return found
 
 
-def _places(outlook: Outlook) -> set[str]:
+def _places(outlook: Outlook, waiting: Waiting) -> set[str]:
     """Uids of pods that have a place on a machine that is coming."""
     found: set[str] = set()
     for request in outlook.requests.values():
-        if outlook.has_places(request):
-            found.update(_places_on(outlook, request))
+        if not outlook.has_places(request):
+            continue
+        found.update(_places_on(outlook, request))
+        if request.status.phase == "Ready":
+            waiting.wake_at.append(outlook.hand_over_ends(request))
     # What joins a machine is written on its request; until that is seen, the plan says it.
     for one in outlook.plan.joining:
         request = outlook.request(one.request)
