@@ -12,16 +12,25 @@ from growth.act.points import Point, Points
 from growth.api.catalogue import Behaviour, read_catalogue
 from growth.api.core import ObjectReference
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
-from growth.api.kinds import CONFIG_MAPS, NODES
+from growth.api.kinds import (
+    CONFIG_MAPS,
+    CSI_DRIVERS,
+    CSI_NODES,
+    NODES,
+    PERSISTENT_VOLUME_CLAIMS,
+    PERSISTENT_VOLUMES,
+    STORAGE_CLASSES,
+)
 from growth.api.machine import MachineRequest
 from growth.api.nodepool import NodePool
 from growth.api.noderequest import NodeRequest
 from growth.api.settings import Settings
 from growth.api.starting import STARTING
+from growth.cloud.kwok.node_manifest import owner_reference
 from growth.cloud.kwok.record import SELECTOR, manifest
 from growth.decide.waking import NUDGE
 from growth.play.growing import CATALOGUE, QUICK, a_pool, growing, until_told
-from growth.play.play import Play
+from growth.play.play import Json, Play
 from growth.play.story import Stories
 from growth.run.host import Host
 
@@ -202,6 +211,21 @@ async def a_pod_that_only_others_keep_away_is_woken(play: Play) -> None:
         assert play.trace.pods["web"].metadata.labels[NUDGE] == play.trace.pods["web"].node_name
 
 
+@STORIES.story()
+async def a_pod_that_only_volume_limits_keep_away_gets_its_node(play: Play) -> None:
+    """The node has room, but no more volumes. What wakes the pod is the CSINode of the new node."""
+    await play.node("full")
+    await play.ready("full")
+    await disks(play, count=2, limit_on="full")
+    await play.pod("first", nodeSelector={}, volumes=[disk(0)])
+    await play.until(play.pod_is("first", node="full"), "the first pod runs")
+    async with growing(play):
+        await a_pool(play)
+        await play.pod("second", nodeSelector={}, volumes=[disk(1)])
+        await play.until(play.pod_is("second"), "the second pod runs")
+    assert offerings(play) == ["kwok-small-fsn1"]
+
+
 @STORIES.story(ignores="refused")
 async def a_node_is_closed_until_others_have_prepared_it(play: Play) -> None:
     """Start-up taints of the pool are awaited: whoever sets them must take them away first."""
@@ -316,3 +340,31 @@ async def remove_taint(play: Play, name: str, key: str) -> None:
     taints = [msgspec.to_builtins(taint) for taint in node.spec.taints if taint.key != key]
     version = {"resourceVersion": str(node.metadata.resource_version)}
     await play.change(NODES, node.metadata.name, {"metadata": version, "spec": {"taints": taints}})
+
+
+def disk(number: int) -> Json:
+    """A pod's volume: the claim of this number."""
+    return {"name": "data", "persistentVolumeClaim": {"claimName": f"data-{number}"}}
+
+
+async def disks(play: Play, *, count: int, limit_on: str) -> None:
+    """Claims with their volumes, of a driver that can have one of them on this node."""
+    driver, size = f"{play.namespace}.growth.dev", {"storage": "1Gi"}
+    await play.create(STORAGE_CLASSES, {"metadata": {"name": driver}, "provisioner": "kubernetes.io/no-provisioner"})
+    await play.create(CSI_DRIVERS, {"metadata": {"name": driver}, "spec": {"attachRequired": False}})
+    node = play.trace.nodes[limit_on]
+    drivers = [{"name": driver, "nodeID": node.metadata.name, "allocatable": {"count": 1}}]
+    owners = [owner_reference(node)]
+    await play.create(
+        CSI_NODES,
+        {"metadata": {"name": node.metadata.name, "ownerReferences": owners}, "spec": {"drivers": drivers}},
+    )
+    shared = {"accessModes": ["ReadWriteOnce"], "storageClassName": driver}
+    for number in range(count):
+        name = play.full(f"disk-{number}")
+        source = {"csi": {"driver": driver, "volumeHandle": name}, "capacity": size}
+        await play.create(PERSISTENT_VOLUMES, {"metadata": {"name": name}, "spec": {**shared, **source}})
+        claim = {**shared, "resources": {"requests": size}}
+        await play.create(PERSISTENT_VOLUME_CLAIMS, {"metadata": {"name": f"data-{number}"}, "spec": claim})
+    claims = play.trace.objects[PERSISTENT_VOLUME_CLAIMS]
+    await play.until(lambda: sum(bool(one.spec.volume_name) for one in claims.values()) == count, "all are bound")
