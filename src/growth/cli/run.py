@@ -49,7 +49,7 @@ def run(effective: EffectiveSettings, only: str) -> None:
     \b
     Example:
       growth run --settings growth.yaml
-      growth run --context production --only memory,failover
+      growth run --context production --only pools,grow,provision
     """
     settings, host = effective.settings, this_process(unique_identity(socket.gethostname()))
     try:
