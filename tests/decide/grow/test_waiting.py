@@ -39,18 +39,29 @@ def test_who_has_a_place_on_a_machine_that_is_coming_is_not_demand() -> None:
     assert len(town.plans) == 1
 
 
-def test_who_did_not_get_there_during_the_hand_over_is_demand_again() -> None:
+def test_who_did_not_get_there_during_the_hand_over_is_woken_after_it() -> None:
     town = Town(*a_crowd(2))
     town.run()
     a_ready_machine(town)
-    others = a_pod("other-1", "1500m"), a_pod("other-2", "400m")
-    town.add(*others)
-    for pod in others:
-        town.bind(pod, town.requests[0].metadata.name)
-    town.run(58 * SECOND)
+    town.run(59 * SECOND)
     assert len(town.plans) == 1
+    town.run(2 * SECOND)
+    assert [plan.expected for plan in town.plans[1:]] == [
+        dict.fromkeys(town.requests[0].planned_for, town.requests[0].metadata.name)
+    ]
     town.run(3 * SECOND)
-    assert len(town.plans) == 2
+    assert all(NUDGE in pod.metadata.labels for pod in town.world.waiting.values())
+    assert len(town.bought) == 1
+
+
+def test_who_finds_the_room_on_its_open_node_taken_is_demand_again() -> None:
+    town = Town(*a_crowd(2))
+    town.run()
+    a_ready_machine(town)
+    other = a_pod("other", "2")
+    town.add(other)
+    town.bind(other, town.requests[0].metadata.name)
+    town.run(2 * MINUTE)
     assert town.bought == [("kwok-small-fsn1", ("web-0", "web-1"))] * 2
 
 

@@ -1,0 +1,72 @@
+"""NodeRequests as they are written, whole."""
+
+from growth.api.action import CreateObject, PatchObject
+from growth.api.core import ObjectReference
+from growth.decide.grow.planning import Wanted
+from growth.decide.grow.requesting import asked_for
+from tests.decide.grow.town import SECOND, SMALL, Town, a_pod
+from tests.decide.marketplace import a_pool
+
+OWNER = {"apiVersion": "growth.dev/v1alpha1", "kind": "NodePool", "name": "default", "uid": "pool-default"}
+SPEC = {"pool": "default", "targetOffering": "kwok-small-fsn1", "location": "fsn1"}
+SUBJECT = ObjectReference("NodeRequest", "default-1", "", "", "growth.dev/v1alpha1")
+
+
+def test_a_request_names_its_pool_its_offering_and_its_pods() -> None:
+    wanted = Wanted("default-1", a_pool(), SMALL, ("a", "b"), hands_keys=True, wakes=("b",))
+    annotations = {"growth.dev/planned-for": "a,b", "growth.dev/hands-keys": "true", "growth.dev/wakes": "b"}
+    assert asked_for(wanted) == CreateObject(
+        subject=SUBJECT,
+        why="2 pods wait, and kwok-small-fsn1 is part of the cheapest plan",
+        body={"metadata": {"ownerReferences": [OWNER], "annotations": annotations}, "spec": SPEC},
+    )
+
+
+def test_a_request_for_nobody_has_no_annotations() -> None:
+    assert asked_for(Wanted("default-1", a_pool(), SMALL)) == CreateObject(
+        subject=SUBJECT,
+        why="the pool wants it even without load, and kwok-small-fsn1 is part of the cheapest plan",
+        body={"metadata": {"ownerReferences": [OWNER]}, "spec": SPEC},
+    )
+
+
+def test_who_joins_is_added_to_those_that_the_machine_is_for() -> None:
+    first, second = a_pod("first"), a_pod("second")
+    town = Town(first)
+    town.run()
+    town.is_blind = True
+    town.add(second)
+    town.run(SECOND)
+    request = town.requests[0]
+    assert [one for one in town.look().said if isinstance(one, PatchObject)] == [
+        PatchObject(
+            subject=ObjectReference(
+                "NodeRequest", request.metadata.name, "", request.metadata.uid, "growth.dev/v1alpha1"
+            ),
+            why="one more pod finds room on the machine that is coming",
+            body={"metadata": {"annotations": {
+                "growth.dev/planned-for": f"{first.metadata.uid},{second.metadata.uid}"}}},
+            resource_version=request.metadata.resource_version,
+        )
+    ]  # fmt: skip
+
+
+def test_who_has_gone_meanwhile_does_not_join() -> None:
+    first, second = a_pod("first"), a_pod("second")
+    town = Town(first)
+    town.run()
+    town.is_blind = True
+    town.add(second)
+    town.run(SECOND)
+    town.remove(second)
+    assert [one for one in town.look().said if isinstance(one, PatchObject)] == []
+
+
+def test_nobody_joins_a_machine_that_could_not_be_had() -> None:
+    town = Town(a_pod("first"))
+    town.run()
+    town.is_blind = True
+    town.add(a_pod("second"))
+    town.run(SECOND)
+    town.move(town.requests[0], "Unmet")
+    assert [one for one in town.look().said if isinstance(one, PatchObject)] == []
