@@ -95,9 +95,23 @@ def seat(stage: Stage, pods: Iterable[Pod], places: Mapping[str, str]) -> tuple[
     for pod in pods:
         uid = pod.metadata.uid
         node = places.get(uid, "")
-        if node in stage.nodes and fit(stage, pod, node) is None:
+        if node in stage.nodes and _fits(stage, pod, node):
             stage.place(pod, node)
             seated[uid] = node
         else:
             lost.append(pod)
     return seated, lost
+
+
+def _fits(stage: Stage, pod: Pod, node: str) -> bool:
+    """Whether a pod that was planned for a machine still fits there.
+
+    Thousands may have to be asked in every plan. Most ask for nothing but room, and the rest was true when they were
+    planned and is about the machine itself.
+    """
+    spec = pod.spec
+    has_rules = spec.affinity or spec.topology_spread_constraints or spec.volumes or spec.resource_claims
+    if has_rules or stage.has_repellents or any(port.host_port for one in spec.containers for port in one.ports):
+        return fit(stage, pod, node) is None
+    free = stage.site(node).free
+    return all(amount <= free.get(resource, 0) for resource, amount in stage.requests(pod).items() if amount)

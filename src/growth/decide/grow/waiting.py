@@ -102,10 +102,12 @@ def _places(outlook: Outlook, waiting: Waiting) -> set[str]:
 
 
 def _places_on(outlook: Outlook, request: NodeRequest) -> Iterable[str]:
-    node = outlook.snapshot.nodes.get(request.metadata.name)
-    # Where nodes turned out to be smaller than promised, not all may find room on one that has arrived.
-    is_as_planned = node is None or not node.is_ready or request.spec.target_offering not in outlook.disappointing
-    return request.planned_for if is_as_planned else still_fitting(request, outlook.snapshot)
+    name, snapshot = request.metadata.name, outlook.snapshot
+    node = snapshot.nodes.get(name)
+    # Others may have taken room on a node that is open, and one that has less than promised has not room for all.
+    is_kept = name in snapshot.closed and request.spec.target_offering not in outlook.disappointing
+    is_certain = node is None or not node.is_ready or is_kept
+    return request.planned_for if is_certain else still_fitting(request, snapshot)
 
 
 def _is_expected(outlook: Outlook, pod: Pod, verdict: Verdict) -> bool:
