@@ -114,6 +114,14 @@ def test_the_curves_grow_with_time_and_show_the_present_value(width: int) -> Non
     assert "pods run   ██████████  92" in lines
 
 
+@pytest.mark.parametrize("width", [80, 120])
+def test_of_a_long_day_the_curves_show_the_end(width: int) -> None:
+    past = [a_scene(second / 2, waiting=0) for second in range(200)]
+    lines = shown(frame(a_scene(100.0), past, [], [], width), width)
+    assert f"pods wait  {'▁' * (width - 29)}█  7" in lines
+    assert f"cost       {'█' * (width - 28)}  0.3062 an hour" in lines
+
+
 def test_what_happens_to_many_at_once_is_one_line_and_no_news_is_none() -> None:
     lines = shown(frame(a_scene(), [], [], SEEN, 80), 80)
     assert [line.strip() for line in lines if " default-* " in line or "checkout-*" in line] == [

@@ -114,8 +114,7 @@ def _phases(row: Row, scene: Scene) -> Text:
 
 
 def _curves(scenes: Sequence[Scene], width: int) -> Table:
-    room = width - 26
-    shown = _by_step(scenes)[-room:]
+    shown = _by_step(scenes)[-(width - 28) :]  # what the names and the present values leave
     rows: list[tuple[str, list[float], str, str]] = [
         ("pods wait", [scene.waiting for scene in shown], "yellow", f"{scenes[-1].waiting}"),
         ("pods run", [scene.running for scene in shown], "green", f"{scenes[-1].running}"),
