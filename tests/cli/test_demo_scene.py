@@ -1,0 +1,45 @@
+"""What the demo shows of each moment: looked at ten times a second, through a whole day."""
+
+import asyncio
+from functools import cache
+
+from growth.cli.demo_scene import Scene, Stand, scene_of
+from growth.observe.world import World
+from growth.play.play import Play
+from growth.play.shop import a_sale
+from growth.play.virtual import play_virtually
+from growth.run.watching import watching
+
+
+@cache
+def a_day() -> list[Scene]:
+    scenes: list[Scene] = []
+
+    async def tell(play: Play) -> None:
+        world = World()
+        async with watching(play.client, world):
+            story = asyncio.create_task(a_sale(play))
+            while not story.done():
+                scenes.append(scene_of(world.snapshot(play.now())))
+                await asyncio.sleep(0.1)
+            await story
+
+    play_virtually(tell, alone=True)
+    return scenes
+
+
+def test_scenes_show_machines_from_the_wish_to_the_node() -> None:
+    scenes = a_day()
+    stands = {stand for scene in scenes for row in scene.rows for stand in row.stands}
+    assert {Stand.PROVISIONING, Stand.READY, Stand.UNMET} <= stands
+    assert any(row.since is not None for scene in scenes for row in scene.rows)
+
+
+def test_the_day_ends_with_everybody_running_on_machines_that_are_well_filled() -> None:
+    last = a_day()[-1]
+    assert (last.waiting, last.running) == (0, 99)
+    used = sum(row.cpu_millis.used for row in last.rows)
+    total = sum(row.cpu_millis.total for row in last.rows)
+    assert 0.8 < used / total <= 1
+    assert last.cost_per_hour > 0
+    assert last.given_up == ("its machine is there, but no node registered in time",)
