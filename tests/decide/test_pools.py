@@ -92,51 +92,46 @@ def test_a_pool_is_held(pool: NodePool, things: Sequence[Thing], expected: list[
     assert told(decided(pool, *things)) == expected
 
 
-GOING = a_pool(
-    deleted_at=NOW - MINUTE,
-    status=NodePoolStatus(
-        NodeCounts(),
-        "0.0000",
-        (StatusCondition(VALID, "False", "Deleting", "it is being deleted: nothing is bought for it any more", NOW),),
-    ),
-)
-LET_GO = ["finalizers of default: []"]
+GOING = a_pool(deleted_at=NOW - MINUTE, status=AT_REST)
+LET_GO = "finalizers of default: []"
+HAS_MACHINES = "it is being deleted and stays until its machines are gone: nothing is bought for it any more"
+
+
+def waits_for(who: str) -> str:
+    return f"it is being deleted and stays until {who} says that no machine of it is left"
 
 
 @pytest.mark.parametrize(
-    ("things", "left"),
+    ("things", "why"),
     [
-        pytest.param([SEEN], None, id="nothing is left: it is let go"),
-        pytest.param([a_cloud(machines=[a_machine()]), a_node()], "one machine is", id="a node"),
-        pytest.param([SEEN, a_node()], None, id="a node that is no machine of ours"),
-        pytest.param([SEEN, a_request()], "one machine is", id="a request that is not answered"),
-        pytest.param([SEEN, a_request(phase="Deprovisioning")], "one machine is", id="a machine that is given back"),
-        pytest.param([SEEN, a_failed_request(reason="PoolGone")], None, id="a request that has no machine"),
-        pytest.param([a_cloud(machines=[a_machine()])], "one machine is", id="a machine that only its provider knows"),
-        pytest.param([a_cloud(machines=[a_machine(), a_machine("default-2")]), a_node(), a_request()],
-                     "2 machines are", id="two machines, whatever form they have"),
-        pytest.param([a_cloud(machines=[a_machine("gpu-1", pool="gpu")])], None, id="another pool's machine"),
-        pytest.param([a_cloud(problem="no answer")], "machines may be", id="its provider is silent"),
-        pytest.param([a_cloud(read_at=None)], "machines may be", id="its provider has not answered yet"),
-        pytest.param([SEEN, a_cloud(read_at=None, provider="hetzner")], "machines may be", id="another one has not"),
-        pytest.param([a_cloud(read_at=NOW - HOUR)], "machines may be", id="it was asked before the pool was deleted"),
-        pytest.param([], "machines may be", id="its provider is not enabled any more"),
+        pytest.param([SEEN], "", id="nothing is left: it is let go"),
+        pytest.param([a_cloud(machines=[a_machine()]), a_node()], HAS_MACHINES, id="a node"),
+        pytest.param([SEEN, a_node()], "", id="a node that is no machine of ours"),
+        pytest.param([SEEN, a_request()], HAS_MACHINES, id="a request that is not answered"),
+        pytest.param([SEEN, a_request(phase="Deprovisioning")], HAS_MACHINES, id="a machine that is given back"),
+        pytest.param([SEEN, a_failed_request(reason="PoolGone")], "", id="a request that has no machine"),
+        pytest.param([a_cloud(machines=[a_machine()])], HAS_MACHINES, id="a machine that only its provider knows"),
+        pytest.param([a_cloud(machines=[a_machine("gpu-1", pool="gpu")])], "", id="another pool's machine"),
+        pytest.param([a_cloud(problem="no answer")], waits_for("kwok"), id="its provider is silent"),
+        pytest.param([a_cloud(read_at=None)], waits_for("kwok"), id="its provider has not answered yet"),
+        pytest.param([SEEN, a_cloud(read_at=None, provider="hetzner")], waits_for("hetzner"), id="another one has not"),
+        pytest.param([a_cloud(read_at=NOW - HOUR)], waits_for("kwok"), id="it was asked before the pool was deleted"),
+        pytest.param([], waits_for("its provider, which is not enabled,"), id="its provider is not enabled any more"),
     ],
-)  # fmt: skip
-def test_a_deleted_pool_is_held_until_it_is_certain_that_no_machine_is_left(
-    things: Sequence[Thing], left: str | None
-) -> None:
-    said = [one for one in decided(GOING, *things).said if isinstance(one, Hold) and one.reason == "HasMachines"]
-    if left is None:
-        assert LET_GO[0] in told(decided(GOING, *things))
-    else:
-        assert [one.why for one in said] == [f"it is being deleted, and {left} left: nothing is bought for it any more"]
-        assert LET_GO[0] not in told(decided(GOING, *things))
+)
+def test_a_deleted_pool_is_held_until_it_is_certain_that_no_machine_is_left(things: Sequence[Thing], why: str) -> None:
+    decision = decided(GOING, *things)
+    holds = [one.why for one in decision.said if isinstance(one, Hold) and one.reason == "HasMachines"]
+    assert holds == ([why] if why else [])
+    assert (LET_GO in told(decision)) is (not why)
+    (condition,) = status_after(*things, pool=GOING).conditions
+    words = why or "it is being deleted, and none of its machines is left"
+    assert (condition.status, condition.reason, condition.message) == ("False", "Deleting", words)
 
 
 def test_a_pool_that_somebody_else_holds_is_not_touched() -> None:
-    pool = msgspec.structs.replace(GOING, metadata=msgspec.structs.replace(GOING.metadata, finalizers=("other/one",)))
-    assert told(decided(pool, SEEN)) == []
+    pool = a_pool(deleted_at=NOW - MINUTE, status=AT_REST, finalizers=["other/one"])
+    assert told(decided(pool, SEEN)) == ["status of default"]
 
 
 # Conditions

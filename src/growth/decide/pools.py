@@ -11,6 +11,7 @@ from typing import Final
 import msgspec
 
 from growth.api.action import Action, Hold, PatchObject, RecordEvent
+from growth.api.cloud import Cloud
 from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
 from growth.api.kinds import NODES
 from growth.api.nodepool import NodeCounts, NodePool, NodePoolStatus, OfferingStatus
@@ -87,24 +88,25 @@ class _Pass:
             return
         if FINALIZER not in meta.finalizers:
             return
-        left = self._left(pool)
-        if left:
-            why = f"it is being deleted, and {left} left: nothing is bought for it any more"
+        if why := self._why_held(pool):
             self._said.append(Hold(subject=subject, why=why, reason="HasMachines"))
             return
         finalizers = [one for one in meta.finalizers if one != FINALIZER]
         self._patch(pool, "none of its machines is left", {"metadata": {"finalizers": finalizers}})
 
-    def _left(self, pool: NodePool) -> str:
-        """What is left of a pool's machines, in words; empty only if every provider has said so since its deletion."""
-        name, clouds = pool.metadata.name, self._snapshot.clouds.values()
-        machines = {one.name for one in self._held.get(name, ())}
-        machines |= {one.metadata.name for one in self._requests.values() if one.spec.pool == name and _may_have(one)}
-        if machines:
-            return f"{len(machines)} machines are" if len(machines) > 1 else "one machine is"
+    def _why_held(self, pool: NodePool) -> str:
+        """Why a deleted pool must stay; empty only if every provider said after its deletion that nothing is left."""
+        name, clouds = pool.metadata.name, self._snapshot.clouds
+        is_left = bool(self._held.get(name)) or any(
+            one.spec.pool == name and _may_have_a_machine(one) for one in self._requests.values()
+        )
+        if is_left:
+            return "it is being deleted and stays until its machines are gone: nothing is bought for it any more"
         since = pool.metadata.deletion_timestamp or self._now
-        if not clouds or any(cloud.problem or cloud.read_at is None or cloud.read_at <= since for cloud in clouds):
-            return "machines may be"
+        silent = [name for name, cloud in clouds.items() if not _has_told_since(cloud, since)]
+        if silent or not clouds:
+            who = ", ".join(silent) or "its provider, which is not enabled,"
+            return f"it is being deleted and stays until {who} says that no machine of it is left"
         return ""
 
     def _patch(self, pool: NodePool, why: str, body: dict[str, object]) -> None:
@@ -186,7 +188,11 @@ class _Pass:
 
     def _conditions(self, pool: NodePool, found: list[Problem]) -> tuple[StatusCondition, ...]:
         if pool.metadata.deletion_timestamp is not None:
-            wanted = ("False", "Deleting", "it is being deleted: nothing is bought for it any more")
+            wanted = (
+                "False",
+                "Deleting",
+                self._why_held(pool) or "it is being deleted, and none of its machines is left",
+            )
         elif found:
             wanted = ("False", found[0].reason, "; ".join(problem.why for problem in found)[:1024])
         else:
@@ -206,7 +212,11 @@ class _Pass:
             self._said.append(RecordEvent(subject=subject, why=why, type="Warning", reason="NotOurs", action=_ACTION))
 
 
-def _may_have(request: NodeRequest) -> bool:
+def _has_told_since(cloud: Cloud, since: datetime) -> bool:
+    return not cloud.problem and cloud.read_at is not None and cloud.read_at > since
+
+
+def _may_have_a_machine(request: NodeRequest) -> bool:
     """Whether there may be a machine of it: one that is Unmet has none, its provider said so."""
     return request.status.phase != "Unmet"
 
