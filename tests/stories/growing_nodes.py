@@ -28,7 +28,6 @@ from growth.api.settings import Settings
 from growth.api.starting import STARTING
 from growth.cloud.kwok.node_manifest import owner_reference
 from growth.cloud.kwok.record import SELECTOR, manifest
-from growth.decide.waking import NUDGE
 from growth.play.growing import CATALOGUE, QUICK, a_pool, growing, until_told
 from growth.play.play import Json, Play
 from growth.play.story import Stories
@@ -101,6 +100,20 @@ async def a_machine_vanishes_before_its_node_comes(play: Play) -> None:
         await play.until(play.pod_is("app"), "the pod runs")
         await play.until(lambda: offerings(play) == ["kwok-medium-fsn1"], "the request that failed is gone")
     assert reasons(play) == []
+
+
+@STORIES.story(ignores="refused")
+async def a_provider_falls_silent_while_a_machine_boots(play: Play) -> None:
+    """Its time is over, and nobody says whether it is there: nothing is concluded, and the node comes all the same."""
+    await play.node("other", taints=TAINTED)
+    async with growing(play, settings=HASTY, catalogue=where_small("slowBoot=5s")) as growth:
+        play.always(lambda: not play.trace.objects[NODE_REMOVAL_REQUESTS], "that nothing is given back")
+        await a_pool(play)
+        await play.pod("app", cpu="1500m", nodeSelector={})
+        await play.until(lambda: phases(play) == ["Provisioning"], "a machine is coming")
+        growth.set_catalogue(where_small("listFails"))
+        await play.until(play.pod_is("app"), "the pod runs")
+    assert offerings(play) == ["kwok-small-fsn1"]
 
 
 @STORIES.story(ignores="refused")
@@ -198,8 +211,12 @@ async def a_tight_plan_comes_true_although_somebody_else_waits(play: Play) -> No
 
 @STORIES.story()
 async def a_pod_that_only_others_keep_away_is_woken(play: Play) -> None:
-    """No new node wakes a pod that the anti-affinity of others keeps away; a label of ours does."""
+    """No new node wakes a pod that the anti-affinity of others keeps away; a label of ours does.
+
+    On a real cluster other controllers touch the new node, too, and may wake the pod before we do.
+    """
     await play.node("taken", labels={"kubernetes.io/hostname": play.full("taken")})
+    await play.ready("taken")
     away = {"labelSelector": {"matchLabels": {"app": "web"}}, "topologyKey": "kubernetes.io/hostname"}
     affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [away]}}
     await play.pod("loner", affinity=affinity)
@@ -208,7 +225,7 @@ async def a_pod_that_only_others_keep_away_is_woken(play: Play) -> None:
         await a_pool(play)
         await play.pod("web", labels={"app": "web"}, nodeSelector={})
         await play.until(play.pod_is("web"), "the pod runs")
-        assert play.trace.pods["web"].metadata.labels[NUDGE] == play.trace.pods["web"].node_name
+    assert offerings(play) == ["kwok-small-fsn1"]
 
 
 @STORIES.story()
