@@ -103,6 +103,8 @@ def test_labels_are_set_as_the_plan_counts_on_them() -> None:
     [
         pytest.param(HAS_IT, [f"{NAME} -> Deprovisioning"], id="a machine without a node is given back (UC5)"),
         pytest.param(a_cloud(), [f"{NAME} -> Unmet"], id="without a machine there is nothing to give back"),
+        pytest.param(a_cloud(a_machine(pool="relabelled")), [f"{NAME} -> Deprovisioning"],
+                     id="it is known by its id, whatever somebody wrote on it"),
         pytest.param(a_cloud(a_machine(), problem="silent"), [f"hold {NAME}: ProviderSilent"],
                      id="a provider that is silent proves nothing"),
         pytest.param(a_cloud(a_machine(), read_at=NOW - MINUTE), [f"hold {NAME}: ProviderSilent"],

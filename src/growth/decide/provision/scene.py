@@ -50,10 +50,11 @@ class Scene:
     def machine_of(self, request: NodeRequest) -> Machine | None:
         """The request's machine as its provider lists it. One of its name that was bought as something else is not."""
         machine = self._machines.get(request.metadata.name)
-        if machine is None or machine.pool != request.spec.pool:
-            return None
+        if machine is None or machine.provider_id == request.status.provider_id:
+            return machine
         bought, wanted = machine.offering.lower(), request.spec.target_offering.lower()
-        return machine if bought == wanted or bought.startswith(f"{wanted}-") else None
+        is_meant = machine.pool == request.spec.pool and (bought == wanted or bought.startswith(f"{wanted}-"))
+        return machine if is_meant else None
 
     def offering_of(self, request: NodeRequest) -> Offering | None:
         """What the request's machine was bought as, or will be."""
