@@ -51,7 +51,7 @@ def lesson_of(
     lesson = Lesson(
         pool=pool,
         requests=tuple(requests),
-        others=tuple(others),
+        every_request=(*requests, *others),
         nodes={node.metadata.name: node for node in nodes},
         shop=shop_of(clouds, [pool], [*requests, *others], now, PROVISION),
         listed={one.id: one for one in cloud.offerings},

@@ -7,7 +7,7 @@
 - What lies ahead of us was written before a clock was set back: it counts as if it had just happened, and may be tried.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Final
 
@@ -37,8 +37,8 @@ class Lesson(msgspec.Struct, frozen=True):
     pool: NodePool
     requests: tuple[NodeRequest, ...]
     """Those of the pool."""
-    others: tuple[NodeRequest, ...]
-    """Those of other pools: what they could have, this one can have, too."""
+    every_request: Collection[NodeRequest]
+    """Those of all pools: what another one could have, this one can have, too."""
     nodes: Mapping[str, Node]
     shop: Shop
     listed: Mapping[str, Offering]
@@ -59,8 +59,10 @@ def learnt(lesson: Lesson, settings: ProvisionSettings) -> tuple[OfferingStatus,
     for scope, entry in list(entries.items()):
         if _is_had_again(entry, lesson):
             entries[scope] = msgspec.structs.replace(entry, available_since=lesson.now)
+    floors: dict[str, dict[str, int]] = {}
     for request in sorted(lesson.requests, key=lambda one: one.metadata.name):
-        _measure(request, lesson, entries)
+        if not _is_as_expected(request, lesson, floors):
+            _measure(request, lesson, entries)
     forgotten = (_forgetting(entry, lesson.now, settings) for _, entry in sorted(entries.items()))
     return _bounded([entry for entry in forgotten if entry is not None])
 
@@ -93,13 +95,26 @@ def _is_had_again(entry: OfferingStatus, lesson: Lesson) -> bool:
     """
     if entry.until is None or entry.since is None or entry.available_since is not None:
         return False
-    for request in (*lesson.requests, *lesson.others):
+    for request in lesson.every_request:
         offering, created = offering_for(request, lesson.shop), request.metadata.creation_timestamp
         is_of_it = offering is not None and entry.offering in (offering.id, offering.provider)
         is_had = request.status.phase in ("Provisioning", "Ready")
         if is_of_it and is_had and created is not None and created >= entry.since:
             return True
     return False
+
+
+def _is_as_expected(request: NodeRequest, lesson: Lesson, floors: dict[str, dict[str, int]]) -> bool:
+    """Whether its node surely teaches nothing: nearly always, so what is expected is worked out once per offering."""
+    node, believed = lesson.nodes.get(request.metadata.name), offering_for(request, lesson.shop)
+    if node is None or believed is None:
+        return True
+    floor = floors.get(believed.id)
+    if floor is None:
+        expected = allocatable_from(believed, lesson.pool)
+        floor = floors[believed.id] = {name: nano_value(amount) for name, amount in expected.items()}
+    has = node.status.allocatable
+    return all(name in has and nano_value(has[name]) >= amount for name, amount in floor.items())
 
 
 def _measure(request: NodeRequest, lesson: Lesson, entries: dict[str, OfferingStatus]) -> None:

@@ -58,6 +58,9 @@ class _Pass:
         self._held: dict[str, list[Holding]] = {}
         for one in holdings(snapshot, self._shop):
             self._held.setdefault(one.pool, []).append(one)
+        self._requests_of: dict[str, list[NodeRequest]] = {}
+        for request in self._requests.values():
+            self._requests_of.setdefault(request.spec.pool, []).append(request)
         self._said: list[Action | Hold] = []
         self._deadlines: list[datetime] = []
 
@@ -97,10 +100,7 @@ class _Pass:
     def _why_held(self, pool: NodePool) -> str:
         """Why a deleted pool must stay; empty only if every provider said after its deletion that nothing is left."""
         name, clouds = pool.metadata.name, self._snapshot.clouds
-        is_left = bool(self._held.get(name)) or any(
-            one.spec.pool == name and _may_have_a_machine(one) for one in self._requests.values()
-        )
-        if is_left:
+        if self._held.get(name) or any(map(_may_have_a_machine, self._requests_of.get(name, ()))):
             return "it is being deleted and stays until its machines are gone: nothing is bought for it any more"
         since = pool.metadata.deletion_timestamp or self._now
         silent = [name for name, cloud in clouds.items() if not _has_told_since(cloud, since)]
@@ -143,8 +143,8 @@ class _Pass:
         provision, name = self._settings.provision, pool.metadata.name
         lesson = Lesson(
             pool=pool,
-            requests=tuple(one for one in self._requests.values() if one.spec.pool == name),
-            others=tuple(one for one in self._requests.values() if one.spec.pool != name),
+            requests=tuple(self._requests_of.get(name, ())),
+            every_request=self._requests.values(),
             nodes=self._snapshot.nodes,
             shop=self._shop,
             listed=self._listed,
