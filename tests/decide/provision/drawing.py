@@ -41,6 +41,8 @@ PODS = ("one", "two", "three")
 # Around every deadline there is, on both sides, and from clocks that are wrong.
 _AGES = st.sampled_from([-3600, -1, 0, 1, 10, 59, 60, 300, 599, 600, 899, 900, 1799, 1800, 7200])
 instants = _AGES.map(lambda seconds: NOW - timedelta(seconds=seconds))
+# Most of what can be done is about nodes that are ready.
+_PHASES: list[RequestPhase] = [*REQUEST_MOVES, "Ready", "Ready"]
 _OFFERINGS = st.sampled_from([SMALL.id, GPU.id, "shop-small", "shop-tiny-fsn1", "nowhere-cx-1"])
 _TAINTS = st.lists(
     st.sampled_from([NO_SCHEDULE_BY_NETWORK, Taint("team", "shop", NO_EXECUTE), closed("elsewhere")]), max_size=2
@@ -50,8 +52,7 @@ _FAILURES = st.sampled_from(["OutOfStock", "QuotaExceeded", "NoNode", "PoolGone"
 
 @st.composite
 def a_drawn_request(draw: DrawFn, name: str) -> NodeRequest:
-    # Most of what can be done is about nodes that are ready.
-    phase: RequestPhase = draw(st.sampled_from(list(REQUEST_MOVES)) | st.just("Ready"))
+    phase = draw(st.sampled_from(_PHASES))
     since = draw(st.none() | instants)
     pods = [a_pod(one) for one in draw(st.just(PODS) | st.lists(st.sampled_from(PODS), unique=True))]
     events = draw(st.lists(st.sampled_from(["nodeRequested", "nodeRequestFailed"]), max_size=40))
