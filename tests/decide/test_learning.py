@@ -126,13 +126,16 @@ def test_each_offering_and_each_provider_has_its_own_level() -> None:
 @pytest.mark.parametrize(
     ("request_", "is_open"),
     [
-        pytest.param(a_request(phase="Provisioning"), True, id="one that was asked for after the failure"),
+        pytest.param(a_request(phase="Provisioning"), True, id="one that was sold after the failure"),
         pytest.param(a_request(phase="Ready"), True, id="one whose node is ready already"),
-        pytest.param(a_request(phase="Provisioning", asked_at=NOW - HOUR), False, id="asked for before: no news"),
+        pytest.param(a_request(phase="Provisioning", asked_at=NOW - HOUR), True, id="whatever the server's clock says"),
+        pytest.param(a_request(phase="Ready", since=NOW - 55 * SECOND, asked_at=NOW + HOUR), False,
+                     id="sold together with the failure: no news, whatever the server's clock says"),
+        pytest.param(a_request(phase="Provisioning", since=NOW + HOUR), False, id="a clock was set back"),
         pytest.param(a_request(), False, id="not answered yet"),
         pytest.param(a_request(phase="Provisioning", offering="kwok-small-nbg1"), False, id="had somewhere else"),
     ],
-)
+)  # fmt: skip
 def test_an_offering_is_open_when_one_could_be_had_after_the_failure(request_: NodeRequest, *, is_open: bool) -> None:
     cloud = a_cloud(an_offering(), an_offering(location="nbg1"))
     (entry,) = lesson_of([request_], [an_entry(level=3)], cloud=cloud)

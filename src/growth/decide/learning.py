@@ -21,7 +21,15 @@ from growth.api.quantity import nano_value
 from growth.api.settings import ProvisionSettings
 from growth.decide.failures import CLOCKS_DIFFER, Failure, failure_of
 from growth.decide.fit.new_node import allocatable_from
-from growth.decide.offerings import TOO_MANY_SURPRISES, Shop, accounts_for, corrected, offering_for
+from growth.decide.offerings import (
+    BURST,
+    TOO_MANY_SURPRISES,
+    Shop,
+    accepted_at_of,
+    accounts_for,
+    corrected,
+    offering_for,
+)
 from growth.decide.provision.arrival import shortfall
 
 # Machines of one type differ by a little; that much is believed without a word.
@@ -91,15 +99,17 @@ def _left_alone(entry: OfferingStatus, failure: Failure, settings: ProvisionSett
 def _is_had_again(entry: OfferingStatus, lesson: Lesson) -> bool:
     """Whether a machine could be had that was asked for after the failure.
 
-    Those that were asked for before it are no news: of ten, seven may be had before the stock is used up.
+    Those that were asked for together with it are no news: of ten, seven may be had before the stock is used up. When
+    that was is told by our own clock: the API server's may be another one, and would open what just failed for ever.
     """
     if entry.until is None or entry.since is None or entry.available_since is not None:
         return False
+    news_from = min(entry.until, entry.since + BURST)
     for request in lesson.every_request:
-        offering, created = offering_for(request, lesson.shop), request.metadata.creation_timestamp
+        offering, accepted_at = offering_for(request, lesson.shop), accepted_at_of(request)
         is_of_it = offering is not None and entry.offering in (offering.id, offering.provider)
         is_had = request.status.phase in ("Provisioning", "Ready")
-        if is_of_it and is_had and created is not None and created >= entry.since:
+        if is_of_it and is_had and accepted_at is not None and news_from <= accepted_at <= lesson.now:
             return True
     return False
 

@@ -26,7 +26,7 @@ from growth.decide.failures import ENDS_WITH_STOCK, MET, Failure, failure_of
 # A node that is smaller than was believed is believed the first time; who is wrong twice is not bought.
 TOO_MANY_SURPRISES: Final = 2
 # Requests of one plan are written one after the other: what was asked for so soon after a failure did not know of it.
-_BURST: Final = timedelta(seconds=10)
+BURST: Final = timedelta(seconds=10)
 # A provider that lists stock is believed once. If nothing could be had all the same, only time helps: otherwise every
 # list that it gives would lead to another purchase in vain.
 _BELIEVED_UP_TO: Final = 1
@@ -119,12 +119,18 @@ def accounts_for(entry: OfferingStatus, failure: Failure) -> bool:
     if entry.available_since is not None:
         return failure.at <= entry.available_since
     is_in_time = entry.until is not None and failure.at <= entry.until
-    return is_in_time and failure.asked_at <= entry.since + _BURST
+    return is_in_time and failure.asked_at <= entry.since + BURST
 
 
 def is_noted(failure: Failure, pool: NodePool) -> bool:
     """Whether the pool's status tells of this failure."""
     return any(accounts_for(one, failure) for one in pool.status.offerings if one.offering == failure.scope)
+
+
+def accepted_at_of(request: NodeRequest) -> datetime | None:
+    """When the provider was heard to have its machine, by our own clock; None if that never was."""
+    met = next((one for one in request.status.conditions if one.type == MET and one.status == "True"), None)
+    return met.last_transition_time if met is not None else None
 
 
 def offering_for(request: NodeRequest, shop: Shop) -> Offering | None:
@@ -202,8 +208,7 @@ def _unlisted(requests: Sequence[NodeRequest], cloud: Cloud) -> Iterable[NodeReq
 def _is_younger(request: NodeRequest, read_at: datetime | None) -> bool:
     if request.status.phase == "Pending":
         return True
-    met = next((one for one in request.status.conditions if one.type == MET and one.status == "True"), None)
-    accepted_at = met.last_transition_time if met is not None else None
+    accepted_at = accepted_at_of(request)
     return accepted_at is not None and read_at is not None and accepted_at >= read_at
 
 
