@@ -211,9 +211,9 @@ async def a_tight_plan_comes_true_although_somebody_else_waits(play: Play) -> No
 
 @STORIES.story()
 async def a_pod_that_only_others_keep_away_is_woken(play: Play) -> None:
-    """No new node wakes a pod that the anti-affinity of others keeps away; a label of ours does.
+    """No hint of the scheduler's wakes a pod that only the anti-affinity of others keeps away; a label of ours does.
 
-    On a real cluster other controllers touch the new node, too, and may wake the pod before we do.
+    A real scheduler was seen to look at it again when the node registers; then our label is not needed.
     """
     await play.node("taken", labels={"kubernetes.io/hostname": play.full("taken")})
     await play.ready("taken")

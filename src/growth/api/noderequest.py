@@ -21,7 +21,7 @@ HANDS_KEYS: Final = "growth.dev/hands-keys"
 """Annotation: whether these pods get keys (``api.starting``), and the node stays closed to others until they are in."""
 
 WAKES: Final = "growth.dev/wakes"
-"""Annotation: uids of those among them that no new node wakes, so somebody must (``decide.provision.waking``)."""
+"""Annotation: uids of those among them that no new node wakes, so somebody must (``decide.provision.calling``)."""
 
 
 class NodeRequestSpec(Slim, frozen=True):
