@@ -7,8 +7,10 @@ import asyncio
 import math
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import timedelta
 
+import msgspec
 import pytest
 
 from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
@@ -19,9 +21,10 @@ from growth.api.settings import ProvidersSettings, Settings
 from growth.cloud.errors import Invalid, OutOfStock, QuotaExceeded, RateLimited, Unauthorized, Unavailable
 from growth.cloud.provider import Provider
 from growth.kube.client import Client
-from growth.play.growing import a_pool, growing
+from growth.play.growing import CATALOGUE, a_pool, growing
 from growth.play.play import Play
 from growth.play.virtual import play_virtually
+from growth.run.host import Host
 
 SETTINGS = Settings(providers=ProvidersSettings(enabled="kwok,stubborn"))
 HOURS = 3
@@ -111,3 +114,43 @@ def test_a_provider_that_says_no_is_asked_less_and_less(
     assert 2 * HOURS <= len(provider.asked) <= at_most  # it is never given up, either
     assert len(learnt) <= offerings
     assert left <= 3
+
+
+SOLD = "nbg1: 0.011}, stock: {fsn1: 3, nbg1: 0}"
+
+
+@pytest.mark.parametrize(
+    "ahead",
+    [
+        pytest.param(timedelta(0), id="as it should be"),
+        pytest.param(timedelta(hours=1), id="an hour ahead of the API server's"),
+        pytest.param(-timedelta(hours=1), id="an hour behind the API server's"),
+    ],
+)
+def test_a_stock_that_runs_out_in_the_middle_is_not_asked_for_again_and_again(ahead: timedelta) -> None:
+    """Ten machines are wanted, three are left. Whatever Growth's clock says, these three do not open what failed."""
+    asked: list[str] = []
+    reads_once = msgspec.structs.replace(Settings(), providers=ProvidersSettings("kwok", timedelta(hours=1)))
+
+    async def tell(play: Play) -> None:
+        host = play.backstage.host
+
+        def shifted(identity: str) -> Host:
+            lent = host(identity)
+            return msgspec.structs.replace(lent, now=lambda: lent.now() + ahead)
+
+        play.backstage = replace(play.backstage, host=shifted)
+        await play.node("other", taints=("dedicated=other:NoSchedule",))
+        async with growing(play, settings=reads_once) as growth:
+            await a_pool(play, types="small", locations=["fsn1"])
+            await play.until(lambda: any(one.what == "Usable" for one in play.trace.seen), "the pool is usable")
+            growth.set_catalogue(CATALOGUE.replace("nbg1: 0.011}", SOLD))
+            for number in range(10):
+                await play.pod(f"app-{number}", cpu="1500m", nodeSelector={})
+            await asyncio.sleep(timedelta(minutes=40).total_seconds())
+            asked.extend(one.what for one in play.trace.seen if one.what.startswith("asks for"))
+            assert sum(play.pod_is(f"app-{number}")() for number in range(10)) == 3
+
+    play_virtually(tell, alone=True)
+    # Ten at once, then one after 5, 10 and 20 minutes.
+    assert len(asked) == 13
