@@ -256,6 +256,16 @@ def test_a_clock_that_is_set_ahead_buys_nothing_twice() -> None:
     assert town.bought == [("kwok-small-fsn1", ("web-0", "web-1"))]
 
 
+def test_a_request_that_was_deleted_is_asked_for_again_although_the_clock_was_set_back() -> None:
+    """That it was made lies ahead now, and says nothing about the plan that wants it again."""
+    town = Town(*a_crowd(2))
+    town.run()
+    town.remove(town.requests[0])
+    town.jump(-HOUR)
+    town.run(5 * SECOND)
+    assert town.bought == [("kwok-small-fsn1", ("web-0", "web-1"))]
+
+
 # Saying
 
 
@@ -296,7 +306,7 @@ def test_a_new_process_begins_with_what_is_written_in_the_cluster() -> None:
     before, plans = town.record(huge), len(town.plans)
     assert before is not None
     assert before.is_final
-    town.memory = town.answer = None
+    town.restart()
     town.run(HOUR)
     assert town.record(huge) == before
     assert len(town.plans) == plans, "BackOff survives a restart, and so do places"

@@ -91,7 +91,7 @@ def test_who_was_given_up_before_a_restart_is_told_so_again() -> None:
     huge = a_pod("huge", "64")
     town = Town(huge)
     town.run(timedelta(hours=3))
-    town.memory = town.answer = None
+    town.restart()
     why = "it found no place 9 times and is not tried again until something changes"
     assert said_after(town, SECOND) == warning(town.pod(huge), "BackOff", why)
 

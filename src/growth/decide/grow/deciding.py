@@ -18,7 +18,7 @@ import msgspec
 
 from growth.api.action import Action, CreateObject, Hold
 from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS, NODE_REQUESTS
-from growth.api.outcome import Result
+from growth.api.outcome import Outcome, Result
 from growth.api.references import reference_by_name
 from growth.api.settings import Settings
 from growth.decide.ages import is_ahead
@@ -110,7 +110,7 @@ class _Pass:
             if one.name not in self._memory.unseen or self._outlook.request(one.name) or not self._is_wanted(one):
                 continue
             outcome = self._state.outcome_of(CreateObject, reference_by_name(NODE_REQUESTS, one.name))
-            if outcome is None or outcome.at < self._memory.plan.at:
+            if outcome is None or not self._is_of_this_plan(outcome):
                 unseen.append(one)
             elif outcome.result is Result.REFUSED:
                 # It would be refused again, and meanwhile nobody else would be served. It is no failure of the pods.
@@ -120,6 +120,12 @@ class _Pass:
             elif outcome.result is not Result.DONE or is_ahead(outcome.at + _SEEN_WITHIN, self._now, _SEEN_WITHIN):
                 unseen.append(one)
         return unseen, refused
+
+    def _is_of_this_plan(self, outcome: Outcome) -> bool:
+        """Whether this is how the last plan ended, and not an earlier one that wanted the same. If the clock was set
+        back since, nobody can tell; then the next plan is made with the right time."""
+        made_at = self._memory.plan.at
+        return outcome.at <= self._now and (made_at <= outcome.at or made_at > self._now)
 
     def _is_wanted(self, wanted: Wanted) -> bool:
         """Whether its pool still is one to buy for, and somebody of those that it is for still waits."""
