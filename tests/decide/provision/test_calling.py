@@ -88,6 +88,10 @@ def test_nobody_is_called_to_a_node_that_is_gone() -> None:
     assert called(decided(a_pool(), a_cloud(), ready([APP]), APP)) == []
 
 
+def test_nobody_is_called_to_a_node_that_is_being_removed() -> None:
+    assert called(seen(ready([APP]), APP, a_removal())) == []
+
+
 def test_nobody_is_called_for_a_request_that_was_given_up() -> None:
     request = a_request("Deprovisioning", failed="NoNode", planned_for=[APP], wakes=[APP])
     assert called(seen(request, APP, a_removal())) == []

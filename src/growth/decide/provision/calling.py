@@ -35,7 +35,8 @@ def call(scene: Scene) -> None:
     late_after = min(_LATE_AFTER, scene.settings.hand_over / 2)
     for request in sorted(ready, key=lambda one: (scene.since(one), one.metadata.name)):
         since, name = scene.since(request), request.metadata.name
-        if scene.now >= since + scene.settings.hand_over or name not in scene.snapshot.nodes:
+        is_there = name in scene.snapshot.nodes and name not in scene.leaving
+        if not is_there or scene.now >= since + scene.settings.hand_over:
             continue
         is_late, shy = scene.now >= since + late_after, set(request.wakes)
         pods = _let_in(scene, request)
