@@ -70,3 +70,14 @@ def test_nobody_joins_a_machine_that_could_not_be_had() -> None:
     town.run(SECOND)
     town.move(town.requests[0], "Unmet")
     assert [one for one in town.look().said if isinstance(one, PatchObject)] == []
+
+
+def test_those_that_have_gone_are_not_written_down_again() -> None:
+    """Pods of a job that fails all the time come and go while a machine boots; its request must not grow with them."""
+    town = Town()
+    for number in range(20):
+        pod = a_pod(f"job-{number}")
+        town.add(pod)
+        town.run(2 * SECOND)
+        town.remove(pod)
+    assert [len(one.planned_for) for one in town.requests] == [1]

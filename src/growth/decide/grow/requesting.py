@@ -46,12 +46,16 @@ def joined(outlook: Outlook) -> Iterator[PatchObject]:
         known = set(request.planned_for)
         added = [uid for uid in one.pods if uid not in known and uid in waiting]
         if added:
-            yield _with(request, added, one.wakes, hands_keys=one.hands_keys)
+            # Those that are there, or have gone, need no place any more.
+            kept = [uid for uid in request.planned_for if uid in waiting]
+            yield _with(request, kept, added, one.wakes, hands_keys=one.hands_keys)
 
 
-def _with(request: NodeRequest, added: list[str], wakes: tuple[str, ...], *, hands_keys: bool) -> PatchObject:
+def _with(
+    request: NodeRequest, kept: list[str], added: list[str], wakes: tuple[str, ...], *, hands_keys: bool
+) -> PatchObject:
     annotations = {
-        PLANNED_FOR: ",".join((*request.planned_for, *added)),
+        PLANNED_FOR: ",".join((*kept, *added)),
         **({HANDS_KEYS: "true"} if hands_keys else {}),
         **({WAKES: ",".join((*request.wakes, *wakes))} if wakes else {}),
     }
