@@ -61,6 +61,8 @@ class Offering(Slim, frozen=True):
     def node_labels(self) -> dict[str, str]:
         """The labels of a node on such a machine, but for the hostname, which is the node's own."""
         standard = {INSTANCE_TYPE: self.server_type, ARCH: self.arch, OS: "linux", CAPACITY_TYPE: self.capacity_type}
+        # The control plane adds these to every node, and old manifests still ask for them.
+        standard |= {f"beta.{ARCH}": self.arch, f"beta.{OS}": "linux"}
         place = {ZONE: self.zone or self.location, REGION: self.region or self.location}
         return {**self.labels, **standard, **place}
 

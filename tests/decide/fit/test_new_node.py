@@ -38,6 +38,8 @@ def test_it_carries_the_labels_of_pool_and_offering() -> None:
     assert labels == {
         "team": "web",
         "disk": "nvme",
+        "beta.kubernetes.io/arch": "arm64",
+        "beta.kubernetes.io/os": "linux",
         "growth.dev/pool": "default",
         "growth.dev/offering": "hetzner-cax11-fsn1",
         "growth.dev/capacity-type": "on-demand",

@@ -18,7 +18,13 @@ def node_manifest(record: Record) -> dict[str, Any]:
     smaller = find(record.behaviour.faults, Kind.SMALLER)
     share = smaller.share if smaller else 1.0
     return {
-        "metadata": {"name": record.name, "labels": request.node_labels},
+        "metadata": {
+            "name": record.name,
+            "labels": request.node_labels,
+            # What a controller would write at once, while another one takes away the taint of a node that is not ready:
+            # that one would find the node changed under its hands, and wait for a tenth of a second.
+            "annotations": {"node.alpha.kubernetes.io/ttl": "0"},
+        },
         "spec": {
             "providerID": record.provider_id,
             "taints": [msgspec.to_builtins(taint) for taint in request.node_taints],

@@ -58,15 +58,20 @@ class KwokProvider:
         request = msgspec.structs.replace(request, offering=offering)
         with as_provider_errors(f"create {request.name}"):
             async with self._counting if self._is_limited(offering) else nullcontext():
-                read_at = self._now()
-                known = await self._find(request.name)
-                if known is not None and state_of(known, read_at).power is Power.GONE:
-                    await self._remove(known)
-                    known = None
-                if known is not None:
-                    return machine_from(_same(known, request), read_at)
-                await self._check_that_one_is_left(offering)
-                record = await self._made(request)
+                # Where nothing has to be counted first, the name itself tells whether there is one.
+                record = None if self._is_limited(offering) else await self._made(request)
+                if record is None:
+                    read_at = self._now()
+                    known = await self._find(request.name)
+                    if known is not None and state_of(known, read_at).power is Power.GONE:
+                        await self._remove(known)
+                        known = None
+                    if known is not None:
+                        return machine_from(_same(known, request), read_at)
+                    await self._check_that_one_is_left(offering)
+                    record = await self._made(request)
+                if record is None:
+                    raise Unavailable(f"create {request.name}: somebody else made it just now", may_have_acted=True)
         if find(record.behaviour.faults, Kind.CREATE_TIMES_OUT):
             raise Unavailable(f"create {request.name}: the answer did not come in time", may_have_acted=True)
         return machine_from(record, self._now())
@@ -137,7 +142,8 @@ class KwokProvider:
         return self.catalogue.behaviours.get(offering.id, Behaviour())
 
     def _is_limited(self, offering: Offering) -> bool:
-        return offering.stock is not None or find(self._behaviour(offering).faults, Kind.QUOTA) is not None
+        faults = self._behaviour(offering).faults
+        return offering.stock is not None or any(find(faults, kind) for kind in (Kind.NO_STOCK, Kind.QUOTA))
 
     def _stock_left(self, offering: Offering, sold: int) -> int | None:
         if find(self._behaviour(offering).faults, Kind.NO_STOCK):
@@ -170,13 +176,13 @@ class KwokProvider:
         record = await self._find(name) if is_hostname(name) else None
         return record if record is not None and record.id == machine_id else None
 
-    async def _made(self, request: MachineRequest) -> Record:
+    async def _made(self, request: MachineRequest) -> Record | None:
+        """The new machine; None if there is one of this name."""
         body = manifest(request, self._behaviour(request.offering), self._now())
         try:
             return record_from(await self._client.create(CONFIG_MAPS, body, self._namespace))
-        except AlreadyExists:  # somebody was faster; if it was us, before a crash, it is the same
-            there = await self._client.get(CONFIG_MAPS, config_map_name(request.name), self._namespace)
-            return _same(record_from(there), request)
+        except AlreadyExists:
+            return None
 
     async def _remove(self, record: Record) -> None:
         try:
