@@ -273,13 +273,21 @@ def test_a_purchase_that_is_as_small_as_was_believed_is_no_surprise() -> None:
     [
         pytest.param(a_request(phase="Provisioning"), a_node(ready=False, has={"cpu": "0"}), id="it is not ready"),
         pytest.param(a_request(phase="Deprovisioning"), a_node(has={"cpu": "1"}), id="it is given back"),
-        pytest.param(a_request(phase="Ready", offering="kwok-old"), a_node(has={"cpu": "1"}), id="nobody sells it"),
+        pytest.param(a_request(phase="Ready", offering="old"), a_node(offering="old", has={"cpu": "1"}), id="not sold"),
         pytest.param(a_request("default-2", "Ready"), a_node(has={"cpu": "1"}), id="it is another request's"),
     ],
 )  # fmt: skip
 def test_a_node_that_teaches_nothing(request_: NodeRequest, node: Node) -> None:
     lessons = lesson_of([request_], nodes=[node])
     assert [one for one in lessons if one.lacks] == []
+
+
+def test_a_node_teaches_about_what_it_is_even_if_its_request_left_the_location_open() -> None:
+    cloud = a_cloud(an_offering(), an_offering(location="nbg1", price=2.0))
+    anywhere, node = a_request(phase="Ready", offering="kwok-small"), a_node(has={"cpu": "1"})
+    known = lesson_of([anywhere], [an_entry(until=None, surprises=1)], nodes=[node], cloud=cloud)
+    assert [(one.offering, one.surprises) for one in known] == [(SMALL, 2)]
+    assert lesson_of([anywhere], known, nodes=[node], cloud=cloud) == known  # now the other location would be cheapest
 
 
 def test_devices_are_missed_only_once_the_node_has_settled() -> None:

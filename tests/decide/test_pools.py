@@ -65,9 +65,9 @@ def _words(said: object) -> str:
             raise AssertionError(said)
 
 
-def status_after(*things: Thing, pool: NodePool = EMPTY, now: datetime = NOW) -> NodePoolStatus:
+def status_after(*things: Thing, pool: NodePool = EMPTY, memory: Memory | None = None) -> NodePoolStatus:
     """The status of the pool once what was decided is written."""
-    patches = [said for said in decided(pool, *things, now=now).said if isinstance(said, PatchObject)]
+    patches = [said for said in decided(pool, *things, memory=memory).said if isinstance(said, PatchObject)]
     written = next((patch.body["status"] for patch in patches if patch.subresource == "status"), None)
     return pool.status if written is None else msgspec.convert(written, NodePoolStatus)
 
@@ -120,13 +120,33 @@ def waits_for(who: str) -> str:
     ],
 )
 def test_a_deleted_pool_is_held_until_it_is_certain_that_no_machine_is_left(things: Sequence[Thing], why: str) -> None:
-    decision = decided(GOING, *things)
+    memory = Memory(going={"pool-default": NOW - MINUTE})
+    decision = decided(GOING, *things, memory=memory)
     holds = [one.why for one in decision.said if isinstance(one, Hold) and one.reason == "HasMachines"]
     assert holds == ([why] if why else [])
     assert (LET_GO in told(decision)) is (not why)
-    (condition,) = status_after(*things, pool=GOING).conditions
+    (condition,) = status_after(*things, pool=GOING, memory=memory).conditions
     words = why or "it is being deleted, and none of its machines is left"
     assert (condition.status, condition.reason, condition.message) == ("False", "Deleting", words)
+
+
+def test_a_provider_must_be_asked_after_the_deletion_was_seen_whatever_the_servers_clock_says() -> None:
+    first = decided(GOING, SEEN)
+    assert LET_GO not in told(first)
+    later = decided(GOING, a_cloud(read_at=NOW + SECOND), memory=_memory(first), now=NOW + SECOND)
+    assert LET_GO in told(later)
+
+
+def test_a_clock_that_was_set_back_holds_no_pool_for_ever() -> None:
+    first = decided(GOING, SEEN, now=NOW + HOUR)
+    second = decided(GOING, SEEN, memory=_memory(first))
+    third = decided(GOING, a_cloud(read_at=NOW + SECOND), memory=_memory(second), now=NOW + SECOND)
+    assert [LET_GO in told(one) for one in (first, second, third)] == [False, False, True]
+
+
+def _memory(decision: Decision) -> Memory:
+    assert isinstance(decision.memory, Memory)
+    return decision.memory
 
 
 def test_a_pool_that_somebody_else_holds_is_not_touched() -> None:

@@ -16,7 +16,7 @@ import msgspec
 from growth.api.node import Node
 from growth.api.nodepool import NodePool, OfferingStatus
 from growth.api.noderequest import NodeRequest
-from growth.api.offering import Offering
+from growth.api.offering import OFFERING, Offering
 from growth.api.quantity import nano_value
 from growth.api.settings import ProvisionSettings
 from growth.decide.failures import CLOCKS_DIFFER, Failure, failure_of
@@ -28,7 +28,6 @@ from growth.decide.offerings import (
     accepted_at_of,
     accounts_for,
     corrected,
-    offering_for,
 )
 from growth.decide.provision.arrival import shortfall
 
@@ -106,7 +105,7 @@ def _is_had_again(entry: OfferingStatus, lesson: Lesson) -> bool:
         return False
     news_from = min(entry.until, entry.since + BURST)
     for request in lesson.every_request:
-        offering, accepted_at = offering_for(request, lesson.shop), accepted_at_of(request)
+        offering, accepted_at = _bought_as(request, lesson), accepted_at_of(request)
         is_of_it = offering is not None and entry.offering in (offering.id, offering.provider)
         is_had = request.status.phase in ("Provisioning", "Ready")
         if is_of_it and is_had and accepted_at is not None and news_from <= accepted_at <= lesson.now:
@@ -114,9 +113,16 @@ def _is_had_again(entry: OfferingStatus, lesson: Lesson) -> bool:
     return False
 
 
+def _bought_as(request: NodeRequest, lesson: Lesson) -> Offering | None:
+    """What its machine is, as it is believed to be. A request may leave the location open; then its node says it."""
+    exact = lesson.shop.get(request.spec.target_offering)
+    node = lesson.nodes.get(request.metadata.name)
+    return exact or (lesson.shop.get(node.metadata.labels.get(OFFERING, "")) if node is not None else None)
+
+
 def _is_as_expected(request: NodeRequest, lesson: Lesson, floors: dict[str, dict[str, int]]) -> bool:
     """Whether its node surely teaches nothing: nearly always, so what is expected is worked out once per offering."""
-    node, believed = lesson.nodes.get(request.metadata.name), offering_for(request, lesson.shop)
+    node, believed = lesson.nodes.get(request.metadata.name), _bought_as(request, lesson)
     if node is None or believed is None:
         return True
     floor = floors.get(believed.id)
@@ -130,7 +136,7 @@ def _is_as_expected(request: NodeRequest, lesson: Lesson, floors: dict[str, dict
 def _measure(request: NodeRequest, lesson: Lesson, entries: dict[str, OfferingStatus]) -> None:
     """Compare a node with what its offering promised."""
     node, pool = lesson.nodes.get(request.metadata.name), lesson.pool
-    believed = offering_for(request, lesson.shop)
+    believed = _bought_as(request, lesson)
     if node is None or not node.is_ready or believed is None or request.status.phase not in ("Provisioning", "Ready"):
         return
     listed = lesson.listed.get(believed.id, believed)

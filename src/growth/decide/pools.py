@@ -34,9 +34,12 @@ _COUNTS_EVERY: Final = timedelta(seconds=1)
 
 
 class Memory(msgspec.Struct, frozen=True):
-    """When the counts of each pool were last written."""
+    """What is known of pools by their uids, by our own clock."""
 
     written: dict[str, datetime] = {}
+    """When the counts of each were last written."""
+    going: dict[str, datetime] = {}
+    """When each was first seen to be deleted."""
 
 
 def decide(snapshot: Snapshot, state: State, settings: Settings) -> Decision:
@@ -51,6 +54,8 @@ class _Pass:
     def __init__(self, snapshot: Snapshot, settings: Settings, memory: Memory) -> None:
         self._snapshot, self._settings, self._now = snapshot, settings, snapshot.now
         self._written = dict(memory.written)
+        # A clock may have been set back: nothing was seen later than now.
+        self._going = {uid: min(seen_at, self._now) for uid, seen_at in memory.going.items()}
         self._pools = [pool for _, pool in sorted(snapshot.table(NODE_POOLS).items())]
         self._requests = snapshot.table(NODE_REQUESTS)
         self._shop = shop_of(snapshot.clouds, self._pools, self._requests.values(), self._now, settings.provision)
@@ -74,9 +79,12 @@ class _Pass:
                 self._status(pool, found)
         self._strangers()
         wake_at = min((when for when in self._deadlines if when > self._now), default=None)
+        return Decision(tuple(self._said), wake_at, Memory(self._of_pools(self._written), self._of_pools(self._going)))
+
+    def _of_pools(self, instants: dict[str, datetime]) -> dict[str, datetime]:
+        """Without those of pools that are gone."""
         uids = {pool.metadata.uid for pool in self._pools}
-        written = {uid: instant for uid, instant in self._written.items() if uid in uids}
-        return Decision(tuple(self._said), wake_at, Memory(written))
+        return {uid: instant for uid, instant in instants.items() if uid in uids}
 
     def _finalizer(self, pool: NodePool) -> None:
         """Hold the pool as long as it has machines; before it may buy any, that must be certain."""
@@ -102,8 +110,8 @@ class _Pass:
         name, clouds = pool.metadata.name, self._snapshot.clouds
         if self._held.get(name) or any(map(_may_have_a_machine, self._requests_of.get(name, ()))):
             return "it is being deleted and stays until its machines are gone: nothing is bought for it any more"
-        since = pool.metadata.deletion_timestamp or self._now
-        silent = [name for name, cloud in clouds.items() if not _has_told_since(cloud, since)]
+        seen_at = self._going.setdefault(pool.metadata.uid, self._now)
+        silent = [name for name, cloud in clouds.items() if not _has_told_since(cloud, seen_at)]
         if silent or not clouds:
             who = ", ".join(silent) or "its provider, which is not enabled,"
             return f"it is being deleted and stays until {who} says that no machine of it is left"
