@@ -55,6 +55,8 @@ def arrival_of(node: Node, request: MachineRequest, pool: NodePool) -> Arrival:
 
 def missing_devices(node: Node, request: MachineRequest) -> tuple[str, ...]:
     """Extended resources (GPUs, say) that come with a plug-in of their own, after the node is ready."""
+    if not any("/" in name for name in request.offering.resources):
+        return ()  # as most have none, and this is asked of every node that comes
     return tuple(
         name
         for name, amount in sorted(request.allocatable.items())

@@ -56,6 +56,13 @@ def arrival_at(scene: Scene, node: Node, request: NodeRequest) -> Arrival | None
 
     One of an offering that is not sold any more is taken as it is: it cannot be compared, and it works.
     """
+    name = request.metadata.name
+    if name not in scene.arrivals:
+        scene.arrivals[name] = _arrival_at(scene, node, request)
+    return scene.arrivals[name]
+
+
+def _arrival_at(scene: Scene, node: Node, request: NodeRequest) -> Arrival | None:
     pool, offering = scene.pools.get(request.spec.pool), scene.offering_of(request)
     if pool is None or (offering is None and not scene.knows_what_is_sold):
         return None

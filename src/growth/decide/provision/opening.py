@@ -5,6 +5,8 @@ plan says that others could spoil it; when they are in, or had their time, the n
 is opened at once.
 """
 
+from typing import Final
+
 import msgspec
 
 from growth.api.action import EditObject, Hold
@@ -19,6 +21,9 @@ from growth.decide.provision.arrival import Step
 from growth.decide.provision.awaiting import arrival_at, is_another_machine
 from growth.decide.provision.calling import call, planned
 from growth.decide.provision.scene import Scene
+
+# More than can be handed out before we look again. Each that is handed out changes its pod, and then we are woken.
+_KEYS_AT_ONCE: Final = 256
 
 
 def open_nodes(scene: Scene) -> None:
@@ -59,7 +64,10 @@ def _let_in(scene: Scene, node: Node, request: NodeRequest) -> None:
         _open(scene, node, f"{len(waiting)} pods that it was bought for did not come in time")
         return
     scene.deadlines.append(ends_at)
-    scene.said += [_give_key(pod, node) for pod in waiting if node.metadata.name not in pod.keys]
+    without = [pod for pod in waiting if node.metadata.name not in pod.keys]
+    keys = [_give_key(pod, node) for pod in without[: max(0, _KEYS_AT_ONCE - scene.keys_handed)]]
+    scene.keys_handed += len(keys)
+    scene.said += keys
 
 
 def _index(node: Node) -> int | None:

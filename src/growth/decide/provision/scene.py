@@ -13,6 +13,7 @@ from growth.decide.ages import counts_from
 from growth.decide.decider import State
 from growth.decide.failures import Failure, failure_of
 from growth.decide.offerings import offering_for, shop_of
+from growth.decide.provision.arrival import Arrival
 from growth.observe.snapshot import Snapshot
 
 
@@ -31,6 +32,9 @@ class Scene:
             one.offering for pool in self.pools.values() for one in pool.status.offerings if one.lacks
         }
         """Offerings whose nodes turned out to have less than was promised."""
+        self.arrivals: dict[str, Arrival | None] = {}
+        """How far nodes are, as far as somebody has asked."""
+        self.keys_handed = 0
         self.said: list[Action | Hold] = []
         self.deadlines: list[datetime] = []
         self._machines = {machine.name: machine for cloud in snapshot.clouds.values() for machine in cloud.machines}
