@@ -1,6 +1,7 @@
 """Whether there is more to be had than when a pod found no place: what is written on it must tell any later process."""
 
 from collections.abc import Callable
+from typing import Any
 
 import msgspec
 import pytest
@@ -36,13 +37,30 @@ def facts(shop: Shop | None = None, *pools: NodePool) -> str:
         pytest.param(lambda: facts(a_shop(Sold(SMALL, Access.OPEN), Sold(LARGE, Access.OPEN))), id="more is sold"),
         pytest.param(lambda: facts(a_shop(Sold(SMALL, Access.CLOSED))), id="it cannot be had"),
         pytest.param(lambda: facts(a_shop(Sold(SMALL, Access.ON_TRIAL))), id="it may be tried"),
-        pytest.param(lambda: facts(a_shop(Sold(SMALL, Access.OPEN, is_listed=False))), id="there are none left"),
         pytest.param(lambda: facts(a_shop(Sold(with_(resources={"cpu": "4"}), Access.OPEN))), id="it has grown"),
         pytest.param(lambda: facts(a_shop(Sold(with_(price_per_hour=0.5), Access.OPEN))), id="it costs less"),
     ],
 )
 def test_these_are_other_circumstances(change: Callable[[], str]) -> None:
     assert change() != facts()
+
+
+def test_on_trial_it_counts_whether_any_are_listed() -> None:
+    listed, unlisted = (Sold(SMALL, Access.ON_TRIAL, is_listed=is_listed) for is_listed in (True, False))
+    assert facts(a_shop(listed)) != facts(a_shop(unlisted))
+
+
+def test_stock_that_was_used_up_and_is_there_again_is_another_circumstance() -> None:
+    def stocked(stock: int | None, **fields: Any) -> Circumstances:  # noqa: ANN401
+        return circumstances_of((a_pool(),), a_shop(Sold(with_(stock=stock), Access.OPEN, **fields)), ())
+
+    used_up = stocked(2).after([(a_pool(), SMALL), (a_pool(), SMALL)]).text
+    assert used_up == f"{facts()} !kwok-small-fsn1"
+    assert stocked(0).hold_what(used_up)
+    assert stocked(0, is_listed=False).hold_what(used_up), "that the list has caught up is no news"
+    assert not stocked(1).hold_what(used_up)
+    assert not stocked(None).hold_what(used_up)
+    assert stocked(0).hold_what(stocked(5).text), "less than there was is no reason to try again"
 
 
 def test_how_many_there_are_is_no_other_circumstance() -> None:
@@ -60,10 +78,11 @@ def test_the_status_of_a_pool_is_no_other_circumstance() -> None:
         pytest.param("abc default/small=3", True, id="the same"),
         pytest.param("abc default/small=2", True, id="one more machine was bought: that is no more room"),
         pytest.param("abc default/small=4", False, id="a machine has gone: there is room below the limit"),
-        pytest.param("abc default/large=1,default/small=3", False, id="one of another type has gone"),
+        pytest.param("abc default/large=1 default/small=3", False, id="one of another type has gone"),
         pytest.param("abc", True, id="nothing had been bought"),
         pytest.param("abd default/small=3", False, id="other facts"),
         pytest.param("", False, id="nothing was written"),
+        pytest.param("abc !kwok-small-fsn1", False, id="something was used up that is not known to be so now"),
         pytest.param("abc rubbish", False, id="somebody wrote rubbish"),
         pytest.param("abc default/small=-3", False, id="somebody wrote less than none"),
         pytest.param("abc default/small=³", False, id="somebody wrote what only looks like a number"),
@@ -78,7 +97,7 @@ def test_machines_count_only_where_there_is_a_limit() -> None:
     held = [Holding("default", "a", "SMALL", None), Holding("free", "b", "small", None)]
     now = circumstances_of((limited, free), a_shop(), held)
     assert now.machines == {"default/small": 1}
-    bought = now.after([(limited, "small"), (limited, "large"), (free, "small")])
-    assert bought.text == f"{now.facts} default/large=1,default/small=2"
+    bought = now.after([(limited, SMALL), (limited, LARGE), (free, SMALL)])
+    assert bought.text == f"{now.facts} default/large=1 default/small=2"
     assert bought.hold_what(now.text)
     assert not now.hold_what(bought.text)

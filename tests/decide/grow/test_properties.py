@@ -179,6 +179,7 @@ class Growing(RuleBasedStateMachine):
             town.run(2 * SECOND)
         else:
             raise AssertionError(f"these are forgotten: {town.names(town.world.waiting)}")
+        town.remove(*self._requests("Ready"))
         town.run(timedelta(hours=4))
         plans = len(town.plans)
         town.run(timedelta(hours=1))

@@ -1,21 +1,25 @@
 """What a plan depends on beside the pods, in a few characters: they are written on pods that found no place.
 
 A pod that is left alone is tried again when the circumstances are others: other pools, another catalogue, an offering
-that can be had again. Where pools have limits, it is also tried again when a machine has gone: then there is room
-below the limit. One more machine is no reason, so a pool that grows to its limit is not planned for again and again.
+that can be had again. What changes with every purchase is looked at only in the direction that helps: a machine has
+gone from a pool that has limits, or there is stock again of what was used up. So a pool that grows to its limit is not
+planned for again and again.
 """
 
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from typing import Final
 
 import msgspec
 
 from growth.api.nodepool import Limits, NodePool
+from growth.api.offering import Offering
 from growth.decide.grow.estate import Holding
-from growth.decide.offerings import Shop
+from growth.decide.offerings import Access, Shop
 
-_HEX_DIGITS = 10
+_HEX_DIGITS: Final = 10
+_USED_UP: Final = "!"
 
 
 class Circumstances(msgspec.Struct, frozen=True):
@@ -25,25 +29,36 @@ class Circumstances(msgspec.Struct, frozen=True):
     """Of pools and offerings, as a hash."""
     machines: Mapping[str, int] = {}
     """How many machines of which type pools have, those that have limits."""
+    stock: Mapping[str, int] = {}
+    """How many there are of offerings that may be bought freely, those of which it is known."""
 
     @property
     def text(self) -> str:
         """As it is written on pods, and read again by another process."""
-        counts = ",".join(f"{name}={count}" for name, count in sorted(self.machines.items()) if count)
-        return f"{self.facts} {counts}" if counts else self.facts
+        counts = [f"{name}={count}" for name, count in sorted(self.machines.items()) if count]
+        used_up = [f"{_USED_UP}{name}" for name, left in sorted(self.stock.items()) if left <= 0]
+        return " ".join((self.facts, *counts, *used_up))
 
     def hold_what(self, saw: str) -> bool:
         """Whether there is no more to be had than under those that were written down."""
-        facts, _, counts = saw.partition(" ")
-        if facts != self.facts:
-            return False
-        before = (one.partition("=") for one in counts.split(",") if one)
-        return all(count.isdecimal() and self.machines.get(name, 0) >= int(count) for name, _, count in before)
+        facts, *others = saw.split(" ")
+        return facts == self.facts and all(map(self._is_as_bad, others))
 
-    def after(self, bought: Iterable[tuple[NodePool, str]]) -> "Circumstances":
-        """The same with more machines: the pool and the server type of each."""
-        more = Counter(_key(pool.metadata.name, server_type) for pool, server_type in bought if is_limited(pool))
-        return Circumstances(self.facts, dict(more + Counter(self.machines)))
+    def _is_as_bad(self, word: str) -> bool:
+        if word.startswith(_USED_UP):
+            return self.stock.get(word.removeprefix(_USED_UP), 1) <= 0
+        name, _, count = word.partition("=")
+        return count.isdecimal() and self.machines.get(name, 0) >= int(count)
+
+    def after(self, bought: Iterable[tuple[NodePool, Offering]]) -> "Circumstances":
+        """The same with more machines, and less stock: the pool and the offering of each."""
+        machines, stock = Counter(self.machines), dict(self.stock)
+        for pool, offering in bought:
+            if is_limited(pool):
+                machines[_key(pool.metadata.name, offering.server_type)] += 1
+            if offering.id in stock:
+                stock[offering.id] -= 1
+        return Circumstances(self.facts, dict(machines), stock)
 
 
 def circumstances_of(pools: Iterable[NodePool], shop: Shop, held: Iterable[Holding]) -> Circumstances:
@@ -51,7 +66,12 @@ def circumstances_of(pools: Iterable[NodePool], shop: Shop, held: Iterable[Holdi
     pools = list(pools)
     limited = {pool.metadata.name for pool in pools if is_limited(pool)}
     machines = Counter(_key(one.pool, one.server_type) for one in held if one.pool in limited)
-    return Circumstances(_facts(pools, shop), dict(machines))
+    stock = {
+        name: one.offering.stock
+        for name, one in shop.sold.items()
+        if one.access is Access.OPEN and one.offering.stock is not None
+    }
+    return Circumstances(_facts(pools, shop), dict(machines), stock)
 
 
 def is_limited(pool: NodePool) -> bool:
@@ -61,9 +81,12 @@ def is_limited(pool: NodePool) -> bool:
 
 def _facts(pools: Iterable[NodePool], shop: Shop) -> str:
     stated = [(pool.metadata.name, pool.spec) for pool in pools]
-    # How many there are changes with every purchase; whether there are any counts.
     sold = [
-        (msgspec.structs.replace(one.offering, stock=None), one.access.value, one.is_listed)
+        (
+            msgspec.structs.replace(one.offering, stock=None),
+            one.access.value,
+            one.is_listed or one.access is Access.OPEN,
+        )
         for _, one in sorted(shop.sold.items())
     ]
     text = msgspec.json.encode((stated, sold), order="deterministic")

@@ -51,8 +51,8 @@ class Memory(msgspec.Struct, frozen=True):
     """What this plan and those before said of pods that still wait."""
     unseen: frozenset[str] = frozenset()
     """Machines of the plan whose requests were not seen yet."""
-    refusals: int = 0
-    """How many refusals had been heard of."""
+    arrivals: int = 0
+    """How many pods had begun to wait."""
     first_at: datetime | None = None
     last_at: datetime | None = None
     """When the first and the last of those came for whom there is no plan yet."""
@@ -136,12 +136,12 @@ class _Pass:
     def _noticing(self, unseen: list[Wanted], refused: dict[str, Verdict]) -> Memory:
         """What is remembered from now on: who was seen, and whether somebody new waits."""
         memory, now = self._memory, self._now
-        is_news = self._snapshot.refusals != memory.refusals
+        is_news = self._snapshot.arrivals != memory.arrivals
         return msgspec.structs.replace(
             memory,
             unseen=frozenset(one.name for one in unseen),
             verdicts={**memory.verdicts, **refused} if refused else memory.verdicts,
-            refusals=self._snapshot.refusals,
+            arrivals=self._snapshot.arrivals,
             first_at=memory.first_at or (now if is_news else None),
             last_at=now if is_news else memory.last_at,
         )
@@ -151,10 +151,15 @@ class _Pass:
     def _think(
         self, waiting: Waiting, missing: tuple[Shortage, ...], memory: Memory
     ) -> tuple[Callable[[], Plan] | None, Memory]:
+        settings = self._settings.grow
         if not waiting.unserved and not missing:
+            # Those who have just come may be refused in a moment; then they have waited since now.
+            if memory.first_at is not None and is_ahead(
+                memory.first_at + settings.at_most, self._now, settings.at_most
+            ):
+                return None, memory
             return None, msgspec.structs.replace(memory, first_at=None, last_at=None)
         first_at, last_at = memory.first_at or self._now, memory.last_at or self._now
-        settings = self._settings.grow
         due, longest = min(last_at + settings.quiet, first_at + settings.at_most), settings.at_most
         if memory.asked_at is not None and memory.plan.at != memory.asked_at:
             due, longest = max(due, memory.asked_at + _AFTER_A_MISTAKE), max(longest, _AFTER_A_MISTAKE)

@@ -135,7 +135,7 @@ def answer(question: Question) -> Plan:
     left_out |= {shortage.name: why for shortage, why in cold}
     return Plan(
         at=question.at,
-        circumstances=question.circumstances.after((one.pool, one.offering.server_type) for one in wanted).text,
+        circumstances=question.circumstances.after((one.pool, one.offering) for one in wanted).text,
         outcome=solution.outcome,
         wanted=tuple(wanted),
         joining=joining,

@@ -52,18 +52,46 @@ class Waiting(msgspec.Struct):
 
 
 def sort_out(outlook: Outlook, *, is_node_new: bool) -> Waiting:
-    """Look at everybody whom a scheduler refused."""
+    """Look at everybody whom a scheduler refused; if one of them is demand, also at those it has not tried yet.
+
+    A scheduler that refuses one of a crowd will refuse the others, in its time. Who is planned for together is packed
+    better, and who has a place before its turn comes goes there at once.
+    """
     found = Waiting()
-    now, places, verdicts = outlook.now, _places(outlook, found), outlook.verdicts
-    matching = Matching(outlook.pools, outlook.usable)
-    again_after = outlook.settings.grow.back_off
+    sorting = _Sorting(outlook, found, _places(outlook, found), is_node_new=is_node_new)
     for uid, pod in outlook.snapshot.refused.items():
-        verdict = verdicts.get(uid)
+        sorting.take(uid, pod)
+    if found.unserved:
+        crowd = Waiting()
+        sorting = _Sorting(outlook, crowd, sorting.places, is_node_new=is_node_new)
+        for uid, pod in outlook.snapshot.waiting.items():
+            if pod.condition("PodScheduled") is None:
+                sorting.take(uid, pod)
+        # What there is to say to them is said when they are refused.
+        found.unserved += crowd.unserved
+        found.seated += crowd.seated
+        found.expected += crowd.expected
+    found.wake_at += [one.until for pool in outlook.pools for one in pool.status.offerings if one.until]
+    return found
+
+
+class _Sorting:
+    """Puts each pod where it belongs."""
+
+    def __init__(self, outlook: Outlook, found: Waiting, places: set[str], *, is_node_new: bool) -> None:
+        self._outlook, self._found, self.places, self._is_node_new = outlook, found, places, is_node_new
+        self._matching = Matching(outlook.pools, outlook.usable)
+
+    def take(self, uid: str, pod: Pod) -> None:
+        """One pod."""
+        outlook, found, now = self._outlook, self._found, self._outlook.now
+        again_after = outlook.settings.grow.back_off
+        verdict = outlook.verdicts.get(uid)
         said = verdict.said if verdict is not None else None
-        if uid in places:
+        if uid in self.places:
             found.seated.append(pod)
         elif why_not(pod) is not None:
-            continue
+            return
         elif verdict is not None and said is Said.EXPECTED and _is_expected(outlook, pod, verdict):
             found.expected.append(pod)
             _expect(outlook, pod, verdict, found)
@@ -72,16 +100,14 @@ def sort_out(outlook: Outlook, *, is_node_new: bool) -> Waiting:
             found.wake_at.append(verdict.at + again_after)
             if verdict.why:
                 found.set_aside.append((pod, verdict.why))
-        elif (unmatched := matching.of(pod)) is not None:
+        elif (unmatched := self._matching.of(pod)) is not None:
             found.unmatched.append((pod, unmatched))
-        elif (record := _record(outlook, pod, verdict)) and not is_node_new and _is_held(outlook, record):
+        elif (record := _record(outlook, pod, verdict)) and not self._is_node_new and _is_held(outlook, record):
             found.held.append((pod, record))
             if record.until is not None:
                 found.wake_at.append(record.until)
         else:
             found.unserved.append(pod)
-    found.wake_at += [one.until for pool in outlook.pools for one in pool.status.offerings if one.until]
-    return found
 
 
 def _places(outlook: Outlook, waiting: Waiting) -> set[str]:
