@@ -38,8 +38,8 @@ class Snapshot(msgspec.Struct, frozen=True):
     """What the providers that are open said last."""
     nodes_heard: int
     """How many nodes have come so far that nobody asked for: a number that tells whether one came since."""
-    refusals: int
-    """How many times a pod has come to be refused so far."""
+    arrivals: int
+    """How many pods have begun to wait so far."""
 
     def table(self, kind: Kind[ObjectT]) -> Table[ObjectT]:
         """All objects of a kind that has no better index, by namespace and name."""

@@ -75,7 +75,7 @@ class World:
         self.clouds: dict[str, Cloud] = {}
         self.changes_heard = 0
         self.nodes_heard = 0
-        self.refusals = 0
+        self.arrivals = 0
         # What differs from the shape's requests, for the few pods that are being resized.
         self._resized: dict[str, Requests] = {}
         self._allocatable: dict[str, Requests] = {}
@@ -109,7 +109,7 @@ class World:
             closed=self.closed,
             clouds=self.clouds,
             nodes_heard=self.nodes_heard,
-            refusals=self.refusals,
+            arrivals=self.arrivals,
         )
 
     def hear_of_cloud(self, cloud: Cloud) -> None:
@@ -164,7 +164,6 @@ class World:
     def _note_marks(self, pod: Pod, *, is_gone: bool) -> None:
         uid = pod.metadata.uid
         if not is_gone and not pod.node_name and pod.is_refused and not pod.is_finished:
-            self.refusals += uid not in self.refused
             self.refused[uid] = pod
         else:
             self.refused.pop(uid, None)
@@ -179,6 +178,7 @@ class World:
             return
         uid, node = pod.metadata.uid, pod.node_name
         if not node:
+            self.arrivals += 1
             self.waiting[uid] = pod
             return
         requests = requests_on_node(pod, shape.requests)
