@@ -154,3 +154,27 @@ def test_a_stock_that_runs_out_in_the_middle_is_not_asked_for_again_and_again(ah
     play_virtually(tell, alone=True)
     # Ten at once, then one after 5, 10 and 20 minutes.
     assert len(asked) == 13
+
+
+@pytest.mark.parametrize("fault", ["quota=0", "noStock", "neverRegisters"])
+@pytest.mark.parametrize("wants", ["a pod that waits", "a minimum"])
+@pytest.mark.long
+def test_what_is_wanted_comes_by_itself_when_the_trouble_is_over(fault: str, wants: str) -> None:
+    """For two hours nothing can be had. Then it can, and half an hour later at most it is there; nobody helped."""
+
+    async def tell(play: Play) -> None:
+        minimum = 1 if wants == "a minimum" else 0
+        await play.node("other", taints=("dedicated=other:NoSchedule",))
+        async with growing(play, settings=SETTINGS, catalogue=f"faults: [{fault}]\n{CATALOGUE}") as growth:
+            await a_pool(play, serverTypes=[{"name": "small", "min": minimum}])
+            if not minimum:
+                await play.pod("patient", cpu="1500m", nodeSelector={})
+            await asyncio.sleep(timedelta(hours=2).total_seconds())
+            assert not any(node.is_ready for name, node in play.trace.nodes.items() if name != "other")
+            growth.set_catalogue(CATALOGUE)
+            await asyncio.sleep(timedelta(minutes=31).total_seconds())
+            ready = [name for name, node in play.trace.nodes.items() if name != "other" and node.is_ready]
+            assert len(ready) == 1
+            assert minimum or play.pod_is("patient")()
+
+    play_virtually(tell, alone=True)
