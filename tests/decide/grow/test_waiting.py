@@ -270,3 +270,35 @@ def test_pods_that_no_scheduler_refused_are_not_demand() -> None:
     town = Town(a_pod("fresh", status=fresh))
     town.run(MINUTE)
     assert town.plans == []
+
+
+# Those whom the scheduler has not tried yet
+
+UNTRIED = {"phase": "Pending"}
+
+
+def test_who_was_not_tried_yet_is_planned_for_beside_one_that_was_refused() -> None:
+    town = Town(a_pod("tried"), *(a_pod(f"untried-{number}", status=UNTRIED) for number in range(3)))
+    town.run()
+    assert sum(len(request.planned_for) for request in town.requests) == 4
+    assert len(town.plans) == 1
+
+
+def test_nobody_is_planned_for_before_the_scheduler_has_refused_one() -> None:
+    town = Town(*(a_pod(f"untried-{number}", status=UNTRIED) for number in range(3)))
+    town.run(HOUR)
+    assert town.plans == []
+
+
+def test_who_was_not_tried_yet_hears_nothing() -> None:
+    town = Town(a_pod("tried"), a_pod("lost", status=UNTRIED, **for_pool("nowhere")))
+    town.run(HOUR)
+    assert town.events == []
+
+
+def test_room_that_was_planned_for_one_not_tried_yet_is_not_planned_for_another() -> None:
+    town = Town(a_pod("tried"), a_pod("untried", status=UNTRIED))
+    town.run()
+    town.add(a_pod("later"))
+    town.run(SECOND)
+    assert len(town.bought) == 2
