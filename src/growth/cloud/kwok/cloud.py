@@ -1,7 +1,7 @@
 """The played cloud: it looks at machines, nodes and the clock, and makes the nodes what the machines say.
 
-It keeps nothing that cannot be read again. It may run twice at once, late, or after a crash anywhere: before each move
-it reads the machine anew, and every move can be repeated (see ``moves``).
+It keeps nothing that cannot be read again. It may run twice at once, late, or after a crash anywhere: before it ends
+anything it reads the machine anew, and every move can be repeated (see ``moves``).
 """
 
 import asyncio
@@ -141,10 +141,13 @@ class PlayedCloud:
         try:
             machine = self._machines.get(name)
             record = record_from(machine) if machine else None
-            if next_move(record, self._nodes.get(name), self._now()) is not None:
+            move = next_move(record, self._nodes.get(name), self._now())
+            if move is not None and not isinstance(move, Register | Enliven):
+                # Nothing ends on hearsay. What begins too late ends by itself, when we hear that its machine is gone.
                 record = await self._read_anew(name)
-                if move := next_move(record, self._nodes.get(name), self._now()):
-                    await self._do(move)
+                move = next_move(record, self._nodes.get(name), self._now())
+            if move is not None:
+                await self._do(move)
             self._set_timer(name, record)
         except Invalid as error:  # mended by whoever wrote it, and then we hear of it
             _LOG.warning("machine %s is left as it is: %s", name, error)
