@@ -1,7 +1,7 @@
 """The status of pools, the finalizer that holds them, and nodes that only look like theirs."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import msgspec
 import pytest
@@ -273,7 +273,18 @@ def test_what_was_learnt_is_written_at_once() -> None:
 
 def test_pools_that_are_gone_are_forgotten() -> None:
     memory = decided(EMPTY, SEEN, memory=Memory({"pool-default": NOW, "pool-gone": NOW})).memory
-    assert memory == Memory({"pool-default": NOW})
+    assert isinstance(memory, Memory)
+    assert memory.written == {"pool-default": NOW}
+
+
+def test_pools_that_did_not_change_are_looked_at_ten_times_a_second_at_most() -> None:
+    first = decided(EMPTY, SEEN)
+    soon = decided(EMPTY, SEEN, a_failed_request(), memory=first.memory, now=NOW + timedelta(milliseconds=50))
+    assert (soon.said, soon.wake_at) == (first.said, NOW + timedelta(milliseconds=100))
+    assert (
+        decided(EMPTY, SEEN, a_failed_request(), memory=soon.memory, now=NOW + timedelta(milliseconds=100)).said
+        != first.said
+    )
 
 
 # What was learnt

@@ -117,6 +117,8 @@ def carried_out(things: list[Thing], decision: Decision) -> list[Thing]:
         else:
             held = tuple(body["metadata"]["finalizers"])
             pool = msgspec.structs.replace(pool, metadata=msgspec.structs.replace(pool.metadata, finalizers=held))
+        newer = msgspec.structs.replace(pool.metadata, resource_version=pool.metadata.resource_version + 1)
+        pool = msgspec.structs.replace(pool, metadata=newer)
     return [pool, *rest]
 
 
@@ -141,7 +143,7 @@ def test_time_alone_changes_a_status_a_bounded_number_of_times(things: list[Thin
         now += step
     assert written <= 8
     final = decided(things, memory, now + 100 * HOUR)
-    at_rest = decided(carried_out(things, final), final.memory, now + 100 * HOUR)
+    at_rest = decided(carried_out(things, final), final.memory, now + 101 * HOUR)
     assert at_rest.wake_at is None
     assert [said for said in at_rest.said if isinstance(said, PatchObject)] == []
 

@@ -15,6 +15,7 @@ from typing import Final
 import msgspec
 
 from growth.api.cloud import Cloud
+from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
 from growth.api.nodepool import NodePool, OfferingStatus
 from growth.api.noderequest import NodeRequest
 from growth.api.offering import Offering, left_of
@@ -22,6 +23,7 @@ from growth.api.quantity import nano_value
 from growth.api.settings import ProvisionSettings
 from growth.decide.ages import is_ahead
 from growth.decide.failures import ENDS_WITH_STOCK, MET, Failure, failure_of
+from growth.observe.snapshot import Snapshot
 
 # A node that is smaller than was believed is believed the first time; who is wrong twice is not bought.
 TOO_MANY_SURPRISES: Final = 2
@@ -69,6 +71,16 @@ class Shop(msgspec.Struct, frozen=True):
         return known.offering if known else None
 
 
+def shop_in(snapshot: Snapshot, settings: ProvisionSettings) -> Shop:
+    """What may be bought, as this snapshot shows it: every decider asks, so it is worked out once."""
+    known = snapshot.memo.get("shop")
+    if not isinstance(known, Shop):
+        pools, requests = snapshot.table(NODE_POOLS), snapshot.table(NODE_REQUESTS)
+        known = shop_of(snapshot.clouds, pools.values(), requests.values(), snapshot.now, settings)
+        snapshot.memo["shop"] = known
+    return known
+
+
 def shop_of(
     clouds: Mapping[str, Cloud],
     pools: Iterable[NodePool],
@@ -97,6 +109,9 @@ def shop_of(
             trials.append(cloud.provider)
         pending_there = sum(pending[offering.id] for offering in cloud.offerings)
         for offering in cloud.offerings:
+            if offering.stock is None and offering.id not in known and provider_access is Access.OPEN:
+                sold[offering.id] = Sold(offering, Access.OPEN)  # as most are, most of the time
+                continue
             own = known.get(offering.id, _Known())
             access, own_why = _access_by(own, cloud.read_at if offering.stock else None, now, settings)
             stock = None if offering.stock is None else max(0, offering.stock - unlisted[offering.id])

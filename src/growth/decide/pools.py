@@ -20,10 +20,11 @@ from growth.api.offering import POOL
 from growth.api.references import reference_to
 from growth.api.settings import Settings
 from growth.api.status import StatusCondition
+from growth.decide.ages import is_ahead
 from growth.decide.decider import Decision, State
 from growth.decide.grow.estate import Holding, Ownership, holdings
 from growth.decide.learning import Lesson, learnt, next_change
-from growth.decide.offerings import shop_of
+from growth.decide.offerings import shop_in
 from growth.decide.usable import FINALIZER, Problem, is_asked, problems, provider_of
 from growth.observe.snapshot import Snapshot
 
@@ -31,6 +32,8 @@ VALID: Final = "Valid"
 _ACTION: Final = "Checking"
 # Counts change with every node; people and tools that look at them do not need more.
 _COUNTS_EVERY: Final = timedelta(seconds=1)
+# While nodes come by the hundred there is something new in every pass, and nobody waits for it to be told.
+_LOOKS_EVERY: Final = timedelta(milliseconds=100)
 
 
 class Memory(msgspec.Struct, frozen=True):
@@ -40,12 +43,22 @@ class Memory(msgspec.Struct, frozen=True):
     """When the counts of each were last written."""
     going: dict[str, datetime] = {}
     """When each was first seen to be deleted."""
+    pools: tuple[int, ...] = ()
+    """The versions of all pools when they were last looked at."""
+    looked_at: datetime | None = None
+    said: tuple[Action | Hold, ...] = ()
+    wake_at: datetime | None = None
 
 
 def decide(snapshot: Snapshot, state: State, settings: Settings) -> Decision:
     """What should happen now."""
     memory = state.memory if isinstance(state.memory, Memory) else Memory()
-    return _Pass(snapshot, settings, memory).run()
+    versions = tuple(sorted(pool.metadata.resource_version for pool in snapshot.table(NODE_POOLS).values()))
+    if memory.looked_at is not None and memory.pools == versions:
+        again_at = memory.looked_at + _LOOKS_EVERY
+        if is_ahead(again_at, snapshot.now, _LOOKS_EVERY) and (memory.wake_at is None or snapshot.now < memory.wake_at):
+            return Decision(memory.said, min(again_at, memory.wake_at or again_at), memory)
+    return _Pass(snapshot, settings, memory).run(versions)
 
 
 class _Pass:
@@ -58,7 +71,7 @@ class _Pass:
         self._going = {uid: min(seen_at, self._now) for uid, seen_at in memory.going.items()}
         self._pools = [pool for _, pool in sorted(snapshot.table(NODE_POOLS).items())]
         self._requests = snapshot.table(NODE_REQUESTS)
-        self._shop = shop_of(snapshot.clouds, self._pools, self._requests.values(), self._now, settings.provision)
+        self._shop = shop_in(snapshot, settings.provision)
         self._listed = {one.id: one for cloud in snapshot.clouds.values() for one in cloud.offerings}
         self._held: dict[str, list[Holding]] = {}
         for one in holdings(snapshot, self._shop):
@@ -69,7 +82,7 @@ class _Pass:
         self._said: list[Action | Hold] = []
         self._deadlines: list[datetime] = []
 
-    def run(self) -> Decision:
+    def run(self, versions: tuple[int, ...]) -> Decision:
         """All pools, then the nodes that only look like theirs."""
         for pool in self._pools:
             self._finalizer(pool)
@@ -79,7 +92,8 @@ class _Pass:
                 self._status(pool, found)
         self._strangers()
         wake_at = min((when for when in self._deadlines if when > self._now), default=None)
-        return Decision(tuple(self._said), wake_at, Memory(self._of_pools(self._written), self._of_pools(self._going)))
+        said, written, going = tuple(self._said), self._of_pools(self._written), self._of_pools(self._going)
+        return Decision(said, wake_at, Memory(written, going, versions, self._now, said, wake_at))
 
     def _of_pools(self, instants: dict[str, datetime]) -> dict[str, datetime]:
         """Without those of pools that are gone."""

@@ -40,6 +40,8 @@ class Snapshot(msgspec.Struct, frozen=True):
     """How many nodes have come so far that nobody asked for: a number that tells whether one came since."""
     arrivals: int
     """How many pods have begun to wait so far."""
+    memo: dict[str, Any] = {}
+    """What several deciders work out of this one snapshot, so that it is worked out once; see ``shop_in``."""
 
     def table(self, kind: Kind[ObjectT]) -> Table[ObjectT]:
         """All objects of a kind that has no better index, by namespace and name."""

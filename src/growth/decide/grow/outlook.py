@@ -14,7 +14,7 @@ from growth.decide.grow.coming import hand_over_ends, has_places
 from growth.decide.grow.estate import Holding, holdings
 from growth.decide.grow.planning import Plan
 from growth.decide.grow.verdicts import Verdict
-from growth.decide.offerings import shop_of
+from growth.decide.offerings import shop_in
 from growth.decide.usable import usable
 from growth.observe.snapshot import Snapshot
 from growth.observe.table import Table
@@ -29,7 +29,7 @@ class Outlook:
         self.pools: list[NodePool] = [pool for _, pool in sorted(snapshot.table(NODE_POOLS).items())]
         self.usable = tuple(pool for pool in self.pools if usable(pool, snapshot.clouds))
         self.requests: Table[NodeRequest] = snapshot.table(NODE_REQUESTS)
-        self.shop = shop_of(snapshot.clouds, self.pools, self.requests.values(), self.now, settings.provision)
+        self.shop = shop_in(snapshot, settings.provision)
         self.disappointing = {one.offering for pool in self.pools for one in pool.status.offerings if one.lacks}
         """Offerings whose nodes turned out to have less than was promised."""
         self.verdicts: Mapping[str, Verdict] = {}

@@ -12,7 +12,7 @@ from growth.api.settings import Settings
 from growth.decide.ages import counts_from
 from growth.decide.decider import State
 from growth.decide.failures import Failure, failure_of
-from growth.decide.offerings import offering_for, shop_of
+from growth.decide.offerings import offering_for, shop_in
 from growth.decide.provision.arrival import Arrival
 from growth.observe.snapshot import Snapshot
 
@@ -25,7 +25,7 @@ class Scene:
         self.now = snapshot.now
         self.pools = {pool.metadata.name: pool for pool in snapshot.table(NODE_POOLS).values()}
         self.requests = {request.metadata.name: request for request in snapshot.table(NODE_REQUESTS).values()}
-        self.shop = shop_of(snapshot.clouds, self.pools.values(), self.requests.values(), self.now, settings.provision)
+        self.shop = shop_in(snapshot, settings.provision)
         self.leaving = {removal.node_name for removal in snapshot.table(NODE_REMOVAL_REQUESTS).values()}
         """Nodes that somebody wants to be rid of, whatever the removal itself is called."""
         self.disappointing = {
