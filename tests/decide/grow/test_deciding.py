@@ -46,6 +46,22 @@ def test_a_plan_is_made_after_a_second_even_if_pods_keep_coming() -> None:
     assert len(town.plans[0].places) == 21
 
 
+def test_pods_that_came_long_ago_do_not_hurry_the_next_plan() -> None:
+    """Somebody came and found a node at once. Half an hour later a burst comes, in two parts: it is one plan."""
+    early = a_pod("early")
+    town = Town(a_node("own", pool="", has={"cpu": "1"}))
+    town.add(early)
+    town.bind(early, "own")
+    town.run(30 * MINUTE)
+    town.add(*a_crowd(3))
+    town.look()
+    town.now += 50 * MS
+    town.add(*a_crowd(3, prefix="more"))
+    town.run()
+    assert len(town.plans) == 1
+    assert [offering for offering, _ in town.bought] == ["kwok-large-fsn1"]
+
+
 def test_pods_that_machines_cannot_help_do_not_hold_up_others() -> None:
     """Somebody who asks for a pool that does not exist comes every 50 ms; the next plan is not put off by it."""
     town = Town(a_pod("web"))

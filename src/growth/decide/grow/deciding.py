@@ -56,6 +56,8 @@ class Memory(msgspec.Struct, frozen=True):
     first_at: datetime | None = None
     last_at: datetime | None = None
     """When the first and the last of those came for whom there is no plan yet."""
+    is_idle: bool = False
+    """Whether none of those that had come was demand when they were last looked at."""
     asked_at: datetime | None = None
     """When the last plan was asked for."""
     nodes_heard: int = 0
@@ -137,12 +139,15 @@ class _Pass:
         """What is remembered from now on: who was seen, and whether somebody new waits."""
         memory, now = self._memory, self._now
         is_news = self._snapshot.arrivals != memory.arrivals
+        first_at, at_most = memory.first_at, self._settings.grow.at_most
+        if memory.is_idle and first_at is not None and not is_ahead(first_at + at_most, now, at_most):
+            first_at = None  # those found their nodes long ago, and say nothing about who comes now
         return msgspec.structs.replace(
             memory,
             unseen=frozenset(one.name for one in unseen),
             verdicts={**memory.verdicts, **refused} if refused else memory.verdicts,
             arrivals=self._snapshot.arrivals,
-            first_at=memory.first_at or (now if is_news else None),
+            first_at=first_at or (now if is_news else None),
             last_at=now if is_news else memory.last_at,
         )
 
@@ -154,11 +159,8 @@ class _Pass:
         settings = self._settings.grow
         if not waiting.unserved and not missing:
             # Those who have just come may be refused in a moment; then they have waited since now.
-            if memory.first_at is not None and is_ahead(
-                memory.first_at + settings.at_most, self._now, settings.at_most
-            ):
-                return None, memory
-            return None, msgspec.structs.replace(memory, first_at=None, last_at=None)
+            return None, msgspec.structs.replace(memory, is_idle=True)
+        memory = msgspec.structs.replace(memory, is_idle=False)
         first_at, last_at = memory.first_at or self._now, memory.last_at or self._now
         due, longest = min(last_at + settings.quiet, first_at + settings.at_most), settings.at_most
         if memory.asked_at is not None and memory.plan.at != memory.asked_at:
