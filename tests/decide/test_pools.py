@@ -42,7 +42,7 @@ EMPTY = a_pool(status=AT_REST)
 SEEN = a_cloud(read_at=NOW - SECOND)
 
 
-def decided(*things: Thing, memory: Memory | None = None, now: datetime = NOW) -> Decision:
+def decided(*things: Thing, memory: object = None, now: datetime = NOW) -> Decision:
     return decide(a_snapshot(*things, now=now), State(memory=memory), Settings())
 
 
