@@ -52,7 +52,7 @@ class Waiting(msgspec.Struct):
 
 
 def sort_out(outlook: Outlook, *, is_node_new: bool) -> Waiting:
-    """Look at everybody whom a scheduler refused; if one of them is demand, also at those it has not tried yet.
+    """Look at everybody whom a scheduler refused; if one of them needs a machine, also at those it has not tried yet.
 
     A scheduler that refuses one of a crowd will refuse the others, in its time. Who is planned for together is packed
     better, and who has a place before its turn comes goes there at once.
@@ -61,7 +61,7 @@ def sort_out(outlook: Outlook, *, is_node_new: bool) -> Waiting:
     sorting = _Sorting(outlook, found, _places(outlook, found), is_node_new=is_node_new)
     for uid, pod in outlook.snapshot.refused.items():
         sorting.take(uid, pod)
-    if found.unserved:
+    if found.unserved or found.seated:
         crowd = Waiting()
         sorting = _Sorting(outlook, crowd, sorting.places, is_node_new=is_node_new)
         for uid, pod in outlook.snapshot.waiting.items():
