@@ -148,7 +148,8 @@ class Stage:
         """What a pod asks for; worked out once for all pods of its spec."""
         known = self._requests.get(id(pod.spec))
         if known is None:
-            known = self._requests[id(pod.spec)] = (pod, requests_of(pod.spec))
+            asked = self.snapshot.shapes.requests_of(pod.spec)
+            known = self._requests[id(pod.spec)] = (pod, requests_of(pod.spec) if asked is None else asked)
         return known[1]
 
     def get(self, kind: Kind[ObjectT], name: str, namespace: str = "") -> ObjectT | None:

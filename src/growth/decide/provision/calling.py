@@ -39,10 +39,9 @@ def call(scene: Scene) -> None:
         if not is_there or scene.now >= since + scene.settings.hand_over:
             continue
         is_late, shy = scene.now >= since + late_after, set(request.wakes)
-        pods = _let_in(scene, request)
-        if pods and not is_late:
+        if not is_late:
             scene.deadlines.append(since + late_after)
-        for pod in pods:
+        for pod in _let_in(scene, request) if shy or is_late else ():
             uid = pod.metadata.uid
             if uid in shy or (is_late and uid in scene.snapshot.refused):
                 called[uid] = (pod, name, uid in shy)
