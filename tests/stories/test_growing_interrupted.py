@@ -23,6 +23,8 @@ from tests.stories.growing_nodes import (
     where_small,
 )
 
+pytestmark = pytest.mark.long
+
 Ending = Callable[[Play], Awaitable[None]]
 
 

@@ -18,6 +18,8 @@ from growth.play.growing import CATALOGUE, a_pool, growing
 from growth.play.play import Play
 from growth.play.virtual import play_virtually
 
+pytestmark = pytest.mark.long
+
 SEEDS: Final = (2, 7)
 FAULTS: Final = ("", "noStock", "quota=6", "neverBoots", "createTimesOut", "neverReady", "slowBoot=10s")
 TOO_LARGE, NOWHERE = "20", "nowhere"
