@@ -80,6 +80,7 @@ def test_the_same_seed_tells_the_same_demo() -> None:
     assert run("--speed", "1000", "--seed", "7") == run("--speed", "1000", "--seed", "7")
 
 
+@pytest.mark.long
 def test_every_seed_comes_to_a_good_end() -> None:
     assert all("everybody runs" in run("--speed", "1000", "--seed", str(seed)) for seed in range(1, 4))
 

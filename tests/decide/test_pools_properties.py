@@ -123,7 +123,7 @@ def carried_out(things: list[Thing], decision: Decision) -> list[Thing]:
 
 
 @given(worlds())
-@settings(max_examples=400)
+@settings(max_examples=100)
 def test_what_was_decided_is_enough(things: list[Thing]) -> None:
     once = decided(things)
     settled = carried_out(things, once)
@@ -132,7 +132,7 @@ def test_what_was_decided_is_enough(things: list[Thing]) -> None:
 
 
 @given(worlds(), st.timedeltas(timedelta(0), 10 * HOUR))
-@settings(max_examples=200)
+@settings(max_examples=100)
 def test_time_alone_changes_a_status_a_bounded_number_of_times(things: list[Thing], step: timedelta) -> None:
     memory: object = None
     now, written = NOW, 0
@@ -149,7 +149,7 @@ def test_time_alone_changes_a_status_a_bounded_number_of_times(things: list[Thin
 
 
 @given(worlds())
-@settings(max_examples=200)
+@settings(max_examples=100)
 def test_only_the_pool_is_written_and_never_more_than_its_status_may_hold(things: list[Thing]) -> None:
     for said in decided(things).said:
         assert isinstance(said, PatchObject | RecordEvent | Hold)

@@ -15,6 +15,7 @@ def test_the_story_ends_as_it_should(story: Story) -> None:
     assert play_virtually(story.tell, alone=story.alone)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("story", STORIES, ids=lambda story: story.name)
 def test_the_same_seed_tells_the_same_story_to_the_byte(story: Story) -> None:
     assert play_virtually(story.tell, seed=3, alone=story.alone) == play_virtually(

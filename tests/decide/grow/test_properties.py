@@ -194,4 +194,4 @@ def _with_stock(offering: Offering, stock: int | None) -> Offering:
 
 
 TestGrowing = Growing.TestCase
-TestGrowing.settings = settings(max_examples=80, stateful_step_count=25, deadline=None)
+TestGrowing.settings = settings(max_examples=40, stateful_step_count=25, deadline=None)

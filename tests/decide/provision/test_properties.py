@@ -3,7 +3,7 @@
 from datetime import datetime
 
 import msgspec
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from growth.api.action import Action, CreateMachine, DeleteObject, EditObject, Hold, PatchObject, RecordEvent
@@ -26,6 +26,7 @@ def requests_in(things: tuple[object, ...]) -> dict[str, NodeRequest]:
     return {one.metadata.name: one for one in things if isinstance(one, NodeRequest)}
 
 
+@settings(max_examples=50)
 @given(clusters(), outcomes(), st.none() | instants)
 def test_phases_only_move_as_the_table_allows(
     things: tuple[object, ...], outcome: Outcome | None, steady_since: datetime | None
@@ -39,6 +40,7 @@ def test_phases_only_move_as_the_table_allows(
             assert one.resource_version is not None
 
 
+@settings(max_examples=50)
 @given(clusters(), outcomes(), st.none() | instants)
 def test_a_machine_is_asked_for_only_while_its_request_is_pending_and_has_none(
     things: tuple[object, ...], outcome: Outcome | None, steady_since: datetime | None
@@ -57,6 +59,7 @@ def test_a_machine_is_asked_for_only_while_its_request_is_pending_and_has_none(
             assert outcome is None or outcome.result is not Result.DONE or outcome.action.subject != one.subject
 
 
+@settings(max_examples=50)
 @given(clusters(), outcomes(), st.none() | instants)
 def test_the_same_sight_leads_to_the_same_words(
     things: tuple[object, ...], outcome: Outcome | None, steady_since: datetime | None
@@ -70,6 +73,7 @@ def test_the_same_sight_leads_to_the_same_words(
     assert first.wake_at is None or first.wake_at > NOW
 
 
+@settings(max_examples=50)
 @given(clusters(), outcomes(), st.none() | instants)
 def test_what_is_opened_is_ours_ready_to_be_opened_and_not_leaving(
     things: tuple[object, ...], outcome: Outcome | None, steady_since: datetime | None
@@ -92,6 +96,7 @@ def test_what_is_opened_is_ours_ready_to_be_opened_and_not_leaving(
             assert not (request.status.phase == "Ready" and is_closed)
 
 
+@settings(max_examples=50)
 @given(clusters(), outcomes(), st.none() | instants)
 def test_it_comes_to_rest(things: tuple[object, ...], outcome: Outcome | None, steady_since: datetime | None) -> None:
     """What is said is done and seen, and then there is less to say: nothing is wanted for ever that changes nothing."""
