@@ -168,6 +168,7 @@ async def machines_that_nobody_knows(play: Play) -> None:
         await until_told(play, "lost", "LeakedMachine")
         await play.pod("app", cpu="1500m", nodeSelector={})
         await play.until(play.pod_is("app", node="default-0123456789"), "the pod runs on what was lost")
+        await play.ready("lost-0123456789")
         assert await machines(play) == ["default-0123456789", "lost-0123456789"]
 
 

@@ -210,7 +210,8 @@ class Executor:
         if outcome.message:
             facts["error"] = outcome.message
         level = logging.WARNING if is_problem else logging.DEBUG if isinstance(action, RecordEvent) else logging.INFO
-        _LOG.log(level, "%s", action.why, extra={"facts": facts})
+        words = f"{outcome.message} (wanted because {action.why})" if is_problem else action.why
+        _LOG.log(level, "%s", words, extra={"facts": facts})
         if is_problem and not isinstance(action, RecordEvent):
             word = type(action).__name__
             reason = f"{word}{outcome.result.value.capitalize()}"

@@ -9,8 +9,8 @@ from growth.api.action import Hold, PatchObject
 from growth.api.node import Node
 from growth.api.noderequest import NodeRequest
 from growth.decide.waking import NUDGE
-from tests.decide.grow.town import MS, NOW, REFUSED, SECOND, Town, a_crowd, a_pod, for_pool
-from tests.decide.marketplace import a_node, a_pool
+from tests.decide.grow.town import MS, NOW, REFUSED, SECOND, SMALL, Town, a_crowd, a_pod, for_pool
+from tests.decide.marketplace import a_node, a_pool, an_entry
 
 QUIET = 100 * MS
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
@@ -302,3 +302,19 @@ def test_room_that_was_planned_for_one_not_tried_yet_is_not_planned_for_another(
     town.add(a_pod("later"))
     town.run(SECOND)
     assert len(town.bought) == 2
+
+
+# A node that is smaller than was believed
+
+
+def test_no_plan_is_made_before_it_is_noted_that_a_node_is_smaller() -> None:
+    town = Town(*a_crowd(2))
+    town.run()
+    town.move(town.requests[0], "Ready")
+    town.add(a_node(town.requests[0].metadata.name, has={"cpu": "1"}))
+    town.run(5 * SECOND)
+    assert len(town.plans) == 1
+    surprised = an_entry(SMALL.id, lacks={"cpu": "1"}, surprises=1)
+    town.add(a_pool(types=("small", "large"), learnt=[surprised]))
+    town.run(SECOND)
+    assert len(town.plans) == 2

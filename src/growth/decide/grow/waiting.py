@@ -16,16 +16,20 @@ import msgspec
 
 from growth.api.action import PatchObject
 from growth.api.backoff import BackOff, back_off_of
+from growth.api.node import Node
 from growth.api.noderequest import NodeRequest
 from growth.api.pod import Pod
 from growth.decide.ages import is_ahead
 from growth.decide.fit.demand import why_not
+from growth.decide.fit.new_node import allocatable_from
 from growth.decide.grow.backing_off import failed, is_held
 from growth.decide.grow.coming import still_fitting
 from growth.decide.grow.matching import Matching, Unmatched
 from growth.decide.grow.outlook import Outlook
 from growth.decide.grow.verdicts import Said, Verdict
 from growth.decide.grow.warming import Shortage
+from growth.decide.offerings import offering_for
+from growth.decide.provision.arrival import shortfall
 from growth.decide.waking import nudge
 
 # The scheduler sees free room within a second or so, unless nothing wakes the pod; then a nudge does.
@@ -132,8 +136,19 @@ def _places_on(outlook: Outlook, request: NodeRequest) -> Iterable[str]:
     node = snapshot.nodes.get(name)
     # Others may have taken room on a node that is open, and one that has less than promised has not room for all.
     is_kept = name in snapshot.closed and request.spec.target_offering not in outlook.disappointing
-    is_certain = node is None or not node.is_ready or is_kept
-    return request.planned_for if is_certain else still_fitting(request, snapshot)
+    if node is None or not node.is_ready or is_kept:
+        return request.planned_for
+    fitting = still_fitting(request, snapshot)
+    waiting = sum(uid in snapshot.waiting for uid in request.planned_for)
+    # A plan that is made before the surprise is noted would buy the same again.
+    return request.planned_for if len(fitting) < waiting and _is_surprising(outlook, request, node) else fitting
+
+
+def _is_surprising(outlook: Outlook, request: NodeRequest, node: Node) -> bool:
+    """Whether a node has less than is believed of its offering so far."""
+    offering = offering_for(request, outlook.shop)
+    pool = next((pool for pool in outlook.pools if pool.metadata.name == request.spec.pool), None)
+    return offering is not None and pool is not None and bool(shortfall(node, allocatable_from(offering, pool)))
 
 
 def _is_expected(outlook: Outlook, pod: Pod, verdict: Verdict) -> bool:
