@@ -6,12 +6,13 @@ pods they hold. Only contents that cannot grow without a dearer machine are need
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
 from growth.decide.pack.problem import NO_CLIQUE, Bin, Floats, Ints, Packing, Problem, packing_of
 
 MAX_STATES = 10_000
-# More contents than this, and the ordinary search is quicker than the proof.
-_MAX_WORK = 12_000_000
+# More contents in more states than this, and the ordinary search is quicker than the proof; it would take 12 MB, too.
+_MAX_WORK = 3_000_000
 # Among equal prices fewer machines are better.
 _PER_MACHINE = 1e-7
 
@@ -96,17 +97,17 @@ def _that_cannot_grow(digits: Ints, radix: Ints, price: Floats) -> Ints:
     return np.flatnonzero(stays)
 
 
-def _steps(digits: Ints, radix: Ints, useful: Ints) -> Ints:
-    """[content, state] where each content leads from each state."""
-    step = np.zeros((len(useful), len(digits)), dtype=np.int64)
+def _steps(digits: Ints, radix: Ints, useful: Ints) -> NDArray[np.int32]:
+    """[content, state] where each content leads from each state: the largest table of all, so in half the bytes."""
+    step = np.zeros((len(useful), len(digits)), dtype=np.int32)
     for row, unit in enumerate(radix.tolist()):
         amounts = np.arange(int(digits[-1, row]) + 1)
         after = np.maximum(amounts[None, :] - digits[useful, row][:, None], 0) * unit
-        step += after[:, digits[:, row]]
+        step += after.astype(np.int32)[:, digits[:, row]]
     return step
 
 
-def _solved(pods: Ints, step: Ints, price: Floats) -> Ints:
+def _solved(pods: Ints, step: NDArray[np.int32], price: Floats) -> Ints:
     """[state] which content to begin with."""
     cost = np.full(len(pods), np.inf)
     cost[0] = 0.0
