@@ -23,7 +23,7 @@ setup: .venv/ready ## make .venv with the pinned, hashed dependencies
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
-demo: setup ## watch a cluster through a sale: half a minute in this terminal, no real cluster needed
+demo: setup ## watch Growth through a sale, down to the bill: half a minute in this terminal, no real cluster needed
 	@$(BIN)/growth demo
 
 check: setup ## lint, types, import rules and unit tests, under a minute
@@ -38,7 +38,7 @@ test: check ## everything: check, long tests, then all on a real control plane (
 	@$(BIN)/growth cluster build
 	@$(BIN)/pytest -n 2 --dist loadscope -m cluster
 
-stories: setup ## every story on the virtual cluster and on a real one, compared: two minutes
+stories: setup ## every story on the virtual cluster and on a real one, compared: three minutes
 	@$(BIN)/growth cluster build
 	@$(BIN)/python -m tests.stories
 
