@@ -37,6 +37,16 @@ class StatusEvent(Slim, frozen=True):
     reason: Annotated[str, about("Why, in words, where there is something to say.", max_length=1024)] = ""
 
 
+def condition_of(conditions: tuple[StatusCondition, ...], kind: str) -> StatusCondition | None:
+    """The statement of this type, if there is one."""
+    return next((one for one in conditions if one.type == kind), None)
+
+
+def with_condition(conditions: tuple[StatusCondition, ...], new: StatusCondition) -> tuple[StatusCondition, ...]:
+    """The statements with this one in place of the last of its type."""
+    return (*(one for one in conditions if one.type != new.type), new)
+
+
 def with_event(events: tuple[StatusEvent, ...], event: StatusEvent) -> tuple[StatusEvent, ...]:
     """The history with one more event; the oldest is forgotten when it grows beyond its bound."""
     return (*events, event)[-MAX_EVENTS:]

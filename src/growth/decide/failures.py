@@ -10,6 +10,7 @@ import msgspec
 from growth.api.noderequest import NodeRequest
 from growth.api.phases import RequestPhase
 from growth.api.settings import ProvisionSettings
+from growth.api.status import condition_of
 
 MET: Final = "Met"
 """The condition of a request that says whether its machine could be had, and if not, why."""
@@ -94,7 +95,7 @@ def failure_of(
         return None
     if not now - settings.forget_after < status.phase_since <= now + CLOCKS_DIFFER:
         return None
-    met = next((condition for condition in status.conditions if condition.type == MET), None)
+    met = condition_of(status.conditions, MET)
     reason = met.reason if met is not None else NO_MACHINE
     scope = _SCOPES.get(reason, Scope.OFFERING)
     if scope is Scope.NOTHING:

@@ -21,6 +21,7 @@ from growth.api.noderequest import NodeRequest
 from growth.api.offering import Offering, left_of
 from growth.api.quantity import nano_value
 from growth.api.settings import ProvisionSettings
+from growth.api.status import condition_of
 from growth.decide.ages import is_ahead
 from growth.decide.failures import ENDS_WITH_STOCK, MET, Failure, failure_of
 from growth.observe.snapshot import Snapshot
@@ -59,6 +60,8 @@ class Shop(msgspec.Struct, frozen=True):
     sold: dict[str, Sold]
     trials: tuple[str, ...] = ()
     """Providers of whose machines only one may be asked for, whichever it is."""
+    disappointing: frozenset[str] = frozenset()
+    """Ids of those whose nodes turned out to have less than was promised."""
 
     @property
     def buyable(self) -> tuple[Offering, ...]:
@@ -122,7 +125,8 @@ def shop_of(
             believed = msgspec.structs.replace(corrected(offering, own.entries), stock=stock)
             worst, reason = max((access, own_why), (provider_access, why), key=lambda one: _BADNESS[one[0]])
             sold[offering.id] = Sold(believed, worst, reason, is_listed=offering.stock != 0)
-    return Shop(sold, tuple(trials))
+    disappointing = frozenset(name for name, one in known.items() if any(entry.lacks for entry in one.entries))
+    return Shop(sold, tuple(trials), disappointing)
 
 
 def accounts_for(entry: OfferingStatus, failure: Failure) -> bool:
@@ -144,8 +148,8 @@ def is_noted(failure: Failure, pool: NodePool) -> bool:
 
 def accepted_at_of(request: NodeRequest) -> datetime | None:
     """When the provider was heard to have its machine, by our own clock; None if that never was."""
-    met = next((one for one in request.status.conditions if one.type == MET and one.status == "True"), None)
-    return met.last_transition_time if met is not None else None
+    met = condition_of(request.status.conditions, MET)
+    return met.last_transition_time if met is not None and met.status == "True" else None
 
 
 def offering_for(request: NodeRequest, shop: Shop) -> Offering | None:

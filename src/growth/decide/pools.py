@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from growth.api.action import Action, Hold, PatchObject, RecordEvent
+from growth.api.action import Action, Hold, PatchObject, RecordEvent, held_and_told
 from growth.api.cloud import Cloud
 from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
 from growth.api.kinds import NODES
@@ -19,7 +19,7 @@ from growth.api.noderequest import NodeRequest
 from growth.api.offering import POOL
 from growth.api.references import reference_to
 from growth.api.settings import Settings
-from growth.api.status import StatusCondition
+from growth.api.status import StatusCondition, condition_of, with_condition
 from growth.decide.ages import is_ahead
 from growth.decide.decider import Decision, State
 from growth.decide.grow.estate import Holding, Ownership, holdings
@@ -142,11 +142,8 @@ class _Pass:
     def _tell(self, pool: NodePool, found: list[Problem]) -> None:
         subject = reference_to(NODE_POOLS, pool.metadata)
         for problem in found:
-            if problem.stops_buying:
-                self._said.append(Hold(subject=subject, why=problem.why, reason=problem.reason))
-            self._said.append(
-                RecordEvent(subject=subject, why=problem.why, type="Warning", reason=problem.reason, action=_ACTION)
-            )
+            hold, event = held_and_told(subject, reason=problem.reason, why=problem.why, action=_ACTION)
+            self._said += [hold, event] if problem.stops_buying else [event]
 
     def _tell_of_offerings(self, pool: NodePool, entries: tuple[OfferingStatus, ...]) -> None:
         """What cannot be had, or is not what was promised: a quota, a token or a type that a person should look at."""
@@ -230,8 +227,7 @@ class _Pass:
                 continue
             why = f"it bears the label {POOL}={pool}, but no provider has such a machine for us: it is left alone"
             subject = reference_to(NODES, node.metadata)
-            self._said.append(Hold(subject=subject, why=why, reason="NotOurs"))
-            self._said.append(RecordEvent(subject=subject, why=why, type="Warning", reason="NotOurs", action=_ACTION))
+            self._said += held_and_told(subject, reason="NotOurs", why=why, action=_ACTION)
 
 
 def _has_told_since(cloud: Cloud, since: datetime) -> bool:
@@ -262,8 +258,8 @@ def _with(
 ) -> tuple[StatusCondition, ...]:
     """The conditions with this one, which keeps its time if it says what it said before."""
     status, reason, message = wanted
-    before = next((one for one in conditions if one.type == kind), None)
+    before = condition_of(conditions, kind)
     is_same = before is not None and before.status == status
     since = before.last_transition_time if before is not None and is_same else now
     new = StatusCondition(kind, "True" if status == "True" else "False", reason, message, since)
-    return (*(one for one in conditions if one.type != kind), new)
+    return with_condition(conditions, new)

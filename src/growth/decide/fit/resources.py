@@ -5,6 +5,7 @@ resource whose request is zero, even on a node that is overbooked. What a node d
 the scheduler does not count (bare ones it does not know) are not looked at.
 """
 
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final
 
@@ -22,6 +23,11 @@ _COUNTED_PREFIXES: Final = ("hugepages-", "attachable-volumes-")
 def is_counted(resource: str) -> bool:
     """Whether the scheduler counts a resource of this name."""
     return resource in _NATIVE or "/" in resource or resource.startswith(_COUNTED_PREFIXES)
+
+
+def has_room(free: Mapping[str, int], requests: Requests) -> bool:
+    """Whether so much is free, for those who need no reason."""
+    return all(amount <= free.get(name, 0) for name, amount in requests.items() if amount and is_counted(name))
 
 
 def prepare(requests: Requests) -> Check:

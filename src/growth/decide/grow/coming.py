@@ -17,6 +17,7 @@ from growth.api.settings import ProvisionSettings
 from growth.decide.ages import counts_from
 from growth.decide.fit.daemons import Daemons
 from growth.decide.fit.new_node import NewNodes, settled
+from growth.decide.fit.resources import has_room
 from growth.decide.fit.stage import Stage
 from growth.decide.fit.verdict import fit
 from growth.observe.snapshot import Snapshot
@@ -60,14 +61,14 @@ def hand_over_ends(
 def still_fitting(request: NodeRequest, snapshot: Snapshot) -> list[str]:
     """Of the pods that a machine was bought for and that still wait, those for which its node has room."""
     name = request.metadata.name
-    free = dict(snapshot.room.free(name))
+    free = snapshot.room.free(name)
     found: list[str] = []
     for uid in request.planned_for:
         pod = snapshot.waiting.get(uid)
         if pod is None:
             continue
         asked = snapshot.shapes.of(pod.spec).requests
-        if all(amount <= free.get(resource, 0) for resource, amount in asked.items() if amount):
+        if has_room(free, asked):
             found.append(uid)
             free = {resource: amount - asked.get(resource, 0) for resource, amount in free.items()}
     return found
@@ -113,5 +114,4 @@ def _fits(stage: Stage, pod: Pod, node: str) -> bool:
     has_rules = spec.affinity or spec.topology_spread_constraints or spec.volumes or spec.resource_claims
     if has_rules or stage.has_repellents or any(port.host_port for one in spec.containers for port in one.ports):
         return fit(stage, pod, node) is None
-    free = stage.site(node).free
-    return all(amount <= free.get(resource, 0) for resource, amount in stage.requests(pod).items() if amount)
+    return has_room(stage.site(node).free, stage.requests(pod))

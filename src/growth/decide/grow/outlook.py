@@ -30,8 +30,6 @@ class Outlook:
         self.usable = tuple(pool for pool in self.pools if usable(pool, snapshot.clouds))
         self.requests: Table[NodeRequest] = snapshot.table(NODE_REQUESTS)
         self.shop = shop_in(snapshot, settings.provision)
-        self.disappointing = {one.offering for pool in self.pools for one in pool.status.offerings if one.lacks}
-        """Offerings whose nodes turned out to have less than was promised."""
         self.verdicts: Mapping[str, Verdict] = {}
 
     @cached_property

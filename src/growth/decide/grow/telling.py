@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from growth.api.action import Action, Hold, PatchObject, RecordEvent
+from growth.api.action import Action, Hold, PatchObject, held_and_told
 from growth.api.backoff import BACK_OFF, BackOff, back_off_of
 from growth.api.growth_kinds import NODE_POOLS
 from growth.api.kinds import PODS
@@ -32,8 +32,7 @@ def told(outlook: Outlook, waiting: Waiting) -> Iterator[Action | Hold]:
     for shortage, why in waiting.cold:
         sentence = f"it has not as many machines as min asks for: {why}"
         subject = reference_to(NODE_POOLS, pools[shortage.pool].metadata)
-        yield Hold(subject=subject, why=sentence, reason="NotWarm")
-        yield RecordEvent(subject=subject, why=sentence, type="Warning", reason="NotWarm", action=_ACTION)
+        yield from held_and_told(subject, reason="NotWarm", why=sentence, action=_ACTION)
     yield from _cleared(outlook)
 
 
@@ -51,10 +50,8 @@ def _of_held(pod: Pod, record: BackOff, why: str) -> Iterator[Action | Hold]:
         yield from _said(pod, "BackOff", sentence)
 
 
-def _said(pod: Pod, reason: str, why: str) -> Iterator[Action | Hold]:
-    subject = reference_to(PODS, pod.metadata)
-    yield Hold(subject=subject, why=why, reason=reason)
-    yield RecordEvent(subject=subject, why=why, type="Warning", reason=reason, action=_ACTION)
+def _said(pod: Pod, reason: str, why: str) -> tuple[Action | Hold, ...]:
+    return held_and_told(reference_to(PODS, pod.metadata), reason=reason, why=why, action=_ACTION)
 
 
 def _cleared(outlook: Outlook) -> Iterator[PatchObject]:

@@ -22,6 +22,7 @@ from growth.api.pod import Pod
 from growth.decide.ages import is_ahead
 from growth.decide.fit.demand import why_not
 from growth.decide.fit.new_node import allocatable_from
+from growth.decide.fit.resources import has_room
 from growth.decide.grow.backing_off import failed, is_held
 from growth.decide.grow.coming import still_fitting
 from growth.decide.grow.matching import Matching, Unmatched
@@ -62,15 +63,14 @@ def sort_out(outlook: Outlook, *, is_node_new: bool) -> Waiting:
     better, and who has a place before its turn comes goes there at once.
     """
     found = Waiting()
-    sorting = _Sorting(outlook, found, _places(outlook, found), is_node_new=is_node_new)
+    sorting = _Sorting(outlook, _places(outlook, found), is_node_new=is_node_new)
     for uid, pod in outlook.snapshot.refused.items():
-        sorting.take(uid, pod)
+        sorting.put(uid, pod, found)
     if found.unserved or found.seated:
         crowd = Waiting()
-        sorting = _Sorting(outlook, crowd, sorting.places, is_node_new=is_node_new)
         for uid, pod in outlook.snapshot.waiting.items():
             if pod.condition("PodScheduled") is None:
-                sorting.take(uid, pod)
+                sorting.put(uid, pod, crowd)
         # What there is to say to them is said when they are refused.
         found.unserved += crowd.unserved
         found.seated += crowd.seated
@@ -82,17 +82,17 @@ def sort_out(outlook: Outlook, *, is_node_new: bool) -> Waiting:
 class _Sorting:
     """Puts each pod where it belongs."""
 
-    def __init__(self, outlook: Outlook, found: Waiting, places: set[str], *, is_node_new: bool) -> None:
-        self._outlook, self._found, self.places, self._is_node_new = outlook, found, places, is_node_new
+    def __init__(self, outlook: Outlook, places: set[str], *, is_node_new: bool) -> None:
+        self._outlook, self._places, self._is_node_new = outlook, places, is_node_new
         self._matching = Matching(outlook.pools, outlook.usable)
 
-    def take(self, uid: str, pod: Pod) -> None:
+    def put(self, uid: str, pod: Pod, found: Waiting) -> None:
         """One pod."""
-        outlook, found, now = self._outlook, self._found, self._outlook.now
+        outlook, now = self._outlook, self._outlook.now
         again_after = outlook.settings.grow.back_off
         verdict = outlook.verdicts.get(uid)
         said = verdict.said if verdict is not None else None
-        if uid in self.places:
+        if uid in self._places:
             found.seated.append(pod)
         elif why_not(pod) is not None:
             return
@@ -135,7 +135,7 @@ def _places_on(outlook: Outlook, request: NodeRequest) -> Iterable[str]:
     name, snapshot = request.metadata.name, outlook.snapshot
     node = snapshot.nodes.get(name)
     # Others may have taken room on a node that is open, and one that has less than promised has not room for all.
-    is_kept = name in snapshot.closed and request.spec.target_offering not in outlook.disappointing
+    is_kept = name in snapshot.closed and request.spec.target_offering not in outlook.shop.disappointing
     if node is None or not node.is_ready or is_kept:
         return request.planned_for
     fitting = still_fitting(request, snapshot)
@@ -155,9 +155,8 @@ def _is_expected(outlook: Outlook, pod: Pod, verdict: Verdict) -> bool:
     """Whether the scheduler may still place it where there was room: until others have taken that."""
     if verdict.node not in outlook.snapshot.nodes or not is_ahead(verdict.at + _EXPECTED, outlook.now, _EXPECTED):
         return False
-    free = outlook.snapshot.room.free(verdict.node)
-    asked = outlook.snapshot.shapes.of(pod.spec).requests
-    return all(amount <= free.get(resource, 0) for resource, amount in asked.items() if amount)
+    snapshot = outlook.snapshot
+    return has_room(snapshot.room.free(verdict.node), snapshot.shapes.of(pod.spec).requests)
 
 
 def _expect(outlook: Outlook, pod: Pod, verdict: Verdict, found: Waiting) -> None:

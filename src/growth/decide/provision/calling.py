@@ -23,7 +23,7 @@ def planned(scene: Scene, request: NodeRequest) -> list[Pod]:
     """The pods that a machine was bought for and that still wait; not those that a smaller node has no room for."""
     waiting, node = scene.snapshot.waiting, scene.snapshot.nodes.get(request.metadata.name)
     uids = request.planned_for
-    if node is not None and node.is_ready and request.spec.target_offering in scene.disappointing:
+    if node is not None and node.is_ready and request.spec.target_offering in scene.shop.disappointing:
         uids = still_fitting(request, scene.snapshot)
     return [waiting[uid] for uid in uids if uid in waiting]
 

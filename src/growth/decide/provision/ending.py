@@ -4,6 +4,7 @@ from growth.api.action import CreateObject, DeleteObject
 from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.noderequest import NodeRequest
 from growth.api.references import reference_by_name, reference_to
+from growth.api.status import condition_of
 from growth.decide.failures import MET
 from growth.decide.offerings import is_noted
 from growth.decide.provision.scene import Scene
@@ -43,7 +44,8 @@ def hand_over_to_removal(scene: Scene, request: NodeRequest) -> None:
         if _is_noted(scene, request):
             _delete(scene, request, "its machine is being removed")
         return
-    reason = next((one.message for one in request.status.conditions if one.type == MET), "") or "given up"
+    met = condition_of(request.status.conditions, MET)
+    reason = (met.message if met is not None else "") or "given up"
     spec = {
         "pool": request.spec.pool,
         "nodeName": name,

@@ -9,7 +9,7 @@ from datetime import datetime
 
 import msgspec
 
-from growth.api.action import Action, CreateObject, Hold, RecordEvent
+from growth.api.action import Action, CreateObject, Hold, held_and_told
 from growth.api.cloud import Cloud
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.machine import Machine
@@ -60,8 +60,7 @@ def _concluded(scene: Scene, machine: Machine) -> Iterator[Action | Hold]:
         return
     subject = reference_to(NODE_POOLS, pool.metadata) if pool else reference_by_name(NODE_POOLS, machine.pool)
     why = f"machine {machine.id} is ours, has neither request nor node, and is not adopted: {why_not}"
-    yield Hold(subject=subject, why=why, reason="LeakedMachine")
-    yield RecordEvent(subject=subject, why=why, type="Warning", reason="LeakedMachine", action="Adopting")
+    yield from held_and_told(subject, reason="LeakedMachine", why=why, action="Adopting")
 
 
 def _why_not(scene: Scene, machine: Machine) -> str:

@@ -10,7 +10,7 @@ from growth.api.growth_kinds import NODE_REQUESTS
 from growth.api.noderequest import NodeRequest, NodeRequestStatus
 from growth.api.phases import RequestPhase
 from growth.api.references import reference_to
-from growth.api.status import StatusCondition, StatusEvent, with_event
+from growth.api.status import StatusCondition, StatusEvent, with_condition, with_event
 from growth.decide.failures import MET
 
 # The seed's names.
@@ -39,8 +39,7 @@ def moved(
         history = with_event(history, StatusEvent(now, name, reason[:_MAX_WORDS]))
     conditions = status.conditions
     if met is not None:
-        condition = StatusCondition(MET, met[0], met[1], met[2][:_MAX_WORDS], now)
-        conditions = (*(one for one in conditions if one.type != MET), condition)
+        conditions = with_condition(conditions, StatusCondition(MET, met[0], met[1], met[2][:_MAX_WORDS], now))
     new = NodeRequestStatus(
         phase=phase,
         phase_since=now if phase != status.phase or status.phase_since is None else status.phase_since,

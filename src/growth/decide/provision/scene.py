@@ -28,10 +28,6 @@ class Scene:
         self.shop = shop_in(snapshot, settings.provision)
         self.leaving = {removal.node_name for removal in snapshot.table(NODE_REMOVAL_REQUESTS).values()}
         """Nodes that somebody wants to be rid of, whatever the removal itself is called."""
-        self.disappointing = {
-            one.offering for pool in self.pools.values() for one in pool.status.offerings if one.lacks
-        }
-        """Offerings whose nodes turned out to have less than was promised."""
         self.arrivals: dict[str, Arrival | None] = {}
         """How far nodes are, as far as somebody has asked."""
         self.keys_handed = 0
