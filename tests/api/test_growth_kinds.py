@@ -98,7 +98,8 @@ def test_the_server_gets_the_same_table_as_a_rule() -> None:
     assert move_rule(REMOVAL_MOVES).rule == (
         "self == oldSelf || (oldSelf == 'Pending' && self in ['Deprovisioning'])"
         " || (oldSelf == 'Deprovisioning' && self in ['RemovalFailed'])"
+        " || (oldSelf == 'RemovalFailed' && self in ['Pending'])"
     )
     assert move_rule(REMOVAL_MOVES).message == (
-        "a phase only moves from Pending to Deprovisioning; Deprovisioning to RemovalFailed"
+        "a phase only moves from Pending to Deprovisioning; Deprovisioning to RemovalFailed; RemovalFailed to Pending"
     )

@@ -80,6 +80,12 @@ class ScaleDown(Slim, frozen=True):
     delay_after_scale_up: Annotated[
         str, about("No removal for so long after the pool grew.", _DURATION, max_length=32)
     ] = "10m"
+    retry_failed_after: (
+        Annotated[
+            str, about("A removal that failed is tried again after so long; unset: never.", _DURATION, max_length=32)
+        ]
+        | None
+    ) = None
     remove_unreachable: Annotated[
         bool, about("Whether an unreachable node whose machine still runs may be removed; its pods may be alive.")
     ] = False

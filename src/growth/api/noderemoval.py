@@ -1,7 +1,7 @@
 """NodeRemovalRequest: one machine that Growth wants to be rid of."""
 
 from datetime import datetime
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Final
 
 import msgspec
 
@@ -10,6 +10,9 @@ from growth.api.phases import REMOVAL_MOVES, RemovalPhase, move_rule
 from growth.api.schema import Rule, about
 from growth.api.slim import Slim
 from growth.api.status import MAX_EVENTS, Status, StatusEvent
+
+RETRY: Final = "growth.dev/retry"
+"""Annotation, of any value: try a removal that failed again. Growth takes it off when it does."""
 
 _FIXED = "a NodeRemovalRequest cannot be changed: delete it and create another one"
 

@@ -31,8 +31,8 @@ REMOVAL_MOVES: Mapping[RemovalPhase, tuple[RemovalPhase, ...]] = {
     "Pending": ("Deprovisioning",),
     # Asked, and asked again, until the machine is gone (the request is deleted) or the attempts are used up.
     "Deprovisioning": ("RemovalFailed",),
-    # A person must look; the node stays tainted.
-    "RemovalFailed": (),
+    # A person must look; the node stays tainted. It begins again if a person, or the pool, says so.
+    "RemovalFailed": ("Pending",),
 }
 
 

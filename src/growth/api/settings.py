@@ -168,6 +168,21 @@ class ProvisionSettings(Section, frozen=True):
             yield "unmetAtMost", f"a duration of at least unmet ({format_duration(self.unmet)})"
 
 
+class RemovalSettings(Section, frozen=True):
+    """From a machine that nobody needs to none."""
+
+    retry_after: Annotated[
+        timedelta, meaning("A provider that was asked to delete a machine is asked again if it is there after so long.")
+    ] = timedelta(minutes=2)
+    attempts: Annotated[
+        int, meaning("A removal has failed when its provider was asked so many times in vain.", ge=1, le=4096)
+    ] = 5
+    leaked_after: Annotated[
+        timedelta,
+        meaning("A machine of ours with neither request nor node, which cannot be used, is removed after so long."),
+    ] = timedelta(minutes=15)
+
+
 class Settings(Section, frozen=True):
     """All settings."""
 
@@ -186,3 +201,4 @@ class Settings(Section, frozen=True):
     kwok: KwokSettings = KwokSettings()
     grow: GrowSettings = GrowSettings()
     provision: ProvisionSettings = ProvisionSettings()
+    removal: RemovalSettings = RemovalSettings()

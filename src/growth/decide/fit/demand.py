@@ -10,13 +10,13 @@ from typing import Final, Literal
 
 import msgspec
 
+from growth.api.emptiness import is_daemon, is_static
 from growth.api.pod import Pod
 from growth.api.starting import kept_for
 from growth.decide.fit.stage import Stage
 from growth.decide.fit.verdict import fit, unplaceable
 
 DEFAULT_SCHEDULER: Final = "default-scheduler"
-MIRROR: Final = "kubernetes.io/config.mirror"
 
 Why = Literal[
     "Terminating",
@@ -69,9 +69,9 @@ def why_not(pod: Pod) -> SetAside | None:
     owner = meta.controller
     if meta.deletion_timestamp is not None:
         return SetAside(pod, "Terminating", "it is being deleted")
-    if MIRROR in meta.annotations or (owner is not None and owner.kind == "Node"):
+    if is_static(pod):
         return SetAside(pod, "Static", "it is a static pod, which its kubelet runs without asking anybody")
-    if owner is not None and owner.kind == "DaemonSet":
+    if owner is not None and is_daemon(pod):
         reason = f"it belongs to DaemonSet {owner.name} and waits for room on a node that exists"
         return SetAside(pod, "DaemonSet", reason)
     if spec.scheduling_gates:
