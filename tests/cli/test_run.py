@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from growth.cli.failures import sentence_for
 from growth.cli.main import main
-from growth.cli.run import sentence_for
 from growth.kube.errors import Forbidden, NotFound
 from tests.cli.test_world import a_kubeconfig, free_port
 

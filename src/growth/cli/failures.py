@@ -2,8 +2,18 @@
 
 import click
 
+from growth.api.growth_kinds import GROUP
+from growth.kube.errors import KubeError, NotFound
+
 
 class Refused(click.ClickException):
     """What was given cannot work (a kubeconfig, a name, a server that is not there): exit code 2."""
 
     exit_code = 2
+
+
+def sentence_for(error: KubeError) -> str:
+    """What the cluster said, and what to do where the error itself cannot know it."""
+    if isinstance(error, NotFound) and f"/{GROUP}/" in str(error):
+        return f"{error}; Growth's own kinds are not installed: growth crds | kubectl apply --server-side -f -"
+    return str(error)

@@ -12,15 +12,14 @@ from typing import Final
 import click
 
 from growth import __version__
-from growth.api.growth_kinds import GROUP
 from growth.api.settings import HealthSettings, Settings
 from growth.api.settings_reading import EffectiveSettings
-from growth.cli.failures import Refused
+from growth.cli.failures import Refused, sentence_for
 from growth.cli.settings_options import with_settings
 from growth.cloud.errors import Invalid
 from growth.kube.access import find_access
 from growth.kube.client import connect
-from growth.kube.errors import KubeError, NotFound
+from growth.kube.errors import KubeError
 from growth.kube.lease import unique_identity
 from growth.run.capability import Capability, UnknownCapability, chosen
 from growth.run.clouds import OpenProvider
@@ -114,10 +113,3 @@ def _telling_health(health: Health, listen: HealthSettings) -> Generator[int]:
             problem = f"{where}: cannot listen there ({error.strerror or error})"
             raise Refused(f"{problem}; choose another port with --health-port, or 0 for any that is free") from error
         yield port
-
-
-def sentence_for(error: KubeError) -> str:
-    """What stopped the start, and what to do where the error itself cannot know it."""
-    if isinstance(error, NotFound) and f"/{GROUP}/" in str(error):
-        return f"{error}; Growth's own kinds are not installed: growth crds | kubectl apply --server-side -f -"
-    return str(error)

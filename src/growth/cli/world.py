@@ -1,17 +1,18 @@
 """``growth world``: see the cluster as Growth sees it."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Collection
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import click
 import msgspec
 from rich.console import Console
 from rich.live import Live
 
+from growth.api.kinds import Kind
 from growth.api.settings import KubeSettings
 from growth.api.settings_reading import EffectiveSettings
 from growth.cli.failures import Refused
@@ -55,7 +56,7 @@ async def _show(kube: KubeSettings, output: str, *, follow: bool) -> None:
     console, seen = Console(), World()
     async with (
         connect(access, max_concurrent_requests=kube.max_concurrent_requests) as client,
-        reading(client, seen, console),
+        reading(client, seen, everywhere(seen), console),
     ):
         if follow and output == "text":
             with Live(console=console, auto_refresh=False) as live:
@@ -70,8 +71,8 @@ async def _show(kube: KubeSettings, output: str, *, follow: bool) -> None:
 
 
 @asynccontextmanager
-async def reading(client: Client, seen: World, console: Console) -> AsyncGenerator[None]:
-    """Follow the cluster, telling how far the first reading has come while it lasts.
+async def reading(client: Client, seen: World, kinds: Collection[Kind[Any]], console: Console) -> AsyncGenerator[None]:
+    """Follow these kinds of the cluster, telling how far the first reading has come while it lasts.
 
     The version is asked for first: informers wait for a server that is not there, a person should hear of it.
     """
@@ -85,7 +86,7 @@ async def reading(client: Client, seen: World, console: Console) -> AsyncGenerat
 
         telling = asyncio.create_task(tell())
         try:
-            async with watching(client, seen, everywhere(seen)):
+            async with watching(client, seen, kinds):
                 telling.cancel()
                 status.stop()
                 yield

@@ -84,13 +84,14 @@ def _groups(snapshot: Snapshot) -> Iterable[NodeGroup]:
             instance_type=instance_type,
             nodes=len(nodes),
             ready=sum(node.is_ready for node in nodes),
-            cpu_millis=_filled(snapshot, nodes, "cpu"),
-            memory_bytes=_filled(snapshot, nodes, "memory"),
-            pods=_filled(snapshot, nodes, "pods"),
+            cpu_millis=filled(snapshot, nodes, "cpu"),
+            memory_bytes=filled(snapshot, nodes, "memory"),
+            pods=filled(snapshot, nodes, "pods"),
         )
 
 
-def _filled(snapshot: Snapshot, nodes: Iterable[Node], resource: str) -> Filled:
+def filled(snapshot: Snapshot, nodes: Iterable[Node], resource: str) -> Filled:
+    """How much of a resource pods ask for on these nodes together, of how much they have for pods."""
     column, rows = snapshot.room.column(resource), snapshot.room.rows
     total = free = 0
     for node in nodes:
