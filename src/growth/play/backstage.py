@@ -1,11 +1,39 @@
 """What a world lends to the Growth that acts in a story: a client under the role that the chart ships, and a host."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
 
+from growth.act.points import Points
+from growth.api.settings import Settings
+from growth.cloud.finding import Surroundings
+from growth.cloud.kwok.opening import open_kwok
+from growth.cloud.kwok.provider import KwokProvider
 from growth.kube.client import Client
 from growth.run.host import Host
+
+
+async def _for_good() -> None:
+    await asyncio.Event().wait()
+
+
+@dataclass(frozen=True)
+class Process:
+    """One run of Growth in a story, from its start to its end: what it has, and what may be done to it."""
+
+    client: Client
+    host: Host
+    settings: Settings
+    points: Points
+    open_kwok: Callable[[Surroundings], AbstractAsyncContextManager[KwokProvider]] = open_kwok
+    killed: Callable[[], Awaitable[None]] = _for_good
+    """Returns when somebody kills it; then another one is started."""
+
+
+def _as_it_is(process: Process) -> Process:
+    return process
 
 
 @dataclass(frozen=True)
@@ -18,3 +46,5 @@ class Backstage:
 
     client: Callable[[], Awaitable[Client]]
     host: Callable[[str], Host]
+    around: Callable[[Process], Process] = _as_it_is
+    """Laid around each process before it starts, by those who look at what it does, or stop it."""

@@ -10,17 +10,17 @@ from datetime import timedelta
 from typing import Any, Final
 
 from growth.act.points import Points
-from growth.api.catalogue import Catalogue, read_catalogue
+from growth.api.catalogue import read_catalogue
 from growth.api.growth_kinds import NODE_POOLS
 from growth.api.kinds import CONFIG_MAPS, EVENTS, LEASES, NAMESPACES
 from growth.api.settings import GrowSettings, ProvidersSettings, ProvisionSettings, Settings
 from growth.cloud.finding import Surroundings
-from growth.cloud.kwok.opening import open_kwok
 from growth.cloud.kwok.provider import KwokProvider
 from growth.cloud.kwok.record import FAULTS, config_map_name
 from growth.kube.client import Client
 from growth.kube.errors import AlreadyExists
 from growth.kube.patches import MergePatch
+from growth.play.backstage import Process
 from growth.play.play import Play
 from growth.run.capability import CAPABILITIES
 from growth.run.clouds import OpenProvider
@@ -63,21 +63,21 @@ class Growth:
         self,
         play: Play,
         settings: Settings,
-        catalogue: Catalogue,
+        catalogue: str,
         *,
         others: Mapping[str, OpenProvider],
         points: Points,
     ) -> None:
-        self._play, self.settings, self._catalogue = play, settings, catalogue
+        self._play, self.settings, self.catalogue = play, settings, catalogue
         self._others, self._points = others, points
         self._provider: KwokProvider | None = None
         self.health = new_health()
 
     def set_catalogue(self, text: str) -> None:
         """From now on this is sold, and this is what goes wrong with it."""
-        self._catalogue = read_catalogue(text)
+        self.catalogue = text
         if self._provider is not None:
-            self._provider.catalogue = self._catalogue
+            self._provider.catalogue = read_catalogue(text)
 
     async def hurt(self, name: str, faults: str) -> None:
         """Something goes wrong with a machine that runs; an empty text mends it."""
@@ -85,26 +85,63 @@ class Growth:
         await self._play.client.patch(CONFIG_MAPS, config_map_name(name), patch, self.settings.namespace)
 
     async def run(self) -> None:
-        """Until cancelled."""
+        """Until cancelled. Where somebody kills a process another one is started, as a Deployment would do."""
+        dead: list[asyncio.Task[None]] = []
+        try:
+            while True:
+                process = await self._process()
+                life = asyncio.create_task(self._live(process))
+                if not await _is_killed(process, life):
+                    return
+                dead.append(life)
+        finally:
+            for life in dead:
+                life.cancel()  # it may still tidy up, in vain: nothing of it gets out
+            await asyncio.gather(*dead, return_exceptions=True)
+
+    async def _process(self) -> Process:
         backstage = self._play.backstage
-        client = await backstage.client()
+        host = backstage.host(f"growth-{self._play.namespace}-{next(self._play.processes)}")
+        return backstage.around(Process(await backstage.client(), host, self.settings, self._points))
+
+    async def _live(self, process: Process) -> None:
+        """One process, until cancelled."""
+
+        @asynccontextmanager
+        async def open_kwok(client: Client) -> AsyncGenerator[KwokProvider]:
+            async with process.open_kwok(Surroundings(client, self.settings.namespace, self._play.now)) as provider:
+                provider.catalogue = read_catalogue(self.catalogue)
+                self._provider = provider
+                yield provider
+
+        self.health = new_health()
         plant = Plant(
-            client=client,
-            lease_client=client,
-            settings=self.settings,
+            client=process.client,
+            lease_client=process.client,
+            settings=process.settings,
             capabilities=CAPABILITIES,
-            host=backstage.host(f"growth-{self._play.namespace}"),
-            providers={"kwok": self._open, **self._others},
-            points=self._points,
+            host=process.host,
+            providers={"kwok": open_kwok, **self._others},
+            points=process.points,
         )
         await control(plant, self.health)
 
-    @asynccontextmanager
-    async def _open(self, client: Client) -> AsyncGenerator[KwokProvider]:
-        async with open_kwok(Surroundings(client, self.settings.namespace, self._play.now)) as provider:
-            provider.catalogue = self._catalogue
-            self._provider = provider
-            yield provider
+
+async def _is_killed(process: Process, life: asyncio.Task[None]) -> bool:
+    """Wait until somebody kills it, which is True, or it ends by itself or with us, and then raise what it raises."""
+    killed = asyncio.ensure_future(process.killed())
+    try:
+        await asyncio.wait({life, killed}, return_when=asyncio.FIRST_COMPLETED)
+        if killed.done():
+            life.cancel()
+            return True
+        await life
+    finally:
+        killed.cancel()
+        if not killed.done():
+            life.cancel()
+            await asyncio.wait({life})
+    return False
 
 
 @asynccontextmanager
@@ -121,7 +158,8 @@ async def growing(
     ``others`` are providers beside kwok.
     """
     await _install(play, settings)
-    growth = Growth(play, settings, read_catalogue(catalogue), others=others or {}, points=points)
+    growth = Growth(play, settings, catalogue, others=others or {}, points=points)
+    play.encore = lambda: growing(play, settings=settings, catalogue=growth.catalogue, others=others)
     try:
         async with asyncio.TaskGroup() as tasks:
             running = tasks.create_task(growth.run(), name="growth")

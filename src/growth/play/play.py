@@ -5,8 +5,9 @@ it loses the label by which kwok (or the virtual kubelets) know it.
 """
 
 import asyncio
+import itertools
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from typing import Any, Final
 
 import msgspec
@@ -52,6 +53,10 @@ class Play:
         self.client, self.namespace, self.now, self.backstage = client, name, backstage.now, backstage
         self._prefix, self._patience = f"{name}-", patience
         self.trace = Trace(self._prefix, name, asyncio.get_running_loop().time, alone=alone)
+
+        self.processes = itertools.count(1)
+        self.encore: Callable[[], AbstractAsyncContextManager[object]] | None = None
+        """Growth once more, as it last was in this story; None as long as it was not there."""
 
         self.acts: list[str] = []
         self._promises: list[tuple[Callable[[], object], str]] = []

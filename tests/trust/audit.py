@@ -1,0 +1,104 @@
+"""An audit follows a whole story from outside, and says at its end whether anything happened that never may.
+
+    async with audit.following(play.client):
+        ...the story, Growth killed, faults, whatever...
+    assert audit.violations() == []
+
+It sees what any client sees (informers, under the administrator's name) and what Growth sent (``Witness``). What
+happened is put in the server's own order first, whatever order it was heard in; then each step is judged.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from typing import Any, Final
+
+from growth.api.change import Change
+from growth.api.kinds import CONFIG_MAPS, LEASES, Kind
+from growth.api.pod import Pod
+from growth.cloud.kwok.record import SELECTOR
+from growth.kube.client import Client
+from growth.kube.informer import Informer
+from tests.trust.deeds import Deeds
+from tests.trust.endings import AT_THE_END, IsPlaceable
+from tests.trust.invariants import by_kind
+from tests.trust.picture import FOLLOWED, Picture, Step, is_machine, step_of
+
+_GROWTHS_NAMESPACE: Final = "growth-system"
+_POLL_SECONDS: Final = 0.25
+# What was written just now is heard of in this time: informers are told within milliseconds.
+_HEARD_WITHIN_SECONDS: Final = 0.5
+
+
+def everybody(_: Pod) -> bool:
+    """All pods can be placed."""
+    return True
+
+
+class Audit:
+    """What happened in one story, and the judgement on it."""
+
+    def __init__(self, deeds: Deeds, *, is_placeable: IsPlaceable = everybody) -> None:
+        self._deeds, self._is_placeable = deeds, is_placeable
+        self._steps: list[Step] = []
+        self.picture = Picture()
+        """How everything is now, as it was heard."""
+
+    @asynccontextmanager
+    async def following(self, client: Client) -> AsyncGenerator[None]:
+        """As long as this lasts, everything is noted."""
+        informers = [_informer(client, kind, self._hearer(kind)) for kind in FOLLOWED]
+        running = asyncio.gather(*(informer.run() for informer in informers))
+        try:
+            for informer in informers:
+                await informer.synced.wait()
+            yield
+            await asyncio.sleep(_HEARD_WITHIN_SECONDS)
+        finally:
+            running.cancel()
+            await asyncio.gather(running, return_exceptions=True)
+
+    def _hearer(self, kind: Kind[Any]) -> Callable[[list[Change[Any]]], None]:
+        def hear(changes: list[Change[Any]]) -> None:
+            steps = [step_of(kind, one) for one in changes if kind is not CONFIG_MAPS or is_machine(one.now)]
+            self._steps += steps
+            for step in steps:
+                self.picture.take(step)
+
+        return hear
+
+    async def until_done(self, patience: float, *, quiet: float = 2.0) -> None:
+        """Let Growth go on until nothing is left to be done, and that stays so for a while; or patience ends."""
+        loop = asyncio.get_running_loop()
+        deadline, done_since = loop.time() + patience, None
+        while loop.time() < deadline:
+            if self.missing():
+                done_since = None
+            elif done_since is None:
+                done_since = loop.time()
+            elif loop.time() - done_since >= quiet:
+                return
+            await asyncio.sleep(_POLL_SECONDS)
+
+    def missing(self) -> list[str]:
+        """What is left to be done now."""
+        return [
+            f"{one.number} ({one.name}): {what}"
+            for one in AT_THE_END
+            for what in one.missing(self.picture, self._is_placeable)
+        ]
+
+    def violations(self) -> list[str]:
+        """What happened that never may, in the order in which it happened; then what is left to be done."""
+        picture, asked, found = Picture(), by_kind(), list[str]()
+        for step in sorted(self._steps, key=lambda step: step.version):
+            picture.take(step)
+            for one in asked.get(step.kind, ()):
+                for what in one.broken_by(step, picture, self._deeds):
+                    found.append(f"{one.number} ({one.name}), version {step.version}: {what}")
+        return [*dict.fromkeys(found), *self.missing()]
+
+
+def _informer(client: Client, kind: Kind[Any], hear: Callable[[list[Change[Any]]], None]) -> Informer[Any]:
+    namespace = _GROWTHS_NAMESPACE if kind in (CONFIG_MAPS, LEASES) else ""
+    return Informer(client, kind, hear, namespace=namespace, label_selector=SELECTOR if kind is CONFIG_MAPS else "")

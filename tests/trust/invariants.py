@@ -1,0 +1,203 @@
+"""What must hold at every instant of every story, whatever goes wrong: one function each, asked about each step.
+
+The table of all of them is docs/invariants.md. A function gives a sentence for each way in which the step breaks it.
+``picture`` is the cluster right after the step.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from growth.act.points import Point
+from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS, NODE_REQUESTS
+from growth.api.kinds import CONFIG_MAPS, NODES, PODS, Kind
+from growth.api.node import Node
+from growth.api.noderemoval import NodeRemovalRequest
+from growth.api.noderequest import NodeRequest
+from growth.api.offering import INSTANCE_TYPE, POOL
+from growth.api.pod import Pod
+from growth.cloud.kwok.record import config_map_name, record_from, scheme_of
+from tests.trust.deeds import Deed, Deeds
+from tests.trust.limits import passed_limits
+from tests.trust.picture import Picture, Step, is_live, is_work
+
+SCALE_DOWN: Final = "growth.dev/scale-down"
+_OURS: Final = scheme_of("growth-system")
+_POINTS: Final = frozenset(Point)
+
+
+@dataclass(frozen=True)
+class Invariant:
+    """One promise: its number, its name, and what is asked about steps of these kinds."""
+
+    number: str
+    name: str
+    kinds: tuple[Kind[Any], ...]
+    broken_by: Callable[[Step, Picture, Deeds], Iterator[str]]
+
+
+def bought_twice(step: Step, picture: Picture, _: Deeds) -> Iterator[str]:
+    """A waiting pod has its place on one machine that is coming, not on two."""
+    request: NodeRequest = step.now
+    if step.is_end or not is_live(request) or request.metadata.name in picture.nodes:
+        return
+    name = request.metadata.name
+    for other in picture.requests.values():
+        if other.metadata.name == name or not is_live(other) or other.metadata.name in picture.nodes:
+            continue
+        for uid in sorted(set(request.planned_for) & set(other.planned_for)):
+            if uid in picture.pods and not picture.pods[uid].node_name:
+                pod = picture.pods[uid].metadata.name
+                yield f"{name} and {other.metadata.name} are both coming for the waiting pod {pod}"
+
+
+def bought_unasked(step: Step, picture: Picture, deeds: Deeds) -> Iterator[str]:
+    """The request is written before the provider is asked: so whoever comes next finds it, and asks for the same."""
+    if step.is_new and _bought_by_growth(step, deeds):
+        name = record_from(step.now).name
+        if name not in picture.asked_at:
+            yield f"the machine {name} was bought, and no NodeRequest of its name was ever written"
+
+
+def beyond_limits(step: Step, picture: Picture, deeds: Deeds) -> Iterator[str]:
+    """No purchase takes a pool beyond what it has said since the request was written."""
+    if step.is_new and _bought_by_growth(step, deeds):
+        machine = record_from(step.now)
+        since = picture.asked_at.get(machine.name, step.version)
+        found = [passed_limits(spec, machine, picture) for spec in picture.specs_since(machine.request.pool, since)]
+        if found and all(found):
+            yield f"with {machine.name} the pool {machine.request.pool} has {found[-1]}"
+
+
+def work_given_away(step: Step, picture: Picture, deeds: Deeds) -> Iterator[str]:
+    """Nobody gives a machine back while somebody works on its Ready node."""
+    if not step.is_end or not _given_back(step, deeds):
+        return
+    machine = record_from(step.now)
+    node = picture.nodes.get(machine.name)
+    if node is not None and node.spec.provider_id == machine.provider_id and node.is_ready:
+        names = ", ".join(pod.metadata.name for pod in picture.work_on(machine.name))
+        if names:
+            yield f"{machine.name} was given back while {names} worked on it"
+
+
+def pod_taken_away(step: Step, picture: Picture, deeds: Deeds) -> Iterator[str]:
+    """Growth ends a pod that works only when its machine is gone, or by eviction from a pool that is deleted."""
+    pod: Pod = step.now
+    begins_to_leave = step.is_end or (
+        pod.metadata.deletion_timestamp is not None
+        and (step.before is None or step.before.metadata.deletion_timestamp is None)
+    )
+    if not begins_to_leave or not is_work(pod) or not pod.node_name:
+        return
+    if step.is_end and step.before is not None and step.before.metadata.deletion_timestamp is not None:
+        return  # what was decided was decided when it began to leave
+    asked = deeds.deletions("pods", pod.metadata.name, pod.metadata.uid)
+    if not asked or pod.node_name not in picture.machines:
+        return
+    node = picture.nodes.get(pod.node_name)
+    pool = picture.pools.get(node.metadata.labels.get(POOL, "")) if node is not None else None
+    is_pool_going = pool is None or pool.metadata.deletion_timestamp is not None
+    if any(deed.name != "evict pods" for deed in asked) or not is_pool_going:
+        yield f"{pod.metadata.name} was ended by Growth ({asked[0].name}) while the machine {pod.node_name} is there"
+
+
+def node_before_machine(step: Step, picture: Picture, deeds: Deeds) -> Iterator[str]:
+    """Growth deletes a Node object only when its machine is gone and nothing is attached to it any more."""
+    node: Node = step.now
+    if not step.is_end:
+        return
+    asked = deeds.deletions("nodes", node.metadata.name, node.metadata.uid)
+    if not asked:
+        return
+    if picture.machine_of(node) is not None:
+        yield f"the Node {node.metadata.name} was deleted ({_who(asked)}) while its machine is there"
+    attached = [one for one in picture.attachments.values() if one.spec.node_name == node.metadata.name]
+    if attached and any(deed.by in _POINTS for deed in asked):
+        yield f"the Node {node.metadata.name} was deleted while {len(attached)} VolumeAttachments of it were there"
+
+
+def below_min(step: Step, picture: Picture, _: Deeds) -> Iterator[str]:
+    """Whoever takes an empty node away leaves as many of its type, Ready and unmarked, as its pool wants at least."""
+    removal: NodeRemovalRequest = step.now
+    node = picture.nodes.get(removal.node_name)
+    if not step.is_new or node is None or not node.is_ready or not is_marked(node):
+        return
+    pool, kind = node.metadata.labels.get(POOL, ""), node.metadata.labels.get(INSTANCE_TYPE, "")
+    stated = picture.pools.get(pool)
+    if stated is None or stated.metadata.deletion_timestamp is not None:
+        return
+    left = [
+        one
+        for name, one in picture.nodes.items()
+        if (one.metadata.labels.get(POOL), one.metadata.labels.get(INSTANCE_TYPE)) == (pool, kind)
+        and one.is_ready
+        and not is_marked(one)
+        and name not in picture.removals
+    ]
+    wanted = next((one.min for one in stated.spec.server_types if one.name.lower() == kind.lower()), 0)
+    if len(left) < wanted:
+        yield f"{removal.node_name} is taken away, which leaves {len(left)} {kind} in {pool}, which wants {wanted}"
+
+
+def stranger_touched(step: Step, _: Picture, deeds: Deeds) -> Iterator[str]:
+    """A node that is not ours is never changed and never deleted."""
+    node: Node = step.now
+    if node.spec.provider_id.startswith(_OURS):
+        return
+    touching = deeds.making("nodes", step.version)
+    if step.is_end:
+        touching = deeds.deletions("nodes", node.metadata.name, node.metadata.uid)
+    if touching:
+        yield f"{node.metadata.name}, which is not ours, was touched: {_who(touching)}"
+
+
+def written_by_another(step: Step, picture: Picture, deeds: Deeds) -> Iterator[str]:
+    """What deciders want is written by whoever holds the lease at that instant, and by nobody else."""
+    holders = {lease.spec.holder_identity for lease in picture.leases.values()}
+    for deed in deeds.making(step.kind.plural, step.version):
+        if deed.by in _POINTS and deed.process not in holders:
+            holder = ", ".join(sorted(holders)) or "nobody"
+            yield f"{deed.process} did {deed.name} {deed.place.name} while {holder} held the lease"
+
+
+def _bought_by_growth(step: Step, deeds: Deeds) -> list[Deed]:
+    return deeds.creations("configmaps", step.meta.name, step.version)
+
+
+def _given_back(step: Step, deeds: Deeds) -> bool:
+    name = config_map_name(record_from(step.now).name)
+    return any(deed.by == Point.DELETE_MACHINE for deed in deeds.deletions("configmaps", name, step.meta.uid))
+
+
+def _who(deeds: list[Deed]) -> str:
+    return "; ".join(sorted({f"{deed.process} did {deed.name} for {deed.by or 'nobody'}" for deed in deeds}))
+
+
+def is_marked(node: Node) -> bool:
+    """Whether a node bears the taint of those that nobody needs."""
+    return any(taint.key == SCALE_DOWN for taint in node.spec.taints)
+
+
+ALWAYS: Final = (
+    Invariant("I1", "no machine is bought twice", (NODE_REQUESTS,), bought_twice),
+    Invariant("I1", "no machine is bought twice", (CONFIG_MAPS,), bought_unasked),
+    Invariant("I3", "no limit is passed", (CONFIG_MAPS,), beyond_limits),
+    Invariant("I4", "no work is lost", (CONFIG_MAPS,), work_given_away),
+    Invariant("I4", "no work is lost", (PODS,), pod_taken_away),
+    Invariant("I5", "the machine goes first, then its Node", (NODES,), node_before_machine),
+    Invariant("I6", "scale-down never goes below min", (NODE_REMOVAL_REQUESTS,), below_min),
+    Invariant("I9", "what is not ours is never touched", (NODES,), stranger_touched),
+    Invariant(
+        "I10",
+        "only the holder of the lease writes",
+        (NODE_REQUESTS, NODE_REMOVAL_REQUESTS, NODES, PODS),
+        written_by_another,
+    ),
+)
+
+
+def by_kind() -> Mapping[Kind[Any], list[Invariant]]:
+    """Who is asked about a step."""
+    kinds = {kind for one in ALWAYS for kind in one.kinds}
+    return {kind: [one for one in ALWAYS if kind in one.kinds] for kind in kinds}

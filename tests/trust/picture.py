@@ -1,0 +1,161 @@
+"""The cluster at one instant of a story, as all informers together tell it, and the steps from one to the next.
+
+Resource versions count the writes of the whole cluster, so the changes of all kinds have one order: the server's own.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from growth.api.change import Change, Happened
+from growth.api.coordination import Lease
+from growth.api.core import ConfigMap
+from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
+from growth.api.kinds import CONFIG_MAPS, LEASES, NODES, PODS, VOLUME_ATTACHMENTS, Kind
+from growth.api.meta import ObjectMeta
+from growth.api.node import Node
+from growth.api.nodepool import NodePool, NodePoolSpec
+from growth.api.noderemoval import NodeRemovalRequest
+from growth.api.noderequest import NodeRequest
+from growth.api.pod import Pod
+from growth.api.storage import VolumeAttachment
+from growth.cloud.kwok.record import Record, record_from
+
+FOLLOWED: Final[tuple[Kind[Any], ...]] = (
+    PODS,
+    NODES,
+    NODE_POOLS,
+    NODE_REQUESTS,
+    NODE_REMOVAL_REQUESTS,
+    VOLUME_ATTACHMENTS,
+    CONFIG_MAPS,
+    LEASES,
+)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One write to one object. ``before`` and ``now`` are of the kind's own type; ``now`` of a deletion is the last."""
+
+    version: int
+    kind: Kind[Any]
+    happened: Happened
+    before: Any
+    now: Any
+
+    @property
+    def meta(self) -> ObjectMeta:
+        """Whose."""
+        return self.now.metadata
+
+    @property
+    def is_new(self) -> bool:
+        """Whether it made the object."""
+        return self.happened is Happened.ADDED
+
+    @property
+    def is_end(self) -> bool:
+        """Whether the object is gone with it."""
+        return self.happened is Happened.DELETED
+
+
+@dataclass
+class Picture:
+    """Everything that is there. Pods by uid, all others by name."""
+
+    pods: dict[str, Pod] = field(default_factory=dict[str, Pod])
+    nodes: dict[str, Node] = field(default_factory=dict[str, Node])
+    pools: dict[str, NodePool] = field(default_factory=dict[str, NodePool])
+    requests: dict[str, NodeRequest] = field(default_factory=dict[str, NodeRequest])
+    removals: dict[str, NodeRemovalRequest] = field(default_factory=dict[str, NodeRemovalRequest])
+    attachments: dict[str, VolumeAttachment] = field(default_factory=dict[str, VolumeAttachment])
+    machines: dict[str, Record] = field(default_factory=dict[str, Record])
+    leases: dict[str, Lease] = field(default_factory=dict[str, Lease])
+
+    specs: dict[str, list[tuple[int, NodePoolSpec]]] = field(default_factory=dict[str, list[tuple[int, NodePoolSpec]]])
+    """What each pool has said so far, and since which version."""
+
+    asked_at: dict[str, int] = field(default_factory=dict[str, int])
+    """The version with which the newest request of a name came, whether it is still there or not."""
+
+    on: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
+    """Uids of the pods on a node."""
+
+    def take(self, step: Step) -> None:
+        """Go on by one step."""
+        name, things = self._place(step)
+        if step.is_end:
+            things.pop(name, None)
+        else:
+            things[name] = step.now if step.kind is not CONFIG_MAPS else record_from(step.now)
+        if step.kind is PODS:
+            self._move_pod(step)
+        if step.kind is NODE_REQUESTS and step.is_new:
+            self.asked_at[name] = step.version
+        if step.kind is NODE_POOLS and not step.is_end:
+            said = self.specs.setdefault(name, [])
+            if not said or said[-1][1] != step.now.spec:
+                said.append((step.version, step.now.spec))
+
+    def _place(self, step: Step) -> tuple[str, dict[str, Any]]:
+        things: dict[Kind[Any], dict[str, Any]] = {
+            NODES: self.nodes,
+            NODE_POOLS: self.pools,
+            NODE_REQUESTS: self.requests,
+            NODE_REMOVAL_REQUESTS: self.removals,
+            VOLUME_ATTACHMENTS: self.attachments,
+            LEASES: self.leases,
+        }
+        if step.kind is PODS:
+            return step.meta.uid, self.pods
+        if step.kind is CONFIG_MAPS:
+            return record_from(step.now).name, self.machines
+        return step.meta.name, things[step.kind]
+
+    def _move_pod(self, step: Step) -> None:
+        pod: Pod = step.now
+        if pod.node_name:
+            there = self.on.setdefault(pod.node_name, set())
+            there.discard(step.meta.uid) if step.is_end else there.add(step.meta.uid)
+
+    def pods_on(self, node: str) -> list[Pod]:
+        """Everybody who is bound to a node."""
+        return [self.pods[uid] for uid in sorted(self.on.get(node, ()))]
+
+    def work_on(self, node: str) -> list[Pod]:
+        """Those among them because of whom the node is needed."""
+        return [pod for pod in self.pods_on(node) if is_work(pod)]
+
+    def machine_of(self, node: Node) -> Record | None:
+        """The machine under a node, if the provider has it: the very one, not another of the name."""
+        machine = self.machines.get(node.metadata.name)
+        return machine if machine is not None and machine.provider_id == node.spec.provider_id else None
+
+    def specs_since(self, pool: str, version: int) -> list[NodePoolSpec]:
+        """What a pool said at any time from this version until now."""
+        said = self.specs.get(pool, [])
+        return [
+            spec for number, (_, spec) in enumerate(said) if number + 1 == len(said) or said[number + 1][0] > version
+        ]
+
+
+def step_of(kind: Kind[Any], change: Change[Any]) -> Step:
+    """What an informer tells, as a step."""
+    return Step(change.now.metadata.resource_version, kind, change.happened, change.before, change.now)
+
+
+def is_work(pod: Pod) -> bool:
+    """The checker's own words for what the product calls work, so that a mistake there is none here."""
+    owner = pod.metadata.controller
+    is_everywhere = owner is not None and owner.kind in ("DaemonSet", "Node")
+    is_static = "kubernetes.io/config.mirror" in pod.metadata.annotations
+    return not (is_everywhere or is_static or pod.status.phase in ("Succeeded", "Failed"))
+
+
+def is_live(request: NodeRequest) -> bool:
+    """Whether a machine is still expected of it."""
+    return request.status.phase in ("Pending", "Provisioning")
+
+
+def is_machine(config_map: ConfigMap) -> bool:
+    """Whether this is a machine that can be read."""
+    return "request" in config_map.data

@@ -1,0 +1,133 @@
+"""Who looks at every write of Growth: lies around each process of a story, and notes its deeds.
+
+play.backstage = replace(play.backstage, around=witness.around)
+"""
+
+from collections.abc import AsyncGenerator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextvars import ContextVar
+from dataclasses import replace
+from typing import Final
+
+from growth.act.points import Hook, Point, Points
+from growth.api.core import ObjectReference
+from growth.cloud.finding import Surroundings
+from growth.cloud.kwok.provider import KwokProvider
+from growth.kube.client import Client
+from growth.kube.transport import Request, Response, Send, Stream
+from growth.play.backstage import Process
+from tests.trust.deeds import EVENTS, KWOK, LEASE, NOBODY, Deed, Deeds, name_of, place_of, uid_in, version_in
+
+# A point is passed in the task that then writes, and tasks inherit from whoever made them: so each write knows who
+# it is made for, whatever else is under way.
+_ON_BEHALF_OF: Final[ContextVar[str]] = ContextVar("on behalf of", default=NOBODY)
+_BY_RESOURCE: Final = {"leases": LEASE, "events": EVENTS}
+
+
+class Witness:
+    """Sees the deeds of all processes of one story."""
+
+    def __init__(self) -> None:
+        self.deeds = Deeds()
+
+    def around(self, process: Process) -> Process:
+        """The same process, looked at."""
+        client = process.client
+
+        def open_kwok(surroundings: Surroundings) -> AbstractAsyncContextManager[KwokProvider]:
+            return _as_kwok(process.open_kwok(surroundings))
+
+        watched = Client(
+            _WatchedSend(client.transport, process.host.identity, self.deeds),
+            sharing=client.sharing,
+            jitter=client.jitter,
+        )
+        return replace(
+            process,
+            client=watched,
+            points=Points(_both(_enter, process.points.before), _both(process.points.after, _leave)),
+            open_kwok=open_kwok,
+        )
+
+
+def on_behalf_of(resource: str) -> str:
+    """For whom a write to such objects is made in the task that asks."""
+    return _ON_BEHALF_OF.get() or _BY_RESOURCE.get(resource, NOBODY)
+
+
+def _both(first: Hook, second: Hook) -> Hook:
+    def hook(point: Point, subject: ObjectReference, /) -> None:
+        first(point, subject)
+        second(point, subject)
+
+    return hook
+
+
+def _enter(point: Point, _: ObjectReference) -> None:
+    _ON_BEHALF_OF.set(point)
+
+
+def _leave(_: Point, __: ObjectReference) -> None:
+    _ON_BEHALF_OF.set(NOBODY)
+
+
+@asynccontextmanager
+async def _as_kwok(opening: AbstractAsyncContextManager[KwokProvider]) -> AsyncGenerator[KwokProvider]:
+    """What the played cloud does by itself, in tasks that are made while it opens, is done for nobody's decision."""
+    token = _ON_BEHALF_OF.set(KWOK)
+    try:
+        provider = await opening.__aenter__()
+    finally:
+        _ON_BEHALF_OF.reset(token)
+    try:
+        yield provider
+    except BaseException as error:
+        if not await opening.__aexit__(type(error), error, error.__traceback__):
+            raise
+    else:
+        await opening.__aexit__(None, None, None)
+
+
+class _WatchedSend:
+    """A ``Send`` that notes what it sends."""
+
+    def __init__(self, send: Send, process: str, deeds: Deeds) -> None:
+        self._send, self._process, self._deeds = send, process, deeds
+
+    async def send(self, request: Request) -> Response:
+        """Send, and note it if it was a write."""
+        if not request.writes:
+            return await self._send.send(request)
+        try:
+            response = await self._send.send(request)
+        except BaseException:
+            self._note(request, None)
+            raise
+        self._note(request, response)
+        return response
+
+    def _note(self, request: Request, response: Response | None) -> None:
+        place = place_of(request)
+        answer = response.body if response else b""
+        deed = Deed(
+            name=name_of(request, place),
+            by=on_behalf_of(place.resource),
+            process=self._process,
+            place=place,
+            uid=uid_in(request.body) or uid_in(answer),
+            status=response.status if response else 0,
+            version=version_in(answer),
+        )
+        self._deeds.add(deed)
+
+    def stream(self, request: Request) -> AbstractAsyncContextManager[Stream]:
+        """Watches change nothing."""
+        return self._send.stream(request)
+
+    def clock(self) -> float:
+        """The sender's."""
+        return self._send.clock()
+
+    async def close(self) -> None:
+        """Close the sender."""
+        await self._send.close()
