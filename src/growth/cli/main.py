@@ -7,8 +7,10 @@ from growth.cli.cluster import cluster
 from growth.cli.crds import crds
 from growth.cli.demo import demo
 from growth.cli.manifests import manifests
+from growth.cli.request import request
 from growth.cli.run import run
 from growth.cli.settings import settings
+from growth.cli.top import top
 from growth.cli.world import world
 
 
@@ -22,6 +24,8 @@ main.add_command(cluster)
 main.add_command(crds)
 main.add_command(demo)
 main.add_command(manifests)
+main.add_command(request)
 main.add_command(run)
 main.add_command(settings)
+main.add_command(top)
 main.add_command(world)

@@ -1,0 +1,135 @@
+"""``growth request``: what Growth has asked for, and removals that it has given up."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TypeVar
+
+import click
+import msgspec
+from rich.console import Console
+
+from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS, NODE_REQUESTS
+from growth.api.noderemoval import RETRY, NodeRemovalRequest
+from growth.api.settings import KubeSettings
+from growth.api.settings_reading import EffectiveSettings
+from growth.api.timestamp import format_time
+from growth.cli.failures import Refused, sentence_for
+from growth.cli.request_view import Line, lines_of, view
+from growth.cli.settings_options import with_settings_of
+from growth.kube.access import find_access
+from growth.kube.client import Client, connect
+from growth.kube.errors import Conflict, KubeError, NotFound
+from growth.kube.patches import MergePatch
+
+T = TypeVar("T")
+
+
+@click.group()
+def request() -> None:
+    """See what Growth has asked for, and try removals again that failed.
+
+    \b
+    Example:
+      growth request list
+      growth request retry default-93c5d7e118
+    """
+
+
+@request.command(name="list")
+@with_settings_of("kube")
+@click.option("--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def list_requests(effective: EffectiveSettings, output: str) -> None:
+    """List NodeRequests and NodeRemovalRequests: how far each is, and what happened last.
+
+    A NodeRequest is a machine that is wanted, a NodeRemovalRequest one that is to go.
+
+    \b
+    Example:
+      growth request list
+      growth request list --output json
+    """
+    lines = _asking(effective.settings.kube, _lines)
+    if output == "json":
+        click.echo(msgspec.json.format(msgspec.json.encode(lines)).decode())
+    else:
+        console = Console(highlight=False)
+        console.print(view(lines, datetime.now(UTC), console.width))
+
+
+async def _lines(client: Client) -> list[Line]:
+    requests = await client.list(NODE_REQUESTS)
+    removals = await client.list(NODE_REMOVAL_REQUESTS)
+    return lines_of(requests.items, removals.items)
+
+
+@request.command()
+@with_settings_of("kube")
+@click.argument("name")
+def retry(effective: EffectiveSettings, name: str) -> None:
+    """Try a removal again that failed.
+
+    NAME is that of a NodeRemovalRequest in the phase RemovalFailed: Growth asked the provider again and again to delete
+    the machine, and stopped. Mend what stands in the way first (the reason is in `growth top`). It needs the verbs list
+    and patch on noderemovalrequests.
+
+    \b
+    Example:
+      growth request retry default-93c5d7e118
+    """
+
+    async def ask(client: Client) -> str:
+        return await ask_for_retry(client, name, datetime.now(UTC))
+
+    click.echo(_asking(effective.settings.kube, ask))
+
+
+async def ask_for_retry(client: Client, name: str, now: datetime) -> str:
+    """Write onto a removal that it is to be tried again; says what will happen."""
+    removal = _found(name, (await client.list(NODE_REMOVAL_REQUESTS)).items)
+    phase, meta = removal.status.phase, removal.metadata
+    if phase != "RemovalFailed":
+        meaning = {"Pending": "its provider has not been asked yet", "Deprovisioning": "its provider is being asked"}
+        raise Refused(f"{name} is in the phase {phase}, expected RemovalFailed: {meaning[phase]}, nothing to retry")
+    if RETRY in meta.annotations:
+        return f"{name} is to be tried again already: Growth begins as soon as it looks at it. Is it running?"
+    # Of this version only: in another one, Growth or somebody else may have begun.
+    body = {"metadata": {"resourceVersion": str(meta.resource_version), "annotations": {RETRY: format_time(now)}}}
+    try:
+        await client.patch(NODE_REMOVAL_REQUESTS, name, MergePatch(body))
+    except Conflict as error:
+        raise Refused(f"{name} has just been changed by somebody else: look at it, and ask again if need be") from error
+    except NotFound as error:
+        raise Refused(f"{name} has just gone: there is nothing to retry") from error
+    return (
+        f"{name} will be tried again. Growth sets it back to Pending, makes sure once more that nobody needs\n"
+        f"node {removal.node_name}, and asks its provider to delete the machine; attempts count from one.\n"
+        "Watch it: growth top --follow"
+    )
+
+
+def _found(name: str, removals: list[NodeRemovalRequest]) -> NodeRemovalRequest:
+    by_name = {removal.metadata.name: removal for removal in removals}
+    if name in by_name:
+        return by_name[name]
+    failed = sorted(known for known, removal in by_name.items() if removal.status.phase == "RemovalFailed")
+    close = get_close_matches(name, by_name, 1)
+    hint = f", the closest is {close[0]!r}" if close else ""
+    known = f"those that failed are {', '.join(failed)}" if failed else "none has failed"
+    raise Refused(f"there is no NodeRemovalRequest {name!r}{hint}; {known}")
+
+
+def _asking(kube: KubeSettings, ask: Callable[[Client], Awaitable[T]]) -> T:
+    """What the cluster answers, or the sentence that says why it does not."""
+
+    async def connected() -> T:
+        access = find_access(Path(kube.kubeconfig) if kube.kubeconfig else None, kube.context or None)
+        async with connect(access, max_concurrent_requests=kube.max_concurrent_requests) as client:
+            return await ask(client)
+
+    try:
+        return asyncio.run(connected())
+    except KubeError as error:
+        raise Refused(sentence_for(error)) from error

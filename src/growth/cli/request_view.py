@@ -1,0 +1,92 @@
+"""How requests look in a terminal: objects in, lines out, and something to look at."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Final
+
+import msgspec
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from growth.api.noderemoval import NodeRemovalRequest
+from growth.api.noderequest import NodeRequest
+from growth.api.status import StatusEvent
+from growth.cli.spans import span
+
+_STYLES: Final = {
+    "Pending": "cyan",
+    "Provisioning": "cyan",
+    "Ready": "green",
+    "Unmet": "yellow",
+    "Deprovisioning": "magenta",
+    "RemovalFailed": "bold red",
+}
+
+
+class Line(msgspec.Struct, frozen=True):
+    """One request."""
+
+    kind: str
+    name: str
+    pool: str
+    phase: str
+    since: datetime | None
+    """Since when it is in this phase; for a removal, since when it is wanted."""
+    attempts: int
+    last: str
+    """What happened last."""
+    last_at: datetime | None
+
+
+def lines_of(requests: Iterable[NodeRequest], removals: Iterable[NodeRemovalRequest]) -> list[Line]:
+    """All of them: what is to go first, then what is wanted, each by name."""
+    going = [_removal(removal) for removal in removals]
+    coming = [_request(request) for request in requests]
+    return [*sorted(going, key=lambda line: line.name), *sorted(coming, key=lambda line: line.name)]
+
+
+def _request(request: NodeRequest) -> Line:
+    status, meta = request.status, request.metadata
+    since = status.phase_since or meta.creation_timestamp
+    return Line("NodeRequest", meta.name, request.spec.pool, status.phase, since, 0, *_last(status.events))
+
+
+def _removal(removal: NodeRemovalRequest) -> Line:
+    status, meta = removal.status, removal.metadata
+    words, at = _last(status.events)
+    return Line(
+        "NodeRemovalRequest", meta.name, removal.spec.pool, status.phase, meta.creation_timestamp,
+        status.removal_attempt, words or removal.spec.reason, at,
+    )  # fmt: skip
+
+
+def _last(events: Sequence[StatusEvent]) -> tuple[str, datetime | None]:
+    if not events:
+        return "", None
+    last = events[-1]
+    return f"{last.name}: {last.reason}" if last.reason else last.name, last.at
+
+
+def view(lines: Sequence[Line], now: datetime, width: int) -> RenderableType:
+    """One line each; what happened last has the room that is left."""
+    if not lines:
+        return Text("Growth has asked for nothing: there are no NodeRequests and no NodeRemovalRequests.", style="dim")
+    gap = 2 if width >= 100 else 1
+    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, gap, 0, 0))
+    for title in ("WANTED", "NAME", "PHASE"):
+        table.add_column(title, no_wrap=True, overflow="ellipsis")
+    for title in ("SINCE", "ATTEMPTS"):
+        table.add_column(title, justify="right", no_wrap=True)
+    table.add_column("LAST", no_wrap=True, overflow="ellipsis", ratio=1)
+    for line in lines:
+        is_removal = line.kind == "NodeRemovalRequest"
+        table.add_row(
+            "gone" if is_removal else "here",
+            line.name,
+            Text(line.phase, style=_STYLES.get(line.phase, "")),
+            span(now - line.since) if line.since else "-",
+            f"{line.attempts}" if is_removal else "",
+            line.last,
+        )
+    return table
