@@ -45,7 +45,7 @@ class Witness:
         return replace(
             process,
             client=watched,
-            points=Points(_both(_enter, process.points.before), _both(process.points.after, _leave)),
+            points=Points(both(_enter, process.points.before), both(process.points.after, _leave)),
             open_kwok=open_kwok,
         )
 
@@ -55,7 +55,9 @@ def on_behalf_of(resource: str) -> str:
     return _ON_BEHALF_OF.get() or _BY_RESOURCE.get(resource, NOBODY)
 
 
-def _both(first: Hook, second: Hook) -> Hook:
+def both(first: Hook, second: Hook) -> Hook:
+    """One after the other."""
+
     def hook(point: Point, subject: ObjectReference, /) -> None:
         first(point, subject)
         second(point, subject)

@@ -174,6 +174,11 @@ class Play:
         if self._broken:
             raise NoLongerHolds(self._broken[0])
 
+    def end_promises(self) -> None:
+        """The story is over; what happens from now on keeps no promise of it."""
+        self._promises.clear()
+        self._broken.clear()
+
     async def ready(self, *names: str) -> None:
         """Wait until these nodes take pods."""
 

@@ -29,6 +29,9 @@ class Story:
     ignores: str = ""
     """What is left to chance on a real cluster, too, and not compared: happenings that hold this word."""
 
+    unless_stopped: str = ""
+    """Why its own assertions need not hold if Growth is stopped on the way; empty if they hold then, too."""
+
 
 class Stories:
     """All stories of one module, in the order in which they are written."""
@@ -39,14 +42,15 @@ class Stories:
         self.all: list[Story] = []
 
     def story(
-        self, *, is_first: bool = False, any_node: bool = False, ignores: str = ""
+        self, *, is_first: bool = False, any_node: bool = False, ignores: str = "", unless_stopped: str = ""
     ) -> Callable[[Telling], Telling]:
         """Make a coroutine function a story; its name and docstring are the story's."""
 
         def take(tell: Telling) -> Telling:
             name = tell.__name__.replace("_", " ")
             about = (tell.__doc__ or "").strip()
-            self.all.append(Story(name, self._capability, about, tell, is_first, any_node, self._alone, ignores))
+            story = Story(name, self._capability, about, tell, is_first, any_node, self._alone, ignores, unless_stopped)
+            self.all.append(story)
             return tell
 
         return take

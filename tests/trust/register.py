@@ -1,0 +1,55 @@
+"""Every side effect of Growth by its name: the points at which the crash suite stops it, before and after.
+
+A write whose name is not here fails the suite, and so does a name that no story passes: a side effect that cannot be
+stopped at is one of which nobody knows what a crash there does. A new capability adds a line for each of its writes.
+"""
+
+from typing import Final
+
+from growth.act.points import Point
+from tests.trust.deeds import EVENTS, KWOK, LEASE
+
+MACHINE_POINTS: Final = {Point.CREATE_MACHINE: "buy machine", Point.DELETE_MACHINE: "give machine back"}
+"""Providers need not speak through our client, so asking them is a point of its own."""
+
+REGISTER: Final = {
+    "take lease": "Whoever leads begins.",
+    "renew lease": "The leader is still there.",
+    "release lease": "A leader says goodbye.",
+    "create events": "People are told.",
+    "patch events": "People are told once more.",
+    "patch nodepools": "The finalizer that holds a pool while it has machines.",
+    "patch nodepools/status": "Counts, cost, conditions, what was learnt about offerings.",
+    "create noderequests": "A machine is wanted.",
+    "patch noderequests": "A pod joins a machine that is coming.",
+    "patch noderequests/status": "How far a purchase is.",
+    "delete noderequests": "A request has done its duty.",
+    "create noderemovalrequests": "A machine is not wanted any more.",
+    "patch noderemovalrequests/status": "How far a removal is.",
+    "delete noderemovalrequests": "A removal has done its duty.",
+    "patch nodes": "Labels that are missing, the taint that closes a new node, the mark of one that nobody needs.",
+    "delete nodes": "A machine is gone, and so is its node.",
+    "patch pods": "Keys, nudges, and how often a pod found no place.",
+    "evict pods": "A pod is asked to leave a node of a deleted pool.",
+    "delete pods": "A pod whose machine is gone is released.",
+    "buy machine": "The provider is asked for a machine.",
+    "give machine back": "The provider is asked to delete a machine.",
+    "create configmaps": "The provider kwok writes it down.",
+    "delete configmaps": "The provider kwok deletes it.",
+    "kwok: create nodes": "A played machine has booted.",
+    "kwok: create csinodes": "Its kubelet begins to speak.",
+    "kwok: patch csinodes": "It spoke before, and who wrote that down was stopped.",
+    "kwok: patch nodes": "Its kubelet speaks, or falls silent.",
+    "kwok: delete nodes": "The node of a machine that is gone is removed, as cloud controllers do.",
+    "kwok: delete configmaps": "A played machine vanished.",
+}
+"""By name, what it is for."""
+
+_SOURCES: Final = {LEASE, EVENTS, *Point}
+
+
+def registered_name(write: str, by: str) -> str:
+    """What a write made for somebody is called here. One that nobody answers for has a name that is never here."""
+    if by == KWOK:
+        return f"kwok: {write}"
+    return write if by in _SOURCES else f"past all points: {write}"
