@@ -94,6 +94,7 @@ def test_a_pool_is_held(pool: NodePool, things: Sequence[Thing], expected: list[
 
 GOING = a_pool(deleted_at=NOW - MINUTE, status=AT_REST)
 LET_GO = "finalizers of default: []"
+IS_COMING = "it is being deleted and stays until nothing is coming any more: nothing is bought for it"
 HAS_MACHINES = "it is being deleted and stays until its machines are gone: nothing is bought for it any more"
 
 
@@ -107,8 +108,9 @@ def waits_for(who: str) -> str:
         pytest.param([SEEN], "", id="nothing is left: it is let go"),
         pytest.param([a_cloud(machines=[a_machine()]), a_node()], HAS_MACHINES, id="a node"),
         pytest.param([SEEN, a_node()], "", id="a node that is no machine of ours"),
-        pytest.param([SEEN, a_request()], HAS_MACHINES, id="a request that is not answered"),
-        pytest.param([SEEN, a_request(phase="Deprovisioning")], HAS_MACHINES, id="a machine that is given back"),
+        pytest.param([SEEN, a_request()], IS_COMING, id="a request that is not answered"),
+        pytest.param([SEEN, a_request(phase="Deprovisioning")], IS_COMING, id="a machine that is given up"),
+        pytest.param([SEEN, a_request(phase="Ready")], "", id="a request that is Ready, and nothing is left of it"),
         pytest.param([SEEN, a_failed_request(reason="PoolGone")], "", id="a request that has no machine"),
         pytest.param([a_cloud(machines=[a_machine()])], HAS_MACHINES, id="a machine that only its provider knows"),
         pytest.param([a_cloud(machines=[a_machine("gpu-1", pool="gpu")])], "", id="another pool's machine"),

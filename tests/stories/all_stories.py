@@ -1,7 +1,7 @@
 """Every story there is."""
 
 from growth.play.story import Story
-from tests.stories import cluster_life, growing, growing_nodes, growing_pods, growing_pools, machines
+from tests.stories import cluster_life, growing, growing_nodes, growing_pods, growing_pools, machines, shrinking
 
 STORIES: list[Story] = [
     *cluster_life.STORIES.all,
@@ -10,4 +10,5 @@ STORIES: list[Story] = [
     *growing_pods.STORIES.all,
     *growing_nodes.STORIES.all,
     *growing_pools.STORIES.all,
+    *shrinking.STORIES.all,
 ]

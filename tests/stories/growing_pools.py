@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
-from growth.api.kinds import CONFIG_MAPS, EVENTS, NODES
+from growth.api.kinds import EVENTS, PODS
 from growth.api.node import Node
 from growth.api.nodepool import NodePool, OfferingStatus
 from growth.api.noderequest import NodeRequest
@@ -16,7 +16,6 @@ from growth.api.offering import INSTANCE_TYPE, POOL
 from growth.api.settings import ProvidersSettings, ProvisionSettings
 from growth.cloud.finding import Surroundings
 from growth.cloud.kwok.opening import open_kwok
-from growth.cloud.kwok.record import config_map_name
 from growth.cloud.provider import Provider
 from growth.kube.client import Client
 from growth.play.growing import CATALOGUE, QUICK, a_pool, growing, until_told
@@ -195,17 +194,21 @@ async def a_pool_that_is_deleted_is_held_by_its_machines(play: Play) -> None:
     await play.node("other", taints=TAINTED)
     async with growing(play, settings=BRIEF):
         await a_pool(play, "going", types="small")
-        await play.pod("app", cpu="1500m", nodeSelector={POOL: "going"})
+        kept = {"growth.dev/do-not-disrupt": "true"}
+        await play.create(
+            PODS,
+            {
+                "metadata": {"name": "app", "annotations": kept},
+                "spec": play.pod_spec("1500m", nodeSelector={POOL: "going"}),
+            },
+        )
         await play.until(play.pod_is("app"), "the pod runs")
-        (name,) = play.trace.objects[NODE_REQUESTS]
         await play.delete(NODE_POOLS, "going")
         await play.until(lambda: _pool(play, "going").status.conditions[0].reason == "Deleting", "the pool is leaving")
         await play.pod("late", cpu="1500m", nodeSelector={POOL: "going"})
         await until_told(play, "late", "NoSuchPool")
-        await play.until(lambda: not _requests(play), "the request has done its duty")
-        assert "going" in play.trace.objects[NODE_POOLS]
-        await play.client.delete(CONFIG_MAPS, config_map_name(name), BRIEF.namespace)
-        await play.client.delete(NODES, name)
+        assert play.pod_is("app")()
+        await play.delete(PODS, "app", grace_seconds=0)
         await play.until(lambda: "going" not in play.trace.objects[NODE_POOLS], "the pool is gone")
     assert not _requests(play)
 

@@ -8,6 +8,7 @@
 | NotFound, on patch | stale: it went |
 | a failed test of a JSON patch | stale: decide anew |
 | Conflict, or another uid under the name | stale: decide anew |
+| work on the node of a machine that should go | stale: decide anew, the provider is not asked |
 | TooManyRequests, on evict | refused: the disruption budget's answer |
 | Invalid, Forbidden and other clear words, and a provider's OutOfStock and the like | refused |
 | no answer, 5xx, a provider's Unavailable | failed: it may have happened |
@@ -33,7 +34,9 @@ from growth.api.action import (
     RecordEvent,
 )
 from growth.api.core import ObjectReference
+from growth.api.emptiness import is_work
 from growth.api.growth_kinds import GROUP
+from growth.api.kinds import PODS
 from growth.api.machine import Machine
 from growth.api.outcome import Outcome, Result
 from growth.api.references import kind_of, shown
@@ -98,6 +101,8 @@ async def _done(action: Action, doors: Doors) -> Machine | None:
             buying = _provider(action, doors).create(action.request)
             return await _through(Point.CREATE_MACHINE, action.subject, doors, buying)
         case DeleteMachine():
+            if action.empty_node:
+                await _check_that_nobody_works_on(action.empty_node, doors)
             giving_back = _provider(action, doors).delete(action.machine_id)
             await _through(Point.DELETE_MACHINE, action.subject, doors, giving_back)
     return None
@@ -188,6 +193,15 @@ async def _record(action: RecordEvent, doors: Doors) -> None:
         doors.recorder.record(action.subject, EventType(action.type), action.reason, action.action, action.why)
 
     await _through(Point.RECORD_EVENT, action.subject, doors, note())
+
+
+async def _check_that_nobody_works_on(node: str, doors: Doors) -> None:
+    """What is decided on may be older than a pod that moved in; the server knows better than any picture of it."""
+    pods = await doors.client.list(PODS, field_selector=f"spec.nodeName={node}")
+    working = [pod.metadata for pod in pods.items if is_work(pod)]
+    if working:
+        message = f"pod {working[0].namespace}/{working[0].name} works on node {node}: its machine is not given back"
+        raise Conflict(message, status=409, reason="Conflict")
 
 
 def _provider(action: CreateMachine | DeleteMachine, doors: Doors) -> Provider:

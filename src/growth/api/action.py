@@ -81,6 +81,9 @@ class DeleteMachine(_Said, frozen=True, kw_only=True, tag_field="what", tag=True
 
     provider: str
     machine_id: str
+    empty_node: str = ""
+    """The machine's node, if work could have moved in since this was decided: that is looked at in the instant before
+    the provider is asked, and then it is not."""
 
 
 Action = CreateObject | PatchObject | EditObject | DeleteObject | EvictPod | RecordEvent | CreateMachine | DeleteMachine

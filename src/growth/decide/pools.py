@@ -12,7 +12,7 @@ import msgspec
 
 from growth.api.action import Action, Hold, PatchObject, RecordEvent, held_and_told
 from growth.api.cloud import Cloud
-from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
+from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.kinds import NODES
 from growth.api.nodepool import NodeCounts, NodePool, NodePoolStatus, OfferingStatus
 from growth.api.noderequest import NodeRequest
@@ -79,6 +79,7 @@ class _Pass:
         self._requests_of: dict[str, list[NodeRequest]] = {}
         for request in self._requests.values():
             self._requests_of.setdefault(request.spec.pool, []).append(request)
+        self._removing = {one.spec.pool for one in snapshot.table(NODE_REMOVAL_REQUESTS).values()}
         self._said: list[Action | Hold] = []
         self._deadlines: list[datetime] = []
 
@@ -117,12 +118,18 @@ class _Pass:
             self._said.append(Hold(subject=subject, why=why, reason="HasMachines"))
             return
         finalizers = [one for one in meta.finalizers if one != FINALIZER]
-        self._patch(pool, "none of its machines is left", {"metadata": {"finalizers": finalizers}})
+        is_orphaning = pool.spec.deletion_policy == "Orphan"
+        why = "its machines are left as they are" if is_orphaning else "none of its machines is left"
+        self._patch(pool, why, {"metadata": {"finalizers": finalizers}})
 
     def _why_held(self, pool: NodePool) -> str:
         """Why a deleted pool must stay; empty only if every provider said after its deletion that nothing is left."""
         name, clouds = pool.metadata.name, self._snapshot.clouds
-        if self._held.get(name) or any(map(_may_have_a_machine, self._requests_of.get(name, ()))):
+        if any(map(_may_have_a_machine, self._requests_of.get(name, ()))):
+            return "it is being deleted and stays until nothing is coming any more: nothing is bought for it"
+        if pool.spec.deletion_policy == "Orphan":
+            return ""
+        if self._held.get(name) or name in self._removing:
             return "it is being deleted and stays until its machines are gone: nothing is bought for it any more"
         seen_at = self._going.setdefault(pool.metadata.uid, self._now)
         silent = [name for name, cloud in clouds.items() if not _has_told_since(cloud, seen_at)]
@@ -235,8 +242,8 @@ def _has_told_since(cloud: Cloud, since: datetime) -> bool:
 
 
 def _may_have_a_machine(request: NodeRequest) -> bool:
-    """Whether there may be a machine of it: one that is Unmet has none, its provider said so."""
-    return request.status.phase != "Unmet"
+    """Whether there may be a machine of it that only this request knows of."""
+    return request.status.phase in ("Pending", "Provisioning", "Deprovisioning")
 
 
 def _state(held: Holding, snapshot: Snapshot) -> str:

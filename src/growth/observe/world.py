@@ -11,6 +11,7 @@ from typing import Any, Final
 from growth.api.backoff import BACK_OFF
 from growth.api.change import Change, Happened
 from growth.api.cloud import Cloud
+from growth.api.emptiness import is_work
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.kinds import (
     CSI_DRIVERS,
@@ -72,6 +73,7 @@ class World:
         self.refused: dict[str, Pod] = {}
         self.marked: dict[str, Pod] = {}
         self.closed: dict[str, Node] = {}
+        self.work: dict[str, int] = {}
         self.clouds: dict[str, Cloud] = {}
         self.changes_heard = 0
         self.nodes_heard = 0
@@ -107,6 +109,7 @@ class World:
             refused=self.refused,
             marked=self.marked,
             closed=self.closed,
+            work=self.work,
             clouds=self.clouds,
             nodes_heard=self.nodes_heard,
             arrivals=self.arrivals,
@@ -188,6 +191,7 @@ class World:
         if here is None:
             here = self.pods_by_node[node] = {}
         here[uid] = pod
+        self._count_work(node, int(is_work(pod)))
         self.families.add(pod)
         self.room.take(node, requests)
 
@@ -200,6 +204,7 @@ class World:
                 del here[uid]
                 if not here:
                     del self.pods_by_node[node]
+                self._count_work(node, -int(is_work(pod)))
                 self.families.remove(pod)
                 self.room.give_back(node, self._resized.pop(uid, shape.requests))
             else:
@@ -213,9 +218,19 @@ class World:
             self.waiting[now.metadata.uid] = now
             return
         self.pods_by_node[now.node_name][now.metadata.uid] = now
+        self._count_work(now.node_name, is_work(now) - is_work(before))
         if not _is_same_family(before, now):
             self.families.remove(before)
             self.families.add(now)
+
+    def _count_work(self, node: str, more: int) -> None:
+        if not more:
+            return
+        count = self.work.get(node, 0) + more
+        if count:
+            self.work[node] = count
+        else:
+            del self.work[node]
 
 
 def _is_same_place(before: Pod, now: Pod) -> bool:

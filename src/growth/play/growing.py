@@ -13,7 +13,7 @@ from growth.act.points import Points
 from growth.api.catalogue import read_catalogue
 from growth.api.growth_kinds import NODE_POOLS
 from growth.api.kinds import CONFIG_MAPS, EVENTS, LEASES, NAMESPACES
-from growth.api.settings import GrowSettings, ProvidersSettings, ProvisionSettings, Settings
+from growth.api.settings import GrowSettings, ProvidersSettings, ProvisionSettings, RemovalSettings, Settings
 from growth.cloud.finding import Surroundings
 from growth.cloud.kwok.provider import KwokProvider
 from growth.cloud.kwok.record import FAULTS, config_map_name
@@ -41,6 +41,7 @@ QUICK: Final = Settings(
         unmet_at_most=timedelta(seconds=8),
         forget_after=timedelta(seconds=60),
     ),
+    removal=RemovalSettings(retry_after=timedelta(seconds=3), attempts=2, leaked_after=timedelta(seconds=8)),
 )
 CATALOGUE: Final = """
 provider: kwok

@@ -91,9 +91,9 @@ def of_request(before: NodeRequest | None, now: NodeRequest) -> Iterator[str]:
 
 
 def of_removal(before: NodeRemovalRequest | None, now: NodeRemovalRequest) -> Iterator[str]:
-    """Made, and its phases."""
+    """Made, why, and its phases."""
     if before is None:
-        yield "created"
+        yield f"created: {now.spec.reason}"
     phase = now.status.phase
     if phase != (before.status.phase if before else "Pending"):
         yield phase

@@ -25,6 +25,7 @@ from growth.decide import pools
 from growth.decide.decider import Decider
 from growth.decide.grow import deciding as grow
 from growth.decide.provision import deciding as provision
+from growth.decide.shrink import deciding as shrink
 
 
 class Capability(msgspec.Struct, frozen=True):
@@ -49,6 +50,7 @@ CAPABILITIES: Final[tuple[Capability, ...]] = (
     Capability("pools", pools.decide, (NODES, *_OURS)),
     Capability("grow", grow.decide, (*_PLACES, *_OURS)),
     Capability("provision", provision.decide, (PODS, NODES, *_OURS)),
+    Capability("shrink", shrink.decide, (PODS, NODES, VOLUME_ATTACHMENTS, *_OURS)),
 )
 """All that there are, in the order in which they decide and are served."""
 

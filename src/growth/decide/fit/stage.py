@@ -69,6 +69,7 @@ class Stage:
                 refused=dict(snapshot.refused),
                 marked=dict(snapshot.marked),
                 closed=dict(snapshot.closed),
+                work=dict(snapshot.work),
                 clouds=dict(snapshot.clouds),
                 room=snapshot.room.copy(),
                 families=snapshot.families.copy(),

@@ -30,6 +30,7 @@ from growth.decide.grow.estate import shortages
 from growth.decide.grow.outlook import Outlook
 from growth.decide.grow.planning import NO_PLAN, Plan, Question, Wanted, answer
 from growth.decide.grow.requesting import asked_for, joined
+from growth.decide.grow.sparing import spare_nodes, taken_back
 from growth.decide.grow.telling import told
 from growth.decide.grow.verdicts import Said, Verdict, after
 from growth.decide.grow.waiting import Waiting, sort_out
@@ -88,7 +89,7 @@ class _Pass:
         memory = self._noticing(unseen, refused)
         self._outlook.verdicts = memory.verdicts
         joins = tuple(joined(self._outlook))
-        doing: tuple[Action | Hold, ...] = (*map(asked_for, unseen), *joins)
+        doing: tuple[Action | Hold, ...] = (*map(asked_for, unseen), *joins, *taken_back(self._outlook))
         is_joining = bool(joins) and is_ahead(memory.plan.at + _SEEN_WITHIN, self._now, _SEEN_WITHIN)
         if unseen or is_joining or self._state.is_thinking:
             # Nothing more can be decided; when that is over we are woken, unless it went before it was seen.
@@ -221,4 +222,5 @@ class _Pass:
             at=self._now,
             circumstances=outlook.circumstances,
             trials=outlook.shop.trials,
+            spare=spare_nodes(outlook),
         )

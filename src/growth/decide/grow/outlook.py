@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from functools import cached_property
 
-from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
+from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.nodepool import NodePool
 from growth.api.noderequest import NodeRequest
 from growth.api.settings import Settings
@@ -42,6 +42,11 @@ class Outlook:
         """What a plan depends on beside the pods."""
         held = self.held if any(map(is_limited, self.usable)) else ()
         return circumstances_of(self.usable, self.shop, held)
+
+    @cached_property
+    def leaving(self) -> frozenset[str]:
+        """Nodes that somebody wants to be rid of."""
+        return frozenset(removal.node_name for removal in self.snapshot.table(NODE_REMOVAL_REQUESTS).values())
 
     def request(self, name: str) -> NodeRequest | None:
         """The request of this name, if it is seen."""

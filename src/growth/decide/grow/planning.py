@@ -22,6 +22,7 @@ from growth.decide.grow.warming import Shortage, less_bought, warmed
 from growth.decide.pack.market import Bought, Kind, market_of
 from growth.decide.pack.plan import plan
 from growth.decide.pack.solution import Outcome, PlacementSolution
+from growth.decide.shrink.marks import without_mark
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,6 +46,8 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     circumstances: Circumstances
     trials: tuple[str, ...] = ()
     """Providers of which one machine may be bought."""
+    spare: tuple[str, ...] = ()
+    """Nodes that are marked because nobody needs them: free room, which costs nothing more."""
 
 
 class Wanted(msgspec.Struct, frozen=True):
@@ -101,6 +104,8 @@ NO_PLAN: Final = Plan(at=datetime.min.replace(tzinfo=UTC), circumstances="", out
 def answer(question: Question) -> Plan:
     """Think. The same question has the same answer."""
     stage = question.stage
+    for name in question.spare:
+        stage.change_node(without_mark(stage.nodes[name]))
     market = market_of(stage, question.pools, question.offerings, question.bought, question.trials)
     warm, cold = warmed(market, question.shortages)
     if warm:

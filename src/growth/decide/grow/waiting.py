@@ -114,6 +114,16 @@ class _Sorting:
             found.unserved.append(pod)
 
 
+def nodes_expected(outlook: Outlook) -> set[str]:
+    """Nodes that stand and on which pods are expected that still wait."""
+    waiting, found = outlook.snapshot.waiting, set[str]()
+    for uid, verdict in outlook.verdicts.items():
+        is_new = verdict.said is Said.EXPECTED and verdict.node not in found and uid in waiting
+        if is_new and _is_expected(outlook, waiting[uid], verdict):
+            found.add(verdict.node)
+    return found
+
+
 def _places(outlook: Outlook, waiting: Waiting) -> set[str]:
     """Uids of pods that have a place on a machine that is coming."""
     found: set[str] = set()
@@ -153,7 +163,9 @@ def _is_surprising(outlook: Outlook, request: NodeRequest, node: Node) -> bool:
 
 def _is_expected(outlook: Outlook, pod: Pod, verdict: Verdict) -> bool:
     """Whether the scheduler may still place it where there was room: until others have taken that."""
-    if verdict.node not in outlook.snapshot.nodes or not is_ahead(verdict.at + _EXPECTED, outlook.now, _EXPECTED):
+    if verdict.node not in outlook.snapshot.nodes or verdict.node in outlook.leaving:
+        return False
+    if not is_ahead(verdict.at + _EXPECTED, outlook.now, _EXPECTED):
         return False
     snapshot = outlook.snapshot
     return has_room(snapshot.room.free(verdict.node), snapshot.shapes.of(pod.spec).requests)

@@ -11,7 +11,7 @@ from growth.api.machine import request_for
 from growth.api.node import Node
 from growth.api.noderequest import NodeRequest
 from growth.api.references import reference_to
-from growth.decide.failures import NEVER_READY, NO_MACHINE, NO_NODE
+from growth.decide.failures import NEVER_READY, NO_MACHINE, NO_NODE, POOL_GONE
 from growth.decide.provision.arrival import Arrival, Step, arrival_of
 from growth.decide.provision.moves import LABELLED, PROVISIONED, REQUEST_FAILED, moved
 from growth.decide.provision.scene import Scene
@@ -19,6 +19,11 @@ from growth.decide.provision.scene import Scene
 
 def await_node(scene: Scene, request: NodeRequest) -> None:
     """What a request needs that is Provisioning."""
+    pool = scene.pools.get(request.spec.pool)
+    if pool is not None and pool.metadata.deletion_timestamp is not None and pool.spec.deletion_policy == "Drain":
+        why = f"pool {request.spec.pool} is being deleted, and its machines with it"
+        _give_up(scene, request, POOL_GONE, why, has_machine=True)
+        return
     node = scene.snapshot.nodes.get(request.metadata.name)
     if node is None:
         _await_registration(scene, request)

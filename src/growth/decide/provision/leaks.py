@@ -1,7 +1,9 @@
-"""Machines that are ours by label and have neither a request nor a node: adopted if they match, else reported.
+"""Machines that are ours by label and have neither a request nor a node: adopted if they match, else to be removed.
 
 They are what a crash leaves behind, or somebody who deleted a request or a node by hand. A machine that is adopted gets
-a request of its own name, and goes the way of every other one; nothing is ever deleted here.
+a request of its own name, and goes the way of every other one. One that cannot be used is told of, and after a while a
+NodeRemovalRequest takes over. Only what no pool speaks for is left to people: a pool that was deleted with ``Orphan``
+left its machines to them.
 """
 
 from collections.abc import Iterator
@@ -35,7 +37,7 @@ def adopt(scene: Scene, memory: Memory) -> Memory:
         since = min(memory.noticed.get(machine.provider_id, scene.now), scene.now)
         noticed[machine.provider_id] = since
         if cloud.read_at is not None and cloud.read_at > since:
-            scene.said += _concluded(scene, machine)
+            scene.said += _concluded(scene, machine, since)
     return Memory(noticed)
 
 
@@ -52,7 +54,7 @@ def _unknown(scene: Scene) -> Iterator[tuple[Cloud, Machine]]:
                 yield cloud, machine
 
 
-def _concluded(scene: Scene, machine: Machine) -> Iterator[Action | Hold]:
+def _concluded(scene: Scene, machine: Machine, since: datetime) -> Iterator[Action | Hold]:
     why_not = _why_not(scene, machine)
     pool = scene.pools.get(machine.pool)
     if pool is not None and not why_not:
@@ -61,6 +63,22 @@ def _concluded(scene: Scene, machine: Machine) -> Iterator[Action | Hold]:
     subject = reference_to(NODE_POOLS, pool.metadata) if pool else reference_by_name(NODE_POOLS, machine.pool)
     why = f"machine {machine.id} is ours, has neither request nor node, and is not adopted: {why_not}"
     yield from held_and_told(subject, reason="LeakedMachine", why=why, action="Adopting")
+    if pool is None or (_is_deleted(pool) and pool.spec.deletion_policy == "Orphan"):
+        return
+    ends_at = since if _is_deleted(pool) else since + scene.removal.leaked_after
+    if scene.now < ends_at:
+        scene.deadlines.append(ends_at)
+    else:
+        yield _given_back(machine, why)
+
+
+def _is_deleted(pool: NodePool) -> bool:
+    return pool.metadata.deletion_timestamp is not None
+
+
+def _given_back(machine: Machine, why: str) -> CreateObject:
+    spec = {"pool": machine.pool, "nodeName": machine.name, "providerID": machine.provider_id, "reason": why[:1024]}
+    return CreateObject(subject=reference_by_name(NODE_REMOVAL_REQUESTS, machine.name), why=why, body={"spec": spec})
 
 
 def _why_not(scene: Scene, machine: Machine) -> str:
@@ -68,7 +86,7 @@ def _why_not(scene: Scene, machine: Machine) -> str:
     pool, offering = scene.pools.get(machine.pool), scene.shop.get(machine.offering)
     if pool is None:
         return f"its pool {machine.pool!r} does not exist"
-    if pool.metadata.deletion_timestamp is not None:
+    if _is_deleted(pool):
         return f"its pool {machine.pool!r} is being deleted"
     if offering is None:
         return f"nobody sells its offering {machine.offering!r} any more"

@@ -22,6 +22,7 @@ class Scene:
 
     def __init__(self, snapshot: Snapshot, state: State, settings: Settings) -> None:
         self.snapshot, self.state, self.settings = snapshot, state, settings.provision
+        self.removal = settings.removal
         self.now = snapshot.now
         self.pools = {pool.metadata.name: pool for pool in snapshot.table(NODE_POOLS).values()}
         self.requests = {request.metadata.name: request for request in snapshot.table(NODE_REQUESTS).values()}

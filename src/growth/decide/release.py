@@ -1,0 +1,52 @@
+"""What is left on a node whose machine is gone: released, so that it can start elsewhere.
+
+Whoever calls this has proof that nothing runs there any more: Growth deleted the machine itself, or its provider says
+that it is off. Without that, two copies of a pod could write to one volume.
+
+The order is Kubernetes' own: the out-of-service taint (which lets volumes be detached at once), pods deleted without
+waiting for a kubelet that will never answer, and the Node object only when no volume hangs on it any more: a volume of
+a node that was deleted first is detached six minutes later (docs/removing.md).
+"""
+
+from typing import Final
+
+from growth.api.action import Action, DeleteObject, Hold
+from growth.api.emptiness import is_daemon
+from growth.api.kinds import NODES, PODS, VOLUME_ATTACHMENTS
+from growth.api.node import Node
+from growth.api.pod import Pod
+from growth.api.references import reference_to
+from growth.api.tolerations import NO_EXECUTE, Taint
+from growth.decide.shrink.marks import edited, taint_added
+from growth.observe.snapshot import Snapshot
+
+OUT_OF_SERVICE: Final = Taint("node.kubernetes.io/out-of-service", "nodeshutdown", NO_EXECUTE)
+
+
+def released(snapshot: Snapshot, node: Node) -> list[Action | Hold]:
+    """What has to happen next; nothing if nothing is left."""
+    name = node.metadata.name
+    pods = [pod for pod in snapshot.pods_by_node.get(name, {}).values() if _must_go(pod)]
+    attached = [one for one in snapshot.table(VOLUME_ATTACHMENTS).values() if one.spec.node_name == name]
+    if not pods and not attached:
+        return []
+    if all(taint.key != OUT_OF_SERVICE.key for taint in node.spec.taints):
+        return [edited(node, [taint_added(node, OUT_OF_SERVICE)], "its machine is gone, and something is left on it")]
+    said: list[Action | Hold] = [
+        DeleteObject(subject=reference_to(PODS, pod.metadata), why=f"its machine {name} is gone", grace_seconds=0)
+        for pod in sorted(pods, key=lambda one: (one.metadata.namespace, one.metadata.name))
+    ]
+    if attached:
+        why = f"{len(attached)} volumes still hang on it" if len(attached) > 1 else "a volume still hangs on it"
+        said.append(Hold(subject=reference_to(NODES, node.metadata), why=why, reason="Detaching"))
+    return said
+
+
+def _must_go(pod: Pod) -> bool:
+    """Daemons go with their node, and would come back before that; but not if they keep a volume there.
+
+    One that is going and held by a finalizer is somebody else's business.
+    """
+    is_held = pod.metadata.deletion_timestamp is not None and bool(pod.metadata.finalizers)
+    keeps_volume = any(volume.is_claim for volume in pod.spec.volumes)
+    return not is_held and (not is_daemon(pod) or keeps_volume)

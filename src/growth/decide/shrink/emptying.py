@@ -1,0 +1,144 @@
+"""Nodes that stand empty: marked, kept for a while in case somebody needs them, and then to be removed.
+
+1. A node that is empty for a moment is left alone: pods that wait may go there, and what ends may begin again.
+2. It is marked: no new pods, and when it goes. Pods for which there is no other room get it back (``grow`` sees to it).
+3. When its time is over and it is still not needed, a NodeRemovalRequest takes over.
+
+So many of a type as its pool keeps ready (``min``) are never marked.
+"""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from growth.api.action import CreateObject, Hold
+from growth.api.duration import format_duration
+from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS
+from growth.api.kinds import NODES
+from growth.api.node import Node
+from growth.api.nodepool import NodePool
+from growth.api.offering import INSTANCE_TYPE
+from growth.api.references import reference_by_name, reference_to
+from growth.api.scale_down import has_traces, scale_down_at
+from growth.api.timestamp import format_time
+from growth.decide.failures import CLOCKS_DIFFER
+from growth.decide.grow.coming import is_live
+from growth.decide.shrink.marks import marked, unmarked
+from growth.decide.shrink.needing import is_ours, why_left_alone, why_needed
+from growth.decide.shrink.scene import Scene
+from growth.decide.shrink.terms import Terms, terms_of
+
+# The scheduler leaves a pod alone for up to 10 s before it tries again: so long, at least, free room is for those that
+# wait. A pool that is less patient than that is taken at its word.
+_MOMENT: Final = timedelta(seconds=15)
+
+
+def empty(scene: Scene, pool: NodePool, nodes: Iterable[Node]) -> None:
+    """What becomes of the nodes of one pool."""
+    terms, spare = terms_of(pool), list[Node]()
+    standing = [node for node in nodes if node.metadata.name not in scene.leaving]
+    for node in standing:
+        is_busy = node.metadata.name in scene.snapshot.work
+        if (is_busy and not has_traces(node)) or not is_ours(scene, node):
+            continue
+        if why := why_needed(scene, node, pool):
+            _keep(scene, node, why)
+        else:
+            spare.append(node)
+    may_go = _beyond_min(scene, pool, standing, spare)
+    quiet_until = _grew_at(scene, pool, standing) + terms.delay_after_scale_up
+    for node in sorted(spare, key=lambda one: one.metadata.name):
+        if node.metadata.name in may_go:
+            _let_go(scene, pool, node, terms, quiet_until)
+        else:
+            _keep(scene, node, f"pool {pool.metadata.name} keeps this many of its type ready")
+
+
+def removal_of(scene: Scene, node: Node, pool: str, reason: str) -> CreateObject:
+    """The request that takes over. Its name is the node's, so that there is one of each."""
+    spec = {"pool": pool, "nodeName": node.metadata.name, "providerID": node.spec.provider_id, "reason": reason}
+    subject = reference_by_name(NODE_REMOVAL_REQUESTS, node.metadata.name)
+    scene.tell(node, "ScaleDown", reason)
+    return CreateObject(subject=subject, why=reason, body={"spec": spec})
+
+
+def _keep(scene: Scene, node: Node, why: str) -> None:
+    if has_traces(node):
+        scene.said.append(unmarked(node, f"it stays: {why}"))
+        scene.tell(node, "ScaleDownCancelled", f"it stays: {why}")
+    elif not scene.snapshot.work.get(node.metadata.name) and why_left_alone(scene, node):
+        scene.said.append(Hold(subject=reference_to(NODES, node.metadata), why=why, reason="DoNotDisrupt"))
+
+
+def _beyond_min(scene: Scene, pool: NodePool, standing: list[Node], spare: list[Node]) -> set[str]:
+    """Names of those that may go: what keeps nothing ready (it is not ready itself), and what is beyond ``min``.
+
+    Those that are marked already go first, so that marks do not wander; then the dearest.
+    """
+    names = {node.metadata.name for node in spare}
+    may_go = {node.metadata.name for node in spare if not _is_open(scene, node)}
+    wanted = {one.name.lower(): one.min for one in pool.spec.server_types}
+    by_type: dict[str, list[Node]] = {}
+    for node in standing:
+        if _is_open(scene, node):
+            by_type.setdefault(node.metadata.labels.get(INSTANCE_TYPE, "").lower(), []).append(node)
+    for server_type, ready in by_type.items():
+        going = [node for node in ready if node.metadata.name in names]
+        if keeps := wanted.get(server_type, 0):
+            going.sort(key=lambda one: (not has_traces(one), -scene.price(one), one.metadata.name))
+            going = going[: max(0, len(ready) - keeps)]
+        may_go |= {node.metadata.name for node in going}
+    return may_go
+
+
+def _is_open(scene: Scene, node: Node) -> bool:
+    return node.is_ready and node.metadata.name not in scene.snapshot.closed
+
+
+def _grew_at(scene: Scene, pool: NodePool, standing: list[Node]) -> datetime:
+    """When the pool last got, or asked for, a machine."""
+    name = pool.metadata.name
+    born = [node.metadata.creation_timestamp for node in standing]
+    asked = [one for one in scene.requests.values() if one.spec.pool == name and is_live(one)]
+    born += [one.metadata.creation_timestamp for one in asked]
+    return scene.since(max((one for one in born if one is not None), default=datetime.min.replace(tzinfo=UTC)))
+
+
+def _let_go(scene: Scene, pool: NodePool, node: Node, terms: Terms, quiet_until: datetime) -> None:
+    at, patience = scale_down_at(node), terms.empty_after if node.is_ready else terms.unready_after
+    if at is None or at > scene.now + terms.longest + CLOCKS_DIFFER:
+        _mark(scene, node, patience, quiet_until)
+        return
+    due = max(at, quiet_until)
+    if not node.is_ready:
+        due = max(due, scene.since(_unready_since(node)) + patience)
+    steady_since = scene.state.steady_since
+    if steady_since is not None:
+        due = max(due, steady_since + patience)  # nobody knows how long ago it was marked
+    if scene.now < due:
+        scene.remind(due)
+        return
+    reason = f"nobody needed it for {format_duration(patience)}"
+    scene.said.append(removal_of(scene, node, pool.metadata.name, reason))
+
+
+def _mark(scene: Scene, node: Node, patience: timedelta, quiet_until: datetime) -> None:
+    uid = node.metadata.uid
+    since = scene.empty_since[uid] = min(scene.memory.empty_since.get(uid, scene.now), scene.now)
+    marks_at = since + min(_MOMENT, patience / 4)
+    if scene.now < marks_at:
+        scene.remind(marks_at)
+        return
+    at = _whole_second(max(since + patience, quiet_until))
+    why = f"nobody needs it: it goes at {format_time(at)}"
+    scene.said.append(marked(node, at, why))
+    scene.tell(node, "ScaleDownPlanned", why)
+
+
+def _whole_second(instant: datetime) -> datetime:
+    """The next one: what is written has no fractions, and nothing goes too early."""
+    return instant if not instant.microsecond else instant.replace(microsecond=0) + timedelta(seconds=1)
+
+
+def _unready_since(node: Node) -> datetime | None:
+    return next((one.last_transition_time for one in node.status.conditions if one.type == "Ready"), None)

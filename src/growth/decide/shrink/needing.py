@@ -1,0 +1,44 @@
+"""Why a node must stay: asked when it is to be marked, while it is marked, and before its machine is given back."""
+
+from growth.api.emptiness import forbids
+from growth.api.node import Node
+from growth.api.nodepool import NodePool
+from growth.decide.grow.coming import has_places
+from growth.decide.shrink.scene import Scene
+
+
+def why_needed(scene: Scene, node: Node, pool: NodePool) -> str:
+    """Why this node must not go; empty if nobody needs it."""
+    name = node.metadata.name
+    count = scene.snapshot.work.get(name, 0)
+    if count:
+        return f"{count} pods work on it" if count > 1 else "a pod works on it"
+    if not pool.spec.scale_down.enabled:
+        return f"scaleDown.enabled is false in pool {pool.metadata.name}"
+    request = scene.requests.get(name)
+    if request is not None:
+        if name in scene.snapshot.closed:
+            return "it is being prepared"
+        provision, steady_since = scene.settings.provision, scene.state.steady_since
+        is_awaited = any(uid in scene.snapshot.waiting for uid in request.planned_for)
+        if is_awaited and has_places(request, scene.snapshot, steady_since, provision):
+            return "pods that it was bought for are on their way"
+    if name in scene.expected:
+        return "pods that wait are expected on it"
+    return why_left_alone(scene, node)
+
+
+def why_left_alone(scene: Scene, node: Node) -> str:
+    """The wish of a person that this node, or something on it, is not disturbed; empty if there is none."""
+    if annotation := forbids(node):
+        return f"it bears {annotation}"
+    for pod in scene.snapshot.pods_by_node.get(node.metadata.name, {}).values():
+        if annotation := forbids(pod):
+            return f"pod {pod.metadata.namespace}/{pod.metadata.name} on it bears {annotation}"
+    return ""
+
+
+def is_ours(scene: Scene, node: Node) -> bool:
+    """Whether its provider lists the machine now: what nobody can prove to be ours is never touched."""
+    found = scene.machine(node.spec.provider_id, node.metadata.name)
+    return found is not None and not found[0].problem

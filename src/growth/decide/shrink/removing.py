@@ -1,0 +1,195 @@
+"""What does each NodeRemovalRequest need next? Docs: docs/removing.md.
+
+    Pending ──asked──► Deprovisioning ──the machine is gone──► released, Node object gone, request gone
+       ▲                    └──asked too often──► RemovalFailed ──┐
+       └──────────────────── a person or the pool says so ────────┘
+
+Whether the node is needed after all is looked at each time before its provider is asked, and by the executor once more,
+live, in the instant before. Once the machine is gone there is no way back: what is left on it is released.
+"""
+
+from typing import Final
+
+from growth.api.action import DeleteMachine, DeleteObject, Hold, PatchObject, RecordEvent
+from growth.api.core import ObjectReference
+from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS
+from growth.api.kinds import NODES
+from growth.api.node import Node
+from growth.api.noderemoval import RETRY, NodeRemovalRequest
+from growth.api.outcome import Outcome, Result
+from growth.api.references import reference_to
+from growth.api.scale_down import has_traces, scale_down_at
+from growth.decide.release import released
+from growth.decide.shrink.marks import marked, unmarked
+from growth.decide.shrink.needing import why_left_alone, why_needed
+from growth.decide.shrink.scene import Scene
+from growth.decide.shrink.terms import terms_of
+from growth.decide.shrink.writing import DELETION_FAILED, DELETION_REQUESTED, moved
+
+# Whoever asked a provider knows how that ended; these ends say that it was not asked.
+_NOT_ASKED: Final = (Result.STALE, Result.FENCED)
+
+
+def remove(scene: Scene, removal: NodeRemovalRequest) -> None:
+    """The next step of one removal."""
+    if removal.metadata.deletion_timestamp is not None:
+        return
+    uid = removal.metadata.uid
+    since = scene.noticed[uid] = min(scene.memory.noticed.get(uid, scene.now), scene.now)
+    phase = removal.status.phase
+    if phase != "Pending":
+        since = max(since, scene.since(removal.status.remove_attempted_at))
+    found = scene.machine(removal.spec.provider_id, removal.node_name)
+    if phase != "RemovalFailed" and (outcome := _untold(scene, removal)) is not None:
+        _note_attempt(scene, removal, outcome)
+    elif found is None and not scene.is_silent(removal.spec.pool, since):
+        _finish(scene, removal)
+    elif phase == "RemovalFailed":
+        _await_person(scene, removal)
+    elif phase == "Deprovisioning" and scene.now < (again_at := since + scene.settings.removal.retry_after):
+        scene.remind(again_at)
+    elif found is None or found[0].problem:
+        why = "its provider does not say whether the machine is there"
+        scene.said.append(Hold(subject=_subject(removal), why=why, reason="ProviderSilent"))
+    elif why := _why_cancelled(scene, removal):
+        _cancel(scene, removal, why)
+    elif removal.status.removal_attempt >= scene.settings.removal.attempts:
+        _fail(scene, removal)
+    else:
+        cloud, machine = found
+        _ask(scene, removal, cloud.provider, machine.id)
+
+
+def _node_of(scene: Scene, removal: NodeRemovalRequest) -> Node | None:
+    """The removal's node; one of its name on another machine is not."""
+    node = scene.snapshot.nodes.get(removal.node_name)
+    if node is None:
+        return None
+    theirs, ours = node.spec.provider_id, removal.spec.provider_id
+    return None if theirs and ours and theirs != ours else node
+
+
+def _subject(removal: NodeRemovalRequest) -> ObjectReference:
+    return reference_to(NODE_REMOVAL_REQUESTS, removal.metadata)
+
+
+# Before the provider is asked
+
+
+def _why_cancelled(scene: Scene, removal: NodeRemovalRequest) -> str:
+    """Why the machine must not be given back after all; empty if it may go."""
+    node, pool = _node_of(scene, removal), scene.pools.get(removal.spec.pool)
+    if node is None:
+        return ""
+    name = node.metadata.name
+    if pool is not None and pool.metadata.deletion_timestamp is None and scale_down_at(node) is not None:
+        return why_needed(scene, node, pool)
+    # One that never became ready runs nothing, whatever was bound to it.
+    is_dead = name in scene.snapshot.closed and not node.is_ready
+    if scene.snapshot.work.get(name) and not is_dead:
+        return "pods work on it"
+    return why_left_alone(scene, node)
+
+
+def _cancel(scene: Scene, removal: NodeRemovalRequest, why: str) -> None:
+    """The request goes; and the mark, unless its pool is being deleted, which empties the node first."""
+    scene.said.append(DeleteObject(subject=_subject(removal), why=f"the node stays: {why}"))
+    node, pool = _node_of(scene, removal), scene.pools.get(removal.spec.pool)
+    if node is None or (pool is not None and pool.metadata.deletion_timestamp is not None):
+        return
+    if has_traces(node):
+        scene.said.append(unmarked(node, f"it stays: {why}"))
+    scene.tell(node, "ScaleDownCancelled", f"it stays: {why}")
+
+
+def _ask(scene: Scene, removal: NodeRemovalRequest, provider: str, machine_id: str) -> None:
+    node = _node_of(scene, removal)
+    if node is not None and scale_down_at(node) is None and node.is_ready:
+        # Nobody may move in while the machine is given back.
+        scene.said.append(marked(node, scene.now, removal.spec.reason or "its removal is requested"))
+        return
+    is_running = node is not None and (node.is_ready or node.metadata.name not in scene.snapshot.closed)
+    scene.said.append(
+        DeleteMachine(
+            subject=_subject(removal),
+            why=removal.spec.reason or "its removal is requested",
+            provider=provider,
+            machine_id=machine_id,
+            empty_node=removal.node_name if is_running else "",
+        )
+    )
+
+
+# Attempts
+
+
+def _untold(scene: Scene, removal: NodeRemovalRequest) -> Outcome | None:
+    """How the provider answered, if that is not written down yet."""
+    outcome = scene.state.outcome_of(DeleteMachine, _subject(removal))
+    if outcome is None or outcome.result in _NOT_ASKED:
+        return None
+    told_at = removal.status.remove_attempted_at
+    return outcome if told_at is None or outcome.at > told_at else None
+
+
+def _note_attempt(scene: Scene, removal: NodeRemovalRequest, outcome: Outcome) -> None:
+    events = [(DELETION_REQUESTED, "")]
+    if outcome.result is not Result.DONE:
+        events.append((DELETION_FAILED, f"{outcome.error}: {outcome.message}"))
+    attempt = removal.status.removal_attempt + 1
+    why = f"the provider was asked to delete the machine, attempt {attempt}"
+    scene.said.append(
+        moved(removal, "Deprovisioning", outcome.at, why, events=events, attempt=attempt, attempted_at=outcome.at)
+    )
+
+
+def _fail(scene: Scene, removal: NodeRemovalRequest) -> None:
+    attempts = removal.status.removal_attempt
+    why = f"its machine is still there after {attempts} attempts"
+    scene.said.append(moved(removal, "RemovalFailed", scene.now, why, events=[(DELETION_FAILED, why)]))
+
+
+def _await_person(scene: Scene, removal: NodeRemovalRequest) -> None:
+    """RemovalFailed: the node stays tainted and is told of, until somebody says that it should be tried again."""
+    pool = scene.pools.get(removal.spec.pool)
+    retry_after = terms_of(pool).retry_failed_after if pool is not None else None
+    again_at = scene.since(removal.status.remove_attempted_at) + retry_after if retry_after is not None else None
+    if RETRY in removal.metadata.annotations or (again_at is not None and scene.now >= again_at):
+        scene.said.append(moved(removal, "Pending", scene.now, "it is tried again", attempt=0))
+        return
+    if again_at is not None:
+        scene.remind(again_at)
+    last = next(
+        (one.reason for one in reversed(removal.status.events) if one.name == DELETION_FAILED and one.reason), ""
+    )
+    name = removal.metadata.name
+    why = (
+        f"the machine could not be deleted and still costs money: {last}; look at it, then: growth request retry {name}"
+    )
+    node, subject = _node_of(scene, removal), _subject(removal)
+    scene.said.append(Hold(subject=subject, why=why, reason="RemovalFailed"))
+    for told in (subject, *([reference_to(NODES, node.metadata)] if node is not None else [])):
+        scene.said.append(RecordEvent(subject=told, why=why, type="Warning", reason="RemovalFailed", action="Removing"))
+
+
+def forget_wish(scene: Scene, removal: NodeRemovalRequest) -> None:
+    """The wish to try again is fulfilled, or there was nothing to try again."""
+    if RETRY in removal.metadata.annotations and removal.status.phase != "RemovalFailed":
+        body = {"metadata": {"annotations": {RETRY: None}}}
+        scene.said.append(PatchObject(subject=_subject(removal), why="it is being tried", body=body))
+
+
+# After the machine is gone
+
+
+def _finish(scene: Scene, removal: NodeRemovalRequest) -> None:
+    """Release what is left on it, then its Node object, then the request."""
+    node = _node_of(scene, removal)
+    if node is None:
+        scene.said.append(DeleteObject(subject=_subject(removal), why="its machine and its node are gone"))
+        return
+    left = released(scene.snapshot, node)
+    if left:
+        scene.said += left
+    elif node.metadata.deletion_timestamp is None:
+        scene.said.append(DeleteObject(subject=reference_to(NODES, node.metadata), why="its machine is gone"))

@@ -1,0 +1,108 @@
+"""What one pass of shrink looks at, and what it has said so far."""
+
+from datetime import datetime
+from functools import cached_property
+
+import msgspec
+
+from growth.api.action import Action, Hold, RecordEvent
+from growth.api.cloud import Cloud
+from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
+from growth.api.kinds import NODES
+from growth.api.machine import Machine
+from growth.api.node import Node
+from growth.api.offering import POOL
+from growth.api.references import reference_to
+from growth.api.settings import Settings
+from growth.decide.ages import counts_from
+from growth.decide.decider import State
+from growth.decide.grow.expecting import expected_in
+from growth.decide.offerings import shop_in
+from growth.decide.usable import provider_of
+from growth.observe.snapshot import Snapshot
+
+
+class Memory(msgspec.Struct, frozen=True):
+    """What is lost with the process: then it counts anew."""
+
+    empty_since: dict[str, datetime] = {}
+    """By uid, since when nodes that are not marked yet are seen to be empty."""
+    noticed: dict[str, datetime] = {}
+    """By uid, since when removals are known: what providers said before tells nothing about them."""
+
+
+class Scene:
+    """One snapshot with what all parts of the pass ask of it; ``said`` and ``deadlines`` are what comes of it."""
+
+    def __init__(self, snapshot: Snapshot, state: State, settings: Settings, memory: Memory) -> None:
+        self.snapshot, self.state, self.settings, self.memory = snapshot, state, settings, memory
+        self.now = snapshot.now
+        self.pools = {pool.metadata.name: pool for pool in snapshot.table(NODE_POOLS).values()}
+        self.requests = {request.metadata.name: request for request in snapshot.table(NODE_REQUESTS).values()}
+        self.removals = [removal for _, removal in sorted(snapshot.table(NODE_REMOVAL_REQUESTS).items())]
+        self.leaving = {removal.node_name for removal in self.removals}
+        self.said: list[Action | Hold] = []
+        self.deadlines: list[datetime] = []
+        self.empty_since: dict[str, datetime] = {}
+        self.noticed: dict[str, datetime] = {}
+
+    @cached_property
+    def expected(self) -> frozenset[str]:
+        """Nodes on which the last plan expects pods that still wait."""
+        nominated = {pod.status.nominated_node_name for pod in self.snapshot.waiting.values()}
+        return expected_in(self.snapshot) | nominated
+
+    @cached_property
+    def _machines(self) -> tuple[dict[str, tuple[Cloud, Machine]], dict[str, tuple[Cloud, Machine]]]:
+        found = [(cloud, machine) for cloud in self.snapshot.clouds.values() for machine in cloud.machines]
+        return {one[1].provider_id: one for one in found}, {one[1].name: one for one in found}
+
+    def machine(self, provider_id: str, name: str) -> tuple[Cloud, Machine] | None:
+        """A machine and whose it is: the one of this id, or of this name where no id is known."""
+        by_id, by_name = self._machines
+        return by_id.get(provider_id) if provider_id else by_name.get(name)
+
+    def nodes_of_pools(self) -> dict[str, list[Node]]:
+        """By pool, the nodes that bear its label."""
+        found: dict[str, list[Node]] = {}
+        for node in self.snapshot.nodes.values():
+            pool = node.metadata.labels.get(POOL)
+            if pool in self.pools:
+                found.setdefault(pool, []).append(node)
+        return found
+
+    def is_silent(self, pool: str, since: datetime | None = None) -> bool:
+        """Whether those who might have a machine of this pool have not answered (after this instant)."""
+        known = self.pools.get(pool)
+        provider = provider_of(known, self.snapshot.clouds) if known is not None else ""
+        asked = [self.snapshot.clouds[provider]] if provider else list(self.snapshot.clouds.values())
+        return not asked or not all(_has_answered(cloud, since, self.now) for cloud in asked)
+
+    def since(self, written: datetime | None) -> datetime:
+        """The instant from which a deadline counts that begins with what was written."""
+        return counts_from(written, self.now, self.state.steady_since)
+
+    def remind(self, when: datetime) -> None:
+        """Look again at this instant."""
+        self.deadlines.append(when)
+
+    def price(self, node: Node) -> float:
+        """What a node costs, as far as one knows."""
+        machine = self.machine(node.spec.provider_id, node.metadata.name)
+        offering = shop_in(self.snapshot, self.settings.provision).get(machine[1].offering) if machine else None
+        return offering.price_per_hour if offering is not None else 0.0
+
+    def tell(self, node: Node, reason: str, why: str) -> None:
+        """Let people know what becomes of a node."""
+        subject = reference_to(NODES, node.metadata)
+        self.said.append(RecordEvent(subject=subject, why=why, reason=reason, action="ScalingDown"))
+
+    def remembering(self) -> Memory:
+        """What to be reminded of in the next pass."""
+        return Memory(self.empty_since, self.noticed)
+
+
+def _has_answered(cloud: Cloud, since: datetime | None, now: datetime) -> bool:
+    if cloud.problem or cloud.read_at is None:
+        return False
+    return since is None or since < cloud.read_at <= now

@@ -1,0 +1,44 @@
+"""How patient a pool is with nodes that nobody needs: its texts as durations, read once."""
+
+from datetime import timedelta
+from functools import lru_cache
+
+import msgspec
+
+from growth.api.duration import parse_duration
+from growth.api.nodepool import NodePool
+
+
+class Terms(msgspec.Struct, frozen=True):
+    """What a pool's ``scaleDown`` says."""
+
+    empty_after: timedelta
+    unready_after: timedelta
+    delay_after_scale_up: timedelta
+    retry_failed_after: timedelta | None
+
+    @property
+    def longest(self) -> timedelta:
+        """How far ahead a mark can be at most; one that is farther was written by a clock that was wrong, or before the
+        pool became less patient."""
+        return max(self.empty_after, self.unready_after, self.delay_after_scale_up)
+
+
+def terms_of(pool: NodePool) -> Terms:
+    """The terms of this pool."""
+    stated = pool.spec.scale_down
+    return _read(stated.empty_after, stated.unready_after, stated.delay_after_scale_up, stated.retry_failed_after)
+
+
+@lru_cache(1024)
+def _read(empty: str, unready: str, delay: str, retry: str | None) -> Terms:
+    retry_after = parse_duration(retry) if retry is not None else None
+    return Terms(parse_duration(empty), parse_duration(unready), parse_duration(delay), retry_after)
+
+
+def max_unavailable(pool: NodePool, nodes: int) -> int:
+    """How many of so many nodes may be on their way out at one time; a share is never less than one node, unless 0%."""
+    stated = str(pool.spec.disruption.max_unavailable)
+    if not stated.endswith("%"):
+        return int(stated)
+    return -(-nodes * int(stated.removesuffix("%")) // 100)
