@@ -14,6 +14,8 @@ from growth.api.noderequest import NodeRequest
 from growth.api.status import StatusEvent
 from growth.cli.spans import span
 
+_WIDE: Final = 100
+_TITLES: Final = ("WANTED", "NAME", "PHASE", "SINCE", "ATTEMPTS", "LAST")
 _STYLES: Final = {
     "Pending": "cyan",
     "Provisioning": "cyan",
@@ -35,7 +37,7 @@ class Line(msgspec.Struct, frozen=True):
     """Since when it is in this phase; for a removal, since when it is wanted."""
     attempts: int
     last: str
-    """What happened last."""
+    """What happened last: why, where there was something to say."""
     last_at: datetime | None
 
 
@@ -65,28 +67,36 @@ def _last(events: Sequence[StatusEvent]) -> tuple[str, datetime | None]:
     if not events:
         return "", None
     last = events[-1]
-    return f"{last.name}: {last.reason}" if last.reason else last.name, last.at
+    return last.reason or last.name, last.at
 
 
 def view(lines: Sequence[Line], now: datetime, width: int) -> RenderableType:
     """One line each; what happened last has the room that is left."""
     if not lines:
         return Text("Growth has asked for nothing: there are no NodeRequests and no NodeRemovalRequests.", style="dim")
-    gap = 2 if width >= 100 else 1
+    cells = [_cells(line, now) for line in lines]
+    gap = 2 if width >= _WIDE else 1
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, gap, 0, 0))
-    for title in ("WANTED", "NAME", "PHASE"):
-        table.add_column(title, no_wrap=True, overflow="ellipsis")
-    for title in ("SINCE", "ATTEMPTS"):
-        table.add_column(title, justify="right", no_wrap=True)
-    table.add_column("LAST", no_wrap=True, overflow="ellipsis", ratio=1)
-    for line in lines:
-        is_removal = line.kind == "NodeRemovalRequest"
-        table.add_row(
-            "gone" if is_removal else "here",
-            line.name,
-            Text(line.phase, style=_STYLES.get(line.phase, "")),
-            span(now - line.since) if line.since else "-",
-            f"{line.attempts}" if is_removal else "",
-            line.last,
-        )
+    left = width
+    for title, column in zip(_TITLES, zip(*cells, strict=True), strict=True):
+        # A name may be long, and what happened last too: whoever wants all of it asks for JSON.
+        wide = left if title == _TITLES[-1] else min(width // 2, max(len(title), *(len(cell) for cell in column)))
+        is_number = title in {"SINCE", "ATTEMPTS"}
+        justify = "right" if is_number else "left"
+        table.add_column(title, no_wrap=True, overflow="ellipsis", width=max(1, wide), justify=justify)
+        left -= wide + gap
+    for row in cells:
+        table.add_row(*row)
     return table
+
+
+def _cells(line: Line, now: datetime) -> tuple[str | Text, ...]:
+    is_removal = line.kind == "NodeRemovalRequest"
+    return (
+        "gone" if is_removal else "here",
+        line.name,
+        Text(line.phase, style=_STYLES.get(line.phase, "")),
+        span(now - line.since) if line.since else "-",
+        f"{line.attempts}" if is_removal else "",
+        line.last,
+    )
