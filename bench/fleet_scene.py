@@ -121,7 +121,7 @@ def afternoon() -> dict[Kind[Any], list[Json]]:
     ]
     on = {"default-0c81f6e2aa": 7, "default-41d6a0b7c3": 5, "default-2f9b7700d1": 2, "gpu-b1946ac924": 3}
     pods = [
-        a_pod(f"checkout-{node[-4:]}-{number}", node, "2", "3500Mi")
+        a_pod(f"checkout-{node[-4:]}-{number}", node, "1900m", "3500Mi")
         for node, count in on.items()
         for number in range(count)
     ]

@@ -9,11 +9,14 @@ from typing import Final
 
 from rich.console import Console, Group, RenderableType
 
+from bench.fleet_scene import NOW, afternoon, world_of
 from bench.growing_picture import growing
 from bench.phase_picture import phases
 from growth.cli.demo_scene import Scene, scene_of
 from growth.cli.demo_view import frame, last_words
+from growth.cli.top_view import view as top_view
 from growth.cli.world_view import view
+from growth.observe.fleet import fleet_of
 from growth.observe.summary import Filled, NodeGroup, Summary, WaitingGroup
 from growth.observe.world import World
 from growth.play.bill import bill_of
@@ -97,6 +100,7 @@ def draw(name: str, title: str, shown: RenderableType, width: int) -> None:
 def main() -> None:
     """Draw them all."""
     draw("world", "growth world --follow", view(world(), 100), 100)
+    draw("top", "growth top --follow", top_view(fleet_of(world_of(afternoon()).snapshot(NOW)), 110), 110)
     draw("demo", "growth demo", demo(100), 100)
     (_IMAGES / "phases.svg").write_text(phases())
     (_IMAGES / "growing.svg").write_text(growing())

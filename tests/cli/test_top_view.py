@@ -41,7 +41,7 @@ def test_it_cuts_off_nothing_of_an_ordinary_afternoon(width: int) -> None:
     assert "…" not in text
     assert lines[0] == "2 pools, 10 machines   6 pods wait   0.4417 an hour, 322.44 a month"
     for words in (
-        *("nodes 9 of 10", "cost 0.1148 of 0.25", "0.3269", "55%", "1 failed", "2 coming"),
+        *("nodes 9 of 10", "cost 0.1148 of 0.25", "0.3269", "52%", "1 failed", "2 coming"),
         *("RemovalFailed for 12m", "unready for 7m", "Unmet for 48s: OutOfStock", "leaving for 3m: attempt 2"),
         *("Provisioning for 41s", "Pending for 4s: RateLimited", "starting for 9s", "empty: goes in 4m12s"),
     ):

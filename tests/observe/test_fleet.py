@@ -123,7 +123,7 @@ def test_a_pool_counts_its_machines_by_how_they_stand() -> None:
         Standing.FAILED: 1, Standing.UNREADY: 1, Standing.UNMET: 1, Standing.LEAVING: 1,
         Standing.COMING: 2, Standing.STARTING: 1, Standing.EMPTY: 1, Standing.READY: 2,
     }  # fmt: skip
-    assert (gpu.machines, gpu.cpu_millis) == ({Standing.READY: 1}, Filled(6100, 20000))
+    assert (gpu.machines, gpu.cpu_millis) == ({Standing.READY: 1}, Filled(5800, 20000))
 
 
 def test_what_could_not_be_had_uses_up_no_limit() -> None:

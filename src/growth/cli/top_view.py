@@ -21,6 +21,8 @@ _SHORTEST_BAR: Final = 3
 _LONGEST_BAR: Final = 16
 _SHARE: Final = 5
 """A bar is followed by a share: a blank and up to four characters."""
+_USUAL_STATE: Final = 30
+"""So long most states are; with room for that, bars do not change their length whenever a second passes."""
 _SHOWN_NOTES: Final = 6
 _STYLES: Final = {
     Standing.FAILED: "bold red",
@@ -180,7 +182,10 @@ def _machines(fleet: Fleet, width: int, rows: int | None) -> RenderableType:
         cells["POOL"] = [machine.pool or "-" for machine in shown]
     cells["MACHINE"] = [_kind(machine) for machine in shown]
     cells["STATE"] = [state(machine, fleet.at) for machine in shown]
-    table, long = _table({title: _widest(title, column) for title, column in cells.items()}, [len("PODS")], width)
+    words = {title: _widest(title, column) for title, column in cells.items()}
+    if width >= _WIDE:
+        words["STATE"] = max(words["STATE"], _USUAL_STATE)
+    table, long = _table(words, [len("PODS")], width)
     table.add_column("PODS", justify="right", no_wrap=True, width=len("PODS"))
     for at, machine in enumerate(shown):
         bars = [bar(filled, long) if filled else "" for filled in (machine.cpu_millis, machine.memory_bytes)]

@@ -9,7 +9,6 @@ from enum import StrEnum
 
 import msgspec
 
-from growth.api.emptiness import is_work
 from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.node import Node
 from growth.api.noderemoval import RETRY, NodeRemovalRequest
@@ -64,7 +63,7 @@ class Member(msgspec.Struct, frozen=True):
     """The same in words."""
     is_cordoned: bool = False
     work: int = 0
-    """Pods that the node is there for: neither DaemonSets' nor static ones."""
+    """Pods that the node is there for (``api.emptiness``): neither DaemonSets' nor static ones."""
     cpu_millis: Filled | None = None
     memory_bytes: Filled | None = None
 
@@ -120,7 +119,7 @@ def _since_when(node: Node) -> datetime | None:
 
 
 def _with_node(snapshot: Snapshot, node: Node, member: Member) -> Member:
-    labels, pods = node.metadata.labels, snapshot.pods_by_node.get(node.metadata.name, {})
+    labels = node.metadata.labels
     return msgspec.structs.replace(
         member,
         pool=labels.get(POOL, member.pool),
@@ -128,7 +127,7 @@ def _with_node(snapshot: Snapshot, node: Node, member: Member) -> Member:
         server_type=labels.get(INSTANCE_TYPE, ""),
         location=labels.get(ZONE, ""),
         is_cordoned=node.spec.unschedulable,
-        work=sum(map(is_work, pods.values())),
+        work=snapshot.work.get(node.metadata.name, 0),
         cpu_millis=filled(snapshot, (node,), "cpu"),
         memory_bytes=filled(snapshot, (node,), "memory"),
     )
