@@ -1,0 +1,173 @@
+"""The checker is checked: whatever never may happen is done on purpose, and found out."""
+
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from growth.act.points import Point
+from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS
+from growth.api.kinds import NODES, PODS
+from growth.kube.patches import MergePatch
+from tests.trust.crimes import Criminal, found_out
+
+SMALL = [{"name": "small"}]
+
+
+async def with_a_pod_at_work(criminal: Criminal) -> None:
+    await criminal.pool(SMALL)
+    await criminal.request("one")
+    await criminal.machine("one")
+    await criminal.node("one")
+    await criminal.play.pod("app", nodeSelector={})
+    await criminal.play.until(criminal.play.pod_is("app", node="one"), "the pod runs")
+
+
+async def two_machines_for_one_pod(criminal: Criminal) -> None:
+    await criminal.play.pod("app", nodeSelector={})
+    await criminal.play.until(lambda: "app" in criminal.play.trace.pods, "the pod waits")
+    uid = criminal.play.trace.pods["app"].metadata.uid
+    await criminal.pool(SMALL)
+    await criminal.request("one", planned_for=uid)
+    await criminal.request("two", planned_for=uid)
+
+
+async def a_machine_that_nobody_asked_for(criminal: Criminal) -> None:
+    await criminal.pool(SMALL)
+    await criminal.machine("one")
+
+
+async def one_more_than_the_type_allows(criminal: Criminal) -> None:
+    await criminal.pool([{"name": "small", "max": 1}])
+    for name in ("one", "two"):
+        await criminal.request(name)
+        await criminal.machine(name)
+
+
+async def more_than_the_pool_may_cost(criminal: Criminal) -> None:
+    await criminal.pool(SMALL, limits={"costPerHour": "0.015"})
+    for name in ("one", "two"):
+        await criminal.request(name)
+        await criminal.machine(name)
+
+
+async def a_machine_is_given_back_under_a_pod(criminal: Criminal) -> None:
+    await with_a_pod_at_work(criminal)
+    await criminal.give_back("one")
+
+
+async def a_pod_is_deleted_on_a_machine_that_is_there(criminal: Criminal) -> None:
+    await with_a_pod_at_work(criminal)
+    await criminal.client.delete(PODS, "app", criminal.play.namespace)
+
+
+async def a_pod_is_evicted_from_a_pool_that_stays(criminal: Criminal) -> None:
+    await with_a_pod_at_work(criminal)
+    await criminal.client.evict("app", criminal.play.namespace)
+
+
+async def the_node_goes_before_its_machine(criminal: Criminal) -> None:
+    await criminal.pool(SMALL)
+    await criminal.request("one")
+    await criminal.machine("one")
+    await criminal.node("one")
+    await criminal.client.delete(NODES, "one")
+
+
+async def the_last_that_is_wanted_goes(criminal: Criminal) -> None:
+    await criminal.pool([{"name": "small", "min": 1}])
+    await criminal.request("one")
+    await criminal.machine("one")
+    await criminal.node("one", taints=("growth.dev/scale-down",), notes={"growth.dev/scale-down-at": "now"})
+    spec = {"pool": "default", "nodeName": "one"}
+    await criminal.client.create(NODE_REMOVAL_REQUESTS, {"metadata": {"name": "one"}, "spec": spec})
+
+
+async def somebody_elses_node_is_changed(criminal: Criminal) -> None:
+    await criminal.play.node("own")
+    await criminal.note(criminal.play.full("own"), "example.org/note")
+
+
+async def a_decision_without_the_lease(criminal: Criminal) -> None:
+    await criminal.play.node("own")
+    name = criminal.play.full("own")
+    await criminal.through(Point.PATCH_OBJECT, name, lambda: criminal.note(name, "example.org/note"))
+
+
+async def a_machine_is_forgotten(criminal: Criminal) -> None:
+    await criminal.pool(SMALL)
+    await criminal.machine("one")
+
+
+async def a_pod_waits_for_good(criminal: Criminal) -> None:
+    await criminal.play.pod("app", nodeSelector={})
+
+
+async def a_node_stays_closed(criminal: Criminal) -> None:
+    await criminal.pool(SMALL)
+    await criminal.machine("one")
+    await criminal.node("one", taints=("growth.dev/starting",))
+
+
+async def half_a_mark_stays(criminal: Criminal) -> None:
+    await criminal.pool(SMALL)
+    await criminal.machine("one")
+    await criminal.node("one", taints=("growth.dev/scale-down",))
+
+
+async def a_marked_node_has_work(criminal: Criminal) -> None:
+    await with_a_pod_at_work(criminal)
+    taints = [{"key": "growth.dev/scale-down", "effect": "NoSchedule"}]
+    notes = {"growth.dev/scale-down-at": "now"}
+    await criminal.play.client.patch(
+        NODES, "one", MergePatch({"metadata": {"annotations": notes}, "spec": {"taints": taints}})
+    )
+
+
+async def back_off_stays_on_a_pod_that_runs(criminal: Criminal) -> None:
+    await with_a_pod_at_work(criminal)
+    await criminal.play.change(PODS, "app", {"metadata": {"annotations": {"growth.dev/backoff": "{}"}}})
+
+
+async def a_request_stays_pending(criminal: Criminal) -> None:
+    await criminal.pool(SMALL)
+    await criminal.request("one")
+
+
+async def a_removal_stays_pending(criminal: Criminal) -> None:
+    await criminal.client.create(NODE_REMOVAL_REQUESTS, {"metadata": {"name": "one"}, "spec": {"nodeName": "one"}})
+
+
+CRIMES: list[tuple[str, Callable[[Criminal], Awaitable[None]], str]] = [
+    ("I1", two_machines_for_one_pod, "two and one are both coming for the waiting pod app"),
+    ("I1", a_machine_that_nobody_asked_for, "no NodeRequest of its name was ever written"),
+    ("I2", a_machine_is_forgotten, "the machine one has neither a live request nor a node nor a removal"),
+    ("I3", one_more_than_the_type_allows, "with two the pool default has 2 small of 1"),
+    ("I3", more_than_the_pool_may_cost, "with two the pool default has 0.02 an hour of 0.015"),
+    ("I4", a_machine_is_given_back_under_a_pod, "one was given back while app worked on it"),
+    ("I4", a_pod_is_deleted_on_a_machine_that_is_there, "app was ended by Growth (delete pods)"),
+    ("I4", a_pod_is_evicted_from_a_pool_that_stays, "app was ended by Growth (evict pods)"),
+    ("I5", the_node_goes_before_its_machine, "the Node one was deleted"),
+    ("I6", the_last_that_is_wanted_goes, "which leaves 0 small in default, which wants 1"),
+    ("I7", a_pod_waits_for_good, "the pod app still waits"),
+    ("I8", a_node_stays_closed, "the node one is closed, and no live request will open it"),
+    ("I8", half_a_mark_stays, "the node one has the taint of scale-down alone"),
+    ("I8", a_marked_node_has_work, "the node one is marked for scale-down and has work"),
+    ("I8", back_off_stays_on_a_pod_that_runs, "the pod app runs and still bears growth.dev/backoff"),
+    ("I8", a_request_stays_pending, "the NodeRequest one is still Pending"),
+    ("I8", a_removal_stays_pending, "the NodeRemovalRequest one is still Pending"),
+    ("I9", somebody_elses_node_is_changed, "which is not ours, was touched: criminal did patch nodes"),
+    ("I10", a_decision_without_the_lease, "criminal did patch nodes story-own while nobody held the lease"),
+]
+
+
+@pytest.mark.parametrize(("number", "crime", "words"), CRIMES, ids=[crime.__name__ for _, crime, _ in CRIMES])
+def test_the_audit_finds_out(number: str, crime: Callable[[Criminal], Awaitable[None]], words: str) -> None:
+    found = found_out(crime)
+    assert any(sentence.startswith(f"{number} ") and words in sentence for sentence in found), found
+
+
+def test_a_pod_at_work_is_no_crime() -> None:
+    async def nothing(criminal: Criminal) -> None:
+        await with_a_pod_at_work(criminal)
+
+    assert [one for one in found_out(nothing) if "still Pending" not in one] == []
