@@ -22,7 +22,7 @@ def test_the_plan_after_a_stock_out_goes_around_it_at_once() -> None:
 
 def test_a_node_that_never_comes_is_given_up_and_its_pods_get_another_machine() -> None:
     seen = a_day()
-    given_up = [one for one in seen if one.what == "Deprovisioning"]
+    given_up = [one for one in seen if one.subject.startswith("NodeRequest") and one.what == "Deprovisioning"]
     assert len(given_up) == 1
     assert any(one.what.startswith("asks for") and one.at > given_up[0].at for one in seen)
     assert sum(one.subject.startswith("Pod") and one.what == "Running" for one in seen) == 99

@@ -91,13 +91,16 @@ class _Showing:
         """Play the sale while frames are drawn, or while lines are printed where nobody looks at a terminal."""
         began = asyncio.get_running_loop().time()
         async with watching(play.client, self.world):
-            story = asyncio.create_task(a_sale(play))
+            story = asyncio.create_task(a_sale(play, lambda: self._write_bill(play)))
             try:
                 await (self._draw if self.console.is_terminal else self._print)(play, story.done)
             finally:
                 story.cancel()
             await story
         self.seconds = asyncio.get_running_loop().time() - began
+
+    def _write_bill(self, play: Play) -> None:
+        """Of the evening: at night the machines are gone, and nothing is left to be paid for."""
         self.bill = bill_of(play.trace, prices())
 
     async def _draw(self, play: Play, is_over: Callable[[], bool]) -> None:

@@ -11,6 +11,7 @@ from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQU
 from growth.api.noderequest import NodeRequest
 from growth.api.offering import OFFERING
 from growth.api.quantity import parse
+from growth.api.scale_down import is_tainted
 from growth.observe.requests import amounts_from
 from growth.observe.snapshot import Snapshot
 from growth.observe.summary import Filled
@@ -26,6 +27,9 @@ class Stand(StrEnum):
     STARTING = "starting"
     """Its node is there, and closed or not ready."""
     READY = "Ready"
+    EMPTY = "empty"
+    """Nobody needs its node: it is kept for a while, in case that changes."""
+    LEAVING = "leaving"
     UNMET = "Unmet"
     DEPROVISIONING = "Deprovisioning"
 
@@ -50,7 +54,7 @@ class Scene(msgspec.Struct, frozen=True):
     at: datetime
     rows: tuple[Row, ...]
     given_up: tuple[str, ...]
-    """Why machines are to be removed, a sentence each."""
+    """Why machines that never became nodes are removed, a sentence each."""
     running: int
     waiting: int
     cost_per_hour: float
@@ -75,7 +79,11 @@ def scene_of(snapshot: Snapshot) -> Scene:
     return Scene(
         at=snapshot.now,
         rows=tuple(_row(snapshot, offering, names, requests) for offering, names in sorted(offerings.items())),
-        given_up=tuple(removal.spec.reason for removal in snapshot.table(NODE_REMOVAL_REQUESTS).values()),
+        given_up=tuple(
+            removal.spec.reason
+            for removal in snapshot.table(NODE_REMOVAL_REQUESTS).values()
+            if removal.node_name not in snapshot.nodes
+        ),
         running=snapshot.pod_count - len(snapshot.waiting),
         waiting=len(snapshot.waiting),
         cost_per_hour=sum(parse(cost).nanos / 1e9 for cost in costs if cost),
@@ -98,6 +106,10 @@ def _row(snapshot: Snapshot, offering: str, names: list[str], requests: dict[str
 
 def _stand(snapshot: Snapshot, name: str, request: NodeRequest | None) -> Stand:
     node = snapshot.nodes.get(name)
+    if ("", name) in snapshot.table(NODE_REMOVAL_REQUESTS):
+        return Stand.LEAVING
+    if node is not None and is_tainted(node):
+        return Stand.EMPTY
     if node is not None:
         return Stand.READY if node.is_ready and name not in snapshot.closed else Stand.STARTING
     return Stand(request.status.phase) if request is not None else Stand.PENDING

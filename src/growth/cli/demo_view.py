@@ -24,6 +24,8 @@ _STANDS: Final = {
     Stand.PROVISIONING: ("◔", "cyan"),
     Stand.STARTING: ("◑", "cyan"),
     Stand.READY: ("●", "green"),
+    Stand.EMPTY: ("○", "dim"),
+    Stand.LEAVING: ("✗", "dim"),
     Stand.UNMET: ("✗", "red"),
     Stand.DEPROVISIONING: ("✗", "magenta"),
 }
@@ -170,9 +172,7 @@ def last_words(bill: Bill, width: int, seconds: float, *, real: bool, seed: int)
         "", "bound", f"{bill.bound_per_hour:.4f}", f"at least; the machines are {bill.above_bound:.1%} above it"
     )
     for item in bill.given_up:
-        table.add_row(
-            f"{item.count}", _bought(item), f"{item.cost_per_hour:.4f}", "never came, and is to be given back"
-        )
+        table.add_row(f"{item.count}", _bought(item), f"{item.cost_per_hour:.4f}", "never came, and was given back")
     waits = f"waited for {bill.median_wait:.1f} s (median), {bill.worst_wait:.1f} s (worst)"
     table.add_row(f"{len(bill.waited)}", "pods", "", Text(waits, style="yellow"))
     where = "on a real control plane" if real else f"on the virtual cluster, seed {seed}"

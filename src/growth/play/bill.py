@@ -42,7 +42,7 @@ class Bill(msgspec.Struct, frozen=True, kw_only=True):
     items: tuple[Item, ...]
     """Machines that became nodes."""
     given_up: tuple[Item, ...]
-    """Machines that never did; they cost until they are removed."""
+    """Machines that never did; they cost until they were given back."""
     bound_per_hour: float
     """No set of machines that holds the same pods costs less, were all bought at once and nothing sold out: proven."""
     waited: tuple[float, ...]

@@ -1,16 +1,19 @@
-"""The demo's story: a shop has a sale, and Growth sees to it that there are machines.
+"""The demo's story: a shop has a sale, and Growth sees to it that there are machines, and no more than needed.
 
-The story brings pods and trouble: a stock-out, and a machine whose node never comes. What is bought, where, and what is
-given up is Growth's own decision; the settings are those of real life with seconds for minutes.
+The story brings pods and trouble: a stock-out, and a machine whose node never comes; at night the customers go. What is
+bought, where, what is given up and what goes is Growth's own decision; the settings are those of real life with seconds
+for minutes.
 """
 
 import asyncio
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any, Final
 
 from growth.api.catalogue import Catalogue, read_catalogue
 from growth.api.growth_kinds import NODE_REQUESTS
 from growth.api.noderequest import NodeRequest
+from growth.api.offering import OFFERING
 from growth.api.settings import ProvidersSettings, ProvisionSettings, Settings
 from growth.play.growing import Growth, a_pool, growing
 from growth.play.play import Play
@@ -18,7 +21,7 @@ from growth.play.workloads import DEPLOYMENTS
 
 SETTINGS: Final = Settings(
     # Rarely enough that Growth learns of the stock-out by being refused; it also gives up only on the provider's word.
-    providers=ProvidersSettings(enabled="kwok", read_every=timedelta(seconds=20)),
+    providers=ProvidersSettings(enabled="kwok", read_every=timedelta(seconds=6)),
     provision=ProvisionSettings(machine_within=timedelta(seconds=9), ready_within=timedelta(seconds=9)),
 )
 SERVER_TYPES: Final = "cx23 cx33 cx43 cx53"
@@ -33,6 +36,7 @@ serverTypes:
 _SOLD_OUT: Final = f"{_CATALOGUE}    stock: {{fsn1: 0}}\n"
 _CONTROL_PLANE: Final = "node-role.kubernetes.io/control-plane:NoSchedule"
 _BREATH_SECONDS: Final = 2.5
+_SCALE_DOWN: Final = {"emptyAfter": "4s", "delayAfterScaleUp": "4s"}
 
 
 def prices() -> Catalogue:
@@ -40,8 +44,8 @@ def prices() -> Catalogue:
     return read_catalogue(_CATALOGUE)
 
 
-async def a_sale(play: Play) -> None:
-    """From a quiet morning to the evening's bill."""
+async def a_sale(play: Play, evening: Callable[[], None] = lambda: None) -> None:
+    """From a quiet morning to the night; ``evening`` is when everybody runs, before the machines go."""
     async with growing(play, settings=SETTINGS, catalogue=_CATALOGUE) as growth:
         await _morning(play)
         await _sale(play, growth)
@@ -49,12 +53,14 @@ async def a_sale(play: Play) -> None:
         await _never_came(play)
         play.say("evening: everybody runs")
         await asyncio.sleep(_BREATH_SECONDS)
+        evening()
+        await _night(play)
 
 
 async def _morning(play: Play) -> None:
     play.say("a quiet morning: the storefront opens, and there is no machine yet")
     await play.node("control-plane", taints=(_CONTROL_PLANE,))
-    await a_pool(play, types=SERVER_TYPES, locations=["fsn1", "nbg1"])
+    await a_pool(play, types=SERVER_TYPES, locations=["fsn1", "nbg1"], scaleDown=_SCALE_DOWN)
     await _deploy(play, "storefront", 9, cpu="600m", memory="1Gi")
     await _all_run(play, "storefront", 9)
     await asyncio.sleep(_BREATH_SECONDS)
@@ -87,6 +93,20 @@ async def _never_came(play: Play) -> None:
     play.say("one node has not come: its time runs out, and its pods get another machine")
     await _all_run(play, "checkout", 70)
     await _all_run(play, "search", 20)
+
+
+async def _night(play: Play) -> None:
+    play.say("night: the sale is over, and machines that nobody needs go, in their time")
+    busy = {pod.node_name for pod in play.running("storefront")}
+    for app in ("checkout", "search"):
+        await play.change(DEPLOYMENTS, app, {"spec": {"replicas": 0}})
+    await play.until(lambda: _bought(play) == busy, "only the storefront's machines are left")
+    play.say("what is left is what the storefront needs")
+    await asyncio.sleep(_BREATH_SECONDS)
+
+
+def _bought(play: Play) -> set[str]:
+    return {name for name, node in play.trace.nodes.items() if OFFERING in node.metadata.labels}
 
 
 async def _all_run(play: Play, app: str, count: int) -> None:

@@ -16,7 +16,9 @@ def keep(scene: Scene, request: NodeRequest) -> None:
     It also says for whom the node was bought, so it outlives the time in which these pods have their places.
     """
     ends_at = scene.since(request) + max(scene.settings.keep_ready, scene.settings.hand_over)
-    if scene.now < ends_at:
+    if request.metadata.name not in scene.snapshot.nodes:
+        _delete(scene, request, "its node is gone")
+    elif scene.now < ends_at:
         scene.deadlines.append(ends_at)
     elif request.metadata.name not in scene.snapshot.closed:
         _delete(scene, request, "its node has been ready for a while")
