@@ -145,6 +145,19 @@ def test_another_machine_under_its_name_does_not_stop_the_clock() -> None:
     assert told(said) == [f"hold {NAME}: AnotherMachine", f"{NAME} -> Deprovisioning"]
 
 
+@pytest.mark.parametrize(
+    ("since", "node", "expected"),
+    [
+        pytest.param(READY_BY, a_node(), [f"{NAME} -> Ready"], id="a node that works is used when its time is over"),
+        pytest.param(READY_BY, a_node(ready=False), [f"hold {NAME}: Unknown"], id="one that does not proves nothing"),
+        pytest.param(REGISTERS_BY, a_node(), [f"hold {NAME}: Unknown"], id="until then the provider may still answer"),
+    ],
+)
+def test_growth_was_started_anew_while_the_provider_is_silent(since: datetime, node: Node, expected: list[str]) -> None:
+    silent = a_cloud(read_at=None, offerings=(), problem="silent")
+    assert told(decided(a_pool(), a_request("Provisioning", since=since), silent, node).said) == expected
+
+
 WITHOUT_GPU = a_node(offering=GPU, allocatable={"nvidia.com/gpu": "0"})
 NOT_READY_TAINT = Taint("node.kubernetes.io/not-ready", "", NO_EXECUTE)
 

@@ -34,14 +34,19 @@ def await_node(scene: Scene, request: NodeRequest) -> None:
         _await_registration(scene, request)
         return
     arrival = arrival_at(scene, node, request)
+    ends_at = _registers_by(scene, request) + scene.settings.ready_within
+    is_late = scene.now >= ends_at
+    if arrival is None and pool is not None and node.is_ready and is_late:
+        # Growth was started anew while the provider is silent. The node works, and its pods waited long enough.
+        arrival = Arrival(Step.ARRIVED)
     if arrival is None:
         why = f"pool {request.spec.pool} or offering {request.spec.target_offering} is not known now"
         scene.hold(request, "Unknown", why)
+        if not is_late:
+            scene.deadlines.append(ends_at)
         return
     if arrival.step is Step.UNLABELLED:
         scene.said.append(_labelled(node, arrival))
-    ends_at = _registers_by(scene, request) + scene.settings.ready_within
-    is_late = scene.now >= ends_at
     if arrival.step is Step.ARRIVED or (arrival.step is Step.INCOMPLETE and is_late):
         _arrived(scene, request, arrival)
     elif is_late:
