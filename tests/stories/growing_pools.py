@@ -32,7 +32,7 @@ SOLD_OUT_IN_FSN1 = CATALOGUE.replace("nbg1: 0.011}", "nbg1: 0.011}, stock: {fsn1
 ONE_MACHINE_ONLY = f"faults: [quota=1]\n{CATALOGUE}"
 
 
-@STORIES.story(is_first=True, ignores="refused")
+@STORIES.story(is_first=True, ignores="refused", unless_stopped="who starts anew reads the stock, and is not surprised")
 async def a_stock_out_is_planned_around(play: Play) -> None:
     """One location is sold out when it is asked: the very next plan goes to the other one. That stands in the pool's
     status longer than in the request. When the time is over one machine is tried, in vain: next time it is longer."""
@@ -54,7 +54,7 @@ async def a_stock_out_is_planned_around(play: Play) -> None:
     assert _machines(play) == ["kwok-small-nbg1", "kwok-small-nbg1"]
 
 
-@STORIES.story(ignores="refused")
+@STORIES.story(ignores="refused", unless_stopped="who starts anew reads the stock, and is not surprised")
 async def a_location_is_used_again_when_it_can_be_had(play: Play) -> None:
     """A location is sold out, and then it is not: the one machine that is tried comes, and the location is open."""
     await play.node("other", taints=TAINTED)
