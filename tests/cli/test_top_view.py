@@ -88,7 +88,9 @@ def test_a_long_name_gives_way_before_the_figures_do() -> None:
     [
         (Member("a", "p", Standing.EMPTY, goes_at=NOW - timedelta(seconds=3)), "empty: due for 3s"),
         (Member("a", "p", Standing.EMPTY, goes_at=NOW + timedelta(hours=3)), "empty: goes in 3h"),
+        (Member("a", "p", Standing.UNREADY, NOW, goes_at=NOW + timedelta(minutes=9)), "unready for 0s: goes in 9m"),
         (Member("a", "p", Standing.READY, is_cordoned=True), "ready, cordoned"),
+        (Member("a", "p", Standing.LEAVING, NOW - timedelta(seconds=5)), "draining for 5s"),
         (Member("a", "p", Standing.LEAVING, NOW - timedelta(seconds=5), "Pending"), "leaving for 5s"),
         (Member("a", "p", Standing.COMING, phase="Pending"), "Pending"),
         (Member("a", "p", Standing.FAILED, NOW, is_to_be_retried=True), "RemovalFailed for 0s, to be retried"),

@@ -1,5 +1,6 @@
 """What people are told of pools and their machines, from objects alone."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -49,6 +50,22 @@ def test_of_those_that_are_empty_the_first_to_go_comes_first() -> None:
 
 def test_a_taint_without_an_instant_is_no_mark() -> None:
     assert machine({NODES: [a_node("a-1", "cx33", taint=SCALE_DOWN)]}, "a-1").standing is Standing.READY
+
+
+def test_nodes_of_a_pool_that_is_deleted_are_not_called_empty() -> None:
+    pool, node = a_pool("a", "cx33", status={}), a_node("a-1", "cx33", goes_in=timedelta(seconds=-9))
+    pods = [a_pod("web", "a-1", "1", "1Gi")]
+    assert machine({NODE_POOLS: [pool], NODES: [node], PODS: pods}, "a-1").standing is Standing.EMPTY
+    pool["metadata"]["deletionTimestamp"] = ago(seconds=9)
+    drained = machine({NODE_POOLS: [pool], NODES: [node], PODS: pods}, "a-1")
+    assert (drained.standing, drained.phase, drained.work) == (Standing.LEAVING, "", 1)
+    assert drained.since == NOW - timedelta(seconds=9)
+
+
+def test_an_unready_node_says_when_it_goes() -> None:
+    node = a_node("a-1", "cx33", ready=False, goes_in=timedelta(minutes=9))
+    one = machine({NODES: [node]}, "a-1")
+    assert (one.standing, one.goes_at) == (Standing.UNREADY, NOW + timedelta(minutes=9))
 
 
 def test_a_node_that_is_not_ready_yet_is_starting_as_long_as_its_request_lives() -> None:

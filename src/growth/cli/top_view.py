@@ -54,7 +54,8 @@ def view(fleet: Fleet, width: int, rows: int | None = None) -> RenderableType:
 
 def _headline(fleet: Fleet) -> Text:
     pools, machines = len(fleet.pools), sum(machine.costs for machine in fleet.machines)
-    line = Text(f"{pools} pool{'' if pools == 1 else 's'}, {machines:,} machine{'' if machines == 1 else 's'}", "bold")
+    counted = f"{pools} pool{'' if pools == 1 else 's'}, {machines:,} machine{'' if machines == 1 else 's'}"
+    line = Text().append(counted, style="bold")
     if fleet.other_nodes:
         line.append(f"   {fleet.other_nodes:,} nodes of no pool", style="dim")
     waits = f"{fleet.waiting:,} pods wait" if fleet.waiting else "nobody waits"
@@ -216,11 +217,14 @@ def state(machine: Member, at: datetime) -> Text:
 def _state(machine: Member, at: datetime) -> str:
     long = f" for {span(at - machine.since)}" if machine.since else ""
     match machine.standing:
-        case Standing.EMPTY if machine.goes_at is not None:
-            left = machine.goes_at - at
-            return f"empty: goes in {span(left)}" if left > timedelta(0) else f"empty: due for {span(-left)}"
+        case Standing.EMPTY:
+            return f"empty: {_goes(machine, at)}"
+        case Standing.UNREADY if machine.goes_at is not None:
+            return f"unready{long}: {_goes(machine, at)}"
         case Standing.FAILED:
             return f"RemovalFailed{long}" + (", to be retried" if machine.is_to_be_retried else "")
+        case Standing.LEAVING if not machine.phase:
+            return f"draining{long}"
         case Standing.LEAVING if machine.attempts:
             return f"leaving{long}: attempt {machine.attempts}"
         case Standing.COMING | Standing.UNMET:
@@ -229,3 +233,8 @@ def _state(machine: Member, at: datetime) -> str:
             return "ready"
         case _:
             return f"{machine.standing}{long}"
+
+
+def _goes(machine: Member, at: datetime) -> str:
+    left = (machine.goes_at or at) - at
+    return f"goes in {span(left)}" if left > timedelta(0) else f"due for {span(-left)}"

@@ -9,7 +9,7 @@ from enum import StrEnum
 
 import msgspec
 
-from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS, NODE_REQUESTS
+from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.node import Node
 from growth.api.noderemoval import RETRY, NodeRemovalRequest
 from growth.api.noderequest import NodeRequest
@@ -46,11 +46,12 @@ class Member(msgspec.Struct, frozen=True):
     since: datetime | None = None
     """Since when it stands so; None where nothing tells."""
     phase: str = ""
-    """Of the request that speaks for it."""
+    """Of the request that speaks for it; empty if none does."""
     offering: str = ""
     server_type: str = ""
     location: str = ""
     goes_at: datetime | None = None
+    """When it goes, if nobody needs it until then."""
     request: str = ""
     """The NodeRemovalRequest that is to remove it."""
     attempts: int = 0
@@ -106,11 +107,20 @@ def _standing_member(
     is_expected = request is not None and request.status.phase in ("Pending", "Provisioning")
     if name in snapshot.closed or (is_expected and not node.is_ready):
         return Member(name, pool, Standing.STARTING, node.metadata.creation_timestamp)
+    goes_at = scale_down_at(node)
+    if goes_at is not None and _is_deleted(snapshot, pool):
+        # Marked although pods may work on it: they are asked to leave.
+        return Member(name, pool, Standing.LEAVING, since=goes_at)
     if not node.is_ready:
-        return Member(name, pool, Standing.UNREADY, _since_when(node))
-    if goes_at := scale_down_at(node):
+        return Member(name, pool, Standing.UNREADY, _since_when(node), goes_at=goes_at)
+    if goes_at is not None:
         return Member(name, pool, Standing.EMPTY, goes_at=goes_at)
     return Member(name, pool, Standing.READY, _since_when(node))
+
+
+def _is_deleted(snapshot: Snapshot, pool: str) -> bool:
+    known = snapshot.table(NODE_POOLS).get(("", pool))
+    return known is not None and known.metadata.deletion_timestamp is not None
 
 
 def _since_when(node: Node) -> datetime | None:

@@ -1,0 +1,76 @@
+"""What ``growth top`` shows of one machine while Growth runs, from the wish to the retry that ends it."""
+
+import asyncio
+from collections.abc import Callable
+from itertools import groupby
+
+from growth.api.kinds import PODS
+from growth.cli.request import ask_for_retry
+from growth.cli.top_view import state
+from growth.observe.fleet import Fleet, fleet_of
+from growth.observe.members import Member, Standing
+from growth.observe.world import World
+from growth.play.growing import a_pool, growing
+from growth.play.play import Play
+from growth.play.virtual import play_virtually
+from growth.run.logs import silent_logs
+from growth.run.watching import watching
+
+SOON = {"emptyAfter": "3s", "delayAfterScaleUp": "0s"}
+FRAME_SECONDS = 0.1
+
+
+class Looking:
+    """Somebody who looks on and remembers; one machine at a time is enough here."""
+
+    def __init__(self) -> None:
+        self.seen: list[Member] = []
+        self.words: list[str] = []
+        self.costs: list[float | None] = []
+
+    async def look_until(self, condition: Callable[[Fleet], bool], play: Play, world: World) -> None:
+        async with asyncio.timeout(60):
+            while not condition(fleet := fleet_of(world.snapshot(play.now()))):
+                self._remember(fleet)
+                await asyncio.sleep(FRAME_SECONDS)
+        self._remember(fleet)
+
+    def _remember(self, fleet: Fleet) -> None:
+        self.seen += fleet.machines
+        self.words += [str(state(machine, fleet.at)) for machine in fleet.machines]
+        self.costs.append(fleet.cost_per_hour)
+
+
+def is_a(standing: Standing) -> Callable[[Fleet], bool]:
+    return lambda fleet: any(machine.standing is standing for machine in fleet.machines)
+
+
+def test_a_machine_is_shown_from_the_wish_to_its_end() -> None:
+    looking = Looking()
+
+    async def tell(play: Play) -> None:
+        world = World()
+        await play.node("other", taints=("dedicated=other:NoSchedule",))
+        async with growing(play) as growth, watching(play.client, world):
+            await a_pool(play, scaleDown=SOON)
+            await play.pod("app", cpu="1500m", nodeSelector={})
+            await looking.look_until(is_a(Standing.READY), play, world)
+            await growth.hurt(name := looking.seen[-1].name, "deleteFails")
+            await play.delete(PODS, "app", grace_seconds=0)
+            await looking.look_until(is_a(Standing.FAILED), play, world)
+            await growth.hurt(name, "")
+            await ask_for_retry(play.client, name, play.now())
+            await looking.look_until(lambda fleet: not fleet.machines and not fleet.cost_per_hour, play, world)
+
+    with silent_logs():
+        play_virtually(tell, alone=True)
+
+    assert [standing for standing, _ in groupby(looking.seen, key=lambda one: one.standing)] == [
+        # No frame is short enough to see it starting: a played node is ready as soon as it is there.
+        *(Standing.COMING, Standing.READY, Standing.EMPTY, Standing.LEAVING, Standing.FAILED, Standing.LEAVING),
+    ]
+    assert {"Provisioning for 0s", "empty: goes in 2s", "leaving for 3s: attempt 1"} <= set(looking.words)
+    assert 0.01 in looking.costs
+    failed = next(one for one in looking.seen if one.standing is Standing.FAILED)
+    assert (failed.attempts, failed.phase, failed.work) == (2, "RemovalFailed", 0)
+    assert failed.message.startswith("Unavailable: delete ")
