@@ -5,7 +5,7 @@ SHELL := bash
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help setup demo check test stories fidelity bench pictures lock clean
+.PHONY: help setup demo check test stories crash fidelity bench pictures lock clean
 
 help: ## list what can be done here
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,6 +41,11 @@ test: check ## everything: check, long tests, then all on a real control plane (
 stories: setup ## every story on the virtual cluster and on a real one, compared: three minutes
 	@$(BIN)/growth cluster build
 	@$(BIN)/python -m tests.stories
+
+crash: setup ## stop Growth before and after every side effect of every story, then on a real control plane: ten minutes
+	@$(BIN)/python -m tests.trust.crash
+	@$(BIN)/growth cluster build
+	@$(BIN)/python -m tests.trust.crash --real
 
 fidelity: setup ## the long comparisons with a real control plane: 3,000 pods, 300 plans, 500 histories; up to an hour
 	@$(BIN)/growth cluster build

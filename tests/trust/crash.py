@@ -123,8 +123,13 @@ def _show(story: Story, runs: Iterable[Tried]) -> None:
         shown.add(run.problems[0])
         for problem in run.problems:
             _say(f"         {problem}")
-        stop = f" {run.stop.arguments}" if run.stop else ""
-        _say(f'         replay: python -m tests.trust.crash --story "{story.name}"{stop}')
+        _say(f"         {replay_line(story, run.stop)}")
+
+
+def replay_line(story: Story, stop: Stop | None) -> str:
+    """What shows the same run again."""
+    arguments = f" {stop.arguments}" if stop else ""
+    return f'replay: python -m tests.trust.crash --story "{story.name}"{arguments}'
 
 
 def _usual(name: str) -> Trial:

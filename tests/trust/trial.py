@@ -101,6 +101,17 @@ def stop_at(number: int, side: Side) -> Wish:
     return lambda passed: side if passed.number == number else None
 
 
+def after_the_first(name: str) -> Wish:
+    """Stop after the first pass of this name."""
+    names: list[str] = []
+
+    def wish(passed: Pass) -> Side | None:
+        names.append(passed.name)
+        return Side.AFTER if passed.name == name and names.count(name) == 1 else None
+
+    return wish
+
+
 def plain(text: str) -> str:
     """The words that every run has in common."""
     return _BOUGHT.sub("-*", text)
