@@ -196,6 +196,20 @@ async def a_node_arrives_smaller_than_planned_and_then_smaller_once_more(play: P
         await play.until(lambda: "not bought any more" in learnt(play), "the pool says so")
 
 
+@STORIES.story(ignores="refused")
+async def four_pods_fill_two_machines_to_the_last(play: Play) -> None:
+    """There is one way to place them on the two machines that the pool may have, and that is how it comes."""
+    await play.node("other", taints=TAINTED)
+    four = {"big-0": "1100m", "big-1": "1000m", "little-0": "800m", "little-1": "900m"}
+    async with growing(play):
+        for name, cpu in four.items():
+            await play.pod(name, cpu=cpu, nodeSelector={})
+        await a_pool(play, serverTypes=[{"name": "small", "max": 2}])
+        await play.until(lambda: runs(play, *four), "the four run")
+        await play.until(lambda: not any(map(is_closed, play.trace.nodes.values())), "both nodes are open")
+    assert offerings(play) == ["kwok-small-fsn1"] * 2
+
+
 @STORIES.story(ignores="refused", unless_stopped="a plan that is made in two parts needs fewer keys")
 async def a_tight_plan_comes_true_although_somebody_else_waits(play: Play) -> None:
     """Four pods fill two machines to the last; a fifth would fit one of them, if it were let in before them."""

@@ -4,6 +4,7 @@ One run of a story stops several processes, one after the other, wherever one co
 Which stories come by it is known from the virtual cluster.
 """
 
+import asyncio
 import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -55,7 +56,7 @@ class Collecting:
 async def crash_really(stories: Sequence[Story]) -> int:
     """Tell stories until every point that they pass was stopped at; gives what went wrong, and what was not reached."""
     began, wrong, runs = time.monotonic(), 0, 0
-    known = [_Known(story, tried(story, may_be_left=None)) for story in stories if not story.unless_stopped]
+    known = await asyncio.to_thread(_known, [story for story in stories if not story.unless_stopped])
     missing: set[Wanted] = {(name, side) for name in REGISTER for side in Side}
     told: dict[str, int] = {}
     async with a_real_world() as world:
@@ -76,6 +77,11 @@ async def crash_really(stories: Sequence[Story]) -> int:
     stopped = 2 * len(REGISTER) - len(missing)
     _say(f"{runs} runs, {stopped} of {2 * len(REGISTER)} stops in {time.monotonic() - began:.0f} s: {wrong} went wrong")
     return wrong + len(missing)
+
+
+def _known(stories: Sequence[Story]) -> list[_Known]:
+    """On a thread: a virtual cluster has an event loop of its own."""
+    return [_Known(story, tried(story, may_be_left=None)) for story in stories]
 
 
 async def told_really(world: RealWorld, story: Story, wish: Collecting, usual: frozenset[str]) -> Trial:

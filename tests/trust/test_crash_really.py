@@ -1,5 +1,6 @@
 """Growth is stopped three times in one story on a real control plane. ``make crash`` has every point."""
 
+import asyncio
 import random
 
 import pytest
@@ -17,7 +18,7 @@ POINTS = ("create noderequests", "buy machine", "create configmaps", "patch node
 
 async def test_a_real_story_ends_well_though_growth_is_stopped_three_times() -> None:
     story = TOLD[0]
-    usual = tried(story, may_be_left=None)
+    usual = await asyncio.to_thread(tried, story, may_be_left=None)
     drawn = random.Random().sample([(name, side) for name in POINTS for side in Side], 3)  # noqa: S311
     wish = Collecting(drawn, at_most=3)
     async with a_real_world() as world:
