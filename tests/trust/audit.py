@@ -81,6 +81,10 @@ class Audit:
                 return
             await asyncio.sleep(_POLL_SECONDS)
 
+    def in_order(self) -> list[Step]:
+        """All that happened, in the server's own order."""
+        return sorted(self._steps, key=lambda step: step.version)
+
     def missing(self) -> list[str]:
         """What is left to be done now."""
         return [
@@ -92,7 +96,7 @@ class Audit:
     def violations(self) -> list[str]:
         """What happened that never may, in the order in which it happened."""
         picture, asked, found = Picture(), by_kind(), list[str]()
-        for step in sorted(self._steps, key=lambda step: step.version):
+        for step in self.in_order():
             picture.take(step)
             for one in asked.get(step.kind, ()):
                 for what in one.broken_by(step, picture, self._deeds):

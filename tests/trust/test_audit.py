@@ -5,10 +5,15 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from growth.act.points import Point
-from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS
-from growth.api.kinds import NODES, PODS
+from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS
+from growth.api.kinds import LEASES, NODES, PODS
 from growth.kube.patches import MergePatch
+from growth.play.play import Play
+from growth.play.real import a_real_world
+from growth.play.virtual import play_virtually
+from tests.trust.audit import Audit
 from tests.trust.crimes import Criminal, found_out
+from tests.trust.deeds import Deeds
 
 SMALL = [{"name": "small"}]
 
@@ -171,3 +176,47 @@ def test_a_pod_at_work_is_no_crime() -> None:
         await with_a_pod_at_work(criminal)
 
     assert [one for one in found_out(nothing) if "still Pending" not in one] == []
+
+
+async def write_in_turn(play: Play) -> list[str]:
+    """Writes to several kinds in turn; gives what an audit has of it, in its order."""
+    audit, client = Audit(Deeds()), play.client
+    async with audit.following(client):
+        for name in ("one", "two"):
+            spec = {"serverTypes": [{"name": "small"}]}
+            await client.create(NODE_POOLS, {"metadata": {"name": name}, "spec": spec})
+            await client.create(NODES, {"metadata": {"name": name}})
+            await client.delete(NODE_POOLS, name)
+            await client.delete(NODES, name)
+    steps = [step for step in audit.in_order() if step.is_new or step.is_end]
+    return [f"{step.happened.name} {step.kind.plural}/{step.meta.name}" for step in steps if step.kind is not LEASES]
+
+
+IN_TURN = [
+    f"{what} {kind}/{name}"
+    for name in ("one", "two")
+    for what in ("ADDED", "DELETED")
+    for kind in ("nodepools", "nodes")
+]
+
+
+def test_changes_of_all_kinds_have_the_order_in_which_they_were_written() -> None:
+    found: list[str] = []
+
+    async def tell(play: Play) -> None:
+        found.extend(await write_in_turn(play))
+
+    play_virtually(tell, alone=True)
+    assert found == IN_TURN
+
+
+@pytest.mark.cluster
+async def test_on_a_real_control_plane_too() -> None:
+    found: list[str] = []
+
+    async def tell(play: Play) -> None:
+        found.extend(await write_in_turn(play))
+
+    async with a_real_world() as world:
+        await world.play(tell, alone=True)
+    assert found == IN_TURN
