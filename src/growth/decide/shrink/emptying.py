@@ -17,14 +17,13 @@ from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS
 from growth.api.kinds import NODES
 from growth.api.node import Node
 from growth.api.nodepool import NodePool
-from growth.api.offering import INSTANCE_TYPE
 from growth.api.references import reference_by_name, reference_to
 from growth.api.scale_down import has_traces, scale_down_at
 from growth.api.timestamp import format_time
 from growth.decide.failures import CLOCKS_DIFFER
 from growth.decide.grow.coming import is_live
 from growth.decide.shrink.marks import marked, unmarked
-from growth.decide.shrink.needing import is_ours, why_left_alone, why_needed
+from growth.decide.shrink.needing import is_ours, was_ours, why_left_alone, why_needed
 from growth.decide.shrink.scene import Scene
 from growth.decide.shrink.terms import Terms, terms_of
 
@@ -39,11 +38,11 @@ def empty(scene: Scene, pool: NodePool, nodes: Iterable[Node]) -> None:
     standing = [node for node in nodes if node.metadata.name not in scene.leaving]
     for node in standing:
         is_busy = node.metadata.name in scene.snapshot.work
-        if (is_busy and not has_traces(node)) or not is_ours(scene, node):
+        if (is_busy and not has_traces(node)) or not was_ours(scene, node):
             continue
         if why := why_needed(scene, node, pool):
             _keep(scene, node, why)
-        else:
+        elif is_ours(scene, node):
             spare.append(node)
     may_go = _beyond_min(scene, pool, standing, spare)
     quiet_until = _grew_at(scene, pool, standing) + terms.delay_after_scale_up
@@ -66,8 +65,8 @@ def _keep(scene: Scene, node: Node, why: str) -> None:
     if has_traces(node):
         scene.said.append(unmarked(node, f"it stays: {why}"))
         scene.tell(node, "ScaleDownCancelled", f"it stays: {why}")
-    elif not scene.snapshot.work.get(node.metadata.name) and why_left_alone(scene, node):
-        scene.said.append(Hold(subject=reference_to(NODES, node.metadata), why=why, reason="DoNotDisrupt"))
+    elif wish := why_left_alone(scene, node):
+        scene.said.append(Hold(subject=reference_to(NODES, node.metadata), why=wish, reason="DoNotDisrupt"))
 
 
 def _beyond_min(scene: Scene, pool: NodePool, standing: list[Node], spare: list[Node]) -> set[str]:
@@ -81,7 +80,7 @@ def _beyond_min(scene: Scene, pool: NodePool, standing: list[Node], spare: list[
     by_type: dict[str, list[Node]] = {}
     for node in standing:
         if _is_open(scene, node):
-            by_type.setdefault(node.metadata.labels.get(INSTANCE_TYPE, "").lower(), []).append(node)
+            by_type.setdefault(scene.server_type(node).lower(), []).append(node)
     for server_type, ready in by_type.items():
         going = [node for node in ready if node.metadata.name in names]
         if keeps := wanted.get(server_type, 0):
@@ -106,7 +105,8 @@ def _grew_at(scene: Scene, pool: NodePool, standing: list[Node]) -> datetime:
 
 def _let_go(scene: Scene, pool: NodePool, node: Node, terms: Terms, quiet_until: datetime) -> None:
     at, patience = scale_down_at(node), terms.empty_after if node.is_ready else terms.unready_after
-    if at is None or at > scene.now + terms.longest + CLOCKS_DIFFER:
+    # Nobody marks one for later than this: a clock was wrong, or the pool has become less patient.
+    if at is None or at > max(scene.now + patience, quiet_until) + CLOCKS_DIFFER:
         _mark(scene, node, patience, quiet_until)
         return
     due = max(at, quiet_until)

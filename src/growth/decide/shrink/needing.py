@@ -9,23 +9,33 @@ from growth.decide.shrink.scene import Scene
 
 def why_needed(scene: Scene, node: Node, pool: NodePool) -> str:
     """Why this node must not go; empty if nobody needs it."""
-    name = node.metadata.name
-    count = scene.snapshot.work.get(name, 0)
-    if count:
-        return f"{count} pods work on it" if count > 1 else "a pod works on it"
+    if why := why_busy(scene, node):
+        return why
     if not pool.spec.scale_down.enabled:
         return f"scaleDown.enabled is false in pool {pool.metadata.name}"
+    return why_awaited(scene, node) or why_left_alone(scene, node)
+
+
+def why_busy(scene: Scene, node: Node) -> str:
+    """Who works on it; empty if nobody does."""
+    count = scene.snapshot.work.get(node.metadata.name, 0)
+    if not count:
+        return ""
+    return f"{count} pods work on it" if count > 1 else "a pod works on it"
+
+
+def why_awaited(scene: Scene, node: Node) -> str:
+    """Who is about to work on it; empty if nobody is."""
+    name = node.metadata.name
     request = scene.requests.get(name)
-    if request is not None:
+    if request is not None and request.status.phase != "Deprovisioning":
         if name in scene.snapshot.closed:
             return "it is being prepared"
         provision, steady_since = scene.settings.provision, scene.state.steady_since
         is_awaited = any(uid in scene.snapshot.waiting for uid in request.planned_for)
         if is_awaited and has_places(request, scene.snapshot, steady_since, provision):
             return "pods that it was bought for are on their way"
-    if name in scene.expected:
-        return "pods that wait are expected on it"
-    return why_left_alone(scene, node)
+    return "pods that wait are expected on it" if name in scene.expected else ""
 
 
 def why_left_alone(scene: Scene, node: Node) -> str:
@@ -42,3 +52,8 @@ def is_ours(scene: Scene, node: Node) -> bool:
     """Whether its provider lists the machine now: what nobody can prove to be ours is never touched."""
     found = scene.machine(node.spec.provider_id, node.metadata.name)
     return found is not None and not found[0].problem
+
+
+def was_ours(scene: Scene, node: Node) -> bool:
+    """Whether its provider listed the machine when it last answered: enough to take back a mark of ours."""
+    return scene.machine(node.spec.provider_id, node.metadata.name) is not None

@@ -8,21 +8,22 @@ Whether the node is needed after all is looked at each time before its provider 
 live, in the instant before. Once the machine is gone there is no way back: what is left on it is released.
 """
 
+from datetime import datetime
 from typing import Final
 
-from growth.api.action import DeleteMachine, DeleteObject, Hold, PatchObject, RecordEvent
+from growth.api.action import DeleteMachine, DeleteObject, Hold, PatchObject, RecordEvent, held_and_told
 from growth.api.core import ObjectReference
 from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS
 from growth.api.kinds import NODES
-from growth.api.node import Node
 from growth.api.noderemoval import RETRY, NodeRemovalRequest
 from growth.api.outcome import Outcome, Result
 from growth.api.references import reference_to
 from growth.api.scale_down import has_traces, scale_down_at
 from growth.decide.release import released
 from growth.decide.shrink.marks import marked, unmarked
-from growth.decide.shrink.needing import why_left_alone, why_needed
+from growth.decide.shrink.needing import why_awaited, why_busy, why_left_alone
 from growth.decide.shrink.scene import Scene
+from growth.decide.shrink.target import machine_of, node_of, was_removed_by_us
 from growth.decide.shrink.terms import terms_of
 from growth.decide.shrink.writing import DELETION_FAILED, DELETION_REQUESTED, moved
 
@@ -34,19 +35,15 @@ def remove(scene: Scene, removal: NodeRemovalRequest) -> None:
     """The next step of one removal."""
     if removal.metadata.deletion_timestamp is not None:
         return
-    uid = removal.metadata.uid
-    since = scene.noticed[uid] = min(scene.memory.noticed.get(uid, scene.now), scene.now)
-    phase = removal.status.phase
-    if phase != "Pending":
-        since = max(since, scene.since(removal.status.remove_attempted_at))
-    found = scene.machine(removal.spec.provider_id, removal.node_name)
+    noticed_at, asked_at = _noticed_at(scene, removal), _asked_at(scene, removal)
+    phase, found = removal.status.phase, machine_of(scene, removal)
     if phase != "RemovalFailed" and (outcome := _untold(scene, removal)) is not None:
         _note_attempt(scene, removal, outcome)
-    elif found is None and not scene.is_silent(removal.spec.pool, since):
+    elif found is None and not scene.is_silent(removal.spec.pool, max(noticed_at, asked_at or noticed_at)):
         _finish(scene, removal)
     elif phase == "RemovalFailed":
         _await_person(scene, removal)
-    elif phase == "Deprovisioning" and scene.now < (again_at := since + scene.settings.removal.retry_after):
+    elif asked_at is not None and scene.now < (again_at := asked_at + scene.settings.removal.retry_after):
         scene.remind(again_at)
     elif found is None or found[0].problem:
         why = "its provider does not say whether the machine is there"
@@ -60,13 +57,22 @@ def remove(scene: Scene, removal: NodeRemovalRequest) -> None:
         _ask(scene, removal, cloud.provider, machine.id)
 
 
-def _node_of(scene: Scene, removal: NodeRemovalRequest) -> Node | None:
-    """The removal's node; one of its name on another machine is not."""
-    node = scene.snapshot.nodes.get(removal.node_name)
-    if node is None:
+def _noticed_at(scene: Scene, removal: NodeRemovalRequest) -> datetime:
+    """Since when it is known that the provider was asked so many times: what it said before tells nothing."""
+    key = f"{removal.metadata.uid}/{removal.status.removal_attempt}"
+    scene.noticed[key] = min(scene.memory.noticed.get(key, scene.now), scene.now)
+    return scene.noticed[key]
+
+
+def _asked_at(scene: Scene, removal: NodeRemovalRequest) -> datetime | None:
+    """When the provider was last asked, if it has to be asked again in time. What lies ahead was written by a clock
+    that was wrong: then it was asked when we first saw that."""
+    written = removal.status.remove_attempted_at
+    if removal.status.phase != "Deprovisioning":
         return None
-    theirs, ours = node.spec.provider_id, removal.spec.provider_id
-    return None if theirs and ours and theirs != ours else node
+    if written is None or (written > scene.now and scene.state.steady_since is None):
+        return _noticed_at(scene, removal)
+    return scene.since(written)
 
 
 def _subject(removal: NodeRemovalRequest) -> ObjectReference:
@@ -78,23 +84,22 @@ def _subject(removal: NodeRemovalRequest) -> ObjectReference:
 
 def _why_cancelled(scene: Scene, removal: NodeRemovalRequest) -> str:
     """Why the machine must not be given back after all; empty if it may go."""
-    node, pool = _node_of(scene, removal), scene.pools.get(removal.spec.pool)
+    node, pool = node_of(scene, removal), scene.pools.get(removal.spec.pool)
     if node is None:
         return ""
-    name = node.metadata.name
-    if pool is not None and pool.metadata.deletion_timestamp is None and scale_down_at(node) is not None:
-        return why_needed(scene, node, pool)
+    is_deleted = pool is not None and pool.metadata.deletion_timestamp is not None
     # One that never became ready runs nothing, whatever was bound to it.
-    is_dead = name in scene.snapshot.closed and not node.is_ready
-    if scene.snapshot.work.get(name) and not is_dead:
-        return "pods work on it"
-    return why_left_alone(scene, node)
+    is_dead = node.metadata.name in scene.snapshot.closed and not node.is_ready
+    if (why := why_busy(scene, node)) and not is_dead:
+        return why
+    is_marked = scale_down_at(node) is not None
+    return (why_awaited(scene, node) if is_marked and not is_deleted else "") or why_left_alone(scene, node)
 
 
 def _cancel(scene: Scene, removal: NodeRemovalRequest, why: str) -> None:
     """The request goes; and the mark, unless its pool is being deleted, which empties the node first."""
     scene.said.append(DeleteObject(subject=_subject(removal), why=f"the node stays: {why}"))
-    node, pool = _node_of(scene, removal), scene.pools.get(removal.spec.pool)
+    node, pool = node_of(scene, removal), scene.pools.get(removal.spec.pool)
     if node is None or (pool is not None and pool.metadata.deletion_timestamp is not None):
         return
     if has_traces(node):
@@ -103,7 +108,7 @@ def _cancel(scene: Scene, removal: NodeRemovalRequest, why: str) -> None:
 
 
 def _ask(scene: Scene, removal: NodeRemovalRequest, provider: str, machine_id: str) -> None:
-    node = _node_of(scene, removal)
+    node = node_of(scene, removal)
     if node is not None and scale_down_at(node) is None and node.is_ready:
         # Nobody may move in while the machine is given back.
         scene.said.append(marked(node, scene.now, removal.spec.reason or "its removal is requested"))
@@ -129,7 +134,9 @@ def _untold(scene: Scene, removal: NodeRemovalRequest) -> Outcome | None:
     if outcome is None or outcome.result in _NOT_ASKED:
         return None
     told_at = removal.status.remove_attempted_at
-    return outcome if told_at is None or outcome.at > told_at else None
+    # A clock that was set back since makes what was told look later than what is to be told.
+    is_told = told_at is not None and (outcome.at == told_at or outcome.at < told_at <= scene.now)
+    return None if is_told else outcome
 
 
 def _note_attempt(scene: Scene, removal: NodeRemovalRequest, outcome: Outcome) -> None:
@@ -144,9 +151,16 @@ def _note_attempt(scene: Scene, removal: NodeRemovalRequest, outcome: Outcome) -
 
 
 def _fail(scene: Scene, removal: NodeRemovalRequest) -> None:
-    attempts = removal.status.removal_attempt
-    why = f"its machine is still there after {attempts} attempts"
+    attempts = f"{removal.status.removal_attempt} attempts" if removal.status.removal_attempt > 1 else "an attempt"
+    said = _last_words(removal)
+    why = f"its machine is still there after {attempts}" + (f", the last of which ended with {said}" if said else "")
     scene.said.append(moved(removal, "RemovalFailed", scene.now, why, events=[(DELETION_FAILED, why)]))
+
+
+def _last_words(removal: NodeRemovalRequest) -> str:
+    """Why it failed, as it was last written down."""
+    failures = [one.reason for one in removal.status.events if one.name == DELETION_FAILED and one.reason]
+    return failures[-1] if failures else ""
 
 
 def _await_person(scene: Scene, removal: NodeRemovalRequest) -> None:
@@ -159,14 +173,10 @@ def _await_person(scene: Scene, removal: NodeRemovalRequest) -> None:
         return
     if again_at is not None:
         scene.remind(again_at)
-    last = next(
-        (one.reason for one in reversed(removal.status.events) if one.name == DELETION_FAILED and one.reason), ""
-    )
-    name = removal.metadata.name
-    why = (
-        f"the machine could not be deleted and still costs money: {last}; look at it, then: growth request retry {name}"
-    )
-    node, subject = _node_of(scene, removal), _subject(removal)
+    what = _last_words(removal) or "nobody wrote down why"
+    retry = f"growth request retry {removal.metadata.name}"
+    why = f"the machine could not be deleted and still costs money: {what}; look at it, then: {retry}"
+    node, subject = node_of(scene, removal), _subject(removal)
     scene.said.append(Hold(subject=subject, why=why, reason="RemovalFailed"))
     for told in (subject, *([reference_to(NODES, node.metadata)] if node is not None else [])):
         scene.said.append(RecordEvent(subject=told, why=why, type="Warning", reason="RemovalFailed", action="Removing"))
@@ -184,9 +194,13 @@ def forget_wish(scene: Scene, removal: NodeRemovalRequest) -> None:
 
 def _finish(scene: Scene, removal: NodeRemovalRequest) -> None:
     """Release what is left on it, then its Node object, then the request."""
-    node = _node_of(scene, removal)
+    node = node_of(scene, removal)
     if node is None:
         scene.said.append(DeleteObject(subject=_subject(removal), why="its machine and its node are gone"))
+        return
+    if not was_removed_by_us(removal, node):
+        why = f"no provider of ours has a machine behind node {node.metadata.name}, or had one: it is left alone"
+        scene.said += held_and_told(_subject(removal), reason="NotOurs", why=why, action="Removing")
         return
     left = released(scene.snapshot, node)
     if left:

@@ -11,7 +11,7 @@ from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQU
 from growth.api.kinds import NODES
 from growth.api.machine import Machine
 from growth.api.node import Node
-from growth.api.offering import POOL
+from growth.api.offering import INSTANCE_TYPE, POOL, Offering
 from growth.api.references import reference_to
 from growth.api.settings import Settings
 from growth.decide.ages import counts_from
@@ -88,9 +88,17 @@ class Scene:
 
     def price(self, node: Node) -> float:
         """What a node costs, as far as one knows."""
-        machine = self.machine(node.spec.provider_id, node.metadata.name)
-        offering = shop_in(self.snapshot, self.settings.provision).get(machine[1].offering) if machine else None
+        offering = self._offering(node)
         return offering.price_per_hour if offering is not None else 0.0
+
+    def server_type(self, node: Node) -> str:
+        """What type it was bought as; what its label says if nobody sells that any more."""
+        offering = self._offering(node)
+        return offering.server_type if offering is not None else node.metadata.labels.get(INSTANCE_TYPE, "")
+
+    def _offering(self, node: Node) -> Offering | None:
+        machine = self.machine(node.spec.provider_id, node.metadata.name)
+        return shop_in(self.snapshot, self.settings.provision).get(machine[1].offering) if machine else None
 
     def tell(self, node: Node, reason: str, why: str) -> None:
         """Let people know what becomes of a node."""

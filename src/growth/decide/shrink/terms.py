@@ -17,12 +17,6 @@ class Terms(msgspec.Struct, frozen=True):
     delay_after_scale_up: timedelta
     retry_failed_after: timedelta | None
 
-    @property
-    def longest(self) -> timedelta:
-        """How far ahead a mark can be at most; one that is farther was written by a clock that was wrong, or before the
-        pool became less patient."""
-        return max(self.empty_after, self.unready_after, self.delay_after_scale_up)
-
 
 def terms_of(pool: NodePool) -> Terms:
     """The terms of this pool."""
