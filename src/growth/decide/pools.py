@@ -18,6 +18,7 @@ from growth.api.nodepool import NodeCounts, NodePool, NodePoolStatus, OfferingSt
 from growth.api.noderequest import NodeRequest
 from growth.api.offering import POOL
 from growth.api.references import reference_to
+from growth.api.scale_down import has_traces
 from growth.api.settings import Settings
 from growth.api.status import StatusCondition, condition_of, with_condition
 from growth.decide.ages import is_ahead
@@ -128,7 +129,7 @@ class _Pass:
         if any(map(_may_have_a_machine, self._requests_of.get(name, ()))):
             return "it is being deleted and stays until nothing is coming any more: nothing is bought for it"
         if pool.spec.deletion_policy == "Orphan":
-            return ""
+            return self._why_unfinished(name)
         if self._held.get(name) or name in self._removing:
             return "it is being deleted and stays until its machines are gone: nothing is bought for it any more"
         seen_at = self._going.setdefault(pool.metadata.uid, self._now)
@@ -136,6 +137,20 @@ class _Pass:
         if silent or not clouds:
             who = ", ".join(silent) or "its provider, which is not enabled,"
             return f"it is being deleted and stays until {who} says that no machine of it is left"
+        return ""
+
+    def _why_unfinished(self, pool: str) -> str:
+        """Why nodes cannot be left as they are yet: nobody but us opens those that are closed, and takes marks off."""
+        snapshot, removals = self._snapshot, self._snapshot.table(NODE_REMOVAL_REQUESTS).values()
+        leaving = {removal.node_name for removal in removals}
+        ready = {one.metadata.name for one in self._requests_of.get(pool, ()) if one.status.phase == "Ready"}
+        for held in self._held.get(pool, ()):
+            if held.node is None or held.name in leaving:
+                continue
+            if held.name in snapshot.closed and held.name in ready:
+                return f"it is being deleted and stays until node {held.name} is open"
+            if has_traces(held.node):
+                return f"it is being deleted and stays until the mark of scale-down is off node {held.name}"
         return ""
 
     def _patch(self, pool: NodePool, why: str, body: dict[str, object]) -> None:

@@ -26,8 +26,9 @@ OUT_OF_SERVICE: Final = Taint("node.kubernetes.io/out-of-service", "nodeshutdown
 def released(snapshot: Snapshot, node: Node) -> list[Action | Hold]:
     """What has to happen next; nothing if nothing is left."""
     name = node.metadata.name
-    pods = [pod for pod in snapshot.pods_by_node.get(name, {}).values() if _must_go(pod)]
     attached = [one for one in snapshot.table(VOLUME_ATTACHMENTS).values() if one.spec.node_name == name]
+    here = snapshot.pods_by_node.get(name, {}).values()
+    pods = [pod for pod in here if _must_go(pod, keeps_volumes=bool(attached))]
     if not pods and not attached:
         return []
     if all(taint.key != OUT_OF_SERVICE.key for taint in node.spec.taints):
@@ -42,11 +43,11 @@ def released(snapshot: Snapshot, node: Node) -> list[Action | Hold]:
     return said
 
 
-def _must_go(pod: Pod) -> bool:
-    """Daemons go with their node, and would come back before that; but not if they keep a volume there.
+def _must_go(pod: Pod, *, keeps_volumes: bool) -> bool:
+    """Daemons go with their node, and would come back before that; but not as long as they may keep a volume there.
 
     One that is going and held by a finalizer is somebody else's business.
     """
     is_held = pod.metadata.deletion_timestamp is not None and bool(pod.metadata.finalizers)
-    keeps_volume = any(volume.is_claim for volume in pod.spec.volumes)
-    return not is_held and (not is_daemon(pod) or keeps_volume)
+    keeps_one = keeps_volumes and any(volume.is_claim for volume in pod.spec.volumes)
+    return not is_held and (not is_daemon(pod) or keeps_one)

@@ -17,6 +17,7 @@ from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQU
 from growth.api.machine import Machine
 from growth.api.nodepool import NodePool
 from growth.api.references import reference_by_name, reference_to
+from growth.decide.ages import counts_from
 from growth.decide.grow.requesting import owned_by
 from growth.decide.provision.scene import Scene
 
@@ -34,8 +35,9 @@ def adopt(scene: Scene, memory: Memory) -> Memory:
     """
     noticed: dict[str, datetime] = {}
     for cloud, machine in _unknown(scene):
-        since = min(memory.noticed.get(machine.provider_id, scene.now), scene.now)
-        noticed[machine.provider_id] = since
+        # If the clock jumped, nobody knows how long ago that was.
+        noticed_at = min(memory.noticed.get(machine.provider_id, scene.now), scene.now)
+        since = noticed[machine.provider_id] = counts_from(noticed_at, scene.now, scene.state.steady_since)
         if cloud.read_at is not None and cloud.read_at > since:
             scene.said += _concluded(scene, machine, since)
     return Memory(noticed)
