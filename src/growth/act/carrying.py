@@ -8,7 +8,7 @@
 | NotFound, on patch | stale: it went |
 | a failed test of a JSON patch | stale: decide anew |
 | Conflict, or another uid under the name | stale: decide anew |
-| work on the node of a machine that should go | stale: decide anew, the provider is not asked |
+| work, or no answer, on the node of a machine that should go | stale: decide anew, the provider is not asked |
 | TooManyRequests, on evict | refused: the disruption budget's answer |
 | Invalid, Forbidden and other clear words, and a provider's OutOfStock and the like | refused |
 | no answer, 5xx, a provider's Unavailable | failed: it may have happened |
@@ -197,7 +197,14 @@ async def _record(action: RecordEvent, doors: Doors) -> None:
 
 async def _check_that_nobody_works_on(node: str, doors: Doors) -> None:
     """What is decided on may be older than a pod that moved in; the server knows better than any picture of it."""
-    pods = await doors.client.list(PODS, field_selector=f"spec.nodeName={node}")
+    try:
+        pods = await doors.client.list(PODS, field_selector=f"spec.nodeName={node}")
+    except Fenced:
+        raise
+    except KubeError as error:
+        # The provider was not asked, so this was no attempt that failed.
+        message = f"nobody says whether a pod works on node {node}: its machine is not given back ({error})"
+        raise Conflict(message, status=409, reason="Conflict") from error
     working = [pod.metadata for pod in pods.items if is_work(pod)]
     if working:
         message = f"pod {working[0].namespace}/{working[0].name} works on node {node}: its machine is not given back"
