@@ -7,13 +7,15 @@ import sys
 import urllib.request
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import yaml
 
-from bench.meter import cpu_seconds_of, peak_rss_mb_of
+from bench.meter import cpu_seconds_of, peak_rss_mb_of, rss_mb_of
 from growth.api.crd import definitions
+from growth.api.duration import format_duration
 from growth.api.kinds import LEASES
 from growth.api.settings import Settings
 from growth.local import process
@@ -24,6 +26,7 @@ NO_DELAY: Final = "{provider: kwok, extends: kwok, bootDelay: 0s}"
 """The catalogue that comes with Growth, with machines that are there at once."""
 
 _START_SECONDS: Final = 60.0
+_DEFAULTS: Final = Settings()
 
 
 class GrowthProcess:
@@ -48,13 +51,19 @@ class GrowthProcess:
     def peak_rss_mb(self) -> float:
         return peak_rss_mb_of(self._running.pid)
 
+    def rss_mb(self) -> float:
+        return rss_mb_of(self._running.pid)
+
     def cpu_seconds(self) -> float:
         return cpu_seconds_of(self._running.pid)
 
+    def lines(self) -> list[dict[str, Any]]:
+        """Its log."""
+        return [json.loads(line) for line in self._log.read_text().splitlines() if line.startswith("{")]
+
     async def metrics(self) -> str:
         """What /metrics says; empty while there is nobody to ask."""
-        lines = (json.loads(line) for line in self._log.read_text().splitlines() if line.startswith("{"))
-        port = next((line["port"] for line in lines if "port" in line), None)
+        port = next((line["port"] for line in self.lines() if "port" in line), None)
         return await asyncio.to_thread(_page, f"http://localhost:{port}/metrics") if port else ""
 
     async def wait_until_at_work(self) -> None:
@@ -69,16 +78,18 @@ class GrowthProcess:
 
 
 @asynccontextmanager
-async def growth_running(cluster: LocalCluster) -> AsyncGenerator[GrowthProcess]:
+async def growth_running(
+    cluster: LocalCluster, *, read_every: timedelta = _DEFAULTS.providers.read_every
+) -> AsyncGenerator[GrowthProcess]:
     """Install and start it; killed at the end, for its cluster goes, too. Its files lie among the cluster's."""
     await cluster.apply(definitions())
     await cluster.apply(shipped_roles())
     await cluster.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s")
     kubeconfig = await cluster.kubeconfig_as(*ACCOUNT)
     # Nobody ever held it, so nobody is waited for: `growth manifests` brings it like this.
-    lease = {"metadata": {"name": Settings().leader_election.lease_name}, "spec": {}}
+    lease = {"metadata": {"name": _DEFAULTS.leader_election.lease_name}, "spec": {}}
     await cluster.admin.create(LEASES, lease, ACCOUNT[0])
-    settings, log = _settings(cluster.layout.root, kubeconfig), cluster.layout.log("growth")
+    settings, log = _settings(cluster.layout.root, kubeconfig, read_every), cluster.layout.log("growth")
     command = (sys.executable, "-m", "growth", "run", "--settings", str(settings))
     # What this shell says about settings is not what is measured.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GROWTH_")}
@@ -91,13 +102,13 @@ async def growth_running(cluster: LocalCluster) -> AsyncGenerator[GrowthProcess]
         process.end_all([running])
 
 
-def _settings(folder: Path, kubeconfig: Path) -> Path:
+def _settings(folder: Path, kubeconfig: Path, read_every: timedelta) -> Path:
     catalogue, settings = folder / "catalogue.yaml", folder / "growth.yaml"
     catalogue.write_text(NO_DELAY)
     content = {
         "kube": {"kubeconfig": str(kubeconfig)},
         "health": {"address": "localhost", "port": 0},
-        "providers": {"enabled": "kwok"},
+        "providers": {"enabled": "kwok", "readEvery": format_duration(read_every)},
         "kwok": {"catalogue": str(catalogue)},
     }
     settings.write_text(yaml.safe_dump(content))

@@ -32,6 +32,12 @@ def peak_rss_mb_of(pid: int) -> float:
     return int(kibibytes) * 1024 / 1e6
 
 
+def rss_mb_of(pid: int) -> float:
+    """What another process holds in memory now."""
+    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
 def cpu_seconds_of(pid: int) -> float:
     """CPU seconds of another process since it began: its own and the kernel's for it."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
