@@ -50,6 +50,12 @@ def test_random_faults_come_as_often_as_they_should_and_end_when_they_are_switch
     assert drawn(faults, an_ask()) == [Fault.LOST]
 
 
+def test_random_faults_can_be_for_one_user_alone() -> None:
+    faults = Faults(random.Random(5))  # noqa: S311 - a seed
+    faults.rates, faults.whose = {Fault.LOST: 1.0}, "growth"
+    assert drawn(faults, an_ask(user="admin"), an_ask(user="growth")) == [None, Fault.LOST]
+
+
 @pytest.mark.parametrize("seed", [1, 2])
 def test_one_seed_decides_everything(seed: int) -> None:
     def play() -> list[Fault | None]:

@@ -9,6 +9,7 @@ A catalogue may extend one that comes with Growth: what it states itself wins, f
 
 from collections.abc import Iterator
 from datetime import timedelta
+from functools import cache
 from importlib.resources import files
 from typing import Final, NamedTuple
 
@@ -62,6 +63,7 @@ class Catalogue(Slim, frozen=True):
     """By the offering's id."""
 
 
+@cache
 def shipped_catalogue(provider: str) -> Catalogue:
     """The catalogue that comes with Growth; prices change, so a provider that can ask for them should."""
     return read_catalogue(_shipped_text(provider), file_name=f"{provider}.yaml")

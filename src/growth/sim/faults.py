@@ -112,6 +112,8 @@ class Faults:
 
     def __init__(self, chance: random.Random | None = None) -> None:
         self.rates: Mapping[Fault, float] = {}
+        self.whose = ""
+        """The user whose requests fail at random; empty: everybody's."""
         self.is_on = True
         self.told: list[Happened] = []
         self.sends: dict[str, int] = {}
@@ -154,7 +156,7 @@ class Faults:
         number = self._chance.random() if self.rates else 1.0
         if found is not None:
             happened = Happened(ask, found.fault, found.seconds)
-        elif self.is_on and (fault := self._drawn(ask, number)):
+        elif self.is_on and self.whose in ("", ask.user) and (fault := self._drawn(ask, number)):
             happened = Happened(ask, fault, _seconds_of(fault))
         else:
             return None

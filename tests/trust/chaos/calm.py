@@ -1,0 +1,121 @@
+"""After the trouble: what people take away that cannot heal by itself, and what must then be so, soon and for good."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterator
+from typing import Final
+
+from growth.act.points import Point
+from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS
+from growth.api.kinds import NODES, POD_DISRUPTION_BUDGETS, PODS
+from growth.api.node import Node
+from growth.api.offering import INSTANCE_TYPE, POOL
+from tests.trust.chaos.pods import APPS
+from tests.trust.chaos.stage import Stage
+from tests.trust.chaos.worlds import CORES, FIRST
+from tests.trust.deeds import Deed
+from tests.trust.invariants import is_marked
+
+# A request that was lost on its way may be carried out 45 s later, what failed again and again rests for up to 60 s,
+# and what was learnt about an offering is forgotten after 60 s: thrice that, and everything else takes seconds.
+PATIENCE_SECONDS: Final = 300.0
+# So long nobody may write anything in the end.
+QUIET_SECONDS: Final = 90.0
+_LOOK_SECONDS: Final = 1.0
+_POINTS: Final = frozenset(Point)
+_PROTECTIONS: Final = ("growth.dev/do-not-disrupt", "karpenter.sh/do-not-disrupt")
+
+
+async def heal(stage: Stage) -> None:
+    """All faults stop, and people take their obstacles away."""
+    stage.say("CALM: all faults stop")
+    if stage.faults is not None:
+        stage.faults.rates, stage.faults.is_on = {}, False
+    stage.fleet.heal()
+    stage.fleet.sell()
+    await asyncio.sleep(10)  # for a server that is being restarted
+    for app in APPS:
+        await stage.delete(POD_DISRUPTION_BUDGETS, app)
+    bare = {"metadata": {"annotations": dict.fromkeys(_PROTECTIONS)}}
+    for pod in list(stage.picture.pods.values()):
+        if set(_PROTECTIONS) & set(pod.metadata.annotations):
+            await stage.change(PODS, pod.metadata.name, bare)
+    for name in stage.bought():
+        await stage.change(NODES, name, {**bare, "spec": {"unschedulable": None}})
+    for name, pool in sorted(stage.picture.pools.items()):
+        types = [{"name": one.name, "min": one.min, "priority": one.priority} for one in pool.spec.server_types]
+        await stage.change_pool(name, {"limits": None, "serverTypes": types})
+
+
+async def _help(stage: Stage) -> None:
+    """What only people can do, whenever it is needed."""
+    for name, machine in sorted(stage.picture.machines.items()):
+        if machine.behaviour.faults:
+            await stage.hurt(name, "")
+    for name, removal in sorted(stage.picture.removals.items()):
+        if removal.status.phase == "RemovalFailed" and "growth.dev/retry" not in removal.metadata.annotations:
+            await stage.change(NODE_REMOVAL_REQUESTS, name, {"metadata": {"annotations": {"growth.dev/retry": "1"}}})
+    if FIRST not in stage.picture.pools:
+        types = [{"name": one} for one in CORES]
+        terms = {"emptyAfter": "2s", "unreadyAfter": "2s", "delayAfterScaleUp": "0s"}
+        await stage.create(NODE_POOLS, FIRST, {"spec": {"serverTypes": types, "scaleDown": terms}})
+
+
+async def converged(stage: Stage) -> list[str]:
+    """Wait until all is well and nothing moves; gives what is wrong when patience ends."""
+    loop = asyncio.get_running_loop()
+    deadline, since, written = loop.time() + PATIENCE_SECONDS, loop.time(), 0
+    while True:
+        wrong, moves = list(_wrong(stage)), _moves(stage)
+        if wrong or len(moves) != written:
+            since, written = loop.time(), len(moves)
+        if loop.time() - since >= QUIET_SECONDS:
+            return []
+        if loop.time() >= deadline:
+            last = Counter(f"{deed.name} {deed.place.name}" for deed in moves[-10:])
+            return wrong or [f"it still moves: {', '.join(f'{count} x {what}' for what, count in last.items())}"]
+        await _help(stage)
+        await asyncio.sleep(_LOOK_SECONDS)
+
+
+def _moves(stage: Stage) -> list[Deed]:
+    """What was written for a decision."""
+    return [deed for deed in stage.fleet.witness.deeds.all if deed.by in _POINTS and deed.place.resource != "events"]
+
+
+def _wrong(stage: Stage) -> Iterator[str]:
+    yield from stage.audit.missing()
+    picture = stage.picture
+    for name, removal in sorted(picture.removals.items()):
+        yield f"the removal of {name} is {removal.status.phase}"
+    for name, request in sorted(picture.requests.items()):
+        yield f"the NodeRequest {name} is kept, {request.status.phase}"
+    for name, pool in sorted(picture.pools.items()):
+        if pool.metadata.deletion_timestamp is not None:
+            yield f"the pool {name} is still being deleted"
+        else:
+            yield from _unlike_its_pool(stage, name)
+
+
+def _unlike_its_pool(stage: Stage, pool: str) -> Iterator[str]:
+    """Too few nodes of a type, or some that nobody needs, or marks that nobody minds."""
+    picture, spec = stage.picture, stage.picture.pools[pool].spec
+    nodes = [node for _, node in sorted(picture.nodes.items()) if node.metadata.labels.get(POOL) == pool]
+    wanted = {one.name: one.min for one in spec.server_types}
+    for node in nodes:
+        if is_marked(node):
+            yield f"the node {node.metadata.name} is marked, and neither goes nor stays"
+        if not node.is_ready:
+            yield f"the node {node.metadata.name} is not ready"
+    for kind in sorted({*wanted, *map(_type_of, nodes)}):
+        ready = [node for node in nodes if _type_of(node) == kind and node.is_ready]
+        empty = [node.metadata.name for node in ready if not picture.work_on(node.metadata.name)]
+        least = wanted.get(kind, 0)
+        if len(ready) < least:
+            yield f"pool {pool} has {len(ready)} {kind}, and wants {least} at least"
+        if spec.scale_down.enabled and len(empty) > max(0, least - (len(ready) - len(empty))):
+            yield f"pool {pool} keeps {', '.join(empty)} ({kind}), which nobody needs; it wants {least} at least"
+
+
+def _type_of(node: Node) -> str:
+    return node.metadata.labels.get(INSTANCE_TYPE, "")

@@ -1,0 +1,166 @@
+"""One run: a world, a life with trouble, calm, and the judgement. The same seed plays the same run, to the byte."""
+
+import asyncio
+import hashlib
+import random
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Final
+
+from growth.api.growth_kinds import NODE_POOLS
+from growth.api.kinds import DAEMON_SETS, NAMESPACES, NODES
+from growth.api.pod import Pod
+from growth.api.quantity import nano_value
+from growth.kube.client import Client
+from growth.local.nodes import kwok_node, taint
+from growth.local.timings import Timings
+from growth.play.virtual import like
+from growth.run.host import played
+from growth.run.role import ACCOUNT, shipped_roles
+from growth.sim.api.rbac import service_account
+from growth.sim.cluster import VirtualCluster
+from growth.sim.faults import Faults
+from growth.sim.virtual_loop import run_virtually
+from tests.trust.audit import Audit
+from tests.trust.chaos.calm import converged, heal
+from tests.trust.chaos.lives import PEOPLE
+from tests.trust.chaos.pods import is_placeable
+from tests.trust.chaos.replicas import Fleet, Ground
+from tests.trust.chaos.stage import NAMESPACE, Stage
+from tests.trust.chaos.troubles import TROUBLES, drawn_classes
+from tests.trust.chaos.worlds import World, drawn_world
+
+_STRANGER: Final = "stranger"
+_PAUSES: Final = (0.05, 0.3, 1.0, 2.0, 5.0)
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Run:
+    """What came of one seed."""
+
+    seed: int
+    classes: tuple[str, ...]
+    replicas: int
+    problems: tuple[str, ...]
+    virtual_seconds: float
+    bought: int
+    removed: int
+    digest: str
+    """Of everything that happened: the same for the same seed, in every process."""
+
+
+class Chaos:
+    """One run on whatever ground."""
+
+    def __init__(
+        self,
+        seed: int,
+        ground: Ground,
+        say: Say,
+        *,
+        faults: Faults | None = None,
+        restart_server: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:
+        self._seed, self._ground = seed, ground
+        self._chance = random.Random(f"{seed}/life")  # noqa: S311 - a seed, no secret
+        self._world = drawn_world(self._chance)
+        self._classes = drawn_classes(self._chance)
+        self._digest = hashlib.sha256()
+        self._fleet = Fleet(ground, self._world.replicas, self._say)
+        self._tell = say
+        self._audit = Audit(self._fleet.witness.deeds, is_placeable=self._is_placeable)
+        self._stage = Stage(
+            self._world, self._fleet, self._audit, self._chance, faults=faults, restart_server=restart_server
+        )
+
+    async def play(self) -> Run:
+        """All of it."""
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        self._say(f"seed {self._seed}: {self._world}, with faults of {', '.join(self._classes) or 'nothing'}")
+        await self._prepare()
+        async with self._audit.following(self._ground.admin), self._fleet.running():
+            await self._live()
+            await heal(self._stage)
+            left = await converged(self._stage)
+        problems = [*self._fleet.failures, *filter(self._counts, self._audit.violations()), *left]
+        return Run(
+            seed=self._seed,
+            classes=tuple(self._classes),
+            replicas=self._world.replicas,
+            problems=tuple(problems),
+            virtual_seconds=loop.time() - began,
+            bought=sum(deed.name == "create configmaps" for deed in self._fleet.witness.deeds.all),
+            removed=sum(deed.name == "delete configmaps" for deed in self._fleet.witness.deeds.all),
+            digest=self._fingerprint(),
+        )
+
+    async def _prepare(self) -> None:
+        admin, world = self._ground.admin, self._world
+        await admin.create(NAMESPACES, {"metadata": {"name": NAMESPACE}})
+        # With no node at all the scheduler does not even try; and somebody must be there who is not ours.
+        stranger = kwok_node(_STRANGER, taints=[taint("dedicated=other:NoSchedule")])
+        await admin.create(NODES, stranger)
+        for name, spec in world.pools.items():
+            await admin.create(NODE_POOLS, {"metadata": {"name": name}, "spec": spec})
+        if world.daemon_cpu:
+            await admin.create(DAEMON_SETS, _daemon_set(world), NAMESPACE)
+
+    async def _live(self) -> None:
+        """People act, and what is drawn goes wrong."""
+        loop, chance = asyncio.get_running_loop(), self._chance
+        ends_at = loop.time() + self._world.seconds
+        people, weights = list(PEOPLE), list(PEOPLE.values())
+        while loop.time() < ends_at:
+            if self._classes and chance.random() < 0.4:
+                act = TROUBLES[chance.choice(self._classes)]
+            else:
+                act = chance.choices(people, weights)[0]
+            await act(self._stage)
+            await asyncio.sleep(chance.choice(_PAUSES))
+
+    def _is_placeable(self, pod: Pod) -> bool:
+        daemon_cores = nano_value(self._world.daemon_cpu or "0") / 10**9
+        return is_placeable(pod, self._audit.picture.pools, daemon_cores)
+
+    def _counts(self, violation: str) -> bool:
+        """Whoever is told by its provider that a machine is not there believes it."""
+        return not (violation.startswith("I5") and any(name in violation for name in self._stage.never_listed))
+
+    def _say(self, words: str) -> None:
+        line = f"{asyncio.get_running_loop().time():8.3f}  {words}"
+        self._digest.update(line.encode())
+        self._tell(line)
+
+    def _fingerprint(self) -> str:
+        for deed in self._fleet.witness.deeds.all:
+            self._digest.update(repr(deed).encode())
+        return self._digest.hexdigest()[:16]
+
+
+def _daemon_set(world: World) -> dict[str, object]:
+    container = {"name": "main", "image": "main", "resources": {"requests": {"cpu": world.daemon_cpu}}}
+    spec = {"containers": [container], "tolerations": [] if world.is_daemon_shy else [{"operator": "Exists"}]}
+    labels = {"daemon": "agent"}
+    template = {"metadata": {"labels": labels}, "spec": spec}
+    return {"metadata": {"name": "agent"}, "spec": {"selector": {"matchLabels": labels}, "template": template}}
+
+
+def played_run(seed: int, say: Say = lambda _: None) -> Run:
+    """The run of this seed on a virtual cluster of its own."""
+
+    async def play() -> Run:
+        cluster = VirtualCluster(seed, timings=like(Timings.fast()), roles=shipped_roles())
+        user = service_account(*ACCOUNT)
+        cluster.faults.whose = user
+
+        async def client() -> Client:
+            return cluster.client(user)
+
+        now = cluster.clock.now
+        ground = Ground(cluster.admin(), client, lambda identity: played(identity, now), now)
+        return await Chaos(seed, ground, say, faults=cluster.faults).play()
+
+    return run_virtually(play())

@@ -1,0 +1,119 @@
+"""What everybody has who does something in a run: the cluster as it is, ways to change it, and chance."""
+
+import asyncio
+import itertools
+import random
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any, TypeVar
+
+from growth.api.growth_kinds import NODE_POOLS
+from growth.api.kinds import CONFIG_MAPS, Kind
+from growth.api.offering import POOL
+from growth.cloud.kwok.record import FAULTS, config_map_name
+from growth.kube.errors import KubeError
+from growth.kube.patches import MergePatch
+from growth.sim.faults import Faults
+from tests.trust.audit import Audit
+from tests.trust.chaos.replicas import SETTINGS, Fleet
+from tests.trust.chaos.worlds import Json, World
+from tests.trust.picture import Picture
+
+T = TypeVar("T")
+
+NAMESPACE = "chaos"
+
+
+class Stage:
+    """One run, as those see it who act in it. What they try may fail: the server may be away, as for everybody."""
+
+    def __init__(
+        self,
+        world: World,
+        fleet: Fleet,
+        audit: Audit,
+        chance: random.Random,
+        *,
+        faults: Faults | None,
+        restart_server: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:
+        self.world, self.fleet, self.audit, self.chance = world, fleet, audit, chance
+        self.faults = faults
+        """Of the API server; None where it is a real one."""
+
+        self.restart_server = restart_server
+        self.numbers = itertools.count(1)
+        self.done: Counter[str] = Counter()
+        """How often what was done."""
+
+        self.never_listed: set[str] = set()
+        """Machines that were left out of the provider's lists at some time."""
+
+        self._admin = fleet.ground.admin
+
+    def say(self, words: str) -> None:
+        """For the timeline."""
+        self.fleet.say(words)
+
+    @property
+    def picture(self) -> Picture:
+        """The cluster as it is now."""
+        return self.audit.picture
+
+    def one_of(self, things: Iterable[T]) -> T | None:
+        """One, if there is any; put them in order first."""
+        found = list(things)
+        return self.chance.choice(found) if found else None
+
+    def bought(self) -> list[str]:
+        """Nodes of pools."""
+        return sorted(name for name, node in self.picture.nodes.items() if POOL in node.metadata.labels)
+
+    def pools(self) -> list[str]:
+        """Pools that are not being deleted."""
+        return sorted(name for name, pool in self.picture.pools.items() if pool.metadata.deletion_timestamp is None)
+
+    async def create(self, kind: Kind[Any], name: str, body: Json) -> None:
+        """Make an object."""
+        named = {**body, "metadata": {**body.get("metadata", {}), "name": name}}
+        await self._try(f"create {kind.name} {name}", self._admin.create(kind, named, _place(kind)))
+
+    async def change(self, kind: Kind[Any], name: str, patch: Json, subresource: str = "") -> None:
+        """Patch an object."""
+        doing = self._admin.patch(kind, name, MergePatch(patch), _place(kind), subresource=subresource)
+        await self._try(f"change {kind.name} {name}: {patch}", doing)
+
+    async def change_pool(self, name: str, spec: Json) -> None:
+        """A pool says something else from now on."""
+        await self.change(NODE_POOLS, name, {"spec": spec})
+
+    async def delete(self, kind: Kind[Any], name: str, grace_seconds: int | None = None) -> None:
+        """Delete an object."""
+        doing = self._admin.delete(kind, name, _place(kind), grace_seconds=grace_seconds)
+        await self._try(f"delete {kind.name} {name}", doing)
+
+    async def hurt(self, machine: str, faults: str) -> None:
+        """Something goes wrong with a machine; an empty text mends it."""
+        if "listEmpty" in faults:
+            self.never_listed.add(machine)
+        patch = MergePatch({"metadata": {"annotations": {FAULTS: faults}}})
+        doing = self._admin.patch(CONFIG_MAPS, config_map_name(machine), patch, SETTINGS.namespace)
+        await self._try(f"hurt {machine}: {faults or 'not any more'}", doing)
+
+    async def _try(self, what: str, doing: Awaitable[object]) -> None:
+        try:
+            await doing
+        except KubeError as error:
+            self.say(f"cannot {what}: {error}")
+        else:
+            self.say(what)
+
+    async def insist(self, act: Callable[[], Awaitable[None]], is_done: Callable[[], bool]) -> None:
+        """Do it again until it is so."""
+        while not is_done():
+            await act()
+            await asyncio.sleep(0.5)
+
+
+def _place(kind: Kind[Any]) -> str:
+    return NAMESPACE if kind.namespaced else ""

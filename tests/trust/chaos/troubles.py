@@ -1,0 +1,110 @@
+"""What goes wrong, class by class. Each run draws some classes, and how bad they are."""
+
+import random
+from typing import Final
+
+from growth.sim.faults import Fault
+from tests.trust.chaos.lives import Act
+from tests.trust.chaos.stage import Stage
+from tests.trust.interruption import Side
+
+# A share of the requests of Growth that fail so; a restart hits everybody, for seconds.
+_RATES: Final = (0.003, 0.01, 0.05)
+_OF_RESTARTS: Final = 0.001
+
+_OF_SALES: Final = (
+    "noStock",
+    "quota=0",
+    "quota=3",
+    "neverBoots",
+    "neverRegisters",
+    "neverReady",
+    "slowBoot=6s",
+    "slowBoot=20s",
+    "smaller=50%",
+    "createTimesOut",
+    "listFails",
+    "deleteFails",
+    "vanishes=4s",
+    "powerOff=6s",
+    "noStock, listFails",
+)
+_OF_MACHINES: Final = (
+    "powerOff",
+    "neverReady",
+    "vanishes",
+    "deleteFails",
+    "listFails",
+    "listEmpty",
+    "deleteFails, neverReady",
+)
+_JUMPS: Final = (-7200.0, -600.0, -20.0, -3.0, 3.0, 20.0, 600.0, 7200.0)
+_PAUSES: Final = (1.0, 3.0, 6.0, 15.0)
+
+
+def drawn_rates(chance: random.Random) -> dict[Fault, float]:
+    """How often which request of Growth fails."""
+    kinds = chance.sample(list(Fault), chance.choice([1, 2, 4, len(Fault)]))
+    share = chance.choice(_RATES)
+    return {one: _OF_RESTARTS if one is Fault.RESTART else share for one in kinds}
+
+
+async def the_server_fails(stage: Stage) -> None:
+    """At random, from now on, or not any more; a real one is restarted."""
+    if stage.faults is not None:
+        stage.faults.rates = drawn_rates(stage.chance) if stage.chance.random() < 0.7 else {}
+        stage.say(f"the API server: {', '.join(one.name for one in stage.faults.rates) or 'nothing'} fails")
+    elif stage.restart_server is not None and stage.chance.random() < 0.1:
+        stage.say("the API server is restarted")
+        await stage.restart_server()
+
+
+async def the_provider_fails(stage: Stage) -> None:
+    """What it sells is not there, does not work, or does not come; or it is well again."""
+    faults = stage.chance.choice(_OF_SALES) if stage.chance.random() < 0.6 else ""
+    stage.say(f"the provider: {faults or 'all is well'}")
+    stage.fleet.sell(faults)
+
+
+async def a_machine_fails(stage: Stage) -> None:
+    """One that runs; or it is mended."""
+    if name := stage.one_of(sorted(stage.picture.machines)):
+        await stage.hurt(name, stage.chance.choice(_OF_MACHINES) if stage.chance.random() < 0.7 else "")
+
+
+async def a_clock_jumps(stage: Stage) -> None:
+    """The wall clock of one replica is set, or set right."""
+    replica = stage.chance.choice(stage.fleet.replicas)
+    if stage.chance.random() < 0.3:
+        replica.set_right()
+    else:
+        replica.jump(stage.chance.choice(_JUMPS))
+
+
+async def growth_fails(stage: Stage) -> None:
+    """A replica is killed, now or at one of its next writes, or stands still, or goes on."""
+    replica = stage.chance.choice(stage.fleet.replicas)
+    match stage.chance.choice(["kill", "write", "write", "pause", "resume"]):
+        case "kill":
+            replica.kill(stage.chance.choice([0.0, 0.0, 2.0, 8.0]))
+        case "write":
+            replica.kill_at(stage.chance.randint(1, 12), stage.chance.choice(list(Side)))
+        case "pause":
+            replica.pause(stage.chance.choice(_PAUSES))
+        case _:
+            replica.resume()
+
+
+TROUBLES: Final[dict[str, Act]] = {
+    "server": the_server_fails,
+    "provider": the_provider_fails,
+    "machines": a_machine_fails,
+    "clock": a_clock_jumps,
+    "growth": growth_fails,
+}
+"""The classes of faults, by name."""
+
+
+def drawn_classes(chance: random.Random) -> list[str]:
+    """Which of them happen in a run; in some, nothing but people."""
+    return [name for name in TROUBLES if chance.random() < 0.5]
