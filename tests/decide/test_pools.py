@@ -11,6 +11,7 @@ from growth.api.cloud import NOT_ASKED, Cloud
 from growth.api.node import Node
 from growth.api.nodepool import NodeCounts, NodePool, NodePoolStatus, OfferingStatus
 from growth.api.offering import POOL
+from growth.api.scale_down import LEAVES
 from growth.api.settings import Settings
 from growth.api.starting import closed
 from growth.api.status import StatusCondition
@@ -130,6 +131,31 @@ def test_a_deleted_pool_is_held_until_it_is_certain_that_no_machine_is_left(thin
     (condition,) = status_after(*things, pool=GOING, memory=memory).conditions
     words = why or "it is being deleted, and none of its machines is left"
     assert (condition.status, condition.reason, condition.message) == ("False", "Deleting", words)
+
+
+LISTED = a_cloud(machines=[a_machine()])
+MARKED = a_node(taints=[LEAVES])
+
+
+@pytest.mark.parametrize(
+    ("things", "why"),
+    [
+        pytest.param([LISTED, a_node()], "", id="machines and nodes are left as they are"),
+        pytest.param([LISTED, a_request()], IS_COMING, id="something is coming"),
+        pytest.param([LISTED, MARKED], "the mark of scale-down is off node default-1", id="a node is marked"),
+        pytest.param([LISTED, MARKED, a_removal()], "", id="a node is being removed"),
+        pytest.param([SEEN, MARKED], "", id="a marked node is not ours"),
+        pytest.param([LISTED, a_node(taints=[closed("default-1")]), a_request(phase="Ready")],
+                     "node default-1 is open", id="a node is still closed"),
+        pytest.param([LISTED, a_node(taints=[closed("default-1")])], "", id="nobody would open it"),
+    ],
+)  # fmt: skip
+def test_an_orphaned_pool_is_held_until_its_nodes_can_be_left_as_they_are(things: Sequence[Thing], why: str) -> None:
+    decision = decided(a_pool(deleted_at=NOW, status=AT_REST, deletionPolicy="Orphan"), *things)
+    holds = [one.why for one in decision.said if isinstance(one, Hold) and one.reason == "HasMachines"]
+    assert len(holds) == bool(why)
+    assert why in "".join(holds)
+    assert (LET_GO in told(decision)) is (not why)
 
 
 def test_a_provider_must_be_asked_after_the_deletion_was_seen_whatever_the_servers_clock_says() -> None:

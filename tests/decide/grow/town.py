@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
-from growth.api.action import Action, CreateObject, Hold, PatchObject, RecordEvent
+from growth.api.action import Action, CreateObject, EditObject, Hold, PatchObject, RecordEvent
 from growth.api.backoff import BackOff, back_off_of
 from growth.api.change import Change, Happened
 from growth.api.cloud import Cloud
@@ -74,6 +74,8 @@ class Town:
         self.passes: list[tuple[datetime, Decision]] = []
         self.plans: list[Plan] = []
         self.events: list[RecordEvent] = []
+        self.taken_back: set[str] = set()
+        """Nodes whose marks of scale-down were to be taken off."""
         self.refuses: Refusal = lambda _: ""
         self.is_blind = False
         """Whether what is created or changed is not seen."""
@@ -229,6 +231,8 @@ class Town:
                     self._create(action)
                 case PatchObject():
                     self._patch(action)
+                case EditObject():
+                    self.taken_back.add(action.subject.name)
                 case _:
                     assert isinstance(action, RecordEvent), f"growing never says {action}"
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+import msgspec
 import pytest
 
 from growth.api.action import CreateObject
@@ -13,6 +14,7 @@ from tests.decide.provision.stage import (
     MINUTE,
     NAME,
     NOW,
+    SETTINGS,
     SMALL,
     a_cloud,
     a_machine,
@@ -24,6 +26,7 @@ from tests.decide.provision.stage import (
     told,
 )
 
+REMOVAL = SETTINGS.removal
 STRANGE = a_machine(offering="shop-tiny-fsn1")
 REPORTED = ["hold default: LeakedMachine", "event default: LeakedMachine"]
 HOMELESS = a_machine(pool="other")
@@ -108,3 +111,37 @@ def test_a_clock_that_is_set_back_delays_nothing_for_ever() -> None:
     assert told(second.said) == []
     third = a_cloud(a_machine(offering=SMALL.id), read_at=earlier + MINUTE)
     assert told(decided(a_pool(), third, now=earlier + MINUTE, memory=second.memory).said) == [f"adopt {NAME}"]
+
+
+def test_one_that_cannot_be_used_is_removed_when_its_grace_is_over() -> None:
+    first = seen_twice(a_pool(), STRANGE)
+    assert first.wake_at == NOW + REMOVAL.leaked_after
+    ends_at = NOW + REMOVAL.leaked_after
+    said = decided(a_pool(), a_cloud(STRANGE, read_at=ends_at), now=ends_at, memory=first.memory).said
+    assert told(said) == [*REPORTED, f"remove {NAME}"]
+    (create,) = [one for one in said if isinstance(one, CreateObject)]
+    assert {**create.body["spec"], "reason": ""} == {
+        "pool": "default",
+        "nodeName": NAME,
+        "providerID": f"shop://{NAME}",
+        "reason": "",
+    }
+
+
+def test_a_clock_that_jumps_ends_no_grace() -> None:
+    first = seen_twice(a_pool(), STRANGE)
+    jumped = NOW + 60 * MINUTE
+    said = decided(
+        a_pool(),
+        a_cloud(STRANGE, read_at=jumped + MINUTE),
+        now=jumped + MINUTE,
+        memory=first.memory,
+        steady_since=jumped,
+    )
+    assert (told(said.said), said.wake_at) == (REPORTED, jumped + REMOVAL.leaked_after)
+
+
+def test_what_a_pool_was_deleted_without_is_left_to_people() -> None:
+    orphaned = a_pool(is_going=True)
+    spec = msgspec.structs.replace(orphaned.spec, deletion_policy="Orphan")
+    assert told(seen_twice(msgspec.structs.replace(orphaned, spec=spec), STRANGE).said) == REPORTED

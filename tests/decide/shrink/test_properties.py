@@ -76,14 +76,15 @@ def removals(draw: st.DrawFn, name: str) -> NodeRemovalRequest:
 @st.composite
 def worlds(draw: st.DrawFn) -> list[object]:
     """A pool, a provider that lists some of its machines, and whatever stands, works and goes there."""
-    listed = draw(st.sets(st.sampled_from(NAMES)))
+    read_at = draw(st.one_of(st.none(), instants))
+    listed: set[str] = draw(st.sets(st.sampled_from(NAMES))) if read_at is not None else set()
     machines = [
         a_machine(name, offering=draw(st.sampled_from(["kwok-small-fsn1", "kwok-large-fsn1"])))
         for name in sorted(listed)
     ]
     cloud = a_cloud(
         *machines,
-        read_at=draw(st.one_of(st.none(), instants)),
+        read_at=read_at,
         problem=draw(st.sampled_from(["", "", "no answer"])),
         offerings=OFFERINGS,
     )
