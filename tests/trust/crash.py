@@ -189,6 +189,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         exact = [story for story in stories if story.name == chosen.story] or stories
         return 1 if _replay(exact[0], Stop(chosen.at, chosen.side, chosen.then, chosen.then_side)) else 0
     if chosen.real:
+        _be_quiet()
         return 1 if asyncio.run(crash_really(stories)) else 0
     return 1 if crash(stories, chosen.processes) else 0
 

@@ -45,6 +45,9 @@ REGISTER: Final = {
 }
 """By name, what it is for."""
 
+AFTERMATH: Final = {"kwok: patch csinodes": "kwok: create csinodes"}
+"""Points that are passed only by those who mend what was half done: by name, after what somebody must be stopped."""
+
 _SOURCES: Final = {LEASE, EVENTS, *Point}
 
 

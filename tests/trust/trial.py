@@ -1,6 +1,7 @@
 """One story told once, stopped or not, and judged: by its own assertions and by an audit."""
 
 import re
+import traceback
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Final
@@ -53,7 +54,8 @@ class Attempt:
             except Exception as error:  # whatever a story stumbles over is what this is about
                 self._is_cut_short = True
                 if not (self._story.unless_stopped and self._interruption.stops):
-                    self._said.append(f"the story: {type(error).__name__}: {error}")
+                    where = traceback.extract_tb(error.__traceback__)[-1].line
+                    self._said.append(f"the story: {type(error).__name__} at {where!r}: {error}")
             self._interruption.rest()
             play.end_promises()
             if play.encore is not None:
