@@ -2,9 +2,9 @@
 
 Growth runs as a process of its own (``growth run``, shipped role and settings) against a real control plane whose nodes
 kwok plays, with machines that boot at once. Two pools give nodes back that were empty for 20 s, and do not pause after
-a scale-up. Jobs come in waves of two minutes and live for one to three (``bench.tide``); their pods fill whole machines,
-so nodes are bought when a wave comes, emptied when its jobs end, and given back or used again. Then everything is
-emptied, and it is awaited that everything is given back.
+a scale-up. Jobs come in waves of two minutes and live for one to three (``bench.tide``); their pods fill whole
+machines, so nodes are bought when a wave comes, emptied when its jobs end, and given back or used again. Then
+everything is emptied, and it is awaited that everything is given back.
 
 The first wave and a half are warm-up: they bring the cluster to its full size. What is measured is from one high tide
 to another.
@@ -22,13 +22,14 @@ to another.
 | nodes_mean, nodes_peak, nodes_least | in the measured time, one look a second |
 | pods_created, pods_bound, bound_p50_s, bound_p99_s | of the whole run, from creation to binding |
 | late_s | how far the driver was behind its plan at worst; more than some seconds: the machine is too small |
-| passes, decider_s | passes in the measured time, and the CPU seconds that each capability spent in them |
+| passes, decider_s | passes in the measured time, and the seconds by the clock that each capability took in them |
 | warnings, errors | lines of these levels in Growth's log |
 | emptied_s | from the deletion of the last pods until nothing of all that was bought is left |
 | cpu_s_of | CPU seconds of each process in the measured time, of others, and of nobody |
 
 A machine is one too many if one of its name was bought before; if a pod that it is for has a place on another machine
-that is still coming; or if all pods that it is for had found places, or were gone, 5 s before it was requested.
+that is coming, and not open yet; or if all pods that it is for had found places, or were gone, 5 s before it was
+requested. What is measured is seen from outside: at kwok's own records of machines, requests, nodes and pods.
 
 Weaknesses: driver, control plane, kwok and Growth share the cores of one machine; there is no network; nodes are ready
 at once, and no pod is slow to stop.

@@ -3,6 +3,7 @@
 """
 
 import asyncio
+import sys
 import time
 from collections import Counter
 from collections.abc import AsyncGenerator
@@ -18,6 +19,7 @@ from growth.api.noderemoval import NodeRemovalRequest
 from growth.api.noderequest import NodeRequest
 from growth.api.offering import POOL
 from growth.api.pod import Pod
+from growth.api.starting import STARTING
 from growth.cloud.kwok.record import SELECTOR, machine_name
 from growth.kube.client import Client
 from growth.kube.informer import Informer
@@ -39,13 +41,26 @@ class Ledger:
         """By name, how many machines were ever made."""
         self.given_back = 0
         self.nodes: set[str] = set()
-        self.duplicates: list[str] = []
-        """One sentence for each machine too many."""
+        self._too_many: list[str] = []
         self._machines: set[str] = set()
         self._requests: dict[str, NodeRequest] = {}
         self._removals: set[str] = set()
+        self._opened: dict[str, int] = {}
+        """By name, the version of the world in which each node was first seen open."""
+        self._conflicts: list[tuple[str, str, int]] = []
         self._used: set[str] = set()
         self._settled: dict[str, float] = {}
+
+    @property
+    def duplicates(self) -> list[str]:
+        """One sentence for each machine too many.
+
+        A node that is open gives its room to whoever is first, so nobody has a place there any more. Nodes and requests
+        are watched apart; which was first is told by the server's versions.
+        """
+        never = sys.maxsize
+        doubled = [one for one in self._conflicts if self._opened.get(one[1], never) > one[2]]
+        return [*self._too_many, *(f"{name} is for pods that have places on {other}" for name, other, _ in doubled)]
 
     @property
     def unused(self) -> int:
@@ -77,9 +92,12 @@ class Ledger:
 
     def hear_of_nodes(self, changes: list[Change[Node]]) -> None:
         for change in changes:
-            name = change.now.metadata.name
-            if POOL in change.now.metadata.labels:
-                _keep(self.nodes, name, change.happened)
+            node, name = change.now, change.now.metadata.name
+            if POOL not in node.metadata.labels:
+                continue
+            _keep(self.nodes, name, change.happened)
+            if all(taint.key != STARTING for taint in node.spec.taints):
+                self._opened.setdefault(name, node.metadata.resource_version)
 
     def hear_of_removals(self, changes: list[Change[NodeRemovalRequest]]) -> None:
         for change in changes:
@@ -94,7 +112,7 @@ class Ledger:
             elif change.happened is Happened.ADDED:
                 self.bought[name] += 1
                 if self.bought[name] > 1:
-                    self.duplicates.append(f"{name} was bought again")
+                    self._too_many.append(f"{name} was bought again")
 
     def hear_of_requests(self, changes: list[Change[NodeRequest]]) -> None:
         for change in changes:
@@ -103,23 +121,24 @@ class Ledger:
                 self._requests.pop(name, None)
                 continue
             before = set(change.before.planned_for) if change.before is not None else set[str]()
-            self._check_places(name, set(request.planned_for) - before)
+            self._check_places(request, set(request.planned_for) - before)
             if change.happened is Happened.ADDED:
                 self._check_need(request)
             self._requests[name] = request
 
-    def _check_places(self, name: str, pods: set[str]) -> None:
+    def _check_places(self, request: NodeRequest, pods: set[str]) -> None:
         """No pod has a place on two machines that are coming."""
-        for other, request in self._requests.items():
-            is_coming = request.status.phase in ("Pending", "Provisioning")
-            if other != name and is_coming and not pods.isdisjoint(request.planned_for):
-                self.duplicates.append(f"{name} is for pods that have places on {other}")
+        name, version = request.metadata.name, request.metadata.resource_version
+        for other, coming in self._requests.items():
+            is_coming = coming.status.phase in ("Pending", "Provisioning")
+            if other != name and is_coming and not pods.isdisjoint(coming.planned_for):
+                self._conflicts.append((name, other, version))
 
     def _check_need(self, request: NodeRequest) -> None:
         """Somebody waits for a machine that is requested."""
         long_ago = time.monotonic() - _RACE_SECONDS
         if all(self._settled.get(uid, long_ago + 1) < long_ago for uid in request.planned_for):
-            self.duplicates.append(f"{request.metadata.name} is for nobody who waits")
+            self._too_many.append(f"{request.metadata.name} is for nobody who waits")
 
 
 def _keep(names: set[str], name: str, happened: Happened) -> None:
