@@ -94,7 +94,16 @@ def test_seats_are_given_to_those_who_still_fit() -> None:
     town = Town(first, second, third)
     stage = Stage.copy_of(town.world.snapshot(NOW))
     enter(stage, [a_coming()], NewNodes(stage))
-    places = {first.metadata.uid: "default-1", second.metadata.uid: "default-1", third.metadata.uid: "elsewhere"}
+    places = {first.metadata.uid: ["default-1"], second.metadata.uid: ["default-1"], third.metadata.uid: ["elsewhere"]}
     seated, lost = seat(stage, (first, second, third), places)
     assert seated == {first.metadata.uid: "default-1"}
     assert lost == [second, third]
+
+
+def test_a_pod_whose_first_place_was_taken_has_the_one_that_was_planned_since() -> None:
+    faster, slower = a_pod("faster", "1500m"), a_pod("slower", "1500m")
+    stage = Stage.copy_of(Town(faster, slower).world.snapshot(NOW))
+    enter(stage, [a_coming("default-1"), a_coming("default-2")], NewNodes(stage))
+    stage.place(faster, "default-1")
+    seated, lost = seat(stage, (slower,), {slower.metadata.uid: ["default-1", "default-2"]})
+    assert (seated, lost) == ({slower.metadata.uid: "default-2"}, [])

@@ -4,7 +4,7 @@ A request counts until its node is there and open: then the node speaks for itse
 is written on its request, so that later plans, and a process that was just started, leave them their places.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 import msgspec
@@ -89,18 +89,23 @@ def enter(stage: Stage, coming: Iterable[Coming], maker: NewNodes) -> None:
             stage.place(pod, one.name)
 
 
-def seat(stage: Stage, pods: Iterable[Pod], places: Mapping[str, str]) -> tuple[dict[str, str], list[Pod]]:
-    """Give pods the places that they have; gives who sits where, and those whose place is lost."""
+def seat(stage: Stage, pods: Iterable[Pod], places: Mapping[str, Sequence[str]]) -> tuple[dict[str, str], list[Pod]]:
+    """Give pods the places that they have; gives who sits where, and those whose place is lost.
+
+    A pod may be written on two machines: on one that is open, where another pod was faster, and on the one that was
+    planned for it since.
+    """
     seated: dict[str, str] = {}
     lost: list[Pod] = []
     for pod in pods:
         uid = pod.metadata.uid
-        node = places.get(uid, "")
-        if node in stage.nodes and _fits(stage, pod, node):
+        candidates = (node for node in places.get(uid, ()) if node in stage.nodes and _fits(stage, pod, node))
+        node = next(candidates, None)
+        if node is None:
+            lost.append(pod)
+        else:
             stage.place(pod, node)
             seated[uid] = node
-        else:
-            lost.append(pod)
     return seated, lost
 
 

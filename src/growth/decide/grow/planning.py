@@ -120,8 +120,7 @@ def answer(question: Question) -> Plan:
         taken.add(name)
         wanted.append(Wanted(name, kind.pool, kind.offering, shortage=_shortage(kind, question)))
         market.maker.make(name, kind.pool, kind.offering).enter(stage)
-    places = {**question.expected, **{uid: one.name for one in question.coming for uid in one.planned_for}}
-    _, lost = seat(stage, question.seated, places)
+    _, lost = seat(stage, question.seated, _places(question))
     demand, set_aside = _sorted_out(stage, (*lost, *question.pods))
     shy = _shy(stage, demand)
     solution = plan(stage, demand, market)
@@ -150,6 +149,17 @@ def answer(question: Question) -> Plan:
         cost_per_hour=solution.cost_per_hour + sum(kind.offering.price_per_hour for kind in warm),
         bound_per_hour=solution.bound_per_hour + sum(kind.offering.price_per_hour for kind in warm),
     )
+
+
+def _places(question: Question) -> dict[str, list[str]]:
+    """By uid, where each pod has a place: on machines that are coming first, for those keep it."""
+    found: dict[str, list[str]] = {}
+    for one in question.coming:
+        for uid in one.planned_for:
+            found.setdefault(uid, []).append(one.name)
+    for uid, node in question.expected.items():
+        found.setdefault(uid, []).append(node)
+    return found
 
 
 def _shortage(kind: Kind, question: Question) -> str:
