@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from growth.api.change import Change, Happened
+from growth.api.emptiness import is_work
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.kinds import NAMESPACES, NODES, PODS
 from growth.api.reading import Reader
@@ -153,6 +154,31 @@ def test_a_row_that_became_free_is_used_again_and_starts_at_zero() -> None:
     assert len(world.room.column("cpu")) == 1
 
 
+def test_work_is_counted_by_node_and_what_is_on_every_node_anyway_is_none() -> None:
+    world = World()
+    teller = Teller(world)
+    web = teller.pod(a_pod("web", node="n"))
+    daemon = a_pod("agent", node="n")
+    daemon["metadata"]["ownerReferences"][0]["kind"] = "DaemonSet"
+    teller.pod(daemon)
+    assert world.snapshot(NOW).work == {"n": 1}
+    teller.pod(a_pod("web", node="n", phase="Succeeded", version=2))
+    assert world.snapshot(NOW).work == {}
+    teller.pod(a_pod("web", node="m", version=3))
+    teller.pod_gone(web.metadata.uid)
+    assert world.snapshot(NOW).work == {}
+
+
+def test_a_pod_that_becomes_a_daemons_is_no_work_any_more() -> None:
+    world = World()
+    teller = Teller(world)
+    teller.pod(a_pod("web", node="n"))
+    adopted = a_pod("web", node="n", version=2)
+    adopted["metadata"]["ownerReferences"][0]["kind"] = "DaemonSet"
+    teller.pod(adopted)
+    assert world.snapshot(NOW).work == {}
+
+
 def test_listeners_count_what_they_hear() -> None:
     world = World()
     namespace = Reader(NAMESPACES, Sharing()).object(b'{"metadata":{"name":"shop","uid":"u"}}')
@@ -202,6 +228,10 @@ def test_indexes_kept_change_by_change_equal_those_built_at_once(
                 name = f"p-{number}"
                 labels = {"app": app}
                 body = a_pod(name, node=node, requests={"cpu": cpu}, phase=phase, version=version, labels=labels)
+                if cpu == "100m":
+                    body["metadata"]["ownerReferences"][0]["kind"] = "DaemonSet"
+                elif cpu == "1":
+                    body["metadata"]["annotations"]["kubernetes.io/config.mirror"] = "x"
                 if leaving:
                     body["metadata"]["deletionTimestamp"] = BORN
                 pods[body["metadata"]["uid"]] = body
@@ -219,6 +249,7 @@ def test_indexes_kept_change_by_change_equal_those_built_at_once(
                 if nodes.pop(uid, None):
                     teller.node_gone(uid)
     assert picture(world) == picture(built_at_once(pods, nodes))
+    assert world.snapshot(NOW).work == work_counted_anew(world)
     assert families_of(world) == families_counted_anew(world)
 
 
@@ -230,6 +261,11 @@ def built_at_once(pods: dict[str, dict[str, object]], nodes: dict[str, dict[str,
     for body in pods.values():
         teller.pod(body)
     return world
+
+
+def work_counted_anew(world: World) -> dict[str, int]:
+    counts = {node: sum(map(is_work, pods.values())) for node, pods in world.pods_by_node.items()}
+    return {node: count for node, count in counts.items() if count}
 
 
 def families_of(world: World) -> dict[Family, dict[str, int]]:
