@@ -73,16 +73,16 @@ async def a_node_is_drained_as_its_budget_allows(play: Play) -> None:
 @STORIES.story(is_first=True)
 async def a_dead_node_out_of_service_gives_up_its_volume(play: Play) -> None:
     """A StatefulSet's pod and its volume move once the taint says that the machine is really off."""
-    await _storage(play)
+    await storage(play)
     play.always(lambda: len(play.trace.objects[VOLUME_ATTACHMENTS]) <= 1, "that the volume is attached to one node")
     managed = {"volumes.kubernetes.io/controller-managed-attach-detach": "true"}
     await play.node("dies", annotations=managed)
     await play.ready("dies")
-    await play.create(PERSISTENT_VOLUME_CLAIMS, {"metadata": {"name": "data-db-0"}, "spec": _claim(play)})
+    await play.create(PERSISTENT_VOLUME_CLAIMS, {"metadata": {"name": "data-db-0"}, "spec": claim(play)})
     await play.until(lambda: _seen(play, "has a volume"), "the claim has its volume")
     await play.create(STATEFUL_SETS, _workload(play, "db", replicas=1, volume="data"))
     await play.until(lambda: _seen(play, "attached"), "the volume is attached")
-    in_use = [f"kubernetes.io/csi/{_driver(play)}^handle-0"]
+    in_use = [f"kubernetes.io/csi/{driver(play)}^handle-0"]
     await play.change(NODES, play.full("dies"), {"status": {"volumesInUse": in_use}}, subresource="status")
     await play.node("heir", annotations=managed)
     await play.ready("heir")
@@ -156,11 +156,11 @@ def _workload(play: Play, app: str, *, replicas: int | None = None, volume: str 
         **({"replicas": replicas} if replicas is not None else {}),
     }
     if volume:
-        spec |= {"serviceName": app, "volumeClaimTemplates": [{"metadata": {"name": volume}, "spec": _claim(play)}]}
+        spec |= {"serviceName": app, "volumeClaimTemplates": [{"metadata": {"name": volume}, "spec": claim(play)}]}
     return {"metadata": {"name": app}, "spec": spec}
 
 
-def _claim(play: Play) -> Json:
+def claim(play: Play) -> Json:
     return {
         "accessModes": ["ReadWriteOnce"],
         "storageClassName": play.full("disk"),
@@ -168,15 +168,15 @@ def _claim(play: Play) -> Json:
     }
 
 
-def _driver(play: Play) -> str:
+def driver(play: Play) -> str:
     return f"{play.namespace}.growth.dev"
 
 
-async def _storage(play: Play) -> None:
+async def storage(play: Play) -> None:
     """A class without provisioner, a driver that must attach, and one volume."""
     name = play.full("disk")
     await play.create(STORAGE_CLASSES, {"metadata": {"name": name}, "provisioner": "kubernetes.io/no-provisioner"})
-    await play.create(CSI_DRIVERS, {"metadata": {"name": _driver(play)}, "spec": {"attachRequired": True}})
+    await play.create(CSI_DRIVERS, {"metadata": {"name": driver(play)}, "spec": {"attachRequired": True}})
     await play.create(
         PERSISTENT_VOLUMES,
         {
@@ -185,7 +185,7 @@ async def _storage(play: Play) -> None:
                 "capacity": {"storage": "1Gi"},
                 "accessModes": ["ReadWriteOnce"],
                 "storageClassName": name,
-                "csi": {"driver": _driver(play), "volumeHandle": "handle-0"},
+                "csi": {"driver": driver(play), "volumeHandle": "handle-0"},
             },
         },
     )
