@@ -1,7 +1,16 @@
 """Every story there is."""
 
 from growth.play.story import Story
-from tests.stories import cluster_life, growing, growing_nodes, growing_pods, growing_pools, machines, shrinking
+from tests.stories import (
+    cluster_life,
+    growing,
+    growing_nodes,
+    growing_pods,
+    growing_pools,
+    machines,
+    shrinking,
+    troubles,
+)
 
 STORIES: list[Story] = [
     *cluster_life.STORIES.all,
@@ -11,4 +20,5 @@ STORIES: list[Story] = [
     *growing_nodes.STORIES.all,
     *growing_pools.STORIES.all,
     *shrinking.STORIES.all,
+    *troubles.STORIES.all,
 ]

@@ -153,12 +153,10 @@ def stranger_touched(step: Step, _: Picture, deeds: Deeds) -> Iterator[str]:
 
 
 def written_by_another(step: Step, picture: Picture, deeds: Deeds) -> Iterator[str]:
-    """What deciders want is written by whoever holds the lease at that instant, and by nobody else."""
-    holders = {lease.spec.holder_identity for lease in picture.leases.values()}
+    """What deciders want is written by whoever took the lease last, and by nobody else."""
     for deed in deeds.making(step.kind.plural, step.version):
-        if deed.by in _POINTS and deed.process not in holders:
-            holder = ", ".join(sorted(holders)) or "nobody"
-            yield f"{deed.process} did {deed.name} {deed.place.name} while {holder} held the lease"
+        if deed.by in _POINTS and deed.process != picture.leader:
+            yield f"{deed.process} did {deed.name} {deed.place.name} while {picture.leader or 'nobody'} held the lease"
 
 
 def _bought_by_growth(step: Step, deeds: Deeds) -> list[Deed]:

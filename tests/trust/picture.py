@@ -19,6 +19,7 @@ from growth.api.noderequest import NodeRequest
 from growth.api.pod import Pod
 from growth.api.storage import VolumeAttachment
 from growth.cloud.kwok.record import Record, record_from
+from growth.kube.lease_record import MISSING_HOLDER
 
 FOLLOWED: Final[tuple[Kind[Any], ...]] = (
     PODS,
@@ -77,6 +78,9 @@ class Picture:
     asked_at: dict[str, int] = field(default_factory=dict[str, int])
     """The version with which the newest request of a name came, whether it is still there or not."""
 
+    leader: str = ""
+    """Who took the lease last and did not release it. A lease that is deleted leaves its holder some time to notice."""
+
     on: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
     """Uids of the pods on a node."""
 
@@ -89,6 +93,8 @@ class Picture:
             things[name] = step.now if step.kind is not CONFIG_MAPS else record_from(step.now)
         if step.kind is PODS:
             self._move_pod(step)
+        if step.kind is LEASES and not step.is_end and step.now.spec.holder_identity != MISSING_HOLDER:
+            self.leader = step.now.spec.holder_identity
         if step.kind is NODE_REQUESTS and step.is_new:
             self.asked_at[name] = step.version
         if step.kind is NODE_POOLS and not step.is_end:
