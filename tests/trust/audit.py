@@ -48,7 +48,7 @@ class Audit:
     @asynccontextmanager
     async def following(self, client: Client) -> AsyncGenerator[None]:
         """As long as this lasts, everything is noted."""
-        informers = [_informer(client, kind, self._hearer(kind)) for kind in FOLLOWED]
+        informers = [_informer(client, kind, self.hearer(kind)) for kind in FOLLOWED]
         running = asyncio.gather(*(informer.run() for informer in informers))
         try:
             for informer in informers:
@@ -59,7 +59,9 @@ class Audit:
             running.cancel()
             await asyncio.gather(running, return_exceptions=True)
 
-    def _hearer(self, kind: Kind[Any]) -> Callable[[list[Change[Any]]], None]:
+    def hearer(self, kind: Kind[Any]) -> Callable[[list[Change[Any]]], None]:
+        """Who is to be told of changes of a kind."""
+
         def hear(changes: list[Change[Any]]) -> None:
             steps = [step_of(kind, one) for one in changes if kind is not CONFIG_MAPS or is_machine(one.now)]
             self._steps += steps
