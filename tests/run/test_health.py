@@ -13,18 +13,23 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from growth.api.change import Change, Happened
+from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS
 from growth.api.machine import Machine, MachineRequest
+from growth.api.meta import ObjectMeta
+from growth.api.noderemoval import NodeRemovalRequest, NodeRemovalRequestStatus
 from growth.cloud.errors import Unavailable
 from growth.cloud.provider import Provider
 from growth.decide.decider import Decision, State
 from growth.kube.client import Client
 from growth.observe.snapshot import Snapshot
+from growth.observe.world import World
 from growth.run.clouds import OpenProvider
 from growth.run.health import Health
 from growth.run.health_server import serving
 from growth.run.heartbeats import Heartbeats
 from growth.run.metrics import Metrics
-from tests.act.workshop import Shop, a_purchase
+from tests.act.workshop import Shop, Workshop, a_purchase
 from tests.kube.replica import virtual
 from tests.run.small_cluster import Replica, Scribe, SmallCluster
 from tests.virtual_time import wait_until
@@ -194,9 +199,20 @@ async def test_the_leader_shows_who_answers() -> None:
     assert "growth_provider_up{" not in replica.health.metrics.text().decode()
 
 
+@virtual
+async def test_removals_are_counted_by_phase_and_a_phase_without_any_is_zero() -> None:
+    workshop, world, metrics = Workshop(), World(), Metrics()
+    metrics.follow(world, workshop.recorder)
+    failed = NodeRemovalRequest(ObjectMeta(name="a", uid="a"), status=NodeRemovalRequestStatus("RemovalFailed", 5))
+    world.listeners()[NODE_REMOVAL_REQUESTS]([Change(Happened.ADDED, failed, None)])
+    text = metrics.text().decode()
+    for phase, count in (("Pending", 0), ("Deprovisioning", 0), ("RemovalFailed", 1)):
+        assert f'growth_node_removals{{phase="{phase}"}} {count}.0' in text
+
+
 def test_every_metric_is_on_the_page() -> None:
     page = PAGE.read_text(encoding="utf-8")
     names = [metric.name for metric in Metrics().registry.collect() if metric.name.startswith("growth_")]
-    names += ["growth_nodes", "growth_pods_waiting", "growth_changes", "growth_events_dropped"]
+    names += ["growth_nodes", "growth_pods_waiting", "growth_changes", "growth_events_dropped", "growth_node_removals"]
     assert len(names) > 12
     assert [name for name in names if name not in page] == []

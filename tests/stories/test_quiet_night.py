@@ -66,7 +66,7 @@ async def _a_night(play: Play, chance: random.Random) -> list[float]:
     for name in names:
         emptied[uids[pods[name].node_name]] = clock()
         await play.delete(PODS, name, grace_seconds=0)
-        await asyncio.sleep(HOUR / NODES)
+        await asyncio.sleep(chance.uniform(0, 2 * HOUR / NODES))
     await asyncio.sleep(EMPTY_AFTER + 2 * LATEST)
     assert _nodes(play, "default") == []
     assert len(_nodes(play, "warm")) == KEPT

@@ -26,6 +26,10 @@ class Table(Mapping[Key, ObjectT], Generic[ObjectT]):
                 # One of the same name that came since is another object, and stays.
                 del self._objects[key]
 
+    def listed(self) -> list[ObjectT]:
+        """All that are there now. Made in one step of the interpreter, so any thread may ask."""
+        return list(self._objects.values())
+
     def __getitem__(self, key: Key) -> ObjectT:
         return self._objects[key]
 

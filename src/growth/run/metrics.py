@@ -1,5 +1,6 @@
 """What is counted, for Prometheus. Each name is on docs/running.md, and a test compares the two."""
 
+from collections import Counter as Counts
 from collections.abc import Iterator
 from typing import Final
 
@@ -9,7 +10,9 @@ from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import Collector
 
 from growth.api.action import Hold
+from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS
 from growth.api.outcome import Outcome
+from growth.api.phases import REMOVAL_MOVES
 from growth.kube.events import EventRecorder
 from growth.observe.world import World
 
@@ -79,7 +82,7 @@ class Metrics:
 
 
 class _Known(Collector):
-    """Figures that are read when somebody asks. Each is one read of one number: no lock is needed on this thread."""
+    """Figures that are read when somebody asks. Each is one read of one number or one copy: this thread needs no lock."""
 
     def __init__(self, world: World, recorder: EventRecorder) -> None:
         self._world = world
@@ -90,9 +93,18 @@ class _Known(Collector):
         world = self._world
         yield GaugeMetricFamily("growth_nodes", "Nodes in the World.", len(world.nodes))
         yield GaugeMetricFamily("growth_pods_waiting", "Pods without a node.", len(world.waiting))
+        yield self._removals()
         yield CounterMetricFamily("growth_changes", "Changes that the informers told.", world.changes_heard)
         dropped = "Events for people that could not be told."
         yield CounterMetricFamily("growth_events_dropped", dropped, self._recorder.dropped)
+
+    def _removals(self) -> Metric:
+        """Every phase is there even if nobody is in it, so that an alarm can tell none from unknown."""
+        gauge = GaugeMetricFamily("growth_node_removals", "NodeRemovalRequests, by phase.", labels=("phase",))
+        counts = Counts(one.status.phase for one in self._world.tables[NODE_REMOVAL_REQUESTS].listed())
+        for phase in REMOVAL_MOVES:
+            gauge.add_metric((phase,), counts[phase])
+        return gauge
 
 
 class ActionMetrics:
