@@ -13,7 +13,7 @@ from growth.api.node import Node
 from growth.api.nodepool import NodePool, OfferingStatus
 from growth.api.noderequest import NodeRequest
 from growth.api.offering import INSTANCE_TYPE, POOL
-from growth.api.settings import ProvidersSettings, ProvisionSettings
+from growth.api.settings import ProvidersSettings
 from growth.cloud.finding import Surroundings
 from growth.cloud.kwok.opening import open_kwok
 from growth.cloud.provider import Provider
@@ -182,17 +182,12 @@ async def a_pool_with_typos_says_so_and_the_rest_goes_on(play: Play) -> None:
     assert _machines(play) == ["kwok-medium-nbg1", "kwok-small-fsn1"]
 
 
-BRIEF = msgspec.structs.replace(
-    QUICK, provision=ProvisionSettings(keep_ready=timedelta(seconds=1), hand_over=timedelta(seconds=1))
-)
-
-
 @STORIES.story(ignores="refused")
 async def a_pool_that_is_deleted_is_held_by_its_machines(play: Play) -> None:
     """A pool is deleted while its machine runs: it stays, nothing is bought for it any more, and pods that ask for it
     are told. When its machine is gone, it goes."""
     await play.node("other", taints=TAINTED)
-    async with growing(play, settings=BRIEF):
+    async with growing(play):
         await a_pool(play, "going", types="small")
         kept = {"growth.dev/do-not-disrupt": "true"}
         await play.create(
