@@ -21,10 +21,13 @@ from growth.api.backoff import back_off_of
 from growth.api.catalogue import read_catalogue, shipped_catalogue
 from growth.api.core import ObjectReference
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
-from growth.api.kinds import CONFIG_MAPS, EVENTS, NAMESPACES, NODES, PODS
+from growth.api.kinds import CONFIG_MAPS, EVENTS, NAMESPACES, NODES, PODS, Kind
 from growth.api.machine import MachineRequest
+from growth.api.noderemoval import RETRY
+from growth.api.offering import POOL
 from growth.api.outcome import Result
 from growth.api.references import reference_by_name
+from growth.api.scale_down import LEAVES, SCALE_DOWN_AT
 from growth.cloud.finding import Surroundings
 from growth.cloud.kwok.opening import open_kwok
 from growth.cloud.kwok.record import FENCED_AT, config_map_name
@@ -191,7 +194,8 @@ SETTINGS = msgspec.structs.replace(
 
 
 async def grow(send: Send, admin: Client, namespace: str) -> None:
-    """A pod that gets its machine, one whose machine never comes, one that joins it, one that nothing fits."""
+    """A pod that gets its machine, one whose machine never comes, one that joins it, one that nothing fits; and then
+    everything is given back."""
     for pool in ("good", "bad"):
         await admin.create(
             NODE_POOLS, {"metadata": {"name": f"role-{pool}"}, "spec": {"serverTypes": [{"name": pool}]}}
@@ -207,11 +211,10 @@ async def grow(send: Send, admin: Client, namespace: str) -> None:
 
     async def is_done() -> bool:
         pods = {pod.metadata.name: pod for pod in (await admin.list(PODS, namespace)).items}
-        requests, removals = (await admin.list(NODE_REQUESTS)).items, (await admin.list(NODE_REMOVAL_REQUESTS)).items
-        is_given_up = any(removal.spec.pool == "role-bad" for removal in removals)
+        requests = (await admin.list(NODE_REQUESTS)).items
         is_forgotten = all(request.spec.pool != "role-good" for request in requests)
         is_told = back_off_of(pods["giant"]) is not None
-        return bool(pods["lucky"].node_name) and is_given_up and is_forgotten and is_told
+        return bool(pods["lucky"].node_name) and is_forgotten and is_told
 
     client = Client(send)
     plant = Plant(
@@ -230,10 +233,34 @@ async def grow(send: Send, admin: Client, namespace: str) -> None:
     try:
         await wait_until(is_asked_for, "a machine was asked for")
         await admin.create(PODS, a_waiting_pod("joins", "role-bad", "500m"), namespace)
-        await wait_until(is_done, "Growth grew, gave up and told")
+        await wait_until(is_done, "Growth grew and told")
+        await shrink(admin, namespace)
     finally:
         growing.cancel()
         await asyncio.gather(growing, return_exceptions=True)
+
+
+async def shrink(admin: Client, namespace: str) -> None:
+    """Both pools are deleted with all that they have; a node whose machine is gone still has a pod; and somebody wishes
+    for another attempt where none has failed."""
+    meta = {"name": "role-ghost", "labels": {POOL: "role-good"}, "annotations": {SCALE_DOWN_AT: "2026-01-01T00:00:00Z"}}
+    taints = [msgspec.to_builtins(LEAVES)]
+    await admin.create(NODES, {"metadata": meta, "spec": {"providerID": "role://ghost", "taints": taints}})
+    left = a_waiting_pod("left", "role-good", "100m")
+    await admin.create(PODS, {**left, "spec": {**left["spec"], "nodeName": "role-ghost"}}, namespace)
+    await admin.create(
+        NODE_REMOVAL_REQUESTS,
+        {"metadata": {"name": "role-ghost", "annotations": {RETRY: "please"}}, "spec": {"pool": "role-good"}},
+    )
+    for pool in ("role-good", "role-bad"):
+        await admin.delete(NODE_POOLS, pool)
+
+    async def is_gone() -> bool:
+        kinds: tuple[Kind[Any], ...] = (NODE_POOLS, NODE_REQUESTS, NODE_REMOVAL_REQUESTS)
+        ours = [one for kind in kinds for one in (await admin.list(kind)).items]
+        return not ours and not [node for node in (await admin.list(NODES)).items if POOL in node.metadata.labels]
+
+    await wait_until(is_gone, "Growth gave everything back")
 
 
 def a_waiting_pod(name: str, pool: str, cpu: str) -> Json:

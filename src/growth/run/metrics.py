@@ -82,7 +82,7 @@ class Metrics:
 
 
 class _Known(Collector):
-    """Figures that are read when somebody asks. Each is one read of one number or one copy: this thread needs no lock."""
+    """Figures that are read when somebody asks. Each is one read or one copy: this thread needs no lock."""
 
     def __init__(self, world: World, recorder: EventRecorder) -> None:
         self._world = world
