@@ -21,7 +21,7 @@ from growth.api.backoff import back_off_of
 from growth.api.catalogue import read_catalogue, shipped_catalogue
 from growth.api.core import ObjectReference
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
-from growth.api.kinds import CONFIG_MAPS, EVENTS, NAMESPACES, NODES, PODS, Kind
+from growth.api.kinds import CONFIG_MAPS, EVENTS, NAMESPACES, NODES, PODS
 from growth.api.machine import MachineRequest
 from growth.api.noderemoval import RETRY
 from growth.api.offering import POOL
@@ -256,9 +256,10 @@ async def shrink(admin: Client, namespace: str) -> None:
         await admin.delete(NODE_POOLS, pool)
 
     async def is_gone() -> bool:
-        kinds: tuple[Kind[Any], ...] = (NODE_POOLS, NODE_REQUESTS, NODE_REMOVAL_REQUESTS)
-        ours = [one for kind in kinds for one in (await admin.list(kind)).items]
-        return not ours and not [node for node in (await admin.list(NODES)).items if POOL in node.metadata.labels]
+        requests, removals = (await admin.list(NODE_REQUESTS)).items, (await admin.list(NODE_REMOVAL_REQUESTS)).items
+        if requests or removals or (await admin.list(NODE_POOLS)).items:
+            return False
+        return not [node for node in (await admin.list(NODES)).items if POOL in node.metadata.labels]
 
     await wait_until(is_gone, "Growth gave everything back")
 
