@@ -18,10 +18,13 @@ _WIDTH, _HEIGHT, _ACROSS, _DOWN = 140, 38, 210, 60
 
 
 def _columns(moves: Mapping[Phase, tuple[Phase, ...]]) -> dict[Phase, tuple[int, int]]:
-    """Where each phase stands: a column further than the last one that leads to it, in the order of the table."""
-    depth = dict.fromkeys(moves, 0)
+    """Where each phase stands: a column further than the last one that leads to it, in the order of the table. A move
+    back to what stands before it in the table moves nobody."""
+    depth, order = dict.fromkeys(moves, 0), list(moves)
     for before, after in moves.items():
         for phase in after:
+            if order.index(phase) < order.index(before):
+                continue
             depth[phase] = max(depth[phase], depth[before] + 1)
     return {
         phase: (column, sum(1 for other in list(depth)[: list(depth).index(phase)] if depth[other] == column))
@@ -40,7 +43,10 @@ def _draw(title: str, moves: Mapping[Phase, tuple[Phase, ...]], top: int) -> tup
         x, y = places[before]
         for phase in after:
             to_x, to_y = places[phase][0] - 2, places[phase][1] + _HEIGHT // 2
-            if to_x > x + 2 * _ACROSS - 10:  # past another column: round it, not through it
+            if to_x < x:  # back: below everybody
+                start, end, below = x + _WIDTH // 2, to_x + _WIDTH // 2, y + _HEIGHT + 22
+                out.append(f'<path d="M{start} {y + _HEIGHT}L{start} {below}L{end} {below}L{end} {y + _HEIGHT + 2}"/>')
+            elif to_x > x + 2 * _ACROSS - 10:  # past another column: round it, not through it
                 out.append(f'<path d="M{x + _WIDTH // 2} {y + _HEIGHT}L{x + _WIDTH // 2} {to_y}L{to_x} {to_y}"/>')
             else:
                 out.append(f'<path d="M{x + _WIDTH} {y + _HEIGHT // 2}L{to_x} {to_y}"/>')
@@ -51,7 +57,7 @@ def phases() -> str:
     """The whole picture."""
     first, bottom = _draw("NodeRequest", REQUEST_MOVES, 30)
     second, bottom = _draw("NodeRemovalRequest", REMOVAL_MOVES, bottom + 40)
-    size = f"0 0 {40 + 2 * _ACROSS + _WIDTH} {bottom + 20}"
+    size = f"0 0 {40 + 2 * _ACROSS + _WIDTH} {bottom + 40}"
     head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{size}" role="img" aria-label="Phases and their moves">'
     background = '<rect width="100%" height="100%" style="fill:#fbfcfd;stroke:none"/>'
     return "\n".join([head, _STYLE, background, *first, *second, "</svg>\n"])

@@ -12,6 +12,7 @@ from rich.console import Console, Group, RenderableType
 from bench.fleet_scene import NOW, afternoon, world_of
 from bench.growing_picture import growing
 from bench.phase_picture import phases
+from bench.removing_picture import removing
 from growth.cli.demo_scene import Scene, scene_of
 from growth.cli.demo_view import frame, last_words
 from growth.cli.top_view import view as top_view
@@ -104,6 +105,7 @@ def main() -> None:
     draw("demo", "growth demo", demo(100), 100)
     (_IMAGES / "phases.svg").write_text(phases())
     (_IMAGES / "growing.svg").write_text(growing())
+    (_IMAGES / "removing.svg").write_text(removing())
 
 
 if __name__ == "__main__":
