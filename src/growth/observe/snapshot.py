@@ -34,6 +34,8 @@ class Snapshot(msgspec.Struct, frozen=True):
     """Pods, wherever they are, on which a back-off is written."""
     closed: Mapping[str, Node]
     """Nodes that carry the start-up taint."""
+    to_go: Mapping[str, Node]
+    """Nodes that bear the mark of scale-down, whole or not."""
     work: Mapping[str, int]
     """How many pods work on which node (``api.emptiness``); a node that is not in it is empty."""
     clouds: Mapping[str, Cloud]

@@ -1,6 +1,6 @@
 """A table: all objects of a kind that is few enough to need no index but its name."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import ItemsView, Iterable, Iterator, Mapping, ValuesView
 from typing import Generic
 
 from growth.api.change import Change, Happened, ObjectT
@@ -38,3 +38,17 @@ class Table(Mapping[Key, ObjectT], Generic[ObjectT]):
 
     def __len__(self) -> int:
         return len(self._objects)
+
+    # A Mapping would make these of the three above, one call for each object, and deciders walk through all of them in
+    # every pass.
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._objects
+
+    def values(self) -> ValuesView[ObjectT]:
+        """All objects."""
+        return self._objects.values()
+
+    def items(self) -> ItemsView[Key, ObjectT]:
+        """All objects with their keys."""
+        return self._objects.items()

@@ -31,6 +31,7 @@ from growth.api.kinds import (
 )
 from growth.api.node import Node
 from growth.api.pod import Pod
+from growth.api.scale_down import has_traces
 from growth.api.starting import STARTING
 from growth.observe.families import Families
 from growth.observe.requests import Requests, amounts_from, requests_on_node
@@ -73,6 +74,7 @@ class World:
         self.refused: dict[str, Pod] = {}
         self.marked: dict[str, Pod] = {}
         self.closed: dict[str, Node] = {}
+        self.to_go: dict[str, Node] = {}
         self.work: dict[str, int] = {}
         self.clouds: dict[str, Cloud] = {}
         self.changes_heard = 0
@@ -109,6 +111,7 @@ class World:
             refused=self.refused,
             marked=self.marked,
             closed=self.closed,
+            to_go=self.to_go,
             work=self.work,
             clouds=self.clouds,
             nodes_heard=self.nodes_heard,
@@ -149,6 +152,7 @@ class World:
                 if known is not None and known.metadata.uid == change.now.metadata.uid:
                     del self.nodes[name]
                     self.closed.pop(name, None)
+                    self.to_go.pop(name, None)
                     self.room.close(name, self._allocatable.pop(name))
                 continue
             if known is not None:
@@ -156,10 +160,9 @@ class World:
             is_another = known is None or known.metadata.uid != change.now.metadata.uid
             if is_another and ("", name) not in self.tables[NODE_REQUESTS]:
                 self.nodes_heard += 1
-            if any(taint.key == STARTING for taint in change.now.spec.taints):
-                self.closed[name] = change.now
-            else:
-                self.closed.pop(name, None)
+            is_closed = any(taint.key == STARTING for taint in change.now.spec.taints)
+            _keep(self.closed, name, change.now, is_meant=is_closed)
+            _keep(self.to_go, name, change.now, is_meant=has_traces(change.now))
             self.nodes[name] = change.now
             self._allocatable[name] = amounts_from(change.now.status.allocatable)
             self.room.open(name, self._allocatable[name])
@@ -231,6 +234,13 @@ class World:
             self.work[node] = count
         else:
             del self.work[node]
+
+
+def _keep(index: dict[str, Node], name: str, node: Node, *, is_meant: bool) -> None:
+    if is_meant:
+        index[name] = node
+    else:
+        index.pop(name, None)
 
 
 def _is_same_place(before: Pod, now: Pod) -> bool:

@@ -19,11 +19,10 @@ def decide(snapshot: Snapshot, state: State, settings: Settings) -> Decision:
     for removal in scene.removals:
         remove(scene, removal)
         forget_wish(scene, removal)
-    for name, nodes in sorted(scene.nodes_of_pools().items()):
-        pool = scene.pools[name]
+    for name, pool in sorted(scene.pools.items()):
         if pool.metadata.deletion_timestamp is None:
-            empty(scene, pool, nodes)
+            empty(scene, pool)
         else:
-            drain(scene, pool, nodes)
+            drain(scene, pool, scene.nodes_of_pools[name])
     wake_at = min((when for when in scene.deadlines if when > scene.now), default=None)
     return Decision(tuple(scene.said), wake_at, scene.remembering())

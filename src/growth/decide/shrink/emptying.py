@@ -7,7 +7,6 @@
 So many of a type as its pool keeps ready (``min``) are never marked.
 """
 
-from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -32,20 +31,20 @@ from growth.decide.shrink.terms import Terms, terms_of
 _MOMENT: Final = timedelta(seconds=15)
 
 
-def empty(scene: Scene, pool: NodePool, nodes: Iterable[Node]) -> None:
+def empty(scene: Scene, pool: NodePool) -> None:
     """What becomes of the nodes of one pool."""
     terms, spare = terms_of(pool), list[Node]()
-    standing = [node for node in nodes if node.metadata.name not in scene.leaving]
-    for node in standing:
-        is_busy = node.metadata.name in scene.snapshot.work
-        if (is_busy and not has_traces(node)) or not was_ours(scene, node):
+    for node in scene.idle_nodes_of_pools[pool.metadata.name]:
+        if node.metadata.name in scene.leaving or not was_ours(scene, node):
             continue
         if why := why_needed(scene, node, pool):
             _keep(scene, node, why)
         elif is_ours(scene, node):
             spare.append(node)
-    may_go = _beyond_min(scene, pool, standing, spare)
-    quiet_until = _grew_at(scene, pool, standing) + terms.delay_after_scale_up
+    if not spare:
+        return
+    may_go = _beyond_min(scene, pool, spare)
+    quiet_until = _grew_at(scene, pool) + terms.delay_after_scale_up
     for node in sorted(spare, key=lambda one: one.metadata.name):
         if node.metadata.name in may_go:
             _let_go(scene, pool, node, terms, quiet_until)
@@ -69,16 +68,18 @@ def _keep(scene: Scene, node: Node, why: str) -> None:
         scene.said.append(Hold(subject=reference_to(NODES, node.metadata), why=wish, reason="DoNotDisrupt"))
 
 
-def _beyond_min(scene: Scene, pool: NodePool, standing: list[Node], spare: list[Node]) -> set[str]:
+def _beyond_min(scene: Scene, pool: NodePool, spare: list[Node]) -> set[str]:
     """Names of those that may go: what keeps nothing ready (it is not ready itself), and what is beyond ``min``.
 
     Those that are marked already go first, so that marks do not wander; then the dearest.
     """
     names = {node.metadata.name for node in spare}
+    wanted = {one.name.lower(): one.min for one in pool.spec.server_types if one.min}
+    if not wanted:
+        return names
     may_go = {node.metadata.name for node in spare if not _is_open(scene, node)}
-    wanted = {one.name.lower(): one.min for one in pool.spec.server_types}
     by_type: dict[str, list[Node]] = {}
-    for node in standing:
+    for node in _standing(scene, pool):
         if _is_open(scene, node):
             by_type.setdefault(scene.server_type(node).lower(), []).append(node)
     for server_type, ready in by_type.items():
@@ -94,10 +95,16 @@ def _is_open(scene: Scene, node: Node) -> bool:
     return node.is_ready and node.metadata.name not in scene.snapshot.closed
 
 
-def _grew_at(scene: Scene, pool: NodePool, standing: list[Node]) -> datetime:
+def _standing(scene: Scene, pool: NodePool) -> list[Node]:
+    """The pool's nodes without those that leave."""
+    nodes, leaving = scene.nodes_of_pools[pool.metadata.name], scene.leaving
+    return [node for node in nodes if node.metadata.name not in leaving]
+
+
+def _grew_at(scene: Scene, pool: NodePool) -> datetime:
     """When the pool last got, or asked for, a machine."""
     name = pool.metadata.name
-    born = [node.metadata.creation_timestamp for node in standing]
+    born = [node.metadata.creation_timestamp for node in _standing(scene, pool)]
     asked = [one for one in scene.requests.values() if one.spec.pool == name and is_live(one)]
     born += [one.metadata.creation_timestamp for one in asked]
     return scene.since(max((one for one in born if one is not None), default=datetime.min.replace(tzinfo=UTC)))
