@@ -4,7 +4,9 @@ from datetime import timedelta
 
 import msgspec
 
-from growth.api.kinds import LEASES
+from growth.api.emptiness import MIRROR
+from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS
+from growth.api.kinds import LEASES, PODS
 from growth.api.offering import POOL
 from growth.api.settings import LeaderElectionSettings
 from growth.play.growing import QUICK, a_pool, growing
@@ -15,6 +17,7 @@ STORIES = Stories("troubles", alone=True)
 
 # With no node at all the real scheduler looks again only every ten seconds; nobody in these stories may use this one.
 TAINTED = ("dedicated=other:NoSchedule",)
+SOON = {"emptyAfter": "3s", "delayAfterScaleUp": "0s"}
 SHORT_TERMS = msgspec.structs.replace(
     QUICK,
     leader_election=LeaderElectionSettings(
@@ -54,3 +57,21 @@ async def somebody_deletes_the_lease(play: Play) -> None:
         await play.client.delete(LEASES, QUICK.leader_election.lease_name, QUICK.namespace)
         await play.pod("second", cpu="1500m", nodeSelector={})
         await play.until(play.pod_is("second"), "the next pod runs, too")
+
+
+@STORIES.story(ignores="refused")
+async def a_static_pod_is_released_with_its_machine(play: Play) -> None:
+    """A kubelet made it from a file and no controller ends it. It is no work, so its node goes, and Growth ends it."""
+    await play.node("other", taints=TAINTED)
+    async with growing(play):
+        await a_pool(play, scaleDown=SOON)
+        await play.pod("app", cpu="1500m", nodeSelector={})
+        await play.until(play.pod_is("app"), "the pod runs")
+        (name,) = [name for name, node in play.trace.nodes.items() if POOL in node.metadata.labels]
+        spec = play.pod_spec("10m", nodeSelector={}, nodeName=name, tolerations=[{"operator": "Exists"}])
+        await play.create(PODS, {"metadata": {"name": "proxy", "annotations": {MIRROR: "from a file"}}, "spec": spec})
+        await play.until(play.pod_is("proxy", node=name), "the static pod runs")
+        await play.delete(PODS, "app", grace_seconds=0)
+        await play.until(lambda: "proxy" not in play.trace.pods, "the static pod is released")
+        await play.until(lambda: not play.trace.objects[NODE_REMOVAL_REQUESTS], "nothing is left of it")
+    assert list(play.trace.nodes) == ["other"]
