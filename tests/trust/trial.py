@@ -1,8 +1,10 @@
 """One story told once, stopped or not, and judged: by its own assertions and by an audit."""
 
+import logging
 import re
 import traceback
-from collections.abc import Collection
+from collections.abc import Collection, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -34,6 +36,29 @@ class Trial:
     """What was left to be done at the end, without what differs from run to run."""
 
 
+class _Mistakes(logging.Handler):
+    """Hears Growth say that it made a mistake: a decider that raised, an action that made no sense."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self.heard: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Note it."""
+        why = f": {record.exc_info[1]!r}" if record.exc_info else ""
+        self.heard.append(f"Growth made a mistake: {record.getMessage()}{why}")
+
+    @contextmanager
+    def listening(self) -> Generator[None]:
+        """As long as this lasts."""
+        logger = logging.getLogger("growth")
+        logger.addHandler(self)
+        try:
+            yield
+        finally:
+            logger.removeHandler(self)
+
+
 class Attempt:
     """A story that is about to be told, with everything around it that looks and stops."""
 
@@ -43,24 +68,30 @@ class Attempt:
         self._audit = Audit(self._witness.deeds, is_placeable=self._is_placeable)
         self._is_cut_short = False
         self._said: list[str] = []
+        self._mistakes = _Mistakes()
 
     async def tell(self, play: Play) -> None:
         """The story, and then Growth once more until nothing is left to be done."""
         play.backstage = replace(play.backstage, around=self._around)
-        async with self._audit.following(play.client):
-            try:
-                await self._story.tell(play)
-                play.check()
-            except Exception as error:  # whatever a story stumbles over is what this is about
-                self._is_cut_short = True
-                if not (self._story.unless_stopped and self._interruption.stops):
-                    where = traceback.extract_tb(error.__traceback__)[-1].line
-                    self._said.append(f"the story: {type(error).__name__} at {where!r}: {error}")
-            self._interruption.rest()
-            play.end_promises()
-            if play.encore is not None:
-                async with play.encore():
-                    await self._audit.until(self._is_as_usual, _PATIENCE_SECONDS)
+        with self._mistakes.listening():
+            async with self._audit.following(play.client):
+                await self._tell(play)
+                self._interruption.rest()
+                play.end_promises()
+                if play.encore is not None:
+                    async with play.encore():
+                        await self._audit.until(self._is_as_usual, _PATIENCE_SECONDS)
+
+    async def _tell(self, play: Play) -> None:
+        try:
+            await self._story.tell(play)
+            play.check()
+        except Exception as error:  # whatever a story stumbles over is what this is about
+            self._is_cut_short = True
+            if not (self._story.unless_stopped and self._interruption.stops):
+                frames = traceback.extract_tb(error.__traceback__)
+                where = [frame.line for frame in frames if "stories" in frame.filename]
+                self._said.append(f"the story: {type(error).__name__} at {where[-1] if where else ''!r}: {error}")
 
     def _around(self, process: Process) -> Process:
         return self._interruption.around(self._witness.around(process))
@@ -84,6 +115,7 @@ class Attempt:
         left = frozenset(map(plain, self._audit.missing()))
         problems = [
             *self._said,
+            *dict.fromkeys(self._mistakes.heard),
             *(f"{name!r} is not in the register of points" for name in unknown),
             *self._audit.violations(),
             *([] if self._may_be_left is None else self._missing()),
