@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from growth.decide.ages import counts_from, is_ahead
+from growth.api.meta import ObjectMeta
+from growth.api.noderequest import NodeRequest, NodeRequestSpec, NodeRequestStatus
+from growth.decide.ages import counts_from, is_ahead, phase_since
 from tests.decide.marketplace import HOUR, MINUTE, NOW, SECOND
 
 _INSTANTS = st.integers(-100_000, 100_000).map(lambda seconds: NOW + timedelta(seconds=seconds))
@@ -29,6 +31,20 @@ def test_from_when_a_deadline_counts(
     written: datetime | None, steady_since: datetime | None, expected: datetime
 ) -> None:
     assert counts_from(written, NOW, steady_since) == expected
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        pytest.param(NOW - MINUTE, NOW - MINUTE, id="what is written holds"),
+        pytest.param(NOW + SECOND, NOW + SECOND, id="clocks differ a little"),
+        pytest.param(NOW + HOUR, NOW - HOUR, id="one that was wrong says nothing: then it is as old as its request"),
+    ],
+)
+def test_since_when_a_request_is_in_its_phase(written: datetime, expected: datetime) -> None:
+    meta = ObjectMeta(name="default-1", creation_timestamp=NOW - HOUR)
+    request = NodeRequest(meta, NodeRequestSpec("default", ""), NodeRequestStatus(phase_since=written))
+    assert phase_since(request, NOW) == expected
 
 
 @given(_INSTANTS | st.none(), _INSTANTS.filter(lambda one: one <= NOW) | st.none())

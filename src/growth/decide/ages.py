@@ -2,6 +2,9 @@
 
 from datetime import datetime, timedelta
 
+from growth.api.noderequest import NodeRequest
+from growth.decide.failures import CLOCKS_DIFFER
+
 
 def counts_from(written: datetime | None, now: datetime, steady_since: datetime | None) -> datetime:
     """The instant from which a deadline counts.
@@ -12,6 +15,17 @@ def counts_from(written: datetime | None, now: datetime, steady_since: datetime 
     if written is None or written > now:
         return now if steady_since is None else steady_since
     return written if steady_since is None else max(written, steady_since)
+
+
+def phase_since(request: NodeRequest, now: datetime) -> datetime | None:
+    """Since when a request is in its phase, by the clock of the leader who wrote that.
+
+    What lies far ahead was written by a clock that was wrong, and would keep the request until ours is there, too. Then
+    it counts from when the request was made, by the API server's clock: a little too early rather than hours too late.
+    """
+    written, made = request.status.phase_since, request.metadata.creation_timestamp
+    is_wrong = written is not None and written > now + CLOCKS_DIFFER
+    return made if is_wrong and made is not None else written
 
 
 def is_ahead(until: datetime | None, now: datetime, longest: timedelta) -> bool:

@@ -14,7 +14,7 @@ from growth.api.noderequest import NodeRequest
 from growth.api.offering import Offering
 from growth.api.pod import Pod
 from growth.api.settings import ProvisionSettings
-from growth.decide.ages import counts_from
+from growth.decide.ages import counts_from, phase_since
 from growth.decide.fit.daemons import Daemons
 from growth.decide.fit.new_node import NewNodes, settled
 from growth.decide.fit.resources import has_room
@@ -55,7 +55,7 @@ def hand_over_ends(
     request: NodeRequest, now: datetime, steady_since: datetime | None, settings: ProvisionSettings
 ) -> datetime:
     """When the pods that a machine was bought for should be there, now that it is ready."""
-    return counts_from(request.status.phase_since, now, steady_since) + settings.hand_over
+    return counts_from(phase_since(request, now), now, steady_since) + settings.hand_over
 
 
 def still_fitting(request: NodeRequest, snapshot: Snapshot) -> list[str]:

@@ -9,7 +9,7 @@ from growth.api.noderequest import NodeRequest
 from growth.api.offering import Offering
 from growth.api.references import reference_to
 from growth.api.settings import Settings
-from growth.decide.ages import counts_from
+from growth.decide.ages import counts_from, phase_since
 from growth.decide.decider import State
 from growth.decide.failures import Failure, failure_of
 from growth.decide.offerings import offering_for, shop_in
@@ -42,7 +42,7 @@ class Scene:
 
     def since(self, request: NodeRequest) -> datetime:
         """Since when it is in its phase. That was written by our own clock; when it was made, by the API server's."""
-        return counts_from(request.status.phase_since, self.now, self.state.steady_since)
+        return counts_from(phase_since(request, self.now), self.now, self.state.steady_since)
 
     def failure_of(self, request: NodeRequest) -> Failure | None:
         """What a request that was given up teaches."""
