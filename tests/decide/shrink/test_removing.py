@@ -184,7 +184,8 @@ def test_an_attempt_that_lies_ahead_was_made_when_we_first_saw_it() -> None:
     first = decided(a_pool(), OURS, MARKED, removal)
     assert first.wake_at == NOW + REMOVAL.retry_after
     later = NOW + REMOVAL.retry_after
-    again = decided(a_pool(), OURS, MARKED, removal, memory=first.memory, now=later)
+    still_there = a_cloud(a_machine(), read_at=later - SECOND)
+    again = decided(a_pool(), still_there, MARKED, removal, memory=first.memory, now=later)
     assert told(again) == [f"give back {NAME}/1 if {NAME} is empty"]
 
 
@@ -199,6 +200,12 @@ def test_after_so_many_attempts_it_has_failed_in_the_providers_own_words() -> No
     assert written["events"][-1]["reason"] == (
         "its machine is still there after 5 attempts, the last of which ended with Invalid: it is protected"
     )
+
+
+def test_nothing_has_failed_by_what_the_provider_said_before_it_was_last_asked() -> None:
+    removal = a_removal(phase="Deprovisioning", attempt=REMOVAL.attempts, asked_at=NOW - HOUR)
+    old = a_cloud(a_machine(), read_at=NOW - HOUR - SECOND)
+    assert told(decided(a_pool(), old, MARKED, removal)) == [f"hold {NAME}: ProviderSilent"]
 
 
 def test_a_single_attempt_may_be_all() -> None:

@@ -45,7 +45,8 @@ def remove(scene: Scene, removal: NodeRemovalRequest) -> None:
         _await_person(scene, removal)
     elif asked_at is not None and scene.now < (again_at := asked_at + scene.settings.removal.retry_after):
         scene.remind(again_at)
-    elif found is None or found[0].problem:
+    elif found is None or found[0].problem or (asked_at and scene.is_silent(removal.spec.pool, asked_at)):
+        # What it said before it was last asked proves nothing, neither that the machine is gone nor that it is there.
         why = "its provider does not say whether the machine is there"
         scene.said.append(Hold(subject=_subject(removal), why=why, reason="ProviderSilent"))
     elif why := _why_cancelled(scene, removal):
