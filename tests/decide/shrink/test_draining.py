@@ -5,6 +5,8 @@ import pytest
 from growth.decide.shrink.terms import max_unavailable
 from tests.decide.shrink.stage import (
     ANOTHER,
+    EVERYTHING,
+    MINUTE,
     NAME,
     NOW,
     SECOND,
@@ -51,6 +53,16 @@ def test_pods_are_asked_to_leave_from_so_many_nodes_at_a_time_as_the_pool_allows
 def test_a_node_that_is_being_emptied_goes_on() -> None:
     pods = [a_pod("a"), a_pod("b", terminating=True), a_pod("c", node=ANOTHER)]
     assert told(decided(GOING, BOTH, MARKED, MARKED_TOO, *pods)) == ["evict a"]
+
+
+def test_who_tolerates_the_mark_and_comes_back_is_not_asked_again_at_once() -> None:
+    first = decided(GOING, BOTH, MARKED, a_pod("a", tolerations=[EVERYTHING]))
+    assert told(first) == ["evict a"]
+    again = (GOING, BOTH, MARKED, a_pod("b", tolerations=[EVERYTHING]), a_pod("c"))
+    soon = decided(*again, now=NOW + SECOND, memory=first.memory)
+    assert told(soon) == [f"hold {NAME}: DoNotDisrupt", "evict c"]
+    assert soon.wake_at == NOW + MINUTE
+    assert told(decided(*again, now=NOW + MINUTE, memory=soon.memory)) == ["evict b", "evict c"]
 
 
 def test_where_no_node_may_be_emptied_people_are_told() -> None:

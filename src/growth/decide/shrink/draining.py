@@ -5,6 +5,8 @@ leave: through the eviction API, which minds disruption budgets, and from so man
 """
 
 from collections.abc import Iterable
+from datetime import timedelta
+from typing import Final
 
 from growth.api.action import EvictPod, held_and_told
 from growth.api.emptiness import forbids, is_work
@@ -14,12 +16,16 @@ from growth.api.node import Node
 from growth.api.nodepool import NodePool
 from growth.api.pod import Pod
 from growth.api.references import reference_to
-from growth.api.scale_down import has_traces, scale_down_at
+from growth.api.scale_down import LEAVES, has_traces, scale_down_at
+from growth.api.tolerations import untolerated
 from growth.decide.shrink.emptying import removal_of
 from growth.decide.shrink.marks import marked, unmarked
 from growth.decide.shrink.needing import is_ours
 from growth.decide.shrink.scene import Scene
 from growth.decide.shrink.terms import max_unavailable
+
+# Pods that tolerate the mark may move back in: they are asked to leave no more often than this.
+_COMES_BACK: Final = timedelta(minutes=1)
 
 
 def drain(scene: Scene, pool: NodePool, nodes: Iterable[Node]) -> None:
@@ -57,12 +63,36 @@ def _ease(scene: Scene, node: Node) -> tuple[bool, int, str]:
 
 
 def _evict(scene: Scene, node: Node, pool: str) -> None:
+    is_too_soon = _is_too_soon(scene, node)
     for pod in _workers(scene, node):
         if annotation := forbids(pod):
             shown = f"pod {pod.metadata.namespace}/{pod.metadata.name} on it bears {annotation}"
             _leave_alone(scene, node, f"pool {pool} is deleted, but {shown}")
-        elif pod.metadata.deletion_timestamp is None:
+        elif pod.metadata.deletion_timestamp is not None:
+            continue
+        elif _may_come_back(pod) and is_too_soon:
+            shown = f"pod {pod.metadata.namespace}/{pod.metadata.name} tolerates {LEAVES} and may come back to it"
+            _leave_alone(scene, node, f"pool {pool} is deleted, but {shown}")
+        else:
+            if _may_come_back(pod):
+                scene.evicted[node.metadata.uid] = scene.now
             scene.said.append(EvictPod(subject=reference_to(PODS, pod.metadata), why=f"pool {pool} is being deleted"))
+
+
+def _may_come_back(pod: Pod) -> bool:
+    """Whether the mark does not keep it off the node: its controller may put it there again at once, and for ever."""
+    return untolerated((LEAVES,), pod.spec.tolerations) is None
+
+
+def _is_too_soon(scene: Scene, node: Node) -> bool:
+    """Whether those who may come back were asked to leave just now."""
+    uid = node.metadata.uid
+    asked_at = scene.memory.evicted.get(uid)
+    if asked_at is None or not asked_at <= scene.now < asked_at + _COMES_BACK:
+        return False
+    scene.evicted[uid] = asked_at
+    scene.remind(asked_at + _COMES_BACK)
+    return True
 
 
 def _workers(scene: Scene, node: Node) -> list[Pod]:

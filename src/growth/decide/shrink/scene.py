@@ -30,6 +30,8 @@ class Memory(msgspec.Struct, frozen=True):
     """By uid, since when nodes that are not marked yet are seen to be empty."""
     noticed: dict[str, datetime] = {}
     """By uid, since when removals are known: what providers said before tells nothing about them."""
+    evicted: dict[str, datetime] = {}
+    """By uid of their node, when pods that may come back there were last asked to leave it."""
 
 
 class Scene:
@@ -46,6 +48,7 @@ class Scene:
         self.deadlines: list[datetime] = []
         self.empty_since: dict[str, datetime] = {}
         self.noticed: dict[str, datetime] = {}
+        self.evicted: dict[str, datetime] = {}
 
     @cached_property
     def expected(self) -> frozenset[str]:
@@ -120,7 +123,7 @@ class Scene:
 
     def remembering(self) -> Memory:
         """What to be reminded of in the next pass."""
-        return Memory(self.empty_since, self.noticed)
+        return Memory(self.empty_since, self.noticed, self.evicted)
 
 
 def _has_answered(cloud: Cloud, since: datetime | None, now: datetime) -> bool:
