@@ -285,6 +285,11 @@ def test_neither_what_leaves_nor_what_is_not_ready_keeps_anything_ready() -> Non
         assert told(decided(pool, BOTH, a_node(at=DUE), other))[0] == f"unmark {NAME}"
 
 
+def test_a_node_whose_machine_is_gone_keeps_nothing_ready_although_nobody_noticed_yet() -> None:
+    pool = a_pool(types=[{"name": "small", "min": 1}])
+    assert told(decided(pool, OURS, a_node(at=DUE), a_node(ANOTHER))) == [f"unmark {NAME}"]
+
+
 def test_a_node_with_work_is_one_of_those_that_are_kept_ready() -> None:
     pool = a_pool(types=[{"name": "small", "min": 1}])
     assert told(decided(pool, BOTH, a_node(at=DUE), a_node(ANOTHER), a_pod(node=ANOTHER))) == [f"remove {NAME}"]

@@ -80,7 +80,8 @@ def _beyond_min(scene: Scene, pool: NodePool, spare: list[Node]) -> set[str]:
     may_go = {node.metadata.name for node in spare if not _is_open(scene, node)}
     by_type: dict[str, list[Node]] = {}
     for node in _standing(scene, pool):
-        if _is_open(scene, node):
+        # A node whose machine is gone is Ready until somebody notices that it is silent: it keeps nothing ready.
+        if _is_open(scene, node) and is_ours(scene, node):
             by_type.setdefault(scene.server_type(node).lower(), []).append(node)
     for server_type, ready in by_type.items():
         going = [node for node in ready if node.metadata.name in names]
