@@ -11,6 +11,7 @@ from growth.api.emptiness import is_work
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.kinds import NAMESPACES, NODES, PODS
 from growth.api.reading import Reader
+from growth.api.scale_down import has_traces
 from growth.api.sharing import Sharing
 from growth.observe.world import World
 from tests.builders import BORN, a_node, a_pod, uid_of
@@ -238,6 +239,8 @@ def test_indexes_kept_change_by_change_equal_those_built_at_once(
                 teller.pod(body)
             case "node":
                 body = a_node(f"n-{number}", allocatable={"cpu": cpu}, version=version)
+                if leaving:
+                    body["metadata"]["annotations"]["growth.dev/scale-down-at"] = BORN
                 nodes[body["metadata"]["uid"]] = body
                 teller.node(body)
             case "pod gone":
@@ -250,6 +253,7 @@ def test_indexes_kept_change_by_change_equal_those_built_at_once(
                     teller.node_gone(uid)
     assert picture(world) == picture(built_at_once(pods, nodes))
     assert world.snapshot(NOW).work == work_counted_anew(world)
+    assert world.snapshot(NOW).to_go == {name: node for name, node in world.nodes.items() if has_traces(node)}
     assert families_of(world) == families_counted_anew(world)
 
 

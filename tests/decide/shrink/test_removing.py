@@ -159,6 +159,12 @@ def test_it_is_asked_again_when_its_time_is_over_and_not_before() -> None:
     assert told(decided(a_pool(), OURS, MARKED, asked(), now=later)) == [f"give back {NAME}/1 if {NAME} is empty"]
 
 
+def test_it_is_not_asked_again_before_it_says_that_the_machine_is_still_there() -> None:
+    before = a_cloud(a_machine(), read_at=ASKED - SECOND)
+    said = decided(a_pool(), before, MARKED, asked(), now=ASKED + REMOVAL.retry_after)
+    assert told(said) == [f"hold {NAME}: ProviderSilent"]
+
+
 def test_a_new_process_does_not_wait_longer() -> None:
     removal = asked(asked_at=NOW - HOUR)
     assert told(decided(a_pool(), OURS, MARKED, removal)) == [f"give back {NAME}/1 if {NAME} is empty"]
