@@ -10,6 +10,10 @@ from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS
 from growth.api.kinds import NODES, POD_DISRUPTION_BUDGETS, PODS
 from growth.api.node import Node
 from growth.api.offering import INSTANCE_TYPE, POOL
+from growth.api.pod import Pod
+from growth.api.scale_down import LEAVES
+from growth.api.tolerations import untolerated
+from growth.play.workloads import DEPLOYMENTS
 from tests.trust.chaos.pods import APPS
 from tests.trust.chaos.stage import Stage
 from tests.trust.chaos.worlds import CORES, FIRST
@@ -42,9 +46,16 @@ async def heal(stage: Stage) -> None:
             await stage.change(PODS, pod.metadata.name, bare)
     for name in stage.bought():
         await stage.change(NODES, name, {**bare, "spec": {"unschedulable": None}})
+    for name in sorted(set(map(_comes_back, stage.picture.pods.values())) - {""}):
+        await stage.delete(DEPLOYMENTS, name)
     for name, pool in sorted(stage.picture.pools.items()):
         types = [{"name": one.name, "min": one.min, "priority": one.priority} for one in pool.spec.server_types]
         await stage.change_pool(name, {"limits": None, "serverTypes": types})
+
+
+def _comes_back(pod: Pod) -> str:
+    """The Deployment of a pod that tolerates everything: it may come back for ever to where it is asked to leave."""
+    return pod.metadata.labels.get("deployment", "") if untolerated((LEAVES,), pod.spec.tolerations) is None else ""
 
 
 async def _help(stage: Stage) -> None:

@@ -47,5 +47,12 @@ def is_placeable(pod: Pod, pools: dict[str, NodePool], daemon_cores: float) -> b
         return False
     if untolerated(pool.spec.taints, pod.spec.tolerations) is not None:
         return False
-    largest = max(CORES[one.name] for one in pool.spec.server_types)
+    largest = max(CORES[one.name] - _lacking(one.name, pools) for one in pool.spec.server_types)
     return asked <= largest - _RESERVED_CORES - daemon_cores
+
+
+def _lacking(server_type: str, pools: dict[str, NodePool]) -> float:
+    """How much less of it is believed since a node turned out to be smaller: that is never forgotten."""
+    entries = [entry for pool in pools.values() for entry in pool.status.offerings]
+    lacks = [entry.lacks.get("cpu", "0") for entry in entries if f"-{server_type}-" in entry.offering]
+    return max((nano_value(one) / 10**9 for one in lacks), default=0.0)

@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 import random
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager, AsyncExitStack
 from dataclasses import dataclass
 from typing import Final
 
@@ -24,6 +25,7 @@ from growth.sim.virtual_loop import run_virtually
 from tests.trust.audit import Audit
 from tests.trust.chaos.calm import converged, heal
 from tests.trust.chaos.lives import PEOPLE
+from tests.trust.chaos.overhearing import overhearing
 from tests.trust.chaos.pods import is_placeable
 from tests.trust.chaos.replicas import Fleet, Ground
 from tests.trust.chaos.stage import NAMESPACE, Stage
@@ -34,6 +36,7 @@ _STRANGER: Final = "stranger"
 _PAUSES: Final = (0.05, 0.3, 1.0, 2.0, 5.0)
 
 Say = Callable[[str], None]
+Following = Callable[[Audit], AbstractContextManager[None]]
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,7 @@ class Chaos:
         say: Say,
         *,
         faults: Faults | None = None,
+        following: Following | None = None,
         restart_server: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self._seed, self._ground = seed, ground
@@ -68,6 +72,7 @@ class Chaos:
         self._world = drawn_world(self._chance)
         self._classes = drawn_classes(self._chance)
         self._digest = hashlib.sha256()
+        self._following = following
         self._fleet = Fleet(ground, self._world.replicas, self._say)
         self._tell = say
         self._audit = Audit(self._fleet.witness.deeds, is_placeable=self._is_placeable)
@@ -81,7 +86,12 @@ class Chaos:
         began = loop.time()
         self._say(f"seed {self._seed}: {self._world}, with faults of {', '.join(self._classes) or 'nothing'}")
         await self._prepare()
-        async with self._audit.following(self._ground.admin), self._fleet.running():
+        async with AsyncExitStack() as context:
+            if self._following is not None:
+                context.enter_context(self._following(self._audit))
+            else:
+                await context.enter_async_context(self._audit.following(self._ground.admin))
+            await context.enter_async_context(self._fleet.running())
             await self._live()
             await heal(self._stage)
             left = await converged(self._stage)
@@ -126,8 +136,11 @@ class Chaos:
         return is_placeable(pod, self._audit.picture.pools, daemon_cores)
 
     def _counts(self, violation: str) -> bool:
-        """Whoever is told by its provider that a machine is not there believes it."""
-        return not (violation.startswith("I5") and any(name in violation for name in self._stage.never_listed))
+        """Whoever is told by its provider that a machine is not there believes it. And a pod that does not fit any more
+        on what is coming, since that turned out to be smaller, needs another machine."""
+        if self._world.is_lied_to and violation.startswith(("I3", "I5")):
+            return False
+        return not (self._world.is_sold_less and "are both coming for the waiting pod" in violation)
 
     def _say(self, words: str) -> None:
         line = f"{asyncio.get_running_loop().time():8.3f}  {words}"
@@ -161,6 +174,10 @@ def played_run(seed: int, say: Say = lambda _: None) -> Run:
 
         now = cluster.clock.now
         ground = Ground(cluster.admin(), client, lambda identity: played(identity, now), now)
-        return await Chaos(seed, ground, say, faults=cluster.faults).play()
+
+        def following(audit: Audit) -> AbstractContextManager[None]:
+            return overhearing(cluster.store, audit)
+
+        return await Chaos(seed, ground, say, faults=cluster.faults, following=following).play()
 
     return run_virtually(play())

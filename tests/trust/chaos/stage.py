@@ -3,7 +3,6 @@
 import asyncio
 import itertools
 import random
-from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, TypeVar
 
@@ -43,12 +42,6 @@ class Stage:
 
         self.restart_server = restart_server
         self.numbers = itertools.count(1)
-        self.done: Counter[str] = Counter()
-        """How often what was done."""
-
-        self.never_listed: set[str] = set()
-        """Machines that were left out of the provider's lists at some time."""
-
         self._admin = fleet.ground.admin
 
     def say(self, words: str) -> None:
@@ -94,8 +87,6 @@ class Stage:
 
     async def hurt(self, machine: str, faults: str) -> None:
         """Something goes wrong with a machine; an empty text mends it."""
-        if "listEmpty" in faults:
-            self.never_listed.add(machine)
         patch = MergePatch({"metadata": {"annotations": {FAULTS: faults}}})
         doing = self._admin.patch(CONFIG_MAPS, config_map_name(machine), patch, SETTINGS.namespace)
         await self._try(f"hurt {machine}: {faults or 'not any more'}", doing)

@@ -21,7 +21,6 @@ _OF_SALES: Final = (
     "neverReady",
     "slowBoot=6s",
     "slowBoot=20s",
-    "smaller=50%",
     "createTimesOut",
     "listFails",
     "deleteFails",
@@ -35,7 +34,6 @@ _OF_MACHINES: Final = (
     "vanishes",
     "deleteFails",
     "listFails",
-    "listEmpty",
     "deleteFails, neverReady",
 )
 _JUMPS: Final = (-7200.0, -600.0, -20.0, -3.0, 3.0, 20.0, 600.0, 7200.0)
@@ -61,7 +59,8 @@ async def the_server_fails(stage: Stage) -> None:
 
 async def the_provider_fails(stage: Stage) -> None:
     """What it sells is not there, does not work, or does not come; or it is well again."""
-    faults = stage.chance.choice(_OF_SALES) if stage.chance.random() < 0.6 else ""
+    sold = [*_OF_SALES, *(["smaller=50%"] * 5 if stage.world.is_sold_less else [])]
+    faults = stage.chance.choice(sold) if stage.chance.random() < 0.6 else ""
     stage.say(f"the provider: {faults or 'all is well'}")
     stage.fleet.sell(faults)
 
@@ -69,7 +68,8 @@ async def the_provider_fails(stage: Stage) -> None:
 async def a_machine_fails(stage: Stage) -> None:
     """One that runs; or it is mended."""
     if name := stage.one_of(sorted(stage.picture.machines)):
-        await stage.hurt(name, stage.chance.choice(_OF_MACHINES) if stage.chance.random() < 0.7 else "")
+        faults = [*_OF_MACHINES, *(["listEmpty"] * 3 if stage.world.is_lied_to else [])]
+        await stage.hurt(name, stage.chance.choice(faults) if stage.chance.random() < 0.7 else "")
 
 
 async def a_clock_jumps(stage: Stage) -> None:

@@ -33,6 +33,12 @@ class World:
     seconds: float
     """How long the trouble lasts."""
 
+    is_lied_to: bool
+    """Whether the provider may leave machines out of its lists; limits and order are then kept by what it says."""
+
+    is_sold_less: bool
+    """Whether machines may be smaller than promised; then pods may lose their places on those that are coming."""
+
 
 def drawn_world(chance: random.Random) -> World:
     """One of them."""
@@ -45,6 +51,8 @@ def drawn_world(chance: random.Random) -> World:
         daemon_cpu=chance.choice(["", "50m", "150m"]),
         is_daemon_shy=chance.random() < 0.5,
         seconds=chance.choice([20.0, 40.0, 60.0, 90.0]),
+        is_lied_to=chance.random() < 0.1,
+        is_sold_less=chance.random() < 0.2,
     )
 
 
