@@ -155,7 +155,7 @@ def _story(name: str) -> Story:
 def _be_quiet() -> None:
     """What goes wrong on purpose fills pages; mistakes are told with the story in which they were made."""
     logging.disable(logging.WARNING)
-    logging.lastResort = None
+    logging.getLogger().addHandler(logging.NullHandler())
 
 
 def _replay(story: Story, stop: Stop) -> int:
