@@ -5,8 +5,8 @@ import msgspec
 from growth.api.action import DeleteObject, EditObject
 from growth.api.node import Node
 from growth.api.tolerations import Taint
-from growth.decide.release import OUT_OF_SERVICE, released
-from tests.decide.shrink.stage import NAME, a_daemon, a_node, a_pod, a_snapshot, an_attachment, told
+from growth.decide.release import OUT_OF_SERVICE, is_free, released
+from tests.decide.shrink.stage import HOUR, NAME, a_daemon, a_node, a_pod, a_snapshot, an_attachment, told
 
 OUT = a_node(taints=[OUT_OF_SERVICE])
 CLAIM = {"name": "data", "persistentVolumeClaim": {"claimName": "data"}}
@@ -62,3 +62,16 @@ def test_the_node_waits_for_its_volumes() -> None:
     assert said(OUT, an_attachment()) == [f"hold {NAME}: Detaching"]
     two = released(a_snapshot(OUT, an_attachment("a"), an_attachment("b")), OUT)
     assert two[0].why == "2 volumes still hang on it"
+
+
+def test_a_node_is_free_when_nobody_is_left_who_may_have_run_there() -> None:
+    born = a_pod().metadata.creation_timestamp
+    assert born is not None
+    after, before = born + HOUR, born - HOUR
+    assert is_free(a_snapshot(OUT), OUT, None)
+    assert is_free(a_snapshot(OUT, a_daemon()), OUT, None)
+    assert not is_free(a_snapshot(OUT, a_pod()), OUT, None)
+    assert not is_free(a_snapshot(OUT, a_pod()), OUT, after)
+    # It comes back as often as it is deleted, because it tolerates everything.
+    assert is_free(a_snapshot(OUT, a_pod()), OUT, before)
+    assert not is_free(a_snapshot(OUT, a_pod(), an_attachment()), OUT, before)

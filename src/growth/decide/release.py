@@ -8,6 +8,7 @@ waiting for a kubelet that will never answer, and the Node object only when no v
 a node that was deleted first is detached six minutes later (docs/removing.md).
 """
 
+from datetime import datetime
 from typing import Final
 
 from growth.api.action import Action, DeleteObject, Hold
@@ -16,6 +17,7 @@ from growth.api.kinds import NODES, PODS, VOLUME_ATTACHMENTS
 from growth.api.node import Node
 from growth.api.pod import Pod
 from growth.api.references import reference_to
+from growth.api.storage import VolumeAttachment
 from growth.api.tolerations import NO_EXECUTE, Taint
 from growth.decide.shrink.marks import edited, taint_added
 from growth.observe.snapshot import Snapshot
@@ -26,9 +28,7 @@ OUT_OF_SERVICE: Final = Taint("node.kubernetes.io/out-of-service", "nodeshutdown
 def released(snapshot: Snapshot, node: Node) -> list[Action | Hold]:
     """What has to happen next; nothing if nothing is left."""
     name = node.metadata.name
-    attached = [one for one in snapshot.table(VOLUME_ATTACHMENTS).values() if one.spec.node_name == name]
-    here = snapshot.pods_by_node.get(name, {}).values()
-    pods = [pod for pod in here if _must_go(pod, keeps_volumes=bool(attached))]
+    pods, attached = _left_on(snapshot, name)
     if not pods and not attached:
         return []
     if all(taint.key != OUT_OF_SERVICE.key for taint in node.spec.taints):
@@ -41,6 +41,26 @@ def released(snapshot: Snapshot, node: Node) -> list[Action | Hold]:
         why = f"{len(attached)} volumes still hang on it" if len(attached) > 1 else "a volume still hangs on it"
         said.append(Hold(subject=reference_to(NODES, node.metadata), why=why, reason="Detaching"))
     return said
+
+
+def is_free(snapshot: Snapshot, node: Node, gone_at: datetime | None) -> bool:
+    """Whether the Node object may go: nothing is left on it, or only pods that were made when its machine was gone.
+
+    A pod that tolerates everything may be put there again as often as it is deleted, until there is no node any more.
+    """
+    pods, attached = _left_on(snapshot, node.metadata.name)
+    return not attached and all(_is_younger(pod, gone_at) for pod in pods)
+
+
+def _is_younger(pod: Pod, gone_at: datetime | None) -> bool:
+    born = pod.metadata.creation_timestamp
+    return born is not None and gone_at is not None and born > gone_at
+
+
+def _left_on(snapshot: Snapshot, name: str) -> tuple[list[Pod], list[VolumeAttachment]]:
+    attached = [one for one in snapshot.table(VOLUME_ATTACHMENTS).values() if one.spec.node_name == name]
+    here = snapshot.pods_by_node.get(name, {}).values()
+    return [pod for pod in here if _must_go(pod, keeps_volumes=bool(attached))], attached
 
 
 def _must_go(pod: Pod, *, keeps_volumes: bool) -> bool:

@@ -277,6 +277,15 @@ def test_the_machine_goes_first_then_what_is_left_then_the_node_then_the_request
     assert told(a_moment_later(a_pool(), NONE, removal)) == [f"delete NodeRemovalRequest {NAME}"]
 
 
+def test_pods_that_are_put_there_again_and_again_keep_no_node_whose_machine_is_gone() -> None:
+    out, pod = a_node(at=DUE, taints=[OUT_OF_SERVICE]), a_pod(tolerations=[EVERYTHING])
+    born = pod.metadata.creation_timestamp
+    assert born is not None
+    memory = decided(a_pool(), OURS, out, asked(asked_at=born - MINUTE), now=born).memory
+    said = told(decided(a_pool(), NONE, out, asked(asked_at=born - MINUTE), pod, memory=memory))
+    assert said == ["delete Pod app", f"delete Node {NAME}"]
+
+
 def test_what_a_provider_said_before_it_was_asked_proves_nothing() -> None:
     before = a_cloud(read_at=ASKED - SECOND)
     assert told(a_moment_later(a_pool(), before, MARKED, asked())) == []

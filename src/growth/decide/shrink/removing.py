@@ -19,7 +19,7 @@ from growth.api.noderemoval import RETRY, NodeRemovalRequest
 from growth.api.outcome import Outcome, Result
 from growth.api.references import reference_to
 from growth.api.scale_down import has_traces, scale_down_at
-from growth.decide.release import released
+from growth.decide.release import is_free, released
 from growth.decide.shrink.marks import marked, unmarked
 from growth.decide.shrink.needing import why_awaited, why_busy, why_left_alone
 from growth.decide.shrink.scene import Scene
@@ -203,8 +203,7 @@ def _finish(scene: Scene, removal: NodeRemovalRequest) -> None:
         why = f"no provider of ours has a machine behind node {node.metadata.name}, or had one: it is left alone"
         scene.said += held_and_told(_subject(removal), reason="NotOurs", why=why, action="Removing")
         return
-    left = released(scene.snapshot, node)
-    if left:
-        scene.said += left
-    elif node.metadata.deletion_timestamp is None:
+    scene.said += released(scene.snapshot, node)
+    is_free_now = is_free(scene.snapshot, node, removal.status.remove_attempted_at)
+    if is_free_now and node.metadata.deletion_timestamp is None:
         scene.said.append(DeleteObject(subject=reference_to(NODES, node.metadata), why="its machine is gone"))
