@@ -341,6 +341,12 @@ def test_after_a_jump_of_the_clock_patience_begins_anew() -> None:
     assert told(decided(a_pool(), OURS, a_node(at=DUE), steady_since=NOW - MINUTE, now=late)) == [f"remove {NAME}"]
 
 
+def test_after_a_jump_patience_begins_anew_also_where_growing_delays_nothing() -> None:
+    pool = a_pool(scaleDown={"delayAfterScaleUp": "0s"})
+    said = decided(pool, OURS, a_node(at=DUE), steady_since=NOW - MINUTE)
+    assert (told(said), said.wake_at) == ([], NOW + 9 * MINUTE)
+
+
 def test_a_clock_that_was_set_back_keeps_no_node_for_ever() -> None:
     marked_by_a_wrong_clock = a_node(at=NOW + HOUR, born=NOW + HOUR)
     said = a_moment_later(a_pool(), OURS, marked_by_a_wrong_clock, steady_since=NOW - MINUTE)
