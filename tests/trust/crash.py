@@ -20,6 +20,7 @@ from tests.stories.all_stories import STORIES
 from tests.trust.crash_points import Stop, stops_of
 from tests.trust.crash_really import crash_really
 from tests.trust.interruption import Side
+from tests.trust.mistakes import be_quiet
 from tests.trust.register import REGISTER
 from tests.trust.trial import Trial, tried
 
@@ -52,7 +53,7 @@ class Summary:
 def crash(stories: Sequence[Story], processes: int) -> int:
     """All stops of these stories; gives how many runs went wrong."""
     began, summary = time.monotonic(), Summary()
-    with ProcessPoolExecutor(processes, initializer=_be_quiet) as pool:
+    with ProcessPoolExecutor(processes, initializer=be_quiet) as pool:
         for number, story in enumerate(stories, 1):
             told = time.monotonic()
             usual = pool.submit(_usual, story.name).result()
@@ -152,12 +153,6 @@ def _story(name: str) -> Story:
     return next(story for story in TOLD if story.name == name)
 
 
-def _be_quiet() -> None:
-    """What goes wrong on purpose fills pages; mistakes are told with the story in which they were made."""
-    logging.disable(logging.WARNING)
-    logging.getLogger().addHandler(logging.NullHandler())
-
-
 def _replay(story: Story, stop: Stop) -> int:
     """One run, with its log."""
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
@@ -191,7 +186,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         exact = [story for story in stories if story.name == chosen.story] or stories
         return 1 if _replay(exact[0], Stop(chosen.at, chosen.side, chosen.then, chosen.then_side)) else 0
     if chosen.real:
-        _be_quiet()
+        be_quiet()
         return 1 if asyncio.run(crash_really(stories)) else 0
     return 1 if crash(stories, chosen.processes) else 0
 

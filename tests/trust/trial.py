@@ -1,10 +1,8 @@
 """One story told once, stopped or not, and judged: by its own assertions and by an audit."""
 
-import logging
 import re
 import traceback
-from collections.abc import Collection, Generator
-from contextlib import contextmanager
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -15,6 +13,7 @@ from growth.play.story import Story
 from growth.play.virtual import play_virtually
 from tests.trust.audit import Audit
 from tests.trust.interruption import Interruption, Pass, Side, Wish, never
+from tests.trust.mistakes import Mistakes
 from tests.trust.register import REGISTER
 from tests.trust.witness import Witness
 
@@ -36,29 +35,6 @@ class Trial:
     """What was left to be done at the end, without what differs from run to run."""
 
 
-class _Mistakes(logging.Handler):
-    """Hears Growth say that it made a mistake: a decider that raised, an action that made no sense."""
-
-    def __init__(self) -> None:
-        super().__init__(logging.ERROR)
-        self.heard: list[str] = []
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Note it."""
-        why = f": {record.exc_info[1]!r}" if record.exc_info else ""
-        self.heard.append(f"Growth made a mistake: {record.getMessage()}{why}")
-
-    @contextmanager
-    def listening(self) -> Generator[None]:
-        """As long as this lasts."""
-        logger = logging.getLogger("growth")
-        logger.addHandler(self)
-        try:
-            yield
-        finally:
-            logger.removeHandler(self)
-
-
 class Attempt:
     """A story that is about to be told, with everything around it that looks and stops."""
 
@@ -68,7 +44,7 @@ class Attempt:
         self._audit = Audit(self._witness.deeds, is_placeable=self._is_placeable)
         self._is_cut_short = False
         self._said: list[str] = []
-        self._mistakes = _Mistakes()
+        self._mistakes = Mistakes()
 
     async def tell(self, play: Play) -> None:
         """The story, and then Growth once more until nothing is left to be done."""

@@ -2,7 +2,6 @@
 
 import argparse
 import asyncio
-import logging
 import sys
 import time
 from collections import Counter
@@ -15,6 +14,7 @@ import msgspec
 from tests.trust.chaos.run import Run, played_run
 from tests.trust.chaos.timeline import show_logs
 from tests.trust.chaos.troubles import TROUBLES
+from tests.trust.mistakes import be_quiet
 
 _EVERY_SECONDS: Final = 15.0
 # Further runs that went wrong are counted, not shown.
@@ -68,11 +68,6 @@ def play_many(seeds: Iterable[int], processes: int) -> Summary:
     }
     _say(msgspec.json.encode(result).decode())
     return summary
-
-
-def be_quiet() -> None:
-    """What Growth logs is for replays."""
-    logging.disable(logging.CRITICAL)
 
 
 def _show(run: Run) -> None:

@@ -31,6 +31,7 @@ from tests.trust.chaos.replicas import Fleet, Ground
 from tests.trust.chaos.stage import NAMESPACE, Stage
 from tests.trust.chaos.troubles import TROUBLES, drawn_classes
 from tests.trust.chaos.worlds import World, drawn_world
+from tests.trust.mistakes import Mistakes
 
 _STRANGER: Final = "stranger"
 _PAUSES: Final = (0.05, 0.3, 1.0, 2.0, 5.0)
@@ -86,7 +87,9 @@ class Chaos:
         began = loop.time()
         self._say(f"seed {self._seed}: {self._world}, with faults of {', '.join(self._classes) or 'nothing'}")
         await self._prepare()
+        mistakes = Mistakes()
         async with AsyncExitStack() as context:
+            context.enter_context(mistakes.listening())
             if self._following is not None:
                 context.enter_context(self._following(self._audit))
             else:
@@ -95,7 +98,7 @@ class Chaos:
             await self._live()
             await heal(self._stage)
             left = await converged(self._stage)
-        problems = [*self._fleet.failures, *filter(self._counts, self._audit.violations()), *left]
+        problems = [*mistakes.heard, *self._fleet.failures, *filter(self._counts, self._audit.violations()), *left]
         return Run(
             seed=self._seed,
             classes=tuple(self._classes),
