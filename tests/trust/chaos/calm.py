@@ -20,11 +20,6 @@ from tests.trust.chaos.worlds import CORES, FIRST
 from tests.trust.deeds import Deed
 from tests.trust.invariants import is_marked
 
-# A request that was lost on its way may be carried out 45 s later, what failed again and again rests for up to 60 s,
-# and what was learnt about an offering is forgotten after 60 s: thrice that, and everything else takes seconds.
-PATIENCE_SECONDS: Final = 300.0
-# So long nobody may write anything in the end.
-QUIET_SECONDS: Final = 90.0
 _LOOK_SECONDS: Final = 1.0
 _POINTS: Final = frozenset(Point)
 _PROTECTIONS: Final = ("growth.dev/do-not-disrupt", "karpenter.sh/do-not-disrupt")
@@ -75,12 +70,12 @@ async def _help(stage: Stage) -> None:
 async def converged(stage: Stage) -> list[str]:
     """Wait until all is well and nothing moves; gives what is wrong when patience ends."""
     loop = asyncio.get_running_loop()
-    deadline, since, written = loop.time() + PATIENCE_SECONDS, loop.time(), 0
+    deadline, since, written = loop.time() + stage.tempo.patience, loop.time(), 0
     while True:
         wrong, moves = list(_wrong(stage)), _moves(stage)
         if wrong or len(moves) != written:
             since, written = loop.time(), len(moves)
-        if loop.time() - since >= QUIET_SECONDS:
+        if loop.time() - since >= stage.tempo.quiet:
             return []
         if loop.time() >= deadline:
             last = Counter(f"{deed.name} {deed.place.name}" for deed in moves[-10:])

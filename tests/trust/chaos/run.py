@@ -28,7 +28,7 @@ from tests.trust.chaos.lives import PEOPLE
 from tests.trust.chaos.overhearing import overhearing
 from tests.trust.chaos.pods import is_placeable
 from tests.trust.chaos.replicas import Fleet, Ground
-from tests.trust.chaos.stage import NAMESPACE, Stage
+from tests.trust.chaos.stage import UNHURRIED, Stage, Tempo
 from tests.trust.chaos.troubles import TROUBLES, drawn_classes
 from tests.trust.chaos.worlds import World, drawn_world
 from tests.trust.mistakes import Mistakes
@@ -64,11 +64,13 @@ class Chaos:
         ground: Ground,
         say: Say,
         *,
+        tempo: Tempo = UNHURRIED,
         faults: Faults | None = None,
         following: Following | None = None,
         restart_server: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self._seed, self._ground = seed, ground
+        self.namespace = f"chaos-{seed}"
         self._chance = random.Random(f"{seed}/life")  # noqa: S311 - a seed, no secret
         self._world = drawn_world(self._chance)
         self._classes = drawn_classes(self._chance)
@@ -78,7 +80,14 @@ class Chaos:
         self._tell = say
         self._audit = Audit(self._fleet.witness.deeds, is_placeable=self._is_placeable)
         self._stage = Stage(
-            self._world, self._fleet, self._audit, self._chance, faults=faults, restart_server=restart_server
+            self._world,
+            self._fleet,
+            self._audit,
+            self._chance,
+            namespace=self.namespace,
+            tempo=tempo,
+            faults=faults,
+            restart_server=restart_server,
         )
 
     async def play(self) -> Run:
@@ -112,19 +121,19 @@ class Chaos:
 
     async def _prepare(self) -> None:
         admin, world = self._ground.admin, self._world
-        await admin.create(NAMESPACES, {"metadata": {"name": NAMESPACE}})
+        await admin.create(NAMESPACES, {"metadata": {"name": self.namespace}})
         # With no node at all the scheduler does not even try; and somebody must be there who is not ours.
         stranger = kwok_node(_STRANGER, taints=[taint("dedicated=other:NoSchedule")])
         await admin.create(NODES, stranger)
         for name, spec in world.pools.items():
             await admin.create(NODE_POOLS, {"metadata": {"name": name}, "spec": spec})
         if world.daemon_cpu:
-            await admin.create(DAEMON_SETS, _daemon_set(world), NAMESPACE)
+            await admin.create(DAEMON_SETS, _daemon_set(world), self.namespace)
 
     async def _live(self) -> None:
         """People act, and what is drawn goes wrong."""
         loop, chance = asyncio.get_running_loop(), self._chance
-        ends_at = loop.time() + self._world.seconds
+        ends_at = loop.time() + min(self._world.seconds, self._stage.tempo.trouble)
         people, weights = list(PEOPLE), list(PEOPLE.values())
         while loop.time() < ends_at:
             if self._classes and chance.random() < 0.4:

@@ -1,10 +1,10 @@
 """What everybody has who does something in a run: the cluster as it is, ways to change it, and chance."""
 
-import asyncio
 import itertools
 import random
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
 
 from growth.api.growth_kinds import NODE_POOLS
 from growth.api.kinds import CONFIG_MAPS, Kind
@@ -20,7 +20,24 @@ from tests.trust.picture import Picture
 
 T = TypeVar("T")
 
-NAMESPACE = "chaos"
+
+@dataclass(frozen=True)
+class Tempo:
+    """How long the parts of a run take, in seconds."""
+
+    trouble: float
+    """At most; each run draws less or more."""
+
+    patience: float
+    """After the trouble, until all must be well."""
+
+    quiet: float
+    """In the end nobody may write for so long."""
+
+
+# A request that was lost on its way may be carried out 45 s later, what failed again and again rests for up to 60 s,
+# and what was learnt about an offering is forgotten after 60 s: thrice that, and everything else takes seconds.
+UNHURRIED: Final = Tempo(trouble=90.0, patience=300.0, quiet=90.0)
 
 
 class Stage:
@@ -33,10 +50,13 @@ class Stage:
         audit: Audit,
         chance: random.Random,
         *,
+        namespace: str = "chaos",
+        tempo: Tempo = UNHURRIED,
         faults: Faults | None,
         restart_server: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self.world, self.fleet, self.audit, self.chance = world, fleet, audit, chance
+        self.namespace, self.tempo = namespace, tempo
         self.faults = faults
         """Of the API server; None where it is a real one."""
 
@@ -69,11 +89,11 @@ class Stage:
     async def create(self, kind: Kind[Any], name: str, body: Json) -> None:
         """Make an object."""
         named = {**body, "metadata": {**body.get("metadata", {}), "name": name}}
-        await self._try(f"create {kind.name} {name}", self._admin.create(kind, named, _place(kind)))
+        await self._try(f"create {kind.name} {name}", self._admin.create(kind, named, self._place(kind)))
 
     async def change(self, kind: Kind[Any], name: str, patch: Json, subresource: str = "") -> None:
         """Patch an object."""
-        doing = self._admin.patch(kind, name, MergePatch(patch), _place(kind), subresource=subresource)
+        doing = self._admin.patch(kind, name, MergePatch(patch), self._place(kind), subresource=subresource)
         await self._try(f"change {kind.name} {name}: {patch}", doing)
 
     async def change_pool(self, name: str, spec: Json) -> None:
@@ -82,7 +102,7 @@ class Stage:
 
     async def delete(self, kind: Kind[Any], name: str, grace_seconds: int | None = None) -> None:
         """Delete an object."""
-        doing = self._admin.delete(kind, name, _place(kind), grace_seconds=grace_seconds)
+        doing = self._admin.delete(kind, name, self._place(kind), grace_seconds=grace_seconds)
         await self._try(f"delete {kind.name} {name}", doing)
 
     async def hurt(self, machine: str, faults: str) -> None:
@@ -99,12 +119,5 @@ class Stage:
         else:
             self.say(what)
 
-    async def insist(self, act: Callable[[], Awaitable[None]], is_done: Callable[[], bool]) -> None:
-        """Do it again until it is so."""
-        while not is_done():
-            await act()
-            await asyncio.sleep(0.5)
-
-
-def _place(kind: Kind[Any]) -> str:
-    return NAMESPACE if kind.namespaced else ""
+    def _place(self, kind: Kind[Any]) -> str:
+        return self.namespace if kind.namespaced else ""
