@@ -180,6 +180,34 @@ async def test_deciders_can_read_what_a_provider_said() -> None:
 
 
 @virtual
+async def test_how_things_ended_is_forgotten_when_everybody_had_the_time_to_read_it() -> None:
+    workshop = Workshop()
+    workshop.executor.want("provision", [a_purchase(), a_create()])
+    await settle()
+    assert len(workshop.executor.outcomes) == 2
+    await asyncio.sleep(181)
+    workshop.executor.want("provision", [a_create("default-2")])
+    await settle()
+    assert [subject.name for _, subject in workshop.executor.outcomes] == ["default-2"]
+
+
+@virtual
+async def test_what_was_done_to_an_object_is_seen_on_it_and_what_failed_is_told() -> None:
+    workshop = Workshop()
+    node, way_back = workshop.a_node(), workshop.send.after
+    workshop.lose_answers()
+    workshop.executor.want("grow", [a_patch(node)])
+    await settle()
+    assert [outcome.result.value for outcome in workshop.executor.outcomes.values()] == ["failed"]
+    workshop.send.after = way_back
+    await asyncio.sleep(10)
+    workshop.executor.want("grow", [a_patch(node)])
+    await settle()
+    assert workshop.results == ["failed", "done"]
+    assert not workshop.executor.outcomes
+
+
+@virtual
 async def test_an_event_that_is_said_in_every_pass_is_told_once_until_it_ends() -> None:
     workshop = Workshop()
     for said in ([an_event()], [an_event()], [], [an_event()], [an_event("another")]):

@@ -54,6 +54,16 @@ def test_success_forgets_the_failures_before_it() -> None:
     assert rests.seconds(a_create(), 0) == 1
 
 
+def test_what_was_done_is_forgotten_when_its_rest_is_over_and_what_failed_is_not() -> None:
+    rests = Rests()
+    rests.note(ended(a_create("broken"), Result.FAILED), 0)
+    for second in range(100):
+        rests.note(ended(a_create(f"default-{second}"), Result.DONE), second)
+    assert len(rests) == 1 + 5
+    rests.note(ended(a_create("broken"), Result.FAILED), 100)
+    assert rests.seconds(a_create("broken"), 100) == 2
+
+
 def test_a_reference_finds_its_kind_and_an_unknown_one_is_named() -> None:
     pod = reference_by_name(PODS, "web", "shop")
     assert kind_of(pod) is PODS

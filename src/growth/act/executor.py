@@ -6,13 +6,21 @@ new wishes, so nothing that nobody wants any more is begun. How it ended is told
 
 import asyncio
 import logging
-from collections import Counter, OrderedDict, defaultdict, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Protocol
 
 from growth.act.carrying import Doors, carry_out
 from growth.act.lanes import Lane, Rests, door_of, lane_of
-from growth.api.action import Action, CreateMachine, DeleteMachine, RecordEvent
+from growth.api.action import (
+    Action,
+    CreateMachine,
+    DeleteMachine,
+    DeleteObject,
+    EditObject,
+    PatchObject,
+    RecordEvent,
+)
 from growth.api.outcome import Outcome, OutcomeKey, Result, key_of
 from growth.api.references import shown
 from growth.kube.events import EventType
@@ -24,8 +32,8 @@ _LOG: Final = logging.getLogger(__name__)
 _UNDER_WAY: Final = 64
 # Longer than a request with all its retries takes; a provider that says nothing for so long is not going to.
 _PATIENCE_SECONDS: Final = 180.0
-# Outcomes that deciders can still read; the oldest are forgotten.
-_OUTCOMES: Final = 20_000
+# So long deciders can read how an action ended. They are woken when one ends, and another leader knows of none of them.
+_KEPT_SECONDS: Final = 180.0
 SILENCE_SECONDS: Final = 2 * _PATIENCE_SECONDS
 """An executor that has work under way and ends none of it for so long is stuck."""
 
@@ -69,7 +77,8 @@ class Executor:
         self._told: dict[str, frozenset[RecordEvent]] = {}
         self._under_way: dict[Lane, asyncio.Task[Outcome]] = {}
         self._missed: set[Lane] = set()
-        self._outcomes: OrderedDict[OutcomeKey, Outcome] = OrderedDict()
+        self._outcomes: dict[OutcomeKey, Outcome] = {}
+        self._ends: deque[tuple[float, Outcome]] = deque()  # in their order, and when each is forgotten
         self._alarm: asyncio.TimerHandle | None = None
         self._is_closed = False
         self._crash: BaseException | None = None
@@ -77,7 +86,7 @@ class Executor:
 
     @property
     def outcomes(self) -> Mapping[OutcomeKey, Outcome]:
-        """How the latest action of each type on each subject ended."""
+        """How the latest action of each type on each subject ended, unless that is long ago, or seen on the object."""
         return self._outcomes
 
     def want(self, capability: str, actions: Sequence[Action]) -> None:
@@ -162,11 +171,17 @@ class Executor:
         return outcome
 
     def _remember(self, outcome: Outcome) -> None:
-        key = key_of(outcome.action)
-        self._outcomes.pop(key, None)
+        key, is_problem = key_of(outcome.action), outcome.result in (Result.REFUSED, Result.FAILED)
+        if not is_problem and isinstance(outcome.action, PatchObject | EditObject | DeleteObject):
+            # That is seen on the object, and there are dozens of these in a second.
+            self._outcomes.pop(key, None)
+            return
         self._outcomes[key] = outcome
-        if len(self._outcomes) > _OUTCOMES:
-            self._outcomes.popitem(last=False)
+        self._ends.append((self._loop.time() + _KEPT_SECONDS, outcome))
+        while self._ends[0][0] <= self._loop.time():
+            _, old = self._ends.popleft()
+            if self._outcomes.get(key_of(old.action)) is old:
+                del self._outcomes[key_of(old.action)]
 
     def _failed(self, action: Action, error: str, message: str) -> Outcome:
         return Outcome(action=action, result=Result.FAILED, at=self._doors.now(), error=error, message=message)

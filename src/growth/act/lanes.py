@@ -19,7 +19,7 @@ _UNSEEN_SECONDS: Final = 5.0
 # Nothing is tried in a lane that failed, whatever is decided meanwhile; doubling from the first to the last.
 _FIRST_REST_SECONDS: Final = 1.0
 _LONGEST_REST_SECONDS: Final = 60.0
-# Lanes that are remembered. Beyond it the oldest are forgotten, and tried again a little too early.
+# Failed lanes that are remembered. Beyond it the oldest are forgotten, and tried again a little too early.
 _LANES: Final = 20_000
 
 
@@ -46,7 +46,6 @@ def door_of(action: Action) -> str:
 
 class _Last(msgspec.Struct, frozen=True):
     action: Action
-    is_failure: bool
     failures: int
     until: float
 
@@ -55,25 +54,35 @@ class Rests:
     """The memory of what happened in each lane; ``clock`` is monotonic and an argument."""
 
     def __init__(self) -> None:
-        self._last: OrderedDict[Lane, _Last] = OrderedDict()
+        self._failed: OrderedDict[Lane, _Last] = OrderedDict()
+        # What was done keeps its whole body here, and dozens are done in a second: it goes when its rest is over.
+        self._done: OrderedDict[Lane, _Last] = OrderedDict()
+
+    def __len__(self) -> int:
+        """How many lanes are remembered."""
+        return len(self._failed) + len(self._done)
 
     def seconds(self, action: Action, clock: float) -> float:
         """How long this action has to wait; 0 if it may begin."""
-        last = self._last.get(lane_of(action))
-        if last is None or not (last.is_failure or _is_same_try(last.action, action)):
+        lane = lane_of(action)
+        last = self._failed.get(lane) or self._done.get(lane)
+        if last is None or not (last.failures or _is_same_try(last.action, action)):
             return 0.0
         return max(0.0, last.until - clock)
 
     def note(self, outcome: Outcome, clock: float) -> None:
         """This is how it ended."""
         lane = lane_of(outcome.action)
-        before = self._last.pop(lane, None)
+        before = self._failed.pop(lane, None)
+        self._done.pop(lane, None)
         is_failure = outcome.result in (Result.REFUSED, Result.FAILED)
         failures = (before.failures if before else 0) + 1 if is_failure else 0
         rest = outcome.retry_after_seconds or _rest_seconds(failures)
-        self._last[lane] = _Last(outcome.action, is_failure, failures, clock + rest)
-        if len(self._last) > _LANES:
-            self._last.popitem(last=False)
+        (self._failed if is_failure else self._done)[lane] = _Last(outcome.action, failures, clock + rest)
+        if len(self._failed) > _LANES:
+            self._failed.popitem(last=False)
+        while self._done and next(iter(self._done.values())).until <= clock:
+            self._done.popitem(last=False)
 
 
 def _rest_seconds(failures: int) -> float:
