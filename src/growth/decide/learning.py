@@ -66,10 +66,10 @@ def learnt(lesson: Lesson, settings: ProvisionSettings) -> tuple[OfferingStatus,
     for scope, entry in list(entries.items()):
         if _is_had_again(entry, lesson):
             entries[scope] = msgspec.structs.replace(entry, available_since=lesson.now)
-    floors: dict[str, dict[str, int]] = {}
-    for request in sorted(lesson.requests, key=lambda one: one.metadata.name):
-        if not _is_as_expected(request, lesson, floors):
-            _measure(request, lesson, entries)
+    floors: dict[str, _Floor] = {}
+    surprising = [request for request in lesson.requests if not _is_as_expected(request, lesson, floors)]
+    for request in sorted(surprising, key=lambda one: one.metadata.name):
+        _measure(request, lesson, entries)
     forgotten = (_forgetting(entry, lesson.now, settings) for _, entry in sorted(entries.items()))
     return _bounded([entry for entry in forgotten if entry is not None])
 
@@ -120,17 +120,34 @@ def _bought_as(request: NodeRequest, lesson: Lesson) -> Offering | None:
     return exact or (lesson.shop.get(node.metadata.labels.get(OFFERING, "")) if node is not None else None)
 
 
-def _is_as_expected(request: NodeRequest, lesson: Lesson, floors: dict[str, dict[str, int]]) -> bool:
+class _Floor:
+    """What a node of an offering has at least, and what the last one had that has all of it: the next has the same."""
+
+    __slots__ = ("amounts", "known")
+
+    def __init__(self, expected: Mapping[str, str]) -> None:
+        self.amounts = {name: nano_value(amount) for name, amount in expected.items()}
+        self.known: Mapping[str, str] | None = None
+
+    def is_met_by(self, has: Mapping[str, str]) -> bool:
+        if has == self.known:
+            return True
+        is_met = all(name in has and nano_value(has[name]) >= amount for name, amount in self.amounts.items())
+        if is_met:
+            self.known = has
+        return is_met
+
+
+def _is_as_expected(request: NodeRequest, lesson: Lesson, floors: dict[str, _Floor]) -> bool:
     """Whether its node surely teaches nothing: nearly always, so what is expected is worked out once per offering."""
-    node, believed = lesson.nodes.get(request.metadata.name), _bought_as(request, lesson)
+    node = lesson.nodes.get(request.metadata.name)
+    believed = _bought_as(request, lesson) if node is not None else None
     if node is None or believed is None:
         return True
     floor = floors.get(believed.id)
     if floor is None:
-        expected = allocatable_from(believed, lesson.pool)
-        floor = floors[believed.id] = {name: nano_value(amount) for name, amount in expected.items()}
-    has = node.status.allocatable
-    return all(name in has and nano_value(has[name]) >= amount for name, amount in floor.items())
+        floor = floors[believed.id] = _Floor(allocatable_from(believed, lesson.pool))
+    return floor.is_met_by(node.status.allocatable)
 
 
 def _measure(request: NodeRequest, lesson: Lesson, entries: dict[str, OfferingStatus]) -> None:

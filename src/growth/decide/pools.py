@@ -23,7 +23,7 @@ from growth.api.settings import Settings
 from growth.api.status import StatusCondition, condition_of, with_condition
 from growth.decide.ages import is_ahead
 from growth.decide.decider import Decision, State
-from growth.decide.grow.estate import Holding, Ownership, holdings
+from growth.decide.grow.estate import Holding, holdings
 from growth.decide.learning import Lesson, learnt, next_change
 from growth.decide.offerings import shop_in
 from growth.decide.usable import FINALIZER, Problem, is_asked, problems, provider_of
@@ -75,8 +75,11 @@ class _Pass:
         self._shop = shop_in(snapshot, settings.provision)
         self._listed = {one.id: one for cloud in snapshot.clouds.values() for one in cloud.offerings}
         self._held: dict[str, list[Holding]] = {}
+        self._ours: set[str] = set()
         for one in holdings(snapshot, self._shop):
             self._held.setdefault(one.pool, []).append(one)
+            if one.node is not None:
+                self._ours.add(one.name)
         self._requests_of: dict[str, list[NodeRequest]] = {}
         for request in self._requests.values():
             self._requests_of.setdefault(request.spec.pool, []).append(request)
@@ -242,10 +245,11 @@ class _Pass:
 
     def _strangers(self) -> None:
         """A node that bears a pool's label and is no machine of ours is reported, and never touched."""
-        ownership = Ownership(self._snapshot)
-        for node in self._snapshot.nodes.values():
+        nodes = self._snapshot.nodes
+        for name in sorted(nodes.keys() - self._ours):
+            node = nodes[name]
             pool = node.metadata.labels.get(POOL)
-            if pool is None or ownership.is_ours(node):
+            if pool is None:
                 continue
             why = f"it bears the label {POOL}={pool}, but no provider has such a machine for us: it is left alone"
             subject = reference_to(NODES, node.metadata)

@@ -4,7 +4,8 @@ Each is called once for each place, for the newest one last; so two places of on
 ever. When its time to get there is over, it has no place any more, and what to do about it is for ``grow`` to say.
 """
 
-from datetime import timedelta
+from collections.abc import Iterator
+from datetime import datetime, timedelta
 from typing import Final
 
 from growth.api.noderequest import NodeRequest
@@ -31,12 +32,9 @@ def planned(scene: Scene, request: NodeRequest) -> list[Pod]:
 def call(scene: Scene) -> None:
     """Wake those that no new node wakes, at once; the others if they are late."""
     called: dict[str, tuple[Pod, str, bool]] = {}
-    ready = [request for request in scene.requests.values() if request.status.phase == "Ready"]
     late_after = min(_LATE_AFTER, scene.settings.hand_over / 2)
-    for request in sorted(ready, key=lambda one: (scene.since(one), one.metadata.name)):
-        since, name = scene.since(request), request.metadata.name
-        is_there = name in scene.snapshot.nodes and name not in scene.leaving
-        if not is_there or scene.now >= since + scene.settings.hand_over:
+    for since, name, request in sorted(_handed_over(scene), key=lambda one: one[:2]):
+        if name not in scene.snapshot.nodes or name in scene.leaving:
             continue
         is_late, shy = scene.now >= since + late_after, set(request.wakes)
         if not is_late:
@@ -52,6 +50,14 @@ def call(scene: Scene) -> None:
             continue
         free -= not is_shy
         scene.said.append(action)
+
+
+def _handed_over(scene: Scene) -> Iterator[tuple[datetime, str, NodeRequest]]:
+    """Requests whose pods are moving in, with since when and the name. Those before are kept for people to look at, and
+    are many."""
+    for name, request in scene.requests.items():
+        if request.status.phase == "Ready" and scene.now < (since := scene.since(request)) + scene.settings.hand_over:
+            yield since, name, request
 
 
 def _let_in(scene: Scene, request: NodeRequest) -> list[Pod]:
