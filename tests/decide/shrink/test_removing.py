@@ -235,6 +235,12 @@ def test_a_removal_that_failed_is_told_on_it_and_on_its_node_and_keeps_the_mark(
     ]
 
 
+def test_an_answer_that_comes_after_it_has_failed_moves_nothing() -> None:
+    removal = a_removal(phase="RemovalFailed", attempt=5, asked_at=ASKED)
+    said = decided(a_pool(), OURS, MARKED, removal, outcome=an_answer(removal, Result.DONE))
+    assert told(said) == [f"hold {NAME}: RemovalFailed"]
+
+
 def test_a_person_resumes_it_and_attempts_count_from_one() -> None:
     removal = a_removal(phase="RemovalFailed", attempt=5, asked_at=ASKED, retry=True)
     said = decided(a_pool(), OURS, MARKED, removal)
@@ -296,6 +302,7 @@ def test_what_a_provider_said_before_it_was_asked_proves_nothing() -> None:
 
 def test_a_new_process_asks_before_it_believes() -> None:
     assert told(decided(a_pool(), NONE, MARKED, a_removal())) == [f"hold {NAME}: ProviderSilent"]
+    assert told(decided(a_pool(), NONE, MARKED, asked())) == []
 
 
 @pytest.mark.parametrize("cloud", [SILENT, a_cloud(problem="no answer"), a_cloud(read_at=None, problem="not asked")])
