@@ -145,6 +145,9 @@ def test_a_given_up_node_that_became_ready_late_is_not_cancelled_by_its_own_requ
 def test_a_removal_of_a_pool_that_is_deleted_or_gone_is_cancelled_by_work() -> None:
     going = a_pool(deleted_at=NOW)
     assert told(decided(going, OURS, MARKED, a_removal(), a_pod())) == [f"delete NodeRemovalRequest {NAME}"]
+    # Who was expected there is planned elsewhere: nothing is bought for this pool any more, and nothing kept.
+    gone = decided(going, OURS, MARKED, a_removal(), expected=[NAME])
+    assert told(gone) == [f"give back {NAME}/1 if {NAME} is empty"]
     assert told(decided(OURS, MARKED, a_removal(), a_pod()))[0] == f"delete NodeRemovalRequest {NAME}"
     assert told(decided(OURS, MARKED, a_removal())) == [f"give back {NAME}/1 if {NAME} is empty"]
 
@@ -174,6 +177,8 @@ def test_each_attempt_is_counted_once() -> None:
     removal = a_removal(phase="Deprovisioning", attempt=1, asked_at=ASKED)
     old = decided(a_pool(), OURS, MARKED, removal, outcome=an_answer(removal, Result.DONE, at=ASKED))
     assert told(old) == []
+    older = decided(a_pool(), OURS, MARKED, removal, outcome=an_answer(removal, Result.DONE, at=ASKED - SECOND))
+    assert told(older) == []
     new = decided(a_pool(), OURS, MARKED, removal, outcome=an_answer(removal, Result.DONE, at=NOW))
     assert status_written(new.said)["removalAttempt"] == 2
 
