@@ -75,7 +75,7 @@ async def converged(stage: Stage) -> list[str]:
         wrong, moves = list(_wrong(stage)), _moves(stage)
         if wrong or len(moves) != written:
             since, written = loop.time(), len(moves)
-        if loop.time() - since >= stage.tempo.quiet:
+        if loop.time() - since >= min(stage.tempo.quiet, stage.world.quiet_seconds):
             return []
         if loop.time() >= deadline:
             last = Counter(f"{deed.name} {deed.place.name}" for deed in moves[-10:])

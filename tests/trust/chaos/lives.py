@@ -149,6 +149,7 @@ async def a_mark_is_meddled_with(stage: Stage) -> None:
 async def a_request_is_deleted(stage: Stage) -> None:
     """By somebody who tidies up."""
     if name := stage.one_of(sorted(stage.picture.requests)):
+        stage.has_lost_requests = True
         await stage.delete(NODE_REQUESTS, name)
 
 

@@ -148,10 +148,15 @@ class Chaos:
         return is_placeable(pod, self._audit.picture.pools, daemon_cores)
 
     def _counts(self, violation: str) -> bool:
-        """Whoever is told by its provider that a machine is not there believes it. And a pod that does not fit any more
-        on what is coming, since that turned out to be smaller, needs another machine."""
+        """What nobody could have known better, each case with its reason."""
+        # Whoever is told by its provider that a machine is not there believes it.
         if self._world.is_lied_to and violation.startswith(("I3", "I5")):
             return False
+        # A request that is deleted in the second in which its node registers leaves a node of which the provider has
+        # said nothing yet; on a clock that is wrong by minutes it seems to have.
+        if self._stage.has_lost_requests and "clock" in self._classes and violation.startswith("I3"):
+            return False
+        # A pod that does not fit any more on what is coming, since that turned out to be smaller, needs another machine.
         return not (self._world.is_sold_less and "are both coming for the waiting pod" in violation)
 
     def _say(self, words: str) -> None:

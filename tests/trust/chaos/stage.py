@@ -32,12 +32,12 @@ class Tempo:
     """After the trouble, until all must be well."""
 
     quiet: float
-    """In the end nobody may write for so long."""
+    """In the end nobody may write for so long; most runs draw less."""
 
 
-# A request that was lost on its way may be carried out 45 s later, what failed again and again rests for up to 60 s,
-# and what was learnt about an offering is forgotten after 60 s: thrice that, and everything else takes seconds.
-UNHURRIED: Final = Tempo(trouble=90.0, patience=300.0, quiet=90.0)
+# That a watch is silent is noticed after 180 s; what was learnt meanwhile about offerings is forgotten 60 s later. A lost
+# request may be carried out after 45 s, and what failed rests for up to 60 s. Everything else takes seconds.
+UNHURRIED: Final = Tempo(trouble=60.0, patience=480.0, quiet=180.0)
 
 
 class Stage:
@@ -62,6 +62,9 @@ class Stage:
 
         self.restart_server = restart_server
         self.numbers = itertools.count(1)
+        self.has_lost_requests = False
+        """Whether somebody deleted a NodeRequest by hand."""
+
         self._admin = fleet.ground.admin
 
     def say(self, words: str) -> None:

@@ -33,6 +33,9 @@ class World:
     seconds: float
     """How long the trouble lasts."""
 
+    quiet_seconds: float
+    """For how long nobody may write in the end."""
+
     is_lied_to: bool
     """Whether the provider may leave machines out of its lists; limits and order are then kept by what it says."""
 
@@ -50,7 +53,8 @@ def drawn_world(chance: random.Random) -> World:
         pools=pools,
         daemon_cpu=chance.choice(["", "50m", "150m"]),
         is_daemon_shy=chance.random() < 0.5,
-        seconds=chance.choice([20.0, 40.0, 60.0, 90.0]),
+        seconds=chance.choice([15.0, 30.0, 45.0, 60.0]),
+        quiet_seconds=chance.choice([30.0, 30.0, 30.0, 30.0, 180.0]),
         is_lied_to=chance.random() < 0.1,
         is_sold_less=chance.random() < 0.2,
     )

@@ -1,0 +1,226 @@
+"""A check of the checkers: Growth with a deliberate defect must be caught, by the crash suite or by chaos.
+
+    python -m tests.trust.mutants
+
+Each defect is put into the product in memory, for as long as it is tried. First the stories are told, undisturbed and
+then stopped here and there, then runs of chaos are drawn; the table says who noticed what, and after how many runs.
+"""
+
+import argparse
+import secrets
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any, Final
+from unittest.mock import patch
+
+from growth.api.action import Action, DeleteObject
+from growth.api.kinds import NODES
+from growth.api.nodepool import NodePool
+from growth.api.noderemoval import NodeRemovalRequest
+from growth.api.references import reference_to
+from growth.decide.shrink import removing
+from growth.decide.shrink.scene import Scene
+from growth.kube.client import Client
+from growth.kube.lease_term import AnsweredWrites
+from growth.kube.patches import JsonPatch, MergePatch
+from growth.kube.transport import Request, Response
+from growth.play.story import Story
+from tests.stories.all_stories import STORIES
+from tests.trust.chaos.run import played_run
+from tests.trust.crash_points import stops_of
+from tests.trust.mistakes import be_quiet
+from tests.trust.trial import tried
+
+_STOPS_PER_STORY: Final = 2
+_FIRST_SEED: Final = 1
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One defect: what is replaced by what, by dotted name."""
+
+    name: str
+    changes: Mapping[str, object]
+    story: str = ""
+    """A part of the names of the stories that might notice; empty if only chaos can."""
+
+
+@dataclass(frozen=True)
+class Caught:
+    """Who noticed a defect, after how many runs, and by what; nobody if there is no suite."""
+
+    mutant: str
+    suite: str
+    runs: int
+    by: str
+
+
+def _random_name(pool: NodePool, *_: object) -> str:
+    return f"{pool.metadata.name}-{secrets.token_hex(5)}"
+
+
+def _unconditional_merge(body: Mapping[str, Any]) -> MergePatch:
+    meta = {key: value for key, value in body.get("metadata", {}).items() if key not in ("uid", "resourceVersion")}
+    return MergePatch({**body, "metadata": meta} if meta else {key: body[key] for key in body if key != "metadata"})
+
+
+def _unconditional_edit(operations: Sequence[Mapping[str, Any]]) -> JsonPatch:
+    return JsonPatch([one for one in operations if one["op"] != "test"])
+
+
+def _unconditional_delete(_: str, __: int | None, grace_seconds: int | None) -> Mapping[str, Any]:
+    return {} if grace_seconds is None else {"gracePeriodSeconds": grace_seconds}
+
+
+def _nothing(*_: object) -> None:
+    """What should happen here does not."""
+
+
+def _no_actions(*_: object) -> Iterator[Action]:
+    return iter(())
+
+
+async def _no_check(*_: object) -> None:
+    """Nobody looks."""
+
+
+def _no_reason(*_: object) -> str:
+    return ""
+
+
+def _everybody(_: Scene, __: NodePool, spare: Sequence[Any]) -> set[str]:
+    return {node.metadata.name for node in spare}
+
+
+_USUALLY: Final = removing.remove
+
+
+def _never_again(scene: Scene, removal: NodeRemovalRequest) -> None:
+    if removal.status.phase != "Deprovisioning" or removing.machine_of(scene, removal) is None:
+        _USUALLY(scene, removal)
+
+
+_ASK: Final[Callable[[Scene, NodeRemovalRequest, str, str], None]] = vars(removing)["_ask"]
+
+
+def _node_first(scene: Scene, removal: NodeRemovalRequest, provider: str, machine_id: str) -> None:
+    node = removing.node_of(scene, removal)
+    if node is None:
+        _ASK(scene, removal, provider, machine_id)
+    else:
+        scene.said.append(DeleteObject(subject=reference_to(NODES, node.metadata), why="it is not needed"))
+
+
+def _without_fence(_: Client, request: Request) -> Request:
+    return request
+
+
+async def _sent_anyway(self: AnsweredWrites, request: Request) -> Response:
+    return await vars(self)["_send"].send(request)
+
+
+_DECIDE: Final = "growth.decide"
+MUTANTS: Final = (
+    Mutant(
+        "a precondition is dropped: no uid, no resource version",
+        {
+            "growth.act.carrying.MergePatch": _unconditional_merge,
+            "growth.act.carrying.JsonPatch": _unconditional_edit,
+            "growth.kube.client._delete_options": _unconditional_delete,
+        },
+    ),
+    Mutant("names are random, not derived", {f"{_DECIDE}.grow.planning.request_name": _random_name}, "first"),
+    Mutant("a TTL is forgotten: requests that are Ready are kept", {f"{_DECIDE}.provision.ending.keep": _nothing}),
+    Mutant(
+        "a TTL is forgotten: a removal is never tried again",
+        {f"{_DECIDE}.shrink.deciding.remove": _never_again},
+        "cannot be deleted",
+    ),
+    Mutant("the Node is deleted before its machine", {f"{_DECIDE}.shrink.removing._ask": _node_first}, "nobody needs"),
+    Mutant(
+        "the check before the provider is asked is skipped",
+        {
+            "growth.act.carrying._check_that_nobody_works_on": _no_check,
+            f"{_DECIDE}.shrink.removing._why_cancelled": _no_reason,
+        },
+        "slips in",
+    ),
+    Mutant(
+        "demand does not cancel scale-down", {f"{_DECIDE}.grow.deciding.taken_back": _no_actions}, "takes a marked node"
+    ),
+    Mutant("min is ignored", {f"{_DECIDE}.shrink.emptying._beyond_min": _everybody}, "keeps ready"),
+    Mutant(
+        "the fence is ignored: an old leader goes on writing",
+        {
+            "growth.kube.client.Client._behind_fence": _without_fence,
+            "growth.kube.client.Client.is_fenced_off": False,
+            "growth.kube.lease_term.AnsweredWrites.send": _sent_anyway,
+        },
+    ),
+)
+
+
+def caught(mutant: Mutant, chaos_runs: int) -> list[Caught]:
+    """Who notices this defect: each suite for itself."""
+    with ExitStack() as changed:
+        for target, new in mutant.changes.items():
+            changed.enter_context(patch(target, new))
+        return [_by_crash(mutant), _by_chaos(mutant, chaos_runs)]
+
+
+def _by_crash(mutant: Mutant) -> Caught:
+    runs = 0
+    for story in (one for one in STORIES if one.alone and mutant.story and mutant.story in one.name):
+        for problems in _told(story):
+            runs += 1
+            if problems:
+                return Caught(mutant.name, "crash", runs, problems[0])
+    return Caught(mutant.name, "", runs, "")
+
+
+def _told(story: Story) -> Iterator[list[str]]:
+    """The problems of a story that nobody stops, and of some that are stopped."""
+    usual = tried(story, may_be_left=None)
+    yield usual.problems
+    stops = stops_of(usual.passes)
+    for stop in stops[:: max(1, len(stops) // _STOPS_PER_STORY)]:
+        yield tried(story, stop.wish(), may_be_left=usual.left).problems
+
+
+def _by_chaos(mutant: Mutant, most: int) -> Caught:
+    for number in range(most):
+        problems = played_run(_FIRST_SEED + number).problems
+        if problems:
+            return Caught(mutant.name, "chaos", number + 1, problems[0])
+    return Caught(mutant.name, "", most, "")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command; gives its exit code."""
+    parser = argparse.ArgumentParser("python -m tests.trust.mutants", description=__doc__)
+    parser.add_argument("--runs", type=int, default=150, help="of chaos, at most, for each defect")
+    parser.add_argument("--only", default="", help="defects whose names hold this")
+    chosen = parser.parse_args(arguments)
+    began, missed = time.monotonic(), 0
+    mutants = [mutant for mutant in MUTANTS if chosen.only in mutant.name]
+    with ProcessPoolExecutor(2, initializer=be_quiet) as pool:
+        for mutant, suites in zip(mutants, pool.map(caught, mutants, [chosen.runs] * len(mutants)), strict=True):
+            noticed = [one for one in suites if one.suite]
+            missed += not noticed
+            _say(f"{'caught' if noticed else 'MISSED'}  {mutant.name}")
+            for one in noticed:
+                _say(f"          {one.suite}, run {one.runs}: {one.by[:160]}")
+    _say(f"{len(mutants) - missed} of {len(mutants)} defects caught in {time.monotonic() - began:.0f} s")
+    return 1 if missed else 0
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)  # noqa: T201 - a command's output
+
+
+if __name__ == "__main__":
+    sys.exit(main())
