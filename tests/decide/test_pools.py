@@ -305,12 +305,12 @@ def test_pools_that_are_gone_are_forgotten() -> None:
     assert memory.written == {"pool-default": NOW}
 
 
-def test_pools_that_did_not_change_are_looked_at_four_times_a_second_at_most() -> None:
+def test_pools_that_did_not_change_are_looked_at_twice_a_second_at_most() -> None:
     first = decided(EMPTY, SEEN)
     soon = decided(EMPTY, SEEN, a_failed_request(), memory=first.memory, now=NOW + timedelta(milliseconds=50))
-    assert (soon.said, soon.wake_at) == (first.said, NOW + timedelta(milliseconds=250))
+    assert (soon.said, soon.wake_at) == (first.said, NOW + timedelta(milliseconds=500))
     assert (
-        decided(EMPTY, SEEN, a_failed_request(), memory=soon.memory, now=NOW + timedelta(milliseconds=250)).said
+        decided(EMPTY, SEEN, a_failed_request(), memory=soon.memory, now=NOW + timedelta(milliseconds=500)).said
         != first.said
     )
 

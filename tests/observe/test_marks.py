@@ -12,6 +12,7 @@ from growth.api.backoff import BACK_OFF, BackOff
 from growth.api.cloud import Cloud
 from growth.api.node import Node
 from growth.api.pod import Pod
+from growth.api.scale_down import SCALE_DOWN
 from growth.api.starting import STARTING
 from growth.observe.world import World
 from tests.builders import Json, a_node, a_pod, uid_of
@@ -20,6 +21,7 @@ from tests.observe.telling import Teller
 NOW = datetime(2026, 11, 15, tzinfo=UTC)
 MARK = {BACK_OFF: BackOff(1, NOW).encode()}
 CLOSED = [{"key": STARTING, "value": "n", "effect": "NoSchedule"}]
+TO_GO = [{"key": SCALE_DOWN, "effect": "NoSchedule"}]
 GPU = [{"key": "example.com/gpu", "effect": "NoSchedule"}]
 
 
@@ -153,7 +155,7 @@ pods = st.tuples(
     st.sampled_from(["", "Failed"]),
     st.booleans(),
 )
-nodes = st.tuples(st.integers(0, 2), st.sampled_from([(), GPU, CLOSED, [*GPU, *CLOSED]]))
+nodes = st.tuples(st.integers(0, 2), st.sampled_from([(), GPU, CLOSED, [*GPU, *CLOSED], TO_GO]))
 happenings = st.lists(
     st.tuples(st.just("pod"), pods)
     | st.tuples(st.just("node"), nodes)
@@ -191,6 +193,7 @@ def test_what_is_kept_change_by_change_equals_what_is_found_by_looking_at_everyt
     assert kept(world.refused) == found(pods_there, is_refused)
     assert kept(world.marked) == found(pods_there, lambda body: BACK_OFF in body["metadata"]["annotations"])
     assert kept(world.closed) == found(nodes_there, lambda body: STARTING in str(body["spec"].get("taints")))
+    assert kept(world.to_go) == found(nodes_there, lambda body: SCALE_DOWN in str(body["spec"].get("taints")))
     assert world.refused.keys() <= world.waiting.keys()
 
 

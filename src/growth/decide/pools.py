@@ -34,7 +34,7 @@ _ACTION: Final = "Checking"
 # Counts change with every node; people and tools that look at them do not need more.
 _COUNTS_EVERY: Final = timedelta(seconds=1)
 # While nodes come by the hundred there is something new in every pass, and nobody waits for it to be told.
-_LOOKS_EVERY: Final = timedelta(milliseconds=250)
+_LOOKS_EVERY: Final = timedelta(milliseconds=500)
 
 
 class Memory(msgspec.Struct, frozen=True):
