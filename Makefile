@@ -5,7 +5,7 @@ SHELL := bash
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help setup demo check test stories crash fidelity bench pictures lock clean
+.PHONY: help setup demo check test stories crash chaos fidelity bench pictures lock clean
 
 help: ## list what can be done here
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,6 +46,12 @@ crash: setup ## stop Growth before and after every side effect of every story, t
 	@$(BIN)/python -m tests.trust.crash
 	@$(BIN)/growth cluster build
 	@$(BIN)/python -m tests.trust.crash --real
+
+chaos: setup ## draw 10,000 worlds in which everything fails, then defects on purpose, then 15 minutes on a real one: two hours
+	@$(BIN)/python -m tests.trust.chaos --runs 10000
+	@$(BIN)/python -m tests.trust.mutants
+	@$(BIN)/growth cluster build
+	@$(BIN)/python -m tests.trust.chaos --real --minutes 15
 
 fidelity: setup ## the long comparisons with a real control plane: 3,000 pods, 300 plans, 500 histories; up to an hour
 	@$(BIN)/growth cluster build

@@ -156,7 +156,7 @@ class Chaos:
         # said nothing yet; on a clock that is wrong by minutes it seems to have.
         if self._stage.has_lost_requests and "clock" in self._classes and violation.startswith("I3"):
             return False
-        # A pod that does not fit any more on what is coming, since that turned out to be smaller, needs another machine.
+        # A pod that does not fit on what is coming, since that turned out to be smaller, needs another machine.
         return not (self._world.is_sold_less and "are both coming for the waiting pod" in violation)
 
     def _say(self, words: str) -> None:

@@ -35,8 +35,8 @@ class Tempo:
     """In the end nobody may write for so long; most runs draw less."""
 
 
-# That a watch is silent is noticed after 180 s; what was learnt meanwhile about offerings is forgotten 60 s later. A lost
-# request may be carried out after 45 s, and what failed rests for up to 60 s. Everything else takes seconds.
+# That a watch is silent is noticed after 180 s; what was learnt meanwhile about offerings is forgotten 60 s later. A
+# lost request may be carried out after 45 s, and what failed rests for up to 60 s. Everything else takes seconds.
 UNHURRIED: Final = Tempo(trouble=60.0, patience=480.0, quiet=180.0)
 
 

@@ -1,0 +1,47 @@
+"""Chaos in short: runs that are newly drawn each time. ``make chaos`` has ten thousand, and 15 real minutes."""
+
+import os
+import random
+import re
+import subprocess
+import sys
+import time
+
+import pytest
+
+from tests.trust.chaos.really import play_really
+from tests.trust.chaos.run import played_run
+from tests.trust.chaos.stage import Tempo
+
+RUNS, SECONDS = 130, 80.0
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("half", ["one half", "the other half"])
+def test_growth_is_safe_whatever_fails_and_well_soon_after(half: str) -> None:
+    base, began = random.Random().randrange(10**9), time.monotonic()  # noqa: S311 - drawn anew each time
+    print(f"{half}: seeds from {base} on")  # noqa: T201 - shown if it fails
+    for seed in range(base, base + RUNS):
+        run = played_run(seed)
+        assert run.problems == (), f"python -m tests.trust.chaos --replay {seed} -v"
+        if time.monotonic() - began > SECONDS:
+            return
+
+
+@pytest.mark.long
+def test_a_seed_plays_the_same_run_to_the_byte_in_every_process() -> None:
+    told: set[str] = set()
+    for hash_seed in ("1", "2"):
+        environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
+        command = [sys.executable, "-m", "tests.trust.chaos", "--replay", "29", "-v"]
+        done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=False)
+        told.add(done.stdout)
+    assert len(told) == 1
+    assert re.search(r"^well: seed 29, .* fingerprint [0-9a-f]{16}$", told.pop(), re.MULTILINE)
+
+
+@pytest.mark.cluster
+async def test_growth_is_safe_and_gets_well_on_a_real_control_plane() -> None:
+    seed, lines = random.Random().randrange(10**9), list[str]()  # noqa: S311 - drawn anew each time
+    wrong = await play_really(seed, 1.0, lines.append, tempo=Tempo(trouble=12.0, patience=120.0, quiet=5.0))
+    assert wrong == [], "\n".join(lines)
