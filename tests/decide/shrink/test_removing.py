@@ -354,6 +354,7 @@ def test_a_removal_that_names_nothing_means_the_node_of_its_name_and_the_machine
         pytest.param(a_node(pool="", provider_id="hcloud://7", ready=False), id="a stranger that is not ready"),
         pytest.param(a_node(pool="", provider_id="hcloud://7", at=DUE), id="a stranger that somebody marked"),
         pytest.param(a_node(provider_id="hcloud://7"), id="a stranger with a pool's label"),
+        pytest.param(a_node(provider_id="hcloud://7", ready=False), id="such a one that is not ready"),
         pytest.param(a_node(provider_id=""), id="a node without a machine"),
     ],
 )
