@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from growth.act.points import Point
-from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS, NODE_REQUESTS
+from growth.api.growth_kinds import GROUP, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.kinds import CONFIG_MAPS, NODES, PODS, Kind
 from growth.api.node import Node
 from growth.api.noderemoval import NodeRemovalRequest
@@ -152,6 +152,17 @@ def stranger_touched(step: Step, _: Picture, deeds: Deeds) -> Iterator[str]:
         yield f"{node.metadata.name}, which is not ours, was touched: {_who(touching)}"
 
 
+def foreign_taint_taken_off(step: Step, _: Picture, deeds: Deeds) -> Iterator[str]:
+    """Taints stand in one list, by number: whoever edits what he saw a while ago takes off another one's."""
+    if step.before is None or step.is_end:
+        return
+    before, now = step.before.spec.taints, step.now.spec.taints
+    lost = [str(taint) for taint in before if taint not in now and not taint.key.startswith(f"{GROUP}/")]
+    editing = [deed for deed in deeds.making("nodes", step.version) if deed.by == Point.EDIT_OBJECT]
+    if lost and editing:
+        yield f"{step.meta.name} lost {', '.join(lost)}, which is not Growth's: {_who(editing)}"
+
+
 def written_by_another(step: Step, picture: Picture, deeds: Deeds) -> Iterator[str]:
     """What deciders want is written by whoever took the lease last, and by nobody else."""
     for deed in deeds.making(step.kind.plural, step.version):
@@ -186,6 +197,7 @@ ALWAYS: Final = (
     Invariant("I5", "the machine goes first, then its Node", (NODES,), node_before_machine),
     Invariant("I6", "scale-down never goes below min", (NODE_REMOVAL_REQUESTS,), below_min),
     Invariant("I9", "what is not ours is never touched", (NODES,), stranger_touched),
+    Invariant("I9", "what is not ours is never touched", (NODES,), foreign_taint_taken_off),
     Invariant(
         "I10",
         "only the holder of the lease writes",

@@ -7,7 +7,7 @@ import pytest
 from growth.act.points import Point
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS
 from growth.api.kinds import LEASES, NODES, PODS
-from growth.kube.patches import MergePatch
+from growth.kube.patches import JsonPatch, MergePatch
 from growth.play.play import Play
 from growth.play.real import a_real_world
 from growth.play.virtual import play_virtually
@@ -92,6 +92,14 @@ async def somebody_elses_node_is_changed(criminal: Criminal) -> None:
     await criminal.note(criminal.play.full("own"), "example.org/note")
 
 
+async def somebody_elses_taint_is_taken_off(criminal: Criminal) -> None:
+    await criminal.pool(SMALL)
+    await criminal.machine("one")
+    await criminal.node("one", taints=("person", "growth.dev/scale-down"))
+    edit = JsonPatch([{"op": "remove", "path": "/spec/taints/0"}])
+    await criminal.through(Point.EDIT_OBJECT, "one", lambda: criminal.client.patch(NODES, "one", edit))
+
+
 async def a_decision_without_the_lease(criminal: Criminal) -> None:
     await criminal.play.node("own")
     name = criminal.play.full("own")
@@ -161,6 +169,7 @@ CRIMES: list[tuple[str, Callable[[Criminal], Awaitable[None]], str]] = [
     ("I8", a_request_stays_pending, "the NodeRequest one is still Pending"),
     ("I8", a_removal_stays_pending, "the NodeRemovalRequest one is still Pending"),
     ("I9", somebody_elses_node_is_changed, "which is not ours, was touched: criminal did patch nodes"),
+    ("I9", somebody_elses_taint_is_taken_off, "one lost person:NoSchedule, which is not Growth's"),
     ("I10", a_decision_without_the_lease, "criminal did patch nodes story-own while nobody held the lease"),
 ]
 
