@@ -146,6 +146,18 @@ async def a_mark_is_meddled_with(stage: Stage) -> None:
     await stage.change(NODES, name, {"metadata": {"resourceVersion": version}, "spec": {"taints": others or None}})
 
 
+async def a_node_is_tainted_or_not(stage: Stage) -> None:
+    """By people, with taints of their own."""
+    if name := stage.one_of(stage.bought()):
+        node = stage.picture.nodes[name]
+        taints = [{"key": one.key, "value": one.value, "effect": one.effect} for one in node.spec.taints]
+        others = [one for one in taints if one["key"] != "person"]
+        if len(others) == len(taints):
+            others.insert(0, {"key": "person", "value": "here", "effect": "PreferNoSchedule"})
+        version = str(node.metadata.resource_version)
+        await stage.change(NODES, name, {"metadata": {"resourceVersion": version}, "spec": {"taints": others or None}})
+
+
 async def a_request_is_deleted(stage: Stage) -> None:
     """By somebody who tidies up."""
     if name := stage.one_of(sorted(stage.picture.requests)):
@@ -193,6 +205,7 @@ PEOPLE: Final[dict[Act, int]] = {
     a_node_is_protected_or_not: 2,
     a_node_is_deleted: 2,
     a_mark_is_meddled_with: 3,
+    a_node_is_tainted_or_not: 4,
     a_request_is_deleted: 3,
     a_removal_is_deleted: 2,
     a_removal_is_asked_for: 2,

@@ -33,7 +33,7 @@ from tests.trust.witness import Witness
 SETTINGS: Final = msgspec.structs.replace(
     QUICK,
     leader_election=LeaderElectionSettings(
-        lease_duration=timedelta(seconds=4), renew_deadline=timedelta(seconds=2.5), retry_period=timedelta(seconds=1)
+        lease_duration=timedelta(seconds=2), renew_deadline=timedelta(seconds=1.3), retry_period=timedelta(seconds=0.5)
     ),
     providers=ProvidersSettings(enabled="kwok", read_every=timedelta(seconds=2)),
     removal=RemovalSettings(retry_after=timedelta(seconds=3), attempts=3, leaked_after=timedelta(seconds=8)),

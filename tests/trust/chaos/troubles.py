@@ -10,7 +10,8 @@ from tests.trust.interruption import Side
 
 # A share of the requests of Growth that fail so; a restart hits everybody, for seconds.
 _RATES: Final = (0.003, 0.01, 0.05)
-_OF_RESTARTS: Final = 0.001
+# Watches are opened once and last: few requests, and many go wrong.
+_SHARES: Final = {Fault.RESTART: 0.001, Fault.CUT: 0.3, Fault.SLOW_WATCH: 0.3, Fault.SILENT: 0.05}
 
 _OF_SALES: Final = (
     "noStock",
@@ -44,7 +45,7 @@ def drawn_rates(chance: random.Random) -> dict[Fault, float]:
     """How often which request of Growth fails."""
     kinds = chance.sample(list(Fault), chance.choice([1, 2, 4, len(Fault)]))
     share = chance.choice(_RATES)
-    return {one: _OF_RESTARTS if one is Fault.RESTART else share for one in kinds}
+    return {one: _SHARES.get(one, share) for one in kinds}
 
 
 async def the_server_fails(stage: Stage) -> None:

@@ -49,7 +49,7 @@ def drawn_world(chance: random.Random) -> World:
     for name in _OTHERS[: chance.choice([0, 1, 1, 2])]:
         pools[name] = drawn_pool(chance, name)
     return World(
-        replicas=chance.choice([1, 1, 2, 2, 3]),
+        replicas=chance.choice([1, 2, 2, 3]),
         pools=pools,
         daemon_cpu=chance.choice(["", "50m", "150m"]),
         is_daemon_shy=chance.random() < 0.5,
