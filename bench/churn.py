@@ -178,7 +178,7 @@ async def measure(nodes: int, minutes: float, seed: int, empty_after: float) -> 
 
 async def _add_pools(client: Client, empty_after: timedelta) -> None:
     scale_down = {"emptyAfter": format_duration(empty_after), "delayAfterScaleUp": "0s"}
-    for name, server_type in POOLS.items():
+    for name, (server_type, _) in POOLS.items():
         spec = {"serverTypes": [{"name": server_type}], "scaleDown": scale_down}
         await client.create(NODE_POOLS, {"metadata": {"name": name}, "spec": spec})
 

@@ -16,12 +16,12 @@ from growth.api.catalogue import shipped_catalogue
 from growth.api.quantity import milli_value, value
 
 WAVE_SECONDS: Final = 120.0
-POOLS: Final = {"small": "cx23", "large": "cx33"}
-"""Pools, and of which type their machines are. What one leaves behind is of no use to the other's jobs."""
+POOLS: Final = {"whole": ("cx23", 1), "halves": ("cx33", 2)}
+"""Pools: of which type their machines are, and how many pods fill one. Pods of several sizes would leave holes on ever
+more nodes that only a smaller one fits in: the scheduler spreads them, and nothing empties nodes by moving pods yet."""
 
 _ROOM: Final = {offering.server_type: offering.resources for offering in shipped_catalogue("kwok").offerings}
 _MIB: Final = 1024 * 1024
-_PODS_PER_MACHINE: Final = (1, 2, 4)
 # Jobs of up to a fiftieth of the machines: large enough that nodes are emptied by the dozen, small enough that many end
 # at different times.
 _JOBS_SHARE: Final = 50
@@ -68,8 +68,9 @@ def drawn(machines: int, seconds: float, seed: int) -> Tide:
 
 
 def _job(draw: random.Random, number: int, machines: int, begins: float, ends: float) -> Job:
-    pool, per_machine = draw.choice(sorted(POOLS)), draw.choice(_PODS_PER_MACHINE)
-    room = _ROOM[POOLS[pool]]
+    pool = draw.choice(sorted(POOLS))
+    server_type, per_machine = POOLS[pool]
+    room = _ROOM[server_type]
     return Job(
         name=f"job-{number}",
         pool=pool,
