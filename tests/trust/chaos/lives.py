@@ -5,6 +5,7 @@ from typing import Final
 
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.kinds import NODES, POD_DISRUPTION_BUDGETS, PODS
+from growth.api.offering import POOL
 from growth.api.scale_down import SCALE_DOWN, SCALE_DOWN_AT
 from growth.play.workloads import DEPLOYMENTS
 from tests.trust.chaos.pods import APPS, drawn_pod
@@ -129,8 +130,10 @@ async def a_node_is_deleted(stage: Stage) -> None:
 
 
 async def a_mark_is_meddled_with(stage: Stage) -> None:
-    """Half of it is taken off, or half of one put on."""
-    name = stage.one_of(stage.bought())
+    """Half of it is taken off, or half of one put on; where the pool is gone, nobody would mend that."""
+    pools = stage.pools()
+    ours = [one for one in stage.bought() if stage.picture.nodes[one].metadata.labels[POOL] in pools]
+    name = stage.one_of(ours)
     if name is None:
         return
     node = stage.picture.nodes[name]
@@ -175,7 +178,7 @@ async def a_removal_is_asked_for(stage: Stage) -> None:
     """By hand: whoever works there should stay."""
     if name := stage.one_of(stage.bought()):
         node = stage.picture.nodes[name]
-        pool = node.metadata.labels["growth.dev/pool"]
+        pool = node.metadata.labels[POOL]
         spec = {"pool": pool, "nodeName": name, "providerID": node.spec.provider_id, "reason": "somebody wants it"}
         await stage.create(NODE_REMOVAL_REQUESTS, name, {"spec": spec})
 
