@@ -32,9 +32,9 @@ _LOG: Final = logging.getLogger(__name__)
 # What arrives within this time after the first event is one pass. Nobody notices it, and a burst of pods comes as
 # dozens of pieces of a stream.
 _GATHER_SECONDS: Final = 0.01
-# A pass that takes long is followed by a pause ten times as long: deciding should take little of the machine, and what
+# A pass that takes long is followed by a pause six times as long: deciding should take little of the machine, and what
 # was decided is carried out meanwhile. Not by a longer one than this.
-_PAUSE_PER_PASS: Final = 10
+_PAUSE_PER_PASS: Final = 6
 _LONGEST_PAUSE_SECONDS: Final = 0.5
 # Wall clocks are set and machines sleep: the clock is looked at again after so long. It is also the sign of life of a
 # loop that has nothing to do.
