@@ -3,6 +3,8 @@
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+import msgspec
+
 from growth.act.carrying import carry_out
 from growth.api.action import DeleteMachine
 from growth.api.kinds import PODS
@@ -48,6 +50,15 @@ async def test_a_pod_that_moved_in_unseen_keeps_it_and_the_provider_is_not_asked
     assert outcome.result is Result.STALE
     assert "pod default/late works on node default-1" in outcome.message
     assert workshop.shop.calls == ["create default-1"]
+
+
+@virtual
+async def test_of_a_node_that_seemed_never_to_be_ready_only_those_count_that_run() -> None:
+    dead = msgspec.structs.replace(GIVING_BACK, ignores_unstarted=True)
+    workshop = await a_workshop_with(a_pod("bound", node="default-1", phase="Pending"))
+    assert (await carry_out(dead, workshop.doors)).result is Result.DONE
+    workshop = await a_workshop_with(a_pod("late", node="default-1"))
+    assert (await carry_out(dead, workshop.doors)).result is Result.STALE
 
 
 TROUBLE: list[KubeError] = [

@@ -102,7 +102,7 @@ async def _done(action: Action, doors: Doors) -> Machine | None:
             return await _through(Point.CREATE_MACHINE, action.subject, doors, buying)
         case DeleteMachine():
             if action.empty_node:
-                await _check_that_nobody_works_on(action.empty_node, doors)
+                await _check_that_nobody_works_on(action, doors)
             giving_back = _provider(action, doors).delete(action.machine_id)
             await _through(Point.DELETE_MACHINE, action.subject, doors, giving_back)
     return None
@@ -195,8 +195,9 @@ async def _record(action: RecordEvent, doors: Doors) -> None:
     await _through(Point.RECORD_EVENT, action.subject, doors, note())
 
 
-async def _check_that_nobody_works_on(node: str, doors: Doors) -> None:
+async def _check_that_nobody_works_on(action: DeleteMachine, doors: Doors) -> None:
     """What is decided on may be older than a pod that moved in; the server knows better than any picture of it."""
+    node = action.empty_node
     try:
         pods = await doors.client.list(PODS, field_selector=f"spec.nodeName={node}")
     except Fenced:
@@ -205,7 +206,8 @@ async def _check_that_nobody_works_on(node: str, doors: Doors) -> None:
         # The provider was not asked, so this was no attempt that failed.
         message = f"nobody says whether a pod works on node {node}: its machine is not given back ({error})"
         raise Conflict(message, status=409, reason="Conflict") from error
-    working = [pod.metadata for pod in pods.items if is_work(pod)]
+    counted = [pod for pod in pods.items if pod.status.phase == "Running" or not action.ignores_unstarted]
+    working = [pod.metadata for pod in counted if is_work(pod)]
     if working:
         message = f"pod {working[0].namespace}/{working[0].name} works on node {node}: its machine is not given back"
         raise Conflict(message, status=409, reason="Conflict")

@@ -234,7 +234,8 @@ def _told(one: Action | Hold) -> str:
         case CreateObject():
             return f"remove {name}"
         case DeleteMachine():
-            return f"give back {one.machine_id}" + (f" if {one.empty_node} is empty" if one.empty_node else "")
+            emptiness = "runs nothing" if one.ignores_unstarted else "is empty"
+            return f"give back {one.machine_id}" + (f" if {one.empty_node} {emptiness}" if one.empty_node else "")
         case PatchObject() if one.subresource:
             return f"{name} -> {one.body['status']['phase']}"
         case PatchObject():

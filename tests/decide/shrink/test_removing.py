@@ -94,12 +94,12 @@ def test_a_ready_node_that_is_not_marked_is_marked_first() -> None:
 
 
 def test_a_machine_that_never_became_a_node_just_goes() -> None:
-    assert told(decided(a_pool(), OURS, a_removal())) == [f"give back {NAME}/1"]
+    assert told(decided(a_pool(), OURS, a_removal())) == [f"give back {NAME}/1 if {NAME} runs nothing"]
 
 
 def test_a_node_that_never_became_ready_goes_whatever_was_bound_to_it() -> None:
     dead = a_node(ready=False, is_closed=True)
-    assert told(decided(a_pool(), OURS, dead, a_removal(), a_pod())) == [f"give back {NAME}/1"]
+    assert told(decided(a_pool(), OURS, dead, a_removal(), a_pod())) == [f"give back {NAME}/1 if {NAME} runs nothing"]
 
 
 def test_a_removal_that_is_being_deleted_is_left_alone() -> None:
@@ -372,5 +372,5 @@ def test_a_crash_right_after_the_machine_was_given_back_loses_no_node() -> None:
 
 
 def test_a_node_that_vanishes_in_the_middle_stops_nothing() -> None:
-    assert told(decided(a_pool(), OURS, asked(asked_at=NOW - HOUR))) == [f"give back {NAME}/1"]
+    assert told(decided(a_pool(), OURS, asked(asked_at=NOW - HOUR))) == [f"give back {NAME}/1 if {NAME} runs nothing"]
     assert told(a_moment_later(a_pool(), NONE, asked())) == [f"delete NodeRemovalRequest {NAME}"]

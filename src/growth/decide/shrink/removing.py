@@ -114,6 +114,7 @@ def _ask(scene: Scene, removal: NodeRemovalRequest, provider: str, machine_id: s
         # Nobody may move in while the machine is given back.
         scene.said.append(marked(node, scene.now, removal.spec.reason or "its removal is requested"))
         return
+    is_another = node is None and removal.node_name in scene.snapshot.nodes
     is_running = node is not None and (node.is_ready or node.metadata.name not in scene.snapshot.closed)
     scene.said.append(
         DeleteMachine(
@@ -121,7 +122,9 @@ def _ask(scene: Scene, removal: NodeRemovalRequest, provider: str, machine_id: s
             why=removal.spec.reason or "its removal is requested",
             provider=provider,
             machine_id=machine_id,
-            empty_node=removal.node_name if is_running else "",
+            # What we see may be old: a node that seems never to have come, or to be dead, may have work by now.
+            empty_node="" if is_another else removal.node_name,
+            ignores_unstarted=not is_running,
         )
     )
 
