@@ -114,10 +114,9 @@ _ASK: Final[Callable[[Scene, NodeRemovalRequest, str, str], None]] = vars(removi
 
 def _node_first(scene: Scene, removal: NodeRemovalRequest, provider: str, machine_id: str) -> None:
     node = removing.node_of(scene, removal)
-    if node is None:
-        _ASK(scene, removal, provider, machine_id)
-    else:
+    if node is not None:
         scene.said.append(DeleteObject(subject=reference_to(NODES, node.metadata), why="it is not needed"))
+    _ASK(scene, removal, provider, machine_id)
 
 
 def _without_fence(_: Client, request: Request) -> Request:
