@@ -26,9 +26,8 @@ from growth.decide.provision import deciding as provision
 from growth.decide.shrink import removing
 from growth.decide.shrink.scene import Scene
 from growth.kube.client import Client
-from growth.kube.lease_term import AnsweredWrites
 from growth.kube.patches import JsonPatch, MergePatch
-from growth.kube.transport import Request, Response
+from growth.kube.transport import Request
 from growth.play.story import Story
 from tests.stories.all_stories import STORIES
 from tests.trust.chaos.run import played_run
@@ -123,10 +122,6 @@ def _without_fence(_: Client, request: Request) -> Request:
     return request
 
 
-async def _sent_anyway(self: AnsweredWrites, request: Request) -> Response:
-    return await vars(self)["_send"].send(request)
-
-
 _DECIDE: Final = "growth.decide"
 MUTANTS: Final = (
     Mutant(
@@ -154,7 +149,13 @@ MUTANTS: Final = (
         "slips in",
     ),
     Mutant(
-        "demand does not cancel scale-down", {f"{_DECIDE}.grow.deciding.taken_back": _no_actions}, "takes a marked node"
+        "demand does not cancel scale-down",
+        {
+            f"{_DECIDE}.grow.deciding.taken_back": _no_actions,
+            f"{_DECIDE}.shrink.needing.why_awaited": _no_reason,
+            f"{_DECIDE}.shrink.removing.why_awaited": _no_reason,
+        },
+        "takes a marked node",
     ),
     Mutant("min is ignored", {f"{_DECIDE}.shrink.emptying._beyond_min": _everybody}, "keeps ready"),
     Mutant(
@@ -162,7 +163,6 @@ MUTANTS: Final = (
         {
             "growth.kube.client.Client._behind_fence": _without_fence,
             "growth.kube.client.Client.is_fenced_off": False,
-            "growth.kube.lease_term.AnsweredWrites.send": _sent_anyway,
         },
     ),
 )

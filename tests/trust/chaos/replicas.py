@@ -89,6 +89,11 @@ class Replica:
             self._valve.pause()
             asyncio.get_running_loop().call_later(seconds, self._valve.resume)
 
+    def pause_at(self, writes: int, seconds: float) -> None:
+        """The same at one of its next writes."""
+        if self._valve is not None:
+            self._valve.pause_at(writes, seconds)
+
     def resume(self) -> None:
         """It goes on."""
         if self._valve is not None:

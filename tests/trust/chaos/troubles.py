@@ -85,11 +85,13 @@ async def a_clock_jumps(stage: Stage) -> None:
 async def growth_fails(stage: Stage) -> None:
     """A replica is killed, now or at one of its next writes, or stands still, or goes on."""
     replica = stage.chance.choice(stage.fleet.replicas)
-    match stage.chance.choice(["kill", "write", "write", "pause", "resume"]):
+    match stage.chance.choice(["kill", "write", "write", "pause", "pause at a write", "resume"]):
         case "kill":
             replica.kill(stage.chance.choice([0.0, 0.0, 2.0, 8.0]))
         case "write":
             replica.kill_at(stage.chance.randint(1, 12), stage.chance.choice(list(Side)))
+        case "pause at a write":
+            replica.pause_at(stage.chance.randint(1, 8), stage.chance.choice(_PAUSES))
         case "pause":
             replica.pause(stage.chance.choice(_PAUSES))
         case _:

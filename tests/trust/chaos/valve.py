@@ -23,6 +23,7 @@ class Valve:
         self._is_open.set()
         self._writes_left: int | None = None
         self._side = Side.BEFORE
+        self._rests: tuple[int, float] | None = None
 
     def kill(self) -> None:
         """Nothing comes through any more."""
@@ -35,7 +36,11 @@ class Valve:
 
     def spare(self) -> None:
         """It lives on."""
-        self._writes_left = None
+        self._writes_left = self._rests = None
+
+    def pause_at(self, writes: int, seconds: float) -> None:
+        """Let it stand still for so long at so many writes from now on, in the instant before that one leaves."""
+        self._rests = writes, seconds
 
     def pause(self) -> None:
         """Nothing comes through for a while."""
@@ -47,6 +52,7 @@ class Valve:
 
     async def send(self, request: Request) -> Response:
         """Send, when it is open."""
+        self._stand_still_at(request)
         await self._pass()
         side = self._side_of(request)
         if side is Side.BEFORE:
@@ -57,6 +63,17 @@ class Valve:
             self.kill()
         await self._pass()
         return response
+
+    def _stand_still_at(self, request: Request) -> None:
+        # Renewals are most of all writes, and a leader that sleeps through one has done no harm yet.
+        if self._rests is None or not request.writes or "/leases/" in request.path:
+            return
+        writes, seconds = self._rests
+        self._rests = (writes - 1, seconds) if writes > 1 else None
+        if self._rests is None:
+            self._told(f"stands still for {seconds:g} s before {request.method} {request.path}")
+            self.pause()
+            asyncio.get_running_loop().call_later(seconds, self.resume)
 
     def _side_of(self, request: Request) -> Side | None:
         """Where the process ends, if it ends at this request."""
