@@ -91,7 +91,8 @@ async def growth_fails(stage: Stage) -> None:
         case "write":
             replica.kill_at(stage.chance.randint(1, 12), stage.chance.choice(list(Side)))
         case "pause at a write":
-            replica.pause_at(stage.chance.randint(1, 8), stage.chance.choice(_PAUSES))
+            for one in stage.fleet.replicas:  # only the leader writes, whoever that is
+                one.pause_at(stage.chance.randint(1, 4), stage.chance.choice(_PAUSES))
         case "pause":
             replica.pause(stage.chance.choice(_PAUSES))
         case _:

@@ -65,8 +65,8 @@ class Valve:
         return response
 
     def _stand_still_at(self, request: Request) -> None:
-        # Renewals are most of all writes, and a leader that sleeps through one has done no harm yet.
-        if self._rests is None or not request.writes or "/leases/" in request.path:
+        # Renewals are most of all writes, and neither they nor events decide anything.
+        if self._rests is None or not request.writes or any(one in request.path for one in ("/leases/", "/events")):
             return
         writes, seconds = self._rests
         self._rests = (writes - 1, seconds) if writes > 1 else None
