@@ -117,11 +117,16 @@ def node_before_machine(step: Step, picture: Picture, deeds: Deeds) -> Iterator[
         yield f"the Node {node.metadata.name} was deleted while {len(attached)} VolumeAttachments of it were there"
 
 
-def below_min(step: Step, picture: Picture, _: Deeds) -> Iterator[str]:
-    """Whoever takes an empty node away leaves as many of its type, Ready and unmarked, as its pool wants at least."""
+def below_min(step: Step, picture: Picture, deeds: Deeds) -> Iterator[str]:
+    """Growth takes an empty node away only if as many of its type are left, Ready and unmarked, as its pool wants.
+
+    That is by what the pool has said since the node was marked: what it says now may not have been heard yet.
+    """
     removal: NodeRemovalRequest = step.now
     node = picture.nodes.get(removal.node_name)
     if not step.is_new or node is None or not node.is_ready or not is_marked(node):
+        return
+    if not deeds.creations("noderemovalrequests", step.meta.name, step.version):
         return
     pool, kind = node.metadata.labels.get(POOL, ""), node.metadata.labels.get(INSTANCE_TYPE, "")
     stated = picture.pools.get(pool)
@@ -135,7 +140,8 @@ def below_min(step: Step, picture: Picture, _: Deeds) -> Iterator[str]:
         and not is_marked(one)
         and name not in picture.removals
     ]
-    wanted = next((one.min for one in stated.spec.server_types if one.name.lower() == kind.lower()), 0)
+    said = picture.specs_since(pool, node.metadata.resource_version)
+    wanted = min(sum(one.min for one in spec.server_types if one.name.lower() == kind.lower()) for spec in said)
     if len(left) < wanted:
         yield f"{removal.node_name} is taken away, which leaves {len(left)} {kind} in {pool}, which wants {wanted}"
 

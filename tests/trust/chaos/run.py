@@ -103,6 +103,8 @@ class Chaos:
                 context.enter_context(self._following(self._audit))
             else:
                 await context.enter_async_context(self._audit.following(self._ground.admin))
+            if "server" in self._classes:  # from the first watch on
+                await TROUBLES["server"](self._stage)
             await context.enter_async_context(self._fleet.running())
             await self._live()
             await heal(self._stage)

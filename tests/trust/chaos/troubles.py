@@ -45,6 +45,8 @@ def drawn_rates(chance: random.Random) -> dict[Fault, float]:
     """How often which request of Growth fails."""
     kinds = chance.sample(list(Fault), chance.choice([1, 2, 4, len(Fault)]))
     share = chance.choice(_RATES)
+    if chance.random() < 0.3:
+        kinds = [Fault.SLOW_WATCH, *(one for one in kinds if one is not Fault.SLOW_WATCH)]
     return {one: _SHARES.get(one, share) for one in kinds}
 
 
