@@ -9,6 +9,8 @@ from typing import Any, Final
 from growth.api.change import Change, Happened
 from growth.api.coordination import Lease
 from growth.api.core import ConfigMap
+from growth.api.faults import Kind as Fault
+from growth.api.faults import find
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.kinds import CONFIG_MAPS, LEASES, NODES, PODS, VOLUME_ATTACHMENTS, Kind
 from growth.api.meta import ObjectMeta
@@ -132,8 +134,13 @@ class Picture:
         return [pod for pod in self.pods_on(node) if is_work(pod)]
 
     def machine_of(self, node: Node) -> Record | None:
-        """The machine under a node, if the provider has it: the very one, not another of the name."""
+        """The machine under a node, if the provider has it: the very one, not another of the name.
+
+        One that vanished is not listed any more, whether or not the played cloud has forgotten it already.
+        """
         machine = self.machines.get(node.metadata.name)
+        if machine is not None and find(machine.behaviour.faults, Fault.VANISHES):
+            return None
         return machine if machine is not None and machine.provider_id == node.spec.provider_id else None
 
     def specs_since(self, pool: str, version: int) -> list[NodePoolSpec]:
