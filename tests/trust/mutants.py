@@ -135,7 +135,7 @@ MUTANTS: Final = (
         },
         seed=230,
     ),
-    Mutant("names are random, not derived", {f"{_DECIDE}.grow.planning.request_name": _random_name}),
+    Mutant("names are random, not derived", {f"{_DECIDE}.grow.planning.request_name": _random_name}, seed=160),
     Mutant("a TTL is forgotten: requests that are Ready are kept", {f"{_DECIDE}.provision.deciding._STEPS": _STEPS}),
     Mutant(
         "a TTL is forgotten: a removal is never tried again",
