@@ -1,5 +1,6 @@
 """Lanes: what shares one, and how long it rests after what happened in it."""
 
+import msgspec
 import pytest
 
 from growth.act.lanes import Rests, door_of, lane_of
@@ -30,6 +31,12 @@ RESTS = [
     pytest.param(ended(a_create(), Result.DONE), a_create(offering="kwok-big-a"), 0, id="done: another thing does not"),
     pytest.param(ended(a_patch(NODE, version=1), Result.STALE), a_patch(NODE, version=1, value="y"), 5, id="as before"),
     pytest.param(ended(a_patch(NODE, version=1), Result.STALE), a_patch(NODE, version=2), 0, id="a new sight"),
+    pytest.param(
+        ended(a_patch(NODE, version=1), Result.DONE),
+        msgspec.structs.replace(a_patch(NODE, version=1), subresource="status"),
+        5,
+        id="its status, too, has another version since",
+    ),
     pytest.param(ended(a_create(), Result.FAILED), a_create(offering="kwok-big-a"), 1, id="failed: nothing is tried"),
     pytest.param(ended(a_purchase(), Result.REFUSED, 30), a_purchase(), 30, id="as long as was asked for"),
     pytest.param(ended(a_create(), Result.FAILED), a_create("default-2"), 0, id="elsewhere nothing rests"),

@@ -3,16 +3,18 @@
 from growth.api.nodepool import NodePoolSpec
 from growth.api.quantity import nano_value
 from growth.cloud.kwok.record import Record
-from tests.trust.picture import Picture
+from tests.trust.picture import Picture, has_vanished
 
 
 def passed_limits(spec: NodePoolSpec, newest: Record, picture: Picture) -> str:
     """What there is too much of when this machine has been bought, in words; empty if all is within its limits.
 
-    A machine whose node turned out smaller than promised uses up what the node has.
+    A machine whose node turned out smaller than promised uses up what the node has; one that vanished uses up nothing,
+    whether or not the played cloud has forgotten it already.
     """
     pool = newest.request.pool
-    machines = [one for one in picture.machines.values() if one.request.pool == pool]
+    there = [one for one in picture.machines.values() if one == newest or not has_vanished(one)]
+    machines = [one for one in there if one.request.pool == pool]
     limits = spec.limits
     sums = {
         "nodes": (10**9 * len(machines), limits.nodes),

@@ -139,7 +139,7 @@ class Picture:
         One that vanished is not listed any more, whether or not the played cloud has forgotten it already.
         """
         machine = self.machines.get(node.metadata.name)
-        if machine is not None and find(machine.behaviour.faults, Fault.VANISHES):
+        if machine is not None and has_vanished(machine):
             return None
         return machine if machine is not None and machine.provider_id == node.spec.provider_id else None
 
@@ -172,3 +172,8 @@ def is_live(request: NodeRequest) -> bool:
 def is_machine(config_map: ConfigMap) -> bool:
     """Whether this is a machine that can be read."""
     return "request" in config_map.data
+
+
+def has_vanished(machine: Record) -> bool:
+    """Whether its provider does not list it any more, or soon will not."""
+    return find(machine.behaviour.faults, Fault.VANISHES) is not None

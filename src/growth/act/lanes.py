@@ -94,8 +94,9 @@ def _rest_seconds(failures: int) -> float:
 def _is_same_try(before: Action, now: Action) -> bool:
     """Whether this was decided on the same sight of things.
 
-    A patch that names its version is known by it: what it sets may differ by an instant in it and still be the same.
+    A patch that names its version is known by it: what it sets may differ by an instant in it and still be the same,
+    and after any other patch of that version, done or stale, the object has another one.
     """
     if isinstance(before, PatchObject) and isinstance(now, PatchObject) and now.resource_version is not None:
-        return (before.subresource, before.resource_version) == (now.subresource, now.resource_version)
+        return before.resource_version == now.resource_version
     return msgspec.structs.replace(before, why="") == msgspec.structs.replace(now, why="")
