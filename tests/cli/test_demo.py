@@ -76,6 +76,7 @@ def test_a_stock_out_and_a_node_that_never_comes_are_part_of_the_bill() -> None:
     assert "never came, and was given back" in bill
 
 
+@pytest.mark.long
 def test_the_same_seed_tells_the_same_demo() -> None:
     assert run("--speed", "1000", "--seed", "7") == run("--speed", "1000", "--seed", "7")
 

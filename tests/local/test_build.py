@@ -53,6 +53,7 @@ async def test_every_step_is_named_with_its_number_and_its_usual_duration(tmp_pa
     assert [event.step for event in events if isinstance(event, Done)] == steps
 
 
+@pytest.mark.long
 def test_a_build_killed_with_9_resumes_with_the_program_it_died_at(tmp_path: Path) -> None:
     go = FakeGo(tmp_path)
     cache = binary_cache(go.environment())
@@ -73,6 +74,7 @@ def test_a_build_killed_with_9_resumes_with_the_program_it_died_at(tmp_path: Pat
     assert sorted(path.name for path in cache.iterdir()) == sorted(NAMES)
 
 
+@pytest.mark.long
 def test_two_builders_wait_for_each_other_and_build_everything_once(tmp_path: Path) -> None:
     go = FakeGo(tmp_path)
     go.hold(NAMES[0])

@@ -119,6 +119,7 @@ def test_a_provider_that_says_no_is_asked_less_and_less(
 SOLD = "nbg1: 0.011}, stock: {fsn1: 3, nbg1: 0}"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "ahead",
     [

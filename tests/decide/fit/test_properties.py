@@ -3,6 +3,7 @@
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -71,6 +72,7 @@ def _moved(pod: Pod, node: str) -> Pod:
     return msgspec.structs.replace(pod, node_name=node)
 
 
+@pytest.mark.long
 @given(data=st.data())
 def test_a_stage_that_was_changed_step_by_step_equals_one_that_is_made_anew(data: st.DataObject) -> None:
     nodes = data.draw(_nodes("n"))
@@ -101,6 +103,7 @@ def test_a_stage_that_was_changed_step_by_step_equals_one_that_is_made_anew(data
     assert _misfits(stage, probes) == _misfits(a_stage(nodes, left.values()), probes)
 
 
+@pytest.mark.long
 @given(data=st.data())
 def test_going_back_to_a_mark_leaves_no_trace(data: st.DataObject) -> None:
     nodes = data.draw(_nodes("n", 2))

@@ -79,6 +79,7 @@ def best_of(problem: Problem, budget: Budget | None = None) -> Packing:
     return list(packings(problem, fluid_bound(problem), budget or Budget()))[-1]
 
 
+@pytest.mark.long
 @settings(max_examples=200, deadline=None)
 @given(problems())
 def test_bound_optimum_and_search_stand_in_this_order(problem: Problem) -> None:
@@ -93,6 +94,7 @@ def test_bound_optimum_and_search_stand_in_this_order(problem: Problem) -> None:
     assert exact.cost <= found.cost + 1e-9
 
 
+@pytest.mark.long
 @settings(max_examples=100, deadline=None)
 @given(problems(rows=8, most=40))
 def test_every_plan_of_the_search_is_sound_and_better_than_the_one_before(problem: Problem) -> None:
