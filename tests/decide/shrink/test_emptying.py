@@ -258,7 +258,17 @@ def test_a_pool_that_becomes_less_patient_is_believed() -> None:
 def test_of_two_nodes_of_a_type_one_stays_ready() -> None:
     pool = a_pool(types=[{"name": "small", "min": 1}])
     assert len(told(a_moment_later(pool, BOTH, a_node(), a_node(ANOTHER)))) == 1
-    assert told(decided(pool, BOTH, a_node(at=DUE), a_node(ANOTHER, at=DUE))) == [f"remove {NAME}", f"unmark {ANOTHER}"]
+
+
+def test_the_one_that_stays_loses_its_mark_before_the_other_one_goes() -> None:
+    pool = a_pool(types=[{"name": "small", "min": 1}])
+    assert told(decided(pool, BOTH, a_node(at=DUE), a_node(ANOTHER, at=DUE))) == [f"unmark {ANOTHER}"]
+    assert told(decided(pool, BOTH, a_node(at=DUE), a_node(ANOTHER))) == [f"remove {NAME}"]
+
+
+def test_a_node_that_is_ready_and_about_to_be_opened_is_left_alone() -> None:
+    assert told(decided(a_pool(), OURS, a_node(at=DUE, is_closed=True))) == []
+    assert told(decided(a_pool(), OURS, a_node(at=DUE))) == [f"remove {NAME}"]
 
 
 def test_marks_do_not_wander() -> None:

@@ -39,15 +39,15 @@ def empty(scene: Scene, pool: NodePool) -> None:
             continue
         if why := why_needed(scene, node, pool):
             _keep(scene, node, why)
-        elif is_ours(scene, node):
-            spare.append(node)
+        elif is_ours(scene, node) and not (node.is_ready and node.metadata.name in scene.snapshot.closed):
+            spare.append(node)  # one that is ready and closed is about to be opened, and then it counts
     if not spare:
         return
-    may_go = _beyond_min(scene, pool, spare)
+    may_go, must_wait = _beyond_min(scene, pool, spare)
     quiet_until = _grew_at(scene, pool) + terms.delay_after_scale_up
     for node in sorted(spare, key=lambda one: one.metadata.name):
         if node.metadata.name in may_go:
-            _let_go(scene, pool, node, terms, quiet_until)
+            _let_go(scene, pool, node, terms, quiet_until, must_wait=node.metadata.name in must_wait)
         else:
             _keep(scene, node, f"pool {pool.metadata.name} keeps this many of its type ready")
 
@@ -68,15 +68,17 @@ def _keep(scene: Scene, node: Node, why: str) -> None:
         scene.said.append(Hold(subject=reference_to(NODES, node.metadata), why=wish, reason="DoNotDisrupt"))
 
 
-def _beyond_min(scene: Scene, pool: NodePool, spare: list[Node]) -> set[str]:
+def _beyond_min(scene: Scene, pool: NodePool, spare: list[Node]) -> tuple[set[str], set[str]]:
     """Names of those that may go: what keeps nothing ready (it is not ready itself), and what is beyond ``min``.
 
-    Those that are marked already go first, so that marks do not wander; then the dearest.
+    Those that are marked already go first, so that marks do not wander; then the dearest. The second are those of them
+    that must wait: the ones that stay in their place have yet to lose the marks that are on them.
     """
     names = {node.metadata.name for node in spare}
     wanted = {one.name.lower(): one.min for one in pool.spec.server_types if one.min}
     if not wanted:
-        return names
+        return names, set()
+    must_wait = set[str]()
     may_go = {node.metadata.name for node in spare if not _is_open(scene, node)}
     by_type: dict[str, list[Node]] = {}
     for node in _standing(scene, pool):
@@ -88,8 +90,10 @@ def _beyond_min(scene: Scene, pool: NodePool, spare: list[Node]) -> set[str]:
         if keeps := wanted.get(server_type, 0):
             going.sort(key=lambda one: (not has_traces(one), -scene.price(one), one.metadata.name))
             going = going[: max(0, len(ready) - keeps)]
+            if sum(not has_traces(node) for node in ready) < keeps:
+                must_wait |= {node.metadata.name for node in going}
         may_go |= {node.metadata.name for node in going}
-    return may_go
+    return may_go, must_wait
 
 
 def _is_open(scene: Scene, node: Node) -> bool:
@@ -111,7 +115,7 @@ def _grew_at(scene: Scene, pool: NodePool) -> datetime:
     return scene.since(max((one for one in born if one is not None), default=datetime.min.replace(tzinfo=UTC)))
 
 
-def _let_go(scene: Scene, pool: NodePool, node: Node, terms: Terms, quiet_until: datetime) -> None:
+def _let_go(scene: Scene, pool: NodePool, node: Node, terms: Terms, quiet_until: datetime, *, must_wait: bool) -> None:
     at, patience = scale_down_at(node), terms.empty_after if node.is_ready else terms.unready_after
     # Nobody marks one for later than this: a clock was wrong, or the pool has become less patient.
     if at is None or at > max(scene.now + patience, quiet_until) + CLOCKS_DIFFER:
@@ -125,6 +129,8 @@ def _let_go(scene: Scene, pool: NodePool, node: Node, terms: Terms, quiet_until:
         due = max(due, steady_since + patience)  # nobody knows how long ago it was marked
     if scene.now < due:
         scene.remind(due)
+        return
+    if must_wait:
         return
     reason = f"nobody needed it for {format_duration(patience)}"
     scene.said.append(removal_of(scene, node, pool.metadata.name, reason))
