@@ -16,7 +16,6 @@ from growth.api.action import (
     Action,
     CreateMachine,
     DeleteMachine,
-    DeleteObject,
     EditObject,
     PatchObject,
     RecordEvent,
@@ -172,8 +171,9 @@ class Executor:
 
     def _remember(self, outcome: Outcome) -> None:
         key, is_problem = key_of(outcome.action), outcome.result in (Result.REFUSED, Result.FAILED)
-        if not is_problem and isinstance(outcome.action, PatchObject | EditObject | DeleteObject):
-            # That is seen on the object, and there are dozens of these in a second.
+        if not is_problem and isinstance(outcome.action, PatchObject | EditObject):
+            # That is seen on the object, and there are dozens of these in a second. Not so what was deleted: a watch
+            # that lags shows it for a while.
             self._outcomes.pop(key, None)
             return
         self._outcomes[key] = outcome

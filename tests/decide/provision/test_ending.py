@@ -131,6 +131,15 @@ def test_step_4_the_request_is_removed(things: tuple[object, ...], expected: lis
     assert told(decided(*things, GIVEN_UP, a_cloud(a_machine())).said) == expected
 
 
+def test_a_node_that_works_after_all_is_not_asked_to_be_removed_again_and_again() -> None:
+    pod = a_pod(node=NAME)
+    noted = a_pool(learnt=[NOTED])
+    assert told(decided(noted, GIVEN_UP, a_cloud(a_machine()), OPEN, pod).said) == [f"delete {NAME}"]
+    assert told(decided(a_pool(), GIVEN_UP, a_cloud(a_machine()), OPEN, pod).said) == []
+    never_ready = a_node(ready=False)
+    assert told(decided(noted, GIVEN_UP, a_cloud(a_machine()), never_ready, pod).said) == [f"remove {NAME}"]
+
+
 def test_only_the_very_request_is_deleted() -> None:
     (action,) = decided(a_pool(learnt=[OVER]), UNMET, a_cloud()).said
     assert isinstance(action, DeleteObject)

@@ -6,10 +6,12 @@ from datetime import datetime
 import msgspec
 import pytest
 
-from growth.api.action import DeleteMachine
+from growth.api.action import DeleteMachine, DeleteObject
 from growth.api.cloud import Cloud
+from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS
 from growth.api.noderemoval import NodeRemovalRequest
-from growth.api.outcome import Result
+from growth.api.outcome import Outcome, Result
+from growth.api.references import reference_to
 from growth.api.settings import RemovalSettings
 from growth.decide.release import OUT_OF_SERVICE
 from tests.decide.shrink.stage import (
@@ -104,6 +106,14 @@ def test_a_node_that_never_became_ready_goes_whatever_was_bound_to_it() -> None:
 
 def test_a_removal_that_is_being_deleted_is_left_alone() -> None:
     assert told(decided(a_pool(), OURS, MARKED, a_removal(is_going=True))) == []
+
+
+def test_a_removal_that_we_deleted_is_left_alone_although_a_watch_still_shows_it() -> None:
+    removal = a_removal()
+    deletion = DeleteObject(subject=reference_to(NODE_REMOVAL_REQUESTS, removal.metadata), why="the node stays")
+    done, failed = (Outcome(action=deletion, result=one, at=NOW) for one in (Result.DONE, Result.FAILED))
+    assert told(a_moment_later(a_pool(), OURS, MARKED, removal, outcome=done)) == []
+    assert told(a_moment_later(a_pool(), OURS, MARKED, removal, outcome=failed)) != []
 
 
 # What cancels it

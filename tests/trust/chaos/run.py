@@ -158,14 +158,23 @@ class Chaos:
         # said nothing yet; on a clock that is wrong by minutes it seems to have.
         if self._stage.has_lost_requests and "clock" in self._classes and violation.startswith("I3"):
             return False
-        # A pod that does not fit on what is coming, since that turned out to be smaller, needs another machine. And a
-        # request that the server writes long after nobody waits for it any more is one that nobody planned with.
-        is_excused = self._world.is_sold_less or self._has_ghosts()
+        # What was learnt to be smaller is bought as what it is, and not as what its catalogue promises.
+        is_about_size = " cpu of " in violation or " memory of " in violation
+        if self._world.is_sold_less and violation.startswith("I3") and is_about_size:
+            return False
+        # What the server writes long after nobody waits for it any more is something that nobody planned with.
+        is_haunted = self._has_ghosts("noderequests")
+        if (is_haunted and violation.startswith("I3")) or (
+            self._has_ghosts("noderemovalrequests") and violation.startswith("I6")
+        ):
+            return False
+        # A pod that does not fit on what is coming, since that turned out to be smaller, needs another machine.
+        is_excused = self._world.is_sold_less or is_haunted
         return not (is_excused and "are both coming for the waiting pod" in violation)
 
-    def _has_ghosts(self) -> bool:
+    def _has_ghosts(self, resource: str) -> bool:
         told = self._stage.faults.told if self._stage.faults is not None else ()
-        return any(one.fault is Fault.LATE and one.ask.resource == "noderequests" for one in told)
+        return any(one.fault is Fault.LATE and one.ask.resource == resource for one in told)
 
     def _say(self, words: str) -> None:
         line = f"{asyncio.get_running_loop().time():8.3f}  {words}"

@@ -120,7 +120,9 @@ class _Pass:
                 why = f"its NodeRequest was refused: {outcome.message}"
                 verdict = Verdict(Said.SET_ASIDE, self._now, why, circumstances=self._memory.plan.circumstances)
                 refused |= dict.fromkeys(one.pods or (one.shortage,), verdict)
-            elif outcome.result is not Result.DONE or is_ahead(outcome.at + _SEEN_WITHIN, self._now, _SEEN_WITHIN):
+            else:
+                # Until it is seen it is asked for again, which changes nothing if it is there: a watch may lag, and
+                # whoever plans anew meanwhile buys twice.
                 unseen.append(one)
         return unseen, refused
 

@@ -42,6 +42,11 @@ def forget(scene: Scene, request: NodeRequest) -> None:
 def hand_over_to_removal(scene: Scene, request: NodeRequest) -> None:
     """The machine must go, which is another request's business; this one goes when that one is seen."""
     name = request.metadata.name
+    if _works_after_all(scene, name):
+        # Whoever removes machines leaves this one alone, and would be asked for it again and again.
+        if _is_noted(scene, request):
+            _delete(scene, request, "its node works after all")
+        return
     if name in scene.leaving:
         if _is_noted(scene, request):
             _delete(scene, request, "its machine is being removed")
@@ -56,6 +61,13 @@ def hand_over_to_removal(scene: Scene, request: NodeRequest) -> None:
     }
     removal = reference_by_name(NODE_REMOVAL_REQUESTS, name)
     scene.said.append(CreateObject(subject=removal, why=reason, body={"spec": spec}))
+
+
+def _works_after_all(scene: Scene, name: str) -> bool:
+    """Whether pods run on its node: it came late, or was seen late. What is bound to one that never was ready does not
+    run."""
+    node = scene.snapshot.nodes.get(name)
+    return node is not None and name in scene.snapshot.work and (node.is_ready or name not in scene.snapshot.closed)
 
 
 def _is_noted(scene: Scene, request: NodeRequest) -> bool:

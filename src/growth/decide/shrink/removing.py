@@ -33,8 +33,9 @@ _NOT_ASKED: Final = (Result.STALE, Result.FENCED)
 
 def remove(scene: Scene, removal: NodeRemovalRequest) -> None:
     """The next step of one removal."""
-    if removal.metadata.deletion_timestamp is not None:
-        return
+    deletion = scene.state.outcome_of(DeleteObject, _subject(removal))
+    if removal.metadata.deletion_timestamp is not None or (deletion is not None and deletion.result is Result.DONE):
+        return  # it is gone, or going, whatever a watch that lags still shows
     noticed_at, asked_at = _noticed_at(scene, removal), _asked_at(scene, removal)
     phase, found = removal.status.phase, machine_of(scene, removal)
     if phase != "RemovalFailed" and (outcome := _untold(scene, removal)) is not None:
