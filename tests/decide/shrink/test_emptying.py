@@ -217,6 +217,7 @@ def test_a_node_is_kept_for_the_pods_that_it_was_bought_for() -> None:
 
 def test_a_node_that_is_being_prepared_is_not_empty_yet() -> None:
     assert told(a_moment_later(a_pool(), OURS, a_node(is_closed=True), a_request(phase="Ready"))) == []
+    assert told(a_moment_later(a_pool(), OURS, a_node(), a_request(phase="Provisioning"))) == []
 
 
 def test_the_kept_request_of_a_ready_node_keeps_no_node() -> None:

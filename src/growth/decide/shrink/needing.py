@@ -3,7 +3,7 @@
 from growth.api.emptiness import forbids
 from growth.api.node import Node
 from growth.api.nodepool import NodePool
-from growth.decide.grow.coming import has_places
+from growth.decide.grow.coming import has_places, is_live
 from growth.decide.shrink.scene import Scene
 
 
@@ -29,7 +29,7 @@ def why_awaited(scene: Scene, node: Node) -> str:
     name = node.metadata.name
     request = scene.requests.get(name)
     if request is not None and request.status.phase != "Deprovisioning":
-        if name in scene.snapshot.closed:
+        if name in scene.snapshot.closed or is_live(request):
             return "it is being prepared"
         provision, steady_since = scene.settings.provision, scene.state.steady_since
         is_awaited = any(uid in scene.snapshot.waiting for uid in request.planned_for)
