@@ -149,7 +149,6 @@ MUTANTS: Final = (
             "growth.act.carrying._check_that_nobody_works_on": _no_check,
             f"{_DECIDE}.shrink.removing._why_cancelled": _no_reason,
         },
-        "slips in",
     ),
     Mutant(
         "demand does not cancel scale-down",

@@ -117,6 +117,19 @@ def test_pods_that_come_while_a_plan_is_thought_of_are_in_the_next_one() -> None
     assert len(town.plans) == 2
 
 
+def test_a_machine_that_nobody_wants_any_more_is_waited_for_until_it_is_seen() -> None:
+    pods = a_crowd(2)
+    town = Town(*pods)
+    town.is_blind = True
+    town.run(2 * SECOND)
+    town.remove(*pods)
+    town.add(a_pod("late"))
+    town.run(3 * SECOND)
+    assert (len(town.plans), len(creations(town))) == (1, 1)
+    town.run(20 * SECOND)
+    assert len(town.plans) > 1, "it has gone again: nobody waits for it for ever"
+
+
 def test_a_request_that_was_deleted_before_it_was_seen_is_asked_for_again_by_the_same_name() -> None:
     town = Town(*a_crowd(2))
     town.is_blind = True

@@ -85,15 +85,15 @@ class _Pass:
         self._outlook = Outlook(snapshot, state, settings, memory.plan)
 
     def run(self) -> Decision:
-        unseen, refused = self._unseen()
-        memory = self._noticing(unseen, refused)
+        unseen, unwanted, refused = self._unseen()
+        memory = self._noticing([*(one.name for one in unseen), *unwanted], refused)
         self._outlook.verdicts = memory.verdicts
         joins = tuple(joined(self._outlook))
         doing: tuple[Action | Hold, ...] = (*map(asked_for, unseen), *joins, *taken_back(self._outlook))
         is_joining = bool(joins) and is_ahead(memory.plan.at + _SEEN_WITHIN, self._now, _SEEN_WITHIN)
-        if unseen or is_joining or self._state.is_thinking:
+        if unseen or unwanted or is_joining or self._state.is_thinking:
             # Nothing more can be decided; when that is over we are woken, unless it went before it was seen.
-            wake_at = self._now + _SEEN_WITHIN if unseen or is_joining else None
+            wake_at = self._now + _SEEN_WITHIN if unseen or unwanted or is_joining else None
             return Decision((*doing, *memory.told), wake_at, memory)
         waiting = sort_out(self._outlook, is_node_new=self._snapshot.nodes_heard != memory.nodes_heard)
         missing = self._missing(waiting)
@@ -104,18 +104,23 @@ class _Pass:
 
     # 1. The last plan
 
-    def _unseen(self) -> tuple[list[Wanted], dict[str, Verdict]]:
-        """Machines of the last plan whose requests are not in the cluster yet, and are still wanted; and what is to be
-        said of those whose requests were refused."""
-        unseen: list[Wanted] = []
+    def _unseen(self) -> tuple[list[Wanted], list[str], dict[str, Verdict]]:
+        """Machines of the last plan whose requests are not in the cluster yet, and are still wanted; those by name that
+        nobody wants any more, but that may be there; and what is to be said of those whose requests were refused."""
+        unseen, unwanted = list[Wanted](), list[str]()
         refused: dict[str, Verdict] = {}
         for one in self._memory.plan.wanted:
-            if one.name not in self._memory.unseen or self._outlook.request(one.name) or not self._is_wanted(one):
+            if one.name not in self._memory.unseen or self._outlook.request(one.name):
                 continue
             outcome = self._state.outcome_of(CreateObject, reference_by_name(NODE_REQUESTS, one.name))
-            if outcome is None or not self._is_of_this_plan(outcome):
-                unseen.append(one)
-            elif outcome.result is Result.REFUSED:
+            if outcome is not None and not self._is_of_this_plan(outcome):
+                outcome = None
+            if not self._is_wanted(one):
+                # Whoever plans before it is seen does not count it, and may pass a limit.
+                is_soon_seen = outcome is not None and is_ahead(outcome.at + _SEEN_WITHIN, self._now, _SEEN_WITHIN)
+                if is_soon_seen and outcome is not None and outcome.result is not Result.REFUSED:
+                    unwanted.append(one.name)
+            elif outcome is not None and outcome.result is Result.REFUSED:
                 # It would be refused again, and meanwhile nobody else would be served. It is no failure of the pods.
                 why = f"its NodeRequest was refused: {outcome.message}"
                 verdict = Verdict(Said.SET_ASIDE, self._now, why, circumstances=self._memory.plan.circumstances)
@@ -124,7 +129,7 @@ class _Pass:
                 # Until it is seen it is asked for again, which changes nothing if it is there: a watch may lag, and
                 # whoever plans anew meanwhile buys twice.
                 unseen.append(one)
-        return unseen, refused
+        return unseen, unwanted, refused
 
     def _is_of_this_plan(self, outcome: Outcome) -> bool:
         """Whether this is how the last plan ended, and not an earlier one that wanted the same. If the clock was set
@@ -138,7 +143,7 @@ class _Pass:
             return False
         return not wanted.pods or any(uid in self._snapshot.waiting for uid in wanted.pods)
 
-    def _noticing(self, unseen: list[Wanted], refused: dict[str, Verdict]) -> Memory:
+    def _noticing(self, unseen: list[str], refused: dict[str, Verdict]) -> Memory:
         """What is remembered from now on: who was seen, and whether somebody new waits."""
         memory, now = self._memory, self._now
         is_news = self._snapshot.arrivals != memory.arrivals
@@ -147,7 +152,7 @@ class _Pass:
             first_at = None  # those found their nodes long ago, and say nothing about who comes now
         return msgspec.structs.replace(
             memory,
-            unseen=frozenset(one.name for one in unseen),
+            unseen=frozenset(unseen),
             verdicts={**memory.verdicts, **refused} if refused else memory.verdicts,
             arrivals=self._snapshot.arrivals,
             first_at=first_at or (now if is_news else None),
