@@ -13,7 +13,7 @@ from tests.trust.chaos.really import play_really
 from tests.trust.chaos.run import played_run
 from tests.trust.chaos.stage import Tempo
 
-RUNS, SECONDS = 130, 80.0
+RUNS, SECONDS = 100, 80.0
 
 
 @pytest.mark.long
