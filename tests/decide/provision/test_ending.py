@@ -140,6 +140,15 @@ def test_a_node_that_works_after_all_is_not_asked_to_be_removed_again_and_again(
     assert told(decided(noted, GIVEN_UP, a_cloud(a_machine()), never_ready, pod).said) == [f"remove {NAME}"]
 
 
+def test_a_request_of_which_nothing_is_left_asks_for_no_second_removal() -> None:
+    after = a_cloud(read_at=NOW)
+    noted, gave_up_at = a_pool(learnt=[NOTED]), NOW - MINUTE
+    given_up = a_request("Deprovisioning", failed="NoNode", since=gave_up_at)
+    assert told(decided(noted, given_up, after).said) == [f"delete {NAME}"]
+    assert told(decided(a_pool(), given_up, after).said) == []
+    assert told(decided(noted, given_up, a_cloud(read_at=gave_up_at)).said) == [f"remove {NAME}"]
+
+
 def test_only_the_very_request_is_deleted() -> None:
     (action,) = decided(a_pool(learnt=[OVER]), UNMET, a_cloud()).said
     assert isinstance(action, DeleteObject)

@@ -1,5 +1,7 @@
 """Ready, Unmet and Deprovisioning: how a request ends."""
 
+from datetime import timedelta
+
 from growth.api.action import CreateObject, DeleteObject
 from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.noderequest import NodeRequest
@@ -47,6 +49,11 @@ def hand_over_to_removal(scene: Scene, request: NodeRequest) -> None:
         if _is_noted(scene, request):
             _delete(scene, request, "its node works after all")
         return
+    if _is_nothing_left(scene, request):
+        # A removal that was quicker than its pool's learning is over already.
+        if _is_noted(scene, request):
+            _delete(scene, request, "its machine is gone")
+        return
     if name in scene.leaving:
         if _is_noted(scene, request):
             _delete(scene, request, "its machine is being removed")
@@ -68,6 +75,13 @@ def _works_after_all(scene: Scene, name: str) -> bool:
     run."""
     node = scene.snapshot.nodes.get(name)
     return node is not None and name in scene.snapshot.work and (node.is_ready or name not in scene.snapshot.closed)
+
+
+def _is_nothing_left(scene: Scene, request: NodeRequest) -> bool:
+    """Whether there is no node, and its provider has said since it was given up that there is no machine."""
+    if request.metadata.name in scene.snapshot.nodes or scene.machine_of(request) is not None:
+        return False
+    return scene.has_answered(request, scene.since(request) + timedelta(microseconds=1))
 
 
 def _is_noted(scene: Scene, request: NodeRequest) -> bool:
