@@ -195,6 +195,13 @@ def _daemon_set(world: World) -> dict[str, object]:
     return {"metadata": {"name": "agent"}, "spec": {"selector": {"matchLabels": labels}, "template": template}}
 
 
+def classes_of(seed: int) -> list[str]:
+    """The classes of faults that the run of this seed has."""
+    chance = random.Random(f"{seed}/life")  # noqa: S311 - a seed, no secret
+    drawn_world(chance)
+    return drawn_classes(chance)
+
+
 def played_run(seed: int, say: Say = lambda _: None) -> Run:
     """The run of this seed on a virtual cluster of its own."""
 

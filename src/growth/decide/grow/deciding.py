@@ -113,14 +113,13 @@ class _Pass:
             if one.name not in self._memory.unseen or self._outlook.request(one.name):
                 continue
             outcome = self._state.outcome_of(CreateObject, reference_by_name(NODE_REQUESTS, one.name))
+            if not self._is_wanted(one):
+                if outcome is not None and self._may_be_there(outcome):
+                    unwanted.append(one.name)
+                continue
             if outcome is not None and not self._is_of_this_plan(outcome):
                 outcome = None
-            if not self._is_wanted(one):
-                # Whoever plans before it is seen does not count it, and may pass a limit.
-                is_soon_seen = outcome is not None and is_ahead(outcome.at + _SEEN_WITHIN, self._now, _SEEN_WITHIN)
-                if is_soon_seen and outcome is not None and outcome.result is not Result.REFUSED:
-                    unwanted.append(one.name)
-            elif outcome is not None and outcome.result is Result.REFUSED:
+            if outcome is not None and outcome.result is Result.REFUSED:
                 # It would be refused again, and meanwhile nobody else would be served. It is no failure of the pods.
                 why = f"its NodeRequest was refused: {outcome.message}"
                 verdict = Verdict(Said.SET_ASIDE, self._now, why, circumstances=self._memory.plan.circumstances)
@@ -130,6 +129,12 @@ class _Pass:
                 # whoever plans anew meanwhile buys twice.
                 unseen.append(one)
         return unseen, unwanted, refused
+
+    def _may_be_there(self, outcome: Outcome) -> bool:
+        """Whether it was made and may not be seen yet: whoever plans before that does not count it, and may pass a
+        limit. On a clock that was set back nobody can tell for how long."""
+        is_new = outcome.at > self._now or is_ahead(outcome.at + _SEEN_WITHIN, self._now, _SEEN_WITHIN)
+        return is_new and outcome.result is not Result.REFUSED
 
     def _is_of_this_plan(self, outcome: Outcome) -> bool:
         """Whether this is how the last plan ended, and not an earlier one that wanted the same. If the clock was set
