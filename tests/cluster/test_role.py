@@ -261,7 +261,7 @@ async def shrink(admin: Client, namespace: str) -> None:
             return False
         return not [node for node in (await admin.list(NODES)).items if POOL in node.metadata.labels]
 
-    await wait_until(is_gone, "Growth gave everything back")
+    await wait_until(is_gone, "Growth gave everything back", 120)
 
 
 def a_waiting_pod(name: str, pool: str, cpu: str) -> Json:

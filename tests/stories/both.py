@@ -24,9 +24,10 @@ class Told:
     @property
     def differences(self) -> list[str]:
         """A sentence for each life that only one of the worlds knows."""
-        left_out = self.story.ignores
+        left_out = [word for word in self.story.ignores.split(",") if word]
         virtual, real = (
-            [one for one in seen if not left_out or left_out not in one.what] for seen in (self.virtual, self.real)
+            [one for one in seen if not any(word in one.what for word in left_out)]
+            for seen in (self.virtual, self.real)
         )
         return differences(virtual, real, any_node=self.story.any_node)
 

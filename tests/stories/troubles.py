@@ -26,8 +26,8 @@ SHORT_TERMS = msgspec.structs.replace(
 )
 
 
-# How often a node is tainted on its way down and up is left to chance.
-@STORIES.story(is_first=True, ignores="node.kubernetes.io")
+# How often a node is tainted on its way down and up, and whether a pod is tried meanwhile, is left to chance.
+@STORIES.story(is_first=True, ignores="node.kubernetes.io,refused")
 async def a_machine_loses_its_power_and_comes_back(play: Play) -> None:
     """Its node falls silent. Nothing is given back, nothing is bought for it; when it boots again, it is used again."""
     await play.node("other", taints=TAINTED)
