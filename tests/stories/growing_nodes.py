@@ -67,8 +67,8 @@ async def a_node_never_registers(play: Play) -> None:
     assert reasons(play) == ["its machine is there, but no node registered in time"]
 
 
-# Whether a node whose kubelet is silent from the start is noticed and tainted once more before it is given up is left to
-# chance.
+# Whether a node whose kubelet is silent from the start is noticed, or tainted once more, before it is given up is left
+# to chance.
 @STORIES.story(ignores="node.kubernetes.io,unknown")
 async def a_node_never_becomes_ready(play: Play) -> None:
     """It registers and its kubelet is silent: it stays closed, is given back, and another offering takes its place."""

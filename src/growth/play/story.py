@@ -27,7 +27,8 @@ class Story:
     """Whether Growth acts in it: then it has a cluster to itself."""
 
     ignores: str = ""
-    """What is left to chance on a real cluster, too, and not compared: happenings that hold one of these words, separated by commas."""
+    """What is left to chance on a real cluster, too, and not compared: happenings that hold one of these words, which
+    commas separate."""
 
     unless_stopped: str = ""
     """Why its own assertions need not hold if Growth is stopped on the way; empty if they hold then, too."""
