@@ -11,7 +11,7 @@ from growth.api.nodepool import NodeCounts, NodePool, NodePoolStatus, ServerType
 from growth.api.noderemoval import NodeRemovalRequest
 from growth.api.noderequest import HANDS_KEYS, PLANNED_FOR, WAKES, NodeRequest, NodeRequestSpec
 from growth.api.phases import REMOVAL_MOVES, REQUEST_MOVES, RemovalPhase, RequestPhase, may_move, move_rule
-from growth.api.status import MAX_EVENTS, StatusEvent, with_event
+from growth.api.status import MAX_EVENTS, StatusEvent, with_events
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -65,7 +65,7 @@ def test_a_request_tells_whom_it_is_for_and_how_they_get_in() -> None:
 def test_a_history_forgets_its_oldest_events() -> None:
     events: tuple[StatusEvent, ...] = ()
     for number in range(MAX_EVENTS + 5):
-        events = with_event(events, StatusEvent(NOON, f"event-{number}"))
+        events = with_events(events, NOON, [(f"event-{number}", "")])
     assert len(events) == MAX_EVENTS
     assert (events[0].name, events[-1].name) == ("event-5", f"event-{MAX_EVENTS + 4}")
 

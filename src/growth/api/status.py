@@ -1,5 +1,6 @@
 """What the statuses of our own kinds share: conditions and a bounded history."""
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Annotated, Literal
 
@@ -8,6 +9,8 @@ from growth.api.slim import Slim
 
 MAX_EVENTS = 32
 MAX_CONDITIONS = 16
+MAX_WORDS = 1024
+"""Of a sentence for people, in characters."""
 
 
 class Status(Slim, frozen=True, omit_defaults=False):
@@ -47,6 +50,9 @@ def with_condition(conditions: tuple[StatusCondition, ...], new: StatusCondition
     return (*(one for one in conditions if one.type != new.type), new)
 
 
-def with_event(events: tuple[StatusEvent, ...], event: StatusEvent) -> tuple[StatusEvent, ...]:
-    """The history with one more event; the oldest is forgotten when it grows beyond its bound."""
-    return (*events, event)[-MAX_EVENTS:]
+def with_events(
+    events: tuple[StatusEvent, ...], at: datetime, happened: Iterable[tuple[str, str]]
+) -> tuple[StatusEvent, ...]:
+    """The history with more events, names with reasons; the oldest are forgotten when it grows beyond its bound."""
+    new = (StatusEvent(at, name, reason[:MAX_WORDS]) for name, reason in happened)
+    return (*events, *new)[-MAX_EVENTS:]

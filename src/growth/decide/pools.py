@@ -25,6 +25,7 @@ from growth.decide.ages import is_ahead
 from growth.decide.decider import Decision, State
 from growth.decide.grow.estate import Holding, holdings
 from growth.decide.learning import Lesson, learnt, next_change
+from growth.decide.leaving import leaving_in
 from growth.decide.offerings import shop_in
 from growth.decide.usable import FINALIZER, Problem, is_asked, problems, provider_of
 from growth.observe.snapshot import Snapshot
@@ -144,8 +145,7 @@ class _Pass:
 
     def _why_unfinished(self, pool: str) -> str:
         """Why nodes cannot be left as they are yet: nobody but us opens those that are closed, and takes marks off."""
-        snapshot, removals = self._snapshot, self._snapshot.table(NODE_REMOVAL_REQUESTS).values()
-        leaving = {removal.node_name for removal in removals}
+        snapshot, leaving = self._snapshot, leaving_in(self._snapshot)
         ready = {one.metadata.name for one in self._requests_of.get(pool, ()) if one.status.phase == "Ready"}
         for held in self._held.get(pool, ()):
             if held.node is None or held.name in leaving:

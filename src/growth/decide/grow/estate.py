@@ -8,13 +8,14 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS, NODE_REQUESTS
+from growth.api.growth_kinds import NODE_REQUESTS
 from growth.api.node import Node
 from growth.api.nodepool import NodePool
 from growth.api.offering import INSTANCE_TYPE, OFFERING, POOL, Offering
 from growth.api.quantity import milli_value, value
 from growth.decide.grow.coming import is_live
 from growth.decide.grow.warming import Shortage
+from growth.decide.leaving import leaving_in
 from growth.decide.offerings import Shop, offering_for
 from growth.decide.pack.market import Bought
 from growth.observe.snapshot import Snapshot
@@ -67,8 +68,9 @@ class Ownership:
 def holdings(snapshot: Snapshot, shop: Shop) -> list[Holding]:
     """All machines of all pools."""
     requests, ownership = snapshot.table(NODE_REQUESTS), Ownership(snapshot)
-    leaving = {removal.node_name for removal in snapshot.table(NODE_REMOVAL_REQUESTS).values()}
-    leaving |= {one.metadata.name for one in requests.values() if one.status.phase == "Deprovisioning"}
+    leaving = leaving_in(snapshot) | {
+        one.metadata.name for one in requests.values() if one.status.phase == "Deprovisioning"
+    }
     found: dict[str, Holding] = {}
     for name, node in snapshot.nodes.items():
         labels = node.metadata.labels
@@ -85,7 +87,9 @@ def holdings(snapshot: Snapshot, shop: Shop) -> list[Holding]:
     return list(found.values())
 
 
-def _held(pool: str, name: str, offering: Offering | None, leaving: set[str], node: Node | None = None) -> Holding:
+def _held(
+    pool: str, name: str, offering: Offering | None, leaving: frozenset[str], node: Node | None = None
+) -> Holding:
     labelled = node.metadata.labels.get(INSTANCE_TYPE, "") if node is not None else ""
     server_type = offering.server_type if offering is not None else labelled
     return Holding(pool, name, server_type, offering, node, name in leaving)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from functools import cached_property
 
-from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
+from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
 from growth.api.nodepool import NodePool
 from growth.api.noderequest import NodeRequest
 from growth.api.settings import Settings
@@ -14,6 +14,7 @@ from growth.decide.grow.coming import hand_over_ends, has_places
 from growth.decide.grow.estate import Holding, holdings
 from growth.decide.grow.planning import Plan
 from growth.decide.grow.verdicts import Verdict
+from growth.decide.leaving import leaving_in
 from growth.decide.offerings import shop_in
 from growth.decide.usable import usable
 from growth.observe.snapshot import Snapshot
@@ -30,6 +31,8 @@ class Outlook:
         self.usable = tuple(pool for pool in self.pools if usable(pool, snapshot.clouds))
         self.requests: Table[NodeRequest] = snapshot.table(NODE_REQUESTS)
         self.shop = shop_in(snapshot, settings.provision)
+        self.leaving = leaving_in(snapshot)
+        """Nodes that somebody wants to be rid of."""
         self.verdicts: Mapping[str, Verdict] = {}
 
     @cached_property
@@ -42,11 +45,6 @@ class Outlook:
         """What a plan depends on beside the pods."""
         held = self.held if any(map(is_limited, self.usable)) else ()
         return circumstances_of(self.usable, self.shop, held)
-
-    @cached_property
-    def leaving(self) -> frozenset[str]:
-        """Nodes that somebody wants to be rid of."""
-        return frozenset(removal.node_name for removal in self.snapshot.table(NODE_REMOVAL_REQUESTS).values())
 
     def request(self, name: str) -> NodeRequest | None:
         """The request of this name, if it is seen."""

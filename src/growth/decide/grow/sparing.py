@@ -19,7 +19,7 @@ def spare_nodes(outlook: Outlook) -> tuple[str, ...]:
     return tuple(
         sorted(
             name
-            for name, node in outlook.snapshot.nodes.items()
+            for name, node in outlook.snapshot.to_go.items()
             if is_tainted(node) and name not in outlook.leaving and node.metadata.labels.get(POOL) in staying
         )
     )

@@ -2,12 +2,13 @@
 
 from datetime import timedelta
 
-from growth.api.action import CreateObject, DeleteObject
-from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS, NODE_REQUESTS
+from growth.api.action import DeleteObject
+from growth.api.growth_kinds import NODE_REQUESTS
 from growth.api.noderequest import NodeRequest
-from growth.api.references import reference_by_name, reference_to
+from growth.api.references import reference_to
 from growth.api.status import condition_of
 from growth.decide.failures import MET
+from growth.decide.leaving import asked_to_go
 from growth.decide.offerings import is_noted
 from growth.decide.provision.scene import Scene
 
@@ -44,30 +45,25 @@ def forget(scene: Scene, request: NodeRequest) -> None:
 def hand_over_to_removal(scene: Scene, request: NodeRequest) -> None:
     """The machine must go, which is another request's business; this one goes when that one is seen."""
     name = request.metadata.name
-    if _works_after_all(scene, name):
-        # Whoever removes machines leaves this one alone, and would be asked for it again and again.
+    if why := _why_done(scene, request):
         if _is_noted(scene, request):
-            _delete(scene, request, "its node works after all")
-        return
-    if _is_nothing_left(scene, request):
-        # A removal that was quicker than its pool's learning is over already.
-        if _is_noted(scene, request):
-            _delete(scene, request, "its machine is gone")
-        return
-    if name in scene.leaving:
-        if _is_noted(scene, request):
-            _delete(scene, request, "its machine is being removed")
+            _delete(scene, request, why)
         return
     met = condition_of(request.status.conditions, MET)
     reason = (met.message if met is not None else "") or "given up"
-    spec = {
-        "pool": request.spec.pool,
-        "nodeName": name,
-        "providerID": request.status.provider_id,
-        "reason": reason,
-    }
-    removal = reference_by_name(NODE_REMOVAL_REQUESTS, name)
-    scene.said.append(CreateObject(subject=removal, why=reason, body={"spec": spec}))
+    scene.said.append(asked_to_go(name, request.spec.pool, request.status.provider_id, reason))
+
+
+def _why_done(scene: Scene, request: NodeRequest) -> str:
+    """Why nobody has to be asked for the machine's removal; empty if somebody has to be."""
+    name = request.metadata.name
+    if _works_after_all(scene, name):
+        # Whoever removes machines leaves this one alone, and would be asked for it again and again.
+        return "its node works after all"
+    if _is_nothing_left(scene, request):
+        # A removal that was quicker than its pool's learning is over already.
+        return "its machine is gone"
+    return "its machine is being removed" if name in scene.leaving else ""
 
 
 def _works_after_all(scene: Scene, name: str) -> bool:

@@ -19,6 +19,7 @@ from growth.api.nodepool import NodePool
 from growth.api.references import reference_by_name, reference_to
 from growth.decide.ages import counts_from
 from growth.decide.grow.requesting import owned_by
+from growth.decide.leaving import asked_to_go
 from growth.decide.provision.scene import Scene
 
 
@@ -71,16 +72,11 @@ def _concluded(scene: Scene, machine: Machine, since: datetime) -> Iterator[Acti
     if scene.now < ends_at:
         scene.deadlines.append(ends_at)
     else:
-        yield _given_back(machine, why)
+        yield asked_to_go(machine.name, machine.pool, machine.provider_id, why)
 
 
 def _is_deleted(pool: NodePool) -> bool:
     return pool.metadata.deletion_timestamp is not None
-
-
-def _given_back(machine: Machine, why: str) -> CreateObject:
-    spec = {"pool": machine.pool, "nodeName": machine.name, "providerID": machine.provider_id, "reason": why[:1024]}
-    return CreateObject(subject=reference_by_name(NODE_REMOVAL_REQUESTS, machine.name), why=why, body={"spec": spec})
 
 
 def _why_not(scene: Scene, machine: Machine) -> str:

@@ -10,7 +10,7 @@ from growth.api.growth_kinds import NODE_REQUESTS
 from growth.api.noderequest import NodeRequest, NodeRequestStatus
 from growth.api.phases import RequestPhase
 from growth.api.references import reference_to
-from growth.api.status import StatusCondition, StatusEvent, with_condition, with_event
+from growth.api.status import MAX_WORDS, StatusCondition, with_condition, with_events
 from growth.decide.failures import MET
 
 # The seed's names.
@@ -18,8 +18,6 @@ REQUESTED: Final = "nodeRequested"
 REQUEST_FAILED: Final = "nodeRequestFailed"
 PROVISIONED: Final = "nodeProvisioned"
 LABELLED: Final = "nodeLabelled"
-
-_MAX_WORDS: Final = 1024
 
 
 def moved(
@@ -34,18 +32,15 @@ def moved(
 ) -> PatchObject:
     """Bring the request into a phase; ``events`` are names with reasons, ``met`` is status, reason and message."""
     status = request.status
-    history = status.events
-    for name, reason in events:
-        history = with_event(history, StatusEvent(now, name, reason[:_MAX_WORDS]))
     conditions = status.conditions
     if met is not None:
-        conditions = with_condition(conditions, StatusCondition(MET, met[0], met[1], met[2][:_MAX_WORDS], now))
+        conditions = with_condition(conditions, StatusCondition(MET, met[0], met[1], met[2][:MAX_WORDS], now))
     new = NodeRequestStatus(
         phase=phase,
         phase_since=now if phase != status.phase or status.phase_since is None else status.phase_since,
         provider_id=provider_id or status.provider_id,
         conditions=conditions,
-        events=history,
+        events=with_events(status.events, now, events),
     )
     body: dict[str, Any] = {"status": msgspec.to_builtins(new)}
     return PatchObject(

@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from growth.api.action import Action, Hold
-from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
+from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
 from growth.api.machine import Machine
 from growth.api.noderequest import NodeRequest
 from growth.api.offering import Offering
@@ -12,6 +12,7 @@ from growth.api.settings import Settings
 from growth.decide.ages import counts_from, phase_since
 from growth.decide.decider import State
 from growth.decide.failures import Failure, failure_of
+from growth.decide.leaving import leaving_in
 from growth.decide.offerings import offering_for, shop_in
 from growth.decide.provision.arrival import Arrival
 from growth.observe.snapshot import Snapshot
@@ -27,7 +28,7 @@ class Scene:
         self.pools = {pool.metadata.name: pool for pool in snapshot.table(NODE_POOLS).values()}
         self.requests = {request.metadata.name: request for request in snapshot.table(NODE_REQUESTS).values()}
         self.shop = shop_in(snapshot, settings.provision)
-        self.leaving = {removal.node_name for removal in snapshot.table(NODE_REMOVAL_REQUESTS).values()}
+        self.leaving = leaving_in(snapshot)
         """Nodes that somebody wants to be rid of, whatever the removal itself is called."""
         self.arrivals: dict[str, Arrival | None] = {}
         """How far nodes are, as far as somebody has asked."""

@@ -12,15 +12,15 @@ from typing import Final
 
 from growth.api.action import CreateObject, Hold
 from growth.api.duration import format_duration
-from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS
 from growth.api.kinds import NODES
 from growth.api.node import Node
 from growth.api.nodepool import NodePool
-from growth.api.references import reference_by_name, reference_to
+from growth.api.references import reference_to
 from growth.api.scale_down import has_traces, scale_down_at
 from growth.api.timestamp import format_time
 from growth.decide.failures import CLOCKS_DIFFER
 from growth.decide.grow.coming import is_live
+from growth.decide.leaving import asked_to_go
 from growth.decide.shrink.marks import marked, unmarked
 from growth.decide.shrink.needing import is_ours, was_ours, why_left_alone, why_needed
 from growth.decide.shrink.scene import Scene
@@ -53,11 +53,9 @@ def empty(scene: Scene, pool: NodePool) -> None:
 
 
 def removal_of(scene: Scene, node: Node, pool: str, reason: str) -> CreateObject:
-    """The request that takes over. Its name is the node's, so that there is one of each."""
-    spec = {"pool": pool, "nodeName": node.metadata.name, "providerID": node.spec.provider_id, "reason": reason}
-    subject = reference_by_name(NODE_REMOVAL_REQUESTS, node.metadata.name)
+    """The request that takes over; people are told on the node."""
     scene.tell(node, "ScaleDown", reason)
-    return CreateObject(subject=subject, why=reason, body={"spec": spec})
+    return asked_to_go(node.metadata.name, pool, node.spec.provider_id, reason)
 
 
 def _keep(scene: Scene, node: Node, why: str) -> None:

@@ -18,6 +18,7 @@ from growth.api.settings import Settings
 from growth.decide.ages import counts_from
 from growth.decide.decider import State
 from growth.decide.grow.expecting import expected_in
+from growth.decide.leaving import leaving_in
 from growth.decide.offerings import shop_in
 from growth.decide.usable import provider_of
 from growth.observe.snapshot import Snapshot
@@ -43,7 +44,7 @@ class Scene:
         self.pools = {pool.metadata.name: pool for pool in snapshot.table(NODE_POOLS).values()}
         self.requests = {request.metadata.name: request for request in snapshot.table(NODE_REQUESTS).values()}
         self.removals = [removal for _, removal in sorted(snapshot.table(NODE_REMOVAL_REQUESTS).items())]
-        self.leaving = {removal.node_name for removal in self.removals}
+        self.leaving = leaving_in(snapshot)
         self.said: list[Action | Hold] = []
         self.deadlines: list[datetime] = []
         self.empty_since: dict[str, datetime] = {}

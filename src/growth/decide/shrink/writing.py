@@ -11,13 +11,11 @@ from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS
 from growth.api.noderemoval import NodeRemovalRequest, NodeRemovalRequestStatus
 from growth.api.phases import RemovalPhase
 from growth.api.references import reference_to
-from growth.api.status import StatusEvent, with_event
+from growth.api.status import with_events
 
 # The seed's names.
 DELETION_REQUESTED: Final = "Deletion requested"
 DELETION_FAILED: Final = "Deletion failed"
-
-_MAX_WORDS: Final = 1024
 
 
 def moved(
@@ -32,14 +30,11 @@ def moved(
 ) -> PatchObject:
     """Bring the removal into a phase; ``events`` are names with reasons, what is not given stays."""
     status = removal.status
-    history = status.events
-    for name, reason in events:
-        history = with_event(history, StatusEvent(at, name, reason[:_MAX_WORDS]))
     new = NodeRemovalRequestStatus(
         phase=phase,
         removal_attempt=status.removal_attempt if attempt is None else attempt,
         remove_attempted_at=attempted_at or status.remove_attempted_at,
-        events=history,
+        events=with_events(status.events, at, events),
     )
     return PatchObject(
         subject=reference_to(NODE_REMOVAL_REQUESTS, removal.metadata),
