@@ -10,6 +10,7 @@ from growth.cli.manifests import manifests
 from growth.cli.request import request
 from growth.cli.run import run
 from growth.cli.settings import settings
+from growth.cli.status import status
 from growth.cli.top import top
 from growth.cli.world import world
 
@@ -27,5 +28,6 @@ main.add_command(manifests)
 main.add_command(request)
 main.add_command(run)
 main.add_command(settings)
+main.add_command(status)
 main.add_command(top)
 main.add_command(world)

@@ -33,10 +33,15 @@ def with_settings(command: Callable[Concatenate[EffectiveSettings, P], R]) -> Ca
 
 
 def with_settings_of(
-    section: str,
+    *parts: str,
 ) -> Callable[[Callable[Concatenate[EffectiveSettings, P], R]], Callable[P, R]]:
-    """The same for a command that uses one section only: it should not show flags that mean nothing to it."""
-    fields = tuple(field for field in setting_fields() if field.path.startswith(f"{section}."))
+    """The same for a command that uses some sections or settings only: it should not show flags that mean nothing to
+    it."""
+    fields = tuple(
+        field
+        for field in setting_fields()
+        if any(field.path == part or field.path.startswith(f"{part}.") for part in parts)
+    )
     return lambda command: _with_flags(fields, command)
 
 
