@@ -38,7 +38,8 @@ def test_limits_may_be_numbers_or_texts() -> None:
 
 def test_a_status_is_written_whole_so_that_a_count_can_return_to_zero() -> None:
     written = msgspec.to_builtins(NodePoolStatus(NodeCounts(ready=1)))
-    assert written["nodes"] == {"coming": 0, "starting": 0, "ready": 1, "unready": 0, "leaving": 0}
+    zeros = dict.fromkeys(("coming", "starting", "unready", "failed", "missing", "leaving", "stuck"), 0)
+    assert written["nodes"] == {**zeros, "ready": 1}
     assert written["costPerHour"] == ""
     assert msgspec.to_builtins(NodePoolStatus())["nodes"] is None
 

@@ -167,7 +167,7 @@ def test_a_legal_value_means_the_same_in_the_file_the_environment_and_a_flag(
 ) -> None:
     drawn = {
         str: st.from_regex(r"[a-z]([-a-z]{0,10}[a-z])?", fullmatch=True).filter(lambda t: t not in WORDS_OF_YAML),
-        int: st.integers(1, 4096),
+        int: st.integers(*bounds_of(field)),
         # A little above the default, so that it contradicts no other one.
         timedelta: st.integers(1, 99).map(lambda ms: cast("timedelta", field.default) + timedelta(milliseconds=ms)),
     }
@@ -183,6 +183,12 @@ def test_a_legal_value_means_the_same_in_the_file_the_environment_and_a_flag(
         assert all(one.settings.leader_election.lease_duration == value for one in everywhere)
     assert everywhere[0].settings == everywhere[1].settings == everywhere[2].settings
     assert field.variable.startswith(PREFIX)
+
+
+def bounds_of(field: SettingField) -> tuple[int, int]:
+    """From where to where it is legal; 4096 stands for a field that may grow for ever."""
+    low, high = getattr(field.shape, "ge", None), getattr(field.shape, "le", None)
+    return 1 if low is None else low, 4096 if high is None else high
 
 
 WORDS_OF_YAML = {"y", "n", "yes", "no", "on", "off", "true", "false", "null"}

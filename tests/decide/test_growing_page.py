@@ -11,6 +11,7 @@ from growth.api.noderequest import HANDS_KEYS, PLANNED_FOR, WAKES
 from growth.api.offering import CAPACITY_TYPE, OFFERING, POOL
 from growth.api.phases import REQUEST_MOVES
 from growth.api.settings import GrowSettings, ProvisionSettings
+from growth.api.started import STARTED_AT
 from growth.api.starting import STARTING
 from growth.decide.usable import FINALIZER
 from growth.decide.waking import NUDGE
@@ -18,8 +19,10 @@ from growth.decide.waking import NUDGE
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "growing.md").read_text(encoding="utf-8")
 DECIDERS = [path for room in ("", "grow", "provision") for path in (ROOT / "src/growth/decide" / room).glob("*.py")]
-# How a reason stands in the code: of a hold or an event, of a problem of a pool, of a pod that no pool serves.
-REASON = re.compile(r'(?:reason=|Problem\(\s*|hold\(\w+, |_said\(pod, |NO_\w*POOL: Final = |UNUSABLE: Final = )"(\w+)"')
+# How a reason stands in the code: of a hold or an event, of a problem of a pool, of a pod that no pool serves, of a
+# pass that decides nothing.
+SAID = r"reason=|Problem\(\s*|hold\(\w+, |_said\(pod, |_nothing\(\s*"
+REASON = re.compile(rf'(?:{SAID}|NO_\w*POOL: Final = |UNUSABLE: Final = )"(\w+)"')
 REASONS = sorted({reason for path in DECIDERS for reason in REASON.findall(path.read_text(encoding="utf-8"))})
 SETTINGS = [
     f"{section}.{field.encode_name}"
@@ -30,6 +33,7 @@ SETTINGS = [
 
 def test_reasons_are_found_in_the_code() -> None:
     assert {"NoPlacement", "NoSuchPool", "PoolUnusable", "ProviderSilent", "NotOurs", "AnotherMachine"} <= {*REASONS}
+    assert {"ClusterUnhealthy", "GivingUp", "OneByOne"} <= {*REASONS}
 
 
 @pytest.mark.parametrize("reason", REASONS)
@@ -49,7 +53,7 @@ def test_every_phase_has_its_row(phase: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    [POOL, OFFERING, CAPACITY_TYPE, STARTING, NUDGE, BACK_OFF, PLANNED_FOR, HANDS_KEYS, WAKES, FINALIZER],
+    [POOL, OFFERING, CAPACITY_TYPE, STARTING, STARTED_AT, NUDGE, BACK_OFF, PLANNED_FOR, HANDS_KEYS, WAKES, FINALIZER],
 )
 def test_every_name_that_growth_writes_has_its_row(name: str) -> None:
     assert f"\n| `{name}` |" in PAGE

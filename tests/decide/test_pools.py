@@ -14,9 +14,9 @@ from growth.api.offering import POOL
 from growth.api.scale_down import LEAVES
 from growth.api.settings import Settings
 from growth.api.starting import closed
-from growth.api.status import StatusCondition
+from growth.api.status import StatusCondition, condition_of
 from growth.decide.decider import Decision, State
-from growth.decide.pools import VALID, Memory, decide
+from growth.decide.pools import EXPANDING, HEALTHY, VALID, Memory, decide
 from growth.decide.usable import FINALIZER
 from tests.decide.marketplace import (
     HOUR,
@@ -38,9 +38,16 @@ from tests.decide.marketplace import (
 )
 
 USABLE = StatusCondition(VALID, "True", "Usable", "", NOW - HOUR)
-AT_REST = NodePoolStatus(nodes=NodeCounts(), cost_per_hour="0.0000", conditions=(USABLE,))
+WELL = (
+    USABLE,
+    StatusCondition(HEALTHY, "True", "Healthy", "", NOW - HOUR),
+    StatusCondition(EXPANDING, "False", "NothingComing", "", NOW - HOUR),
+)
+AT_REST = NodePoolStatus(nodes=NodeCounts(), cost_per_hour="0.0000", conditions=WELL)
 EMPTY = a_pool(status=AT_REST)
 SEEN = a_cloud(read_at=NOW - SECOND)
+NAMES = ("default-1", "default-2", "default-3")
+LATE = NOW - 2 * HOUR
 
 
 def decided(*things: Thing, memory: object = None, now: datetime = NOW) -> Decision:
@@ -71,6 +78,12 @@ def status_after(*things: Thing, pool: NodePool = EMPTY, memory: Memory | None =
     patches = [said for said in decided(pool, *things, memory=memory).said if isinstance(said, PatchObject)]
     written = next((patch.body["status"] for patch in patches if patch.subresource == "status"), None)
     return pool.status if written is None else msgspec.convert(written, NodePoolStatus)
+
+
+def condition_after(kind: str, *things: Thing, pool: NodePool = EMPTY, memory: Memory | None = None) -> StatusCondition:
+    condition = condition_of(status_after(*things, pool=pool, memory=memory).conditions, kind)
+    assert condition is not None
+    return condition
 
 
 # The finalizer
@@ -128,7 +141,7 @@ def test_a_deleted_pool_is_held_until_it_is_certain_that_no_machine_is_left(thin
     holds = [one.why for one in decision.said if isinstance(one, Hold) and one.reason == "HasMachines"]
     assert holds == ([why] if why else [])
     assert (LET_GO in told(decision)) is (not why)
-    (condition,) = status_after(*things, pool=GOING, memory=memory).conditions
+    condition = condition_after(VALID, *things, pool=GOING, memory=memory)
     words = why or "it is being deleted, and none of its machines is left"
     assert (condition.status, condition.reason, condition.message) == ("False", "Deleting", words)
 
@@ -201,14 +214,14 @@ def test_a_condition_says_since_when_it_holds(
     types: list[str], before: tuple[StatusCondition, ...], expected: StatusCondition
 ) -> None:
     pool = a_pool(types=types, status=NodePoolStatus(conditions=before))
-    (condition,) = status_after(SEEN, pool=pool).conditions
+    condition = condition_after(VALID, SEEN, pool=pool)
     assert msgspec.structs.replace(condition, message="") == expected
 
 
 def test_other_conditions_stay() -> None:
     other = StatusCondition("Admired", "True")
-    pool = a_pool(status=NodePoolStatus(conditions=(USABLE, other)))
-    assert status_after(SEEN, pool=pool).conditions == (other, USABLE)
+    pool = a_pool(status=NodePoolStatus(conditions=(USABLE, other, *WELL[1:])))
+    assert status_after(SEEN, pool=pool).conditions == (other, *WELL)
 
 
 def test_all_that_is_wrong_is_in_the_message_and_an_event_each() -> None:
@@ -219,20 +232,65 @@ def test_all_that_is_wrong_is_in_the_message_and_an_event_each() -> None:
         "event on default: UnknownLocation",
         "status of default",
     ]
-    (condition,) = status_after(SEEN, pool=pool).conditions
+    condition = condition_after(VALID, SEEN, pool=pool)
     assert condition.message == (
         "spec.serverTypes[0].name is 'large', which kwok does not sell; it has small; "
         "spec.locations[0] is 'mars', which kwok does not have; it has fsn1"
     )
 
 
+@pytest.mark.parametrize(
+    ("things", "expected"),
+    [
+        pytest.param([SEEN], ("True", "Healthy", ""), id="nothing is amiss"),
+        pytest.param([a_cloud(machines=[a_machine()]), a_node(ready=False)],
+                     ("False", "ClusterUnhealthy", ("1 of 1 nodes are unready without reason: default-1; nothing is "
+                      "bought or removed until this is over")), id="no node works"),
+        pytest.param([a_cloud(machines=[a_machine(name) for name in NAMES]), a_node("default-1"),
+                      *(a_node(name, ready=False) for name in NAMES[1:])],
+                     ("False", "OfferingUnhealthy", (f"2 of 3 machines of {SMALL} are unready, failed to start or "
+                      "overdue")), id="too much of one offering is amiss"),
+    ],
+)  # fmt: skip
+def test_the_condition_healthy_says_what_is_amiss(things: Sequence[Thing], expected: tuple[str, str, str]) -> None:
+    condition = condition_after(HEALTHY, *things)
+    assert (condition.status, condition.reason, condition.message) == expected
+
+
+def test_what_is_unhealthy_stands_in_the_status_for_the_next_leader() -> None:
+    things = [a_node("default-1"), *(a_node(name, ready=False) for name in NAMES[1:])]
+    (unhealthy,) = status_after(*things, a_cloud(machines=[a_machine(name) for name in NAMES])).unhealthy
+    assert (unhealthy.offering, unhealthy.since) == (SMALL, NOW)
+
+
+@pytest.mark.parametrize(
+    ("things", "expected"),
+    [
+        pytest.param([], ("False", "NothingComing", ""), id="nothing"),
+        pytest.param([a_request()], ("True", "MachinesComing", "a machine is coming"), id="a request"),
+        pytest.param([a_request(phase="Provisioning"), a_node(taints=[closed("default-1")], born=NOW),
+                      a_request("default-2")],
+                     ("True", "MachinesComing", "2 machines are coming"), id="one that boots, and a request"),
+        pytest.param([a_failed_request()], ("False", "NothingComing", ""), id="one that could not be had"),
+    ],
+)  # fmt: skip
+def test_the_condition_expanding_says_what_is_coming(things: Sequence[Thing], expected: tuple[str, str, str]) -> None:
+    condition = condition_after(EXPANDING, *things, SEEN)
+    assert (condition.status, condition.reason, condition.message) == expected
+
+
+def test_since_when_something_is_missing_is_told() -> None:
+    late = a_request(asked_at=NOW - HOUR)
+    assert status_after(late, a_request("default-2"), SEEN).missing_since == NOW - HOUR
+
+
 def test_a_provider_that_had_no_time_to_answer_changes_nothing_about_a_pool() -> None:
-    status = NodePoolStatus(NodeCounts(ready=1), "1.0000", (USABLE,))
+    status = NodePoolStatus(NodeCounts(ready=1), "1.0000", WELL)
     assert told(decided(a_pool(status=status), a_node(), Cloud("kwok", problem=NOT_ASKED))) == []
 
 
 def test_what_a_pool_cost_is_not_forgotten_while_its_provider_is_silent() -> None:
-    pool = a_pool(status=NodePoolStatus(NodeCounts(ready=1), "1.0000", (USABLE,)))
+    pool = a_pool(status=NodePoolStatus(NodeCounts(ready=1), "1.0000", WELL))
     status = status_after(a_node(), a_cloud(read_at=None, problem="no answer"), pool=pool)
     assert (status.cost_per_hour, status.nodes) == ("1.0000", NodeCounts(ready=1))
 
@@ -245,11 +303,14 @@ def test_what_a_pool_cost_is_not_forgotten_while_its_provider_is_silent() -> Non
     [
         pytest.param([], {}, "0.0000", id="nothing"),
         pytest.param([a_request()], {"coming": 1}, "1.0000", id="a request"),
-        pytest.param([a_failed_request()], {}, "0.0000", id="a request that could not be met"),
+        pytest.param([a_failed_request()], {"missing": 1}, "0.0000", id="a request that could not be met"),
         pytest.param([a_request(phase="Provisioning"), a_node(taints=[closed("default-1")])], {"starting": 1}, "1.0000",
                      id="a request whose node is closed counts once"),
         pytest.param([a_request(phase="Ready"), a_node()], {"ready": 1}, "1.0000", id="and once when it is ready"),
         pytest.param([a_node(ready=False)], {"unready": 1}, "1.0000", id="a node that is not ready"),
+        pytest.param([a_request(phase="Provisioning", since=LATE), a_node(ready=False, taints=[closed("default-1")])],
+                     {"failed": 1}, "1.0000", id="a node that never became ready"),
+        pytest.param([a_request(phase="Provisioning", since=LATE)], {"missing": 1}, "1.0000", id="one that never came"),
         pytest.param([a_node(), a_removal()], {"leaving": 1}, "1.0000", id="a node that is being removed"),
         pytest.param([a_request(phase="Deprovisioning"), a_node()], {"leaving": 1}, "1.0000",
                      id="a node that is to be removed"),
@@ -267,7 +328,7 @@ def test_each_machine_counts_once(things: Sequence[Thing], counts: dict[str, int
 
 
 def test_a_status_that_is_equal_is_not_written() -> None:
-    pool = a_pool(status=NodePoolStatus(NodeCounts(ready=1), "1.0000", (USABLE,), (an_entry(reason=""),)))
+    pool = a_pool(status=NodePoolStatus(NodeCounts(ready=1), "1.0000", WELL, (an_entry(reason=""),)))
     assert told(decided(pool, a_node(), a_cloud(machines=[a_machine()]))) == []
 
 
@@ -292,6 +353,11 @@ def test_counts_are_written_once_a_second(
     memory = Memory({"pool-default": written_at}) if written_at else None
     decision = decided(EMPTY, a_request(), SEEN, memory=memory)
     assert (told(decision), decision.wake_at) == (expected, wake_at)
+
+
+def test_that_a_pool_is_unhealthy_is_written_at_once() -> None:
+    memory = Memory({"pool-default": NOW})
+    assert told(decided(EMPTY, LISTED, a_node(ready=False), memory=memory)) == ["status of default"]
 
 
 def test_what_was_learnt_is_written_at_once() -> None:

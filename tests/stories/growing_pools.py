@@ -14,9 +14,11 @@ from growth.api.nodepool import NodePool, OfferingStatus
 from growth.api.noderequest import NodeRequest
 from growth.api.offering import INSTANCE_TYPE, POOL
 from growth.api.settings import ProvidersSettings
+from growth.api.status import condition_of
 from growth.cloud.finding import Surroundings
 from growth.cloud.kwok.opening import open_kwok
 from growth.cloud.provider import Provider
+from growth.decide.pools import VALID
 from growth.kube.client import Client
 from growth.play.growing import CATALOGUE, QUICK, a_pool, growing, until_told
 from growth.play.play import Play
@@ -170,7 +172,8 @@ async def a_pool_with_typos_says_so_and_the_rest_goes_on(play: Play) -> None:
         await play.pod("one", cpu="1500m", nodeSelector={POOL: "typos"})
         await play.pod("two", cpu="1500m", nodeSelector={POOL: "right"})
         await play.until(lambda: play.pod_is("one")() and play.pod_is("two")(), "both pods run")
-    (condition,) = _pool(play, "typos").status.conditions
+    condition = condition_of(_pool(play, "typos").status.conditions, VALID)
+    assert condition is not None
     assert (condition.status, condition.reason, condition.message) == (
         "False",
         "UnknownServerType",
@@ -236,7 +239,8 @@ async def a_catalogue_that_cannot_be_read_stops_only_its_own_pools(play: Play) -
         await until_told(play, "upstairs", "ProviderSilent")
         await play.pod("app", cpu="1500m", nodeSelector={POOL: "downstairs"})
         await play.until(play.pod_is("app"), "the pod runs")
-    (condition,) = _pool(play, "upstairs").status.conditions
+    condition = condition_of(_pool(play, "upstairs").status.conditions, VALID)
+    assert condition is not None
     assert condition.message == (
         "attic has not said yet what it sells: "
         "the catalogue nowhere/attic.yaml cannot be read: No such file or directory"

@@ -8,6 +8,8 @@ from typing import Any, Final
 
 import msgspec
 
+from growth.api.cluster_status import GROWTH_STATUS
+from growth.api.kinds import CONFIG_MAPS
 from growth.kube.transport import Method, Request
 
 _VERBS: Final = {Method.POST: "create", Method.PATCH: "patch", Method.PUT: "replace", Method.DELETE: "delete"}
@@ -98,6 +100,8 @@ def name_of(request: Request, place: Place) -> str:
         return "evict pods"
     if place.resource == "leases" and request.method is Method.PATCH:
         return f"{_done_to_the_lease(request.body)} lease"
+    if (place.resource, place.name) == (CONFIG_MAPS.plural, GROWTH_STATUS):
+        return f"{_VERBS[request.method]} {GROWTH_STATUS}"
     status = f"/{place.subresource}" if place.subresource else ""
     return f"{_VERBS[request.method]} {place.resource}{status}"
 

@@ -19,6 +19,8 @@ REGISTER: Final = {
     "create leases": "Somebody deleted it.",
     "create events": "People are told.",
     "patch events": "People are told once more.",
+    "create growth-status": "How the cluster is, said for the first time.",
+    "patch growth-status": "How the cluster is, for people and for the next leader.",
     "patch nodepools": "The finalizer that holds a pool while it has machines.",
     "patch nodepools/status": "Counts, cost, conditions, what was learnt about offerings.",
     "create noderequests": "A machine is wanted.",

@@ -9,6 +9,7 @@
 | a failed test of a JSON patch | stale: decide anew |
 | Conflict, or another uid under the name | stale: decide anew |
 | work, or no answer, on the node of a machine that should go | stale: decide anew, the provider is not asked |
+| a node that is ready again, and was to go because it was not | stale: decide anew, the provider is not asked |
 | TooManyRequests, on evict | refused: the disruption budget's answer |
 | Invalid, Forbidden and other clear words, and a provider's OutOfStock and the like | refused |
 | no answer, 5xx, a provider's Unavailable | failed: it may have happened |
@@ -36,7 +37,7 @@ from growth.api.action import (
 from growth.api.core import ObjectReference
 from growth.api.emptiness import is_work
 from growth.api.growth_kinds import GROUP
-from growth.api.kinds import PODS
+from growth.api.kinds import NODES, PODS
 from growth.api.machine import Machine
 from growth.api.outcome import Outcome, Result
 from growth.api.references import kind_of, shown
@@ -103,6 +104,8 @@ async def _done(action: Action, doors: Doors) -> Machine | None:
         case DeleteMachine():
             if action.empty_node:
                 await _check_that_nobody_works_on(action, doors)
+            if action.unready_node:
+                await _check_that_it_is_unready(action, doors)
             giving_back = _provider(action, doors).delete(action.machine_id)
             await _through(Point.DELETE_MACHINE, action.subject, doors, giving_back)
     return None
@@ -210,6 +213,21 @@ async def _check_that_nobody_works_on(action: DeleteMachine, doors: Doors) -> No
     working = [pod.metadata for pod in counted if is_work(pod)]
     if working:
         message = f"pod {working[0].namespace}/{working[0].name} works on node {node}: its machine is not given back"
+        raise Conflict(message, status=409, reason="Conflict")
+
+
+async def _check_that_it_is_unready(action: DeleteMachine, doors: Doors) -> None:
+    """A node may come back in the last second."""
+    name = action.unready_node
+    try:
+        nodes = await doors.client.list(NODES, field_selector=f"metadata.name={name}")
+    except Fenced:
+        raise
+    except KubeError as error:
+        message = f"nobody says whether node {name} is ready: its machine is not given back ({error})"
+        raise Conflict(message, status=409, reason="Conflict") from error
+    if any(node.is_ready for node in nodes.items):
+        message = f"node {name} is ready again: its machine is not given back"
         raise Conflict(message, status=409, reason="Conflict")
 
 

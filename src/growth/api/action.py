@@ -84,6 +84,8 @@ class DeleteMachine(_Said, frozen=True, kw_only=True, tag_field="what", tag=True
     empty_node: str = ""
     """The machine's node, if work could have moved in since this was decided: that is looked at in the instant before
     the provider is asked, and then it is not."""
+    unready_node: str = ""
+    """The machine's node, if it goes because it is unready: one that came back in the instant before stays."""
     ignores_unstarted: bool = False
     """Whether pods do not count that are bound there and never ran: it seems that the node never became ready."""
 

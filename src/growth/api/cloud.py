@@ -1,5 +1,6 @@
 """A cloud: what one provider last said it sells and has for us, and since when it is silent."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Final
 
@@ -22,3 +23,10 @@ class Cloud(Slim, frozen=True):
 
     problem: str = ""
     """What the provider says instead of an answer now; empty if it answers."""
+
+
+def cloud_of(offering: str, clouds: Mapping[str, Cloud]) -> Cloud | None:
+    """Who sells this offering, by its name, whether or not it does so now; None if nobody who is asked does."""
+    wanted = offering.lower()
+    fitting = [name for name in clouds if wanted.startswith(f"{name.lower()}-")]
+    return clouds.get(max(fitting, key=len, default=""))

@@ -195,7 +195,18 @@ class NodeCounts(Status, frozen=True):
     starting: Annotated[int, about("Registered, not ready yet.", ge=0)] = 0
     ready: Annotated[int, about("Ready.", ge=0)] = 0
     unready: Annotated[int, about("Unready without a good reason.", ge=0)] = 0
+    failed: Annotated[int, about("Registered, and not ready in time.", ge=0)] = 0
+    missing: Annotated[int, about("Asked for, and not there in time.", ge=0)] = 0
     leaving: Annotated[int, about("Being removed.", ge=0)] = 0
+    stuck: Annotated[int, about("Could not be removed, and cost: a person must look.", ge=0)] = 0
+
+
+class Unhealthy(Slim, frozen=True):
+    """A pool, or one thing that it buys, of which too much is amiss: no more of it is bought until it improves."""
+
+    offering: Annotated[str, about("The offering's id; unset: the pool as a whole.", max_length=253)] = ""
+    since: Annotated[datetime | None, about("Since when.")] = None
+    message: Annotated[str, about("What is amiss, in words.", max_length=1024)] = ""
 
 
 class OfferingStatus(Slim, frozen=True):
@@ -230,6 +241,12 @@ class NodePoolStatus(Status, frozen=True):
         tuple[StatusCondition, ...], about("Statements about the pool.", max_length=MAX_CONDITIONS)
     ] = ()
     offerings: Annotated[tuple[OfferingStatus, ...], about("Offerings that are backed off.", max_length=256)] = ()
+    unhealthy: Annotated[
+        tuple[Unhealthy, ...], about("What is not bought because too much of it is amiss.", max_length=256)
+    ] = ()
+    missing_since: Annotated[datetime | None, about("Since when the one is asked for that is missing for longest.")] = (
+        None
+    )
 
 
 class NodePool(Slim, frozen=True):

@@ -14,6 +14,9 @@ from growth.api.status import MAX_EVENTS, Status, StatusEvent
 RETRY: Final = "growth.dev/retry"
 """Annotation, of any value: try a removal that failed again. Growth takes it off when it does."""
 
+IF_UNREADY: Final = "growth.dev/if-unready"
+"""Annotation, of any value: the node goes because it is unready for long. One that comes back in time stays."""
+
 _FIXED = "a NodeRemovalRequest cannot be changed: delete it and create another one"
 
 

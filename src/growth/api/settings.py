@@ -183,6 +183,34 @@ class RemovalSettings(Section, frozen=True):
     ] = timedelta(minutes=15)
 
 
+class RegistrySettings(Section, frozen=True):
+    """When the cluster, or a pool, is in too bad a shape to act in."""
+
+    ok_unready: Annotated[
+        int, meaning("So many nodes may be unready without reason, whatever share of the cluster they are.", ge=0)
+    ] = 3
+    unready_percent: Annotated[
+        int,
+        meaning("More than this share of nodes unready without reason, in percent, halts everything.", ge=0, le=100),
+    ] = 45
+    check_every: Annotated[
+        timedelta, meaning("An unhealthy cluster is checked after so long; it recovers when all is well for so long.")
+    ] = timedelta(seconds=10)
+    foreign_halt_at_most: Annotated[
+        timedelta, meaning("Unready nodes that are not Growth's halt it for so long at most.")
+    ] = timedelta(minutes=30)
+    pool_ok_amiss: Annotated[
+        int,
+        meaning("So many machines of a pool, or of one offering in it, may be amiss, whatever share they are.", ge=0),
+    ] = 1
+    pool_amiss_percent: Annotated[
+        int, meaning("A larger share of them amiss, in percent, and no more are bought.", ge=0, le=100)
+    ] = 45
+    improves_after: Annotated[
+        timedelta, meaning("They are bought again when they have been within these limits for so long.")
+    ] = timedelta(minutes=2)
+
+
 class Settings(Section, frozen=True):
     """All settings."""
 
@@ -202,3 +230,4 @@ class Settings(Section, frozen=True):
     grow: GrowSettings = GrowSettings()
     provision: ProvisionSettings = ProvisionSettings()
     removal: RemovalSettings = RemovalSettings()
+    registry: RegistrySettings = RegistrySettings()

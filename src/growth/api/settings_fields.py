@@ -103,7 +103,7 @@ def _field(path: str, field: inspect.Field) -> SettingField:
         case inspect.TimeDeltaType():
             kind, words = timedelta, "a duration above zero, such as 90s, 10m or 1h30m"
         case inspect.IntType():
-            kind, words = int, f"a whole number from {shape.ge} to {shape.le}"
+            kind, words = int, f"a whole number from {shape.ge} {'up' if shape.le is None else f'to {shape.le}'}"
         case inspect.StrType():
             kind, words = str, "a text"
         case _:

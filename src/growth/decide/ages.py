@@ -17,6 +17,14 @@ def counts_from(written: datetime | None, now: datetime, steady_since: datetime 
     return written if steady_since is None else max(written, steady_since)
 
 
+def since(
+    written: datetime | None, now: datetime, steady_since: datetime | None, healthy_since: datetime | None
+) -> datetime:
+    """The same in a cluster that was too unhealthy to act in: what passed meanwhile counts from its recovery."""
+    counted = counts_from(written, now, steady_since)
+    return counted if healthy_since is None else max(counted, min(healthy_since, now))
+
+
 def phase_since(request: NodeRequest, now: datetime) -> datetime | None:
     """Since when a request is in its phase, by the clock of the leader who wrote that.
 

@@ -16,6 +16,8 @@ from growth.api.action import Action, Hold
 from growth.api.core import ObjectReference
 from growth.api.outcome import Outcome, OutcomeKey
 from growth.api.settings import Settings
+from growth.decide.ages import since
+from growth.decide.registry.state import ClusterState
 from growth.observe.snapshot import Snapshot
 
 
@@ -31,10 +33,17 @@ class State(msgspec.Struct, frozen=True):
     """What the decider asked to be reminded of (``Decision.memory``)."""
     steady_since: datetime | None = None
     """When the wall clock was last seen to jump; None if it never was. What was written before tells no age."""
+    cluster: ClusterState | None = None
+    """What the registry knows; None where nobody keeps it, then ``cluster_in`` works it out."""
 
     def outcome_of(self, action: type[Action], subject: ObjectReference) -> Outcome | None:
         """How the latest action of this type on this subject ended."""
         return self.outcomes.get((action.__name__, subject))
+
+    def since(self, written: datetime | None, now: datetime) -> datetime:
+        """The instant from which a deadline counts that began when this was written."""
+        healthy_since = self.cluster.health.healthy_since if self.cluster is not None else None
+        return since(written, now, self.steady_since, healthy_since)
 
 
 class Decision(msgspec.Struct, frozen=True):

@@ -18,6 +18,7 @@ NO_MACHINE: Final = "NoMachine"
 NO_NODE: Final = "NoNode"
 NEVER_READY: Final = "NeverReady"
 POOL_GONE: Final = "PoolGone"
+LIMIT_REACHED: Final = "LimitReached"
 
 # Clocks of two leaders may differ by so much. What was written farther ahead of us was written before a clock was set.
 CLOCKS_DIFFER: Final = timedelta(minutes=1)
@@ -65,6 +66,7 @@ WAITED_TOO_LONG: Final = (
     Consequence(NO_NODE, "Deprovisioning", Scope.OFFERING, _IN_TIME),
     Consequence(NEVER_READY, "Deprovisioning", Scope.OFFERING, _IN_TIME),
     Consequence(POOL_GONE, "Unmet", Scope.NOTHING, "never"),
+    Consequence(LIMIT_REACHED, "Unmet", Scope.NOTHING, "when there is room for one"),
 )
 """What ends a request without an error."""
 

@@ -14,23 +14,29 @@ from growth.api.action import Action, Hold, PatchObject, RecordEvent, held_and_t
 from growth.api.cloud import Cloud
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.kinds import NODES
-from growth.api.nodepool import NodeCounts, NodePool, NodePoolStatus, OfferingStatus
+from growth.api.nodepool import NodeCounts, NodePool, NodePoolStatus, OfferingStatus, Unhealthy
 from growth.api.noderequest import NodeRequest
 from growth.api.offering import POOL
 from growth.api.references import reference_to
 from growth.api.scale_down import has_traces
 from growth.api.settings import Settings
-from growth.api.status import StatusCondition, condition_of, with_condition
+from growth.api.status import MAX_WORDS, StatusCondition, condition_of, with_condition
 from growth.decide.ages import is_ahead
 from growth.decide.decider import Decision, State
 from growth.decide.grow.estate import Holding, holdings
 from growth.decide.learning import Lesson, learnt, next_change
 from growth.decide.leaving import leaving_in
 from growth.decide.offerings import shop_in
+from growth.decide.registry.groups import Group
+from growth.decide.registry.seeing import cluster_in
+from growth.decide.registry.state import ClusterState
+from growth.decide.registry.unit import NodeState
 from growth.decide.usable import FINALIZER, Problem, is_asked, problems, provider_of
 from growth.observe.snapshot import Snapshot
 
 VALID: Final = "Valid"
+HEALTHY: Final = "Healthy"
+EXPANDING: Final = "Expanding"
 _ACTION: Final = "Checking"
 # Counts change with every node; people and tools that look at them do not need more.
 _COUNTS_EVERY: Final = timedelta(seconds=1)
@@ -60,14 +66,14 @@ def decide(snapshot: Snapshot, state: State, settings: Settings) -> Decision:
         again_at = memory.looked_at + _LOOKS_EVERY
         if is_ahead(again_at, snapshot.now, _LOOKS_EVERY) and (memory.wake_at is None or snapshot.now < memory.wake_at):
             return Decision(memory.said, min(again_at, memory.wake_at or again_at), memory)
-    return _Pass(snapshot, settings, memory).run(versions)
+    return _Pass(snapshot, cluster_in(snapshot, state, settings), settings, memory).run(versions)
 
 
 class _Pass:
     """One look at all pools."""
 
-    def __init__(self, snapshot: Snapshot, settings: Settings, memory: Memory) -> None:
-        self._snapshot, self._settings, self._now = snapshot, settings, snapshot.now
+    def __init__(self, snapshot: Snapshot, cluster: ClusterState, settings: Settings, memory: Memory) -> None:
+        self._snapshot, self._cluster, self._settings, self._now = snapshot, cluster, settings, snapshot.now
         self._written = dict(memory.written)
         # A clock may have been set back: nothing was seen later than now.
         self._going = {uid: min(seen_at, self._now) for uid, seen_at in memory.going.items()}
@@ -199,16 +205,18 @@ class _Pass:
         if forgets_at := next_change(entries, self._now, provision):
             self._deadlines.append(forgets_at)
         self._tell_of_offerings(pool, entries)
-        held = self._held.get(name, [])
+        group = self._cluster.groups.get((name, ""))
         status = NodePoolStatus(
-            nodes=NodeCounts(**Counter(_state(one, self._snapshot) for one in held)),
-            cost_per_hour=self._cost(pool, held),
+            nodes=_counts(group),
+            cost_per_hour=self._cost(pool, self._held.get(name, [])),
             conditions=self._conditions(pool, found),
             offerings=entries,
+            unhealthy=tuple(_unhealthy(one) for one in self._unhealthy_parts(pool)),
+            missing_since=group.missing_since if group is not None else None,
         )
         if status == pool.status:
             return
-        is_only_counting = (status.conditions, status.offerings) == (pool.status.conditions, pool.status.offerings)
+        is_only_counting = _what_matters(status) == _what_matters(pool.status)
         may_count_at = self._written.get(pool.metadata.uid, self._now - _COUNTS_EVERY) + _COUNTS_EVERY
         if is_only_counting and self._now < may_count_at <= self._now + _COUNTS_EVERY:
             self._deadlines.append(may_count_at)
@@ -241,7 +249,32 @@ class _Pass:
             wanted = ("False", found[0].reason, "; ".join(problem.why for problem in found)[:1024])
         else:
             wanted = ("True", "Usable", "")
-        return _with(pool.status.conditions, VALID, wanted, self._now)
+        conditions = _with(pool.status.conditions, VALID, wanted, self._now)
+        conditions = _with(conditions, HEALTHY, self._healthy(pool), self._now)
+        return _with(conditions, EXPANDING, self._expanding(pool), self._now)
+
+    def _unhealthy_parts(self, pool: NodePool) -> list[Group]:
+        """The pool, or what it buys, of which too much is amiss."""
+        name = pool.metadata.name
+        return [group for key, group in sorted(self._cluster.groups.items()) if key[0] == name and group.is_unhealthy]
+
+    def _healthy(self, pool: NodePool) -> tuple[str, str, str]:
+        """S1 and S2."""
+        if not self._cluster.health.is_healthy:
+            return "False", "ClusterUnhealthy", self._cluster.health.alarm
+        parts = self._unhealthy_parts(pool)
+        if not parts:
+            return "True", "Healthy", ""
+        reason = "PoolUnhealthy" if any(not part.offering for part in parts) else "OfferingUnhealthy"
+        return "False", reason, "; ".join(part.why for part in parts)[:MAX_WORDS]
+
+    def _expanding(self, pool: NodePool) -> tuple[str, str, str]:
+        """S3: whether machines are coming."""
+        group = self._cluster.groups.get((pool.metadata.name, ""))
+        coming = group.upcoming if group is not None else 0
+        if not coming:
+            return "False", "NothingComing", ""
+        return "True", "MachinesComing", f"{coming} machines are coming" if coming > 1 else "a machine is coming"
 
     def _strangers(self) -> None:
         """A node that bears a pool's label and is no machine of ours is reported, and never touched."""
@@ -265,15 +298,36 @@ def _may_have_a_machine(request: NodeRequest) -> bool:
     return request.status.phase in ("Pending", "Provisioning", "Deprovisioning")
 
 
-def _state(held: Holding, snapshot: Snapshot) -> str:
-    """Under which name of ``NodeCounts`` a machine counts."""
-    if held.is_leaving:
-        return "leaving"
-    if held.node is None:
-        return "coming"
-    if held.name in snapshot.closed:
-        return "starting"
-    return "ready" if held.node.is_ready else "unready"
+_COUNTED_AS: Final = {
+    NodeState.REQUESTED: "coming",
+    NodeState.BOOTING: "starting",
+    NodeState.READY: "ready",
+    NodeState.UNREADY: "unready",
+    NodeState.FAILED_TO_START: "failed",
+    NodeState.NEVER_REGISTERED: "missing",
+    NodeState.NEVER_CREATED: "missing",
+    NodeState.BEING_REMOVED: "leaving",
+    NodeState.REMOVAL_FAILED: "stuck",
+}
+
+
+def _counts(group: Group | None) -> NodeCounts:
+    counts: Counter[str] = Counter()
+    for state, count in group.counts.items() if group is not None else ():
+        counts[_COUNTED_AS[state]] += count
+    return NodeCounts(**counts)
+
+
+def _what_matters(status: NodePoolStatus) -> tuple[object, ...]:
+    """What is written at once: all but numbers, and words that are made of them."""
+    healthy = condition_of(status.conditions, HEALTHY)
+    said = tuple(one for one in status.conditions if one.type not in (HEALTHY, EXPANDING))
+    unhealthy = frozenset(one.offering for one in status.unhealthy)
+    return said, healthy and (healthy.status, healthy.reason), status.offerings, unhealthy
+
+
+def _unhealthy(group: Group) -> Unhealthy:
+    return Unhealthy(group.offering, group.unhealthy_since, group.why)
 
 
 def _with(

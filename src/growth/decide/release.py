@@ -33,14 +33,17 @@ def released(snapshot: Snapshot, node: Node) -> list[Action | Hold]:
         return []
     if all(taint.key != OUT_OF_SERVICE.key for taint in node.spec.taints):
         return [edited(node, [taint_added(node, OUT_OF_SERVICE)], "its machine is gone, and something is left on it")]
-    said: list[Action | Hold] = [
-        DeleteObject(subject=reference_to(PODS, pod.metadata), why=f"its machine {name} is gone", grace_seconds=0)
-        for pod in sorted(pods, key=lambda one: (one.metadata.namespace, one.metadata.name))
-    ]
+    said: list[Action | Hold] = [*_deleted(pods, name)]
     if attached:
         why = f"{len(attached)} volumes still hang on it" if len(attached) > 1 else "a volume still hangs on it"
         said.append(Hold(subject=reference_to(NODES, node.metadata), why=why, reason="Detaching"))
     return said
+
+
+def orphans_released(snapshot: Snapshot, name: str) -> list[Action]:
+    """Pods whose Node object went before we could release them, because a cloud controller was quicker. Kubernetes
+    collects them, too, a minute later."""
+    return _deleted(_left_on(snapshot, name)[0], name)
 
 
 def is_free(snapshot: Snapshot, node: Node, gone_at: datetime | None) -> bool:
@@ -50,6 +53,13 @@ def is_free(snapshot: Snapshot, node: Node, gone_at: datetime | None) -> bool:
     """
     pods, attached = _left_on(snapshot, node.metadata.name)
     return not attached and all(_is_younger(pod, gone_at) for pod in pods)
+
+
+def _deleted(pods: list[Pod], name: str) -> list[Action]:
+    return [
+        DeleteObject(subject=reference_to(PODS, pod.metadata), why=f"its machine {name} is gone", grace_seconds=0)
+        for pod in sorted(pods, key=lambda one: (one.metadata.namespace, one.metadata.name))
+    ]
 
 
 def _is_younger(pod: Pod, gone_at: datetime | None) -> bool:

@@ -12,6 +12,7 @@ from growth.api.kinds import Kind
 from growth.api.node import Node
 from growth.api.pod import Pod
 from growth.observe.families import Families
+from growth.observe.journal import Journal
 from growth.observe.room import Room
 from growth.observe.shapes import Shapes
 from growth.observe.table import Table
@@ -40,6 +41,8 @@ class Snapshot(msgspec.Struct, frozen=True):
     """How many pods work on which node (``api.emptiness``); a node that is not in it is empty."""
     clouds: Mapping[str, Cloud]
     """What the providers that are open said last."""
+    journal: Journal
+    """What has changed about which node, request or removal, by the node's name."""
     nodes_heard: int
     """How many nodes have come so far that nobody asked for: a number that tells whether one came since."""
     arrivals: int

@@ -1,23 +1,27 @@
 """A table: all objects of a kind that is few enough to need no index but its name."""
 
-from collections.abc import ItemsView, Iterable, Iterator, Mapping, ValuesView
-from typing import Generic
+from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping, ValuesView
+from typing import Generic, TypeVar, overload
 
 from growth.api.change import Change, Happened, ObjectT
 
+_Default = TypeVar("_Default")
 Key = tuple[str, str]
 """Namespace (empty for cluster-scoped kinds) and name."""
 
 
 class Table(Mapping[Key, ObjectT], Generic[ObjectT]):
-    """Objects by namespace and name."""
+    """Objects by namespace and name; ``note`` is told of each that came, changed or went."""
 
-    def __init__(self) -> None:
+    def __init__(self, note: Callable[[ObjectT], None] | None = None) -> None:
         self._objects: dict[Key, ObjectT] = {}
+        self._note = note
 
     def hear(self, changes: Iterable[Change[ObjectT]]) -> None:
         """Objects came, changed or went."""
         for change in changes:
+            if self._note is not None:
+                self._note(change.now)
             meta = change.now.metadata
             key = (meta.namespace, meta.name)
             if change.happened is not Happened.DELETED:
@@ -44,6 +48,14 @@ class Table(Mapping[Key, ObjectT], Generic[ObjectT]):
 
     def __contains__(self, key: object) -> bool:
         return key in self._objects
+
+    @overload
+    def get(self, key: Key, /) -> ObjectT | None: ...
+    @overload
+    def get(self, key: Key, /, default: ObjectT | _Default) -> ObjectT | _Default: ...
+    def get(self, key: Key, /, default: ObjectT | _Default | None = None) -> ObjectT | _Default | None:
+        """The object of this name, if there is one."""
+        return self._objects.get(key, default)
 
     def values(self) -> ValuesView[ObjectT]:
         """All objects."""

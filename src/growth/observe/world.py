@@ -14,6 +14,7 @@ from growth.api.cloud import Cloud
 from growth.api.emptiness import is_work
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.kinds import (
+    CONFIG_MAPS,
     CSI_DRIVERS,
     CSI_NODES,
     CSI_STORAGE_CAPACITIES,
@@ -30,10 +31,13 @@ from growth.api.kinds import (
     Kind,
 )
 from growth.api.node import Node
+from growth.api.noderemoval import NodeRemovalRequest
+from growth.api.noderequest import NodeRequest
 from growth.api.pod import Pod
 from growth.api.scale_down import has_traces
 from growth.api.starting import STARTING
 from growth.observe.families import Families
+from growth.observe.journal import Journal
 from growth.observe.requests import Requests, amounts_from, requests_on_node
 from growth.observe.room import Room
 from growth.observe.shapes import Shapes
@@ -54,8 +58,7 @@ _TABLED: Final[tuple[Kind[Any], ...]] = (
     POD_DISRUPTION_BUDGETS,
     PRIORITY_CLASSES,
     NODE_POOLS,
-    NODE_REQUESTS,
-    NODE_REMOVAL_REQUESTS,
+    CONFIG_MAPS,
 )
 Listener = Callable[[list[Change[Any]]], None]
 
@@ -70,7 +73,12 @@ class World:
         self.shapes = Shapes()
         self.families = Families()
         self.room = Room()
-        self.tables: dict[Kind[Any], Table[Any]] = {kind: Table() for kind in _TABLED}
+        self.journal = Journal()
+        self.tables: dict[Kind[Any], Table[Any]] = {
+            **{kind: Table() for kind in _TABLED},
+            NODE_REQUESTS: Table[NodeRequest](lambda request: self.journal.note(request.metadata.name)),
+            NODE_REMOVAL_REQUESTS: Table[NodeRemovalRequest](lambda removal: self.journal.note(removal.node_name)),
+        }
         self.refused: dict[str, Pod] = {}
         self.marked: dict[str, Pod] = {}
         self.closed: dict[str, Node] = {}
@@ -114,6 +122,7 @@ class World:
             to_go=self.to_go,
             work=self.work,
             clouds=self.clouds,
+            journal=self.journal,
             nodes_heard=self.nodes_heard,
             arrivals=self.arrivals,
         )
@@ -146,6 +155,7 @@ class World:
         """Nodes came, changed or went."""
         for change in changes:
             name = change.now.metadata.name
+            self.journal.note(name)
             known = self.nodes.get(name)
             if change.happened is Happened.DELETED:
                 # A node of the same name that came since is another one, and stays.

@@ -13,7 +13,14 @@ from growth.act.points import Points
 from growth.api.catalogue import read_catalogue
 from growth.api.growth_kinds import NODE_POOLS
 from growth.api.kinds import CONFIG_MAPS, EVENTS, LEASES, NAMESPACES
-from growth.api.settings import GrowSettings, ProvidersSettings, ProvisionSettings, RemovalSettings, Settings
+from growth.api.settings import (
+    GrowSettings,
+    ProvidersSettings,
+    ProvisionSettings,
+    RegistrySettings,
+    RemovalSettings,
+    Settings,
+)
 from growth.cloud.finding import Surroundings
 from growth.cloud.kwok.provider import KwokProvider
 from growth.cloud.kwok.record import FAULTS, config_map_name
@@ -42,6 +49,11 @@ QUICK: Final = Settings(
         forget_after=timedelta(seconds=60),
     ),
     removal=RemovalSettings(retry_after=timedelta(seconds=3), attempts=2, leaked_after=timedelta(seconds=8)),
+    registry=RegistrySettings(
+        check_every=timedelta(seconds=1),
+        foreign_halt_at_most=timedelta(seconds=10),
+        improves_after=timedelta(seconds=2),
+    ),
 )
 CATALOGUE: Final = """
 provider: kwok

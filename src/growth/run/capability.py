@@ -8,6 +8,7 @@ import msgspec
 
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.kinds import (
+    CONFIG_MAPS,
     CSI_DRIVERS,
     CSI_NODES,
     CSI_STORAGE_CAPACITIES,
@@ -25,7 +26,10 @@ from growth.decide import pools
 from growth.decide.decider import Decider
 from growth.decide.grow import deciding as grow
 from growth.decide.provision import deciding as provision
+from growth.decide.registry import telling as registry
 from growth.decide.shrink import deciding as shrink
+
+REGISTRY: Final = "registry"
 
 
 class Capability(msgspec.Struct, frozen=True):
@@ -37,6 +41,8 @@ class Capability(msgspec.Struct, frozen=True):
     """What it has to see. Only what some chosen capability needs is watched, so a role may leave out the rest."""
     is_for_leader: bool = True
     """Whether one replica does it for all; otherwise each replica does it."""
+    reads_registry: bool = False
+    """Whether it goes by what the registry says, which is then kept, too."""
 
 
 _PLACES: Final = (
@@ -47,10 +53,11 @@ _PLACES: Final = (
 _OURS: Final = (NODE_POOLS, NODE_REQUESTS, NODE_REMOVAL_REQUESTS)
 
 CAPABILITIES: Final[tuple[Capability, ...]] = (
-    Capability("pools", pools.decide, (NODES, *_OURS)),
-    Capability("grow", grow.decide, (*_PLACES, *_OURS)),
-    Capability("provision", provision.decide, (PODS, NODES, *_OURS)),
-    Capability("shrink", shrink.decide, (PODS, NODES, VOLUME_ATTACHMENTS, *_OURS)),
+    Capability(REGISTRY, registry.decide, (NODES, CONFIG_MAPS, *_OURS)),
+    Capability("pools", pools.decide, (NODES, *_OURS), reads_registry=True),
+    Capability("grow", grow.decide, (*_PLACES, *_OURS), reads_registry=True),
+    Capability("provision", provision.decide, (PODS, NODES, *_OURS), reads_registry=True),
+    Capability("shrink", shrink.decide, (PODS, NODES, VOLUME_ATTACHMENTS, *_OURS), reads_registry=True),
 )
 """All that there are, in the order in which they decide and are served."""
 
@@ -68,4 +75,7 @@ def chosen(names: Sequence[str], known: Sequence[Capability] = CAPABILITIES) -> 
             hint = f", the closest is {close[0]!r}" if close else ""
             expected = f"expected some of {', '.join(by_name)}" if by_name else "there are none yet"
             raise UnknownCapability(f"there is no capability {name!r}{hint}: {expected}")
-    return tuple(capability for capability in known if not names or capability.name in names)
+    wanted = set(names) or set(by_name)
+    if any(by_name[name].reads_registry for name in wanted):
+        wanted.add(REGISTRY)
+    return tuple(capability for capability in known if capability.name in wanted)

@@ -79,7 +79,13 @@ async def control(plant: Plant, health: Health) -> None:
     kinds = _kinds(plant.capabilities, world)
     try:
         async with watching(
-            plant.client, world, kinds, heartbeats=health.heartbeats, heard=heard, spare=plant.host.spare
+            plant.client,
+            world,
+            kinds,
+            namespace=plant.settings.namespace,
+            heartbeats=health.heartbeats,
+            heard=heard,
+            spare=plant.host.spare,
         ):
             health.is_synced = True
             _LOG.info("the cluster is read: %d nodes, %d pods wait", len(world.nodes), len(world.waiting))

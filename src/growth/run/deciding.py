@@ -17,9 +17,11 @@ from growth.api.action import Hold
 from growth.api.references import shown
 from growth.api.settings import Settings
 from growth.decide.decider import Decision, State
+from growth.decide.registry.state import ClusterState
+from growth.decide.registry.stepping import step
 from growth.observe.snapshot import Snapshot
 from growth.observe.world import World
-from growth.run.capability import Capability
+from growth.run.capability import REGISTRY, Capability
 from growth.run.heartbeats import Heartbeat
 from growth.run.holds import Holds
 from growth.run.host import Host
@@ -44,6 +46,7 @@ SILENCE_SECONDS: Final = 60.0
 # A deadline that has passed already is a decider's slip, and so is one that raises: both are asked again after this.
 _AGAIN: Final = timedelta(seconds=1)
 _AGAIN_AFTER_FAILURE: Final = timedelta(seconds=30)
+_STEP: Final = "registry-step"
 
 
 class Deciding:
@@ -77,6 +80,8 @@ class Deciding:
         self._failing: dict[str, str] = {}
         self._memories: dict[str, object] = {}
         self._wall = WallClock(host.now, self._clock)
+        self._keeps_registry = any(capability.name == REGISTRY for capability in capabilities)
+        self._cluster: ClusterState | None = None
 
     def wake(self) -> None:
         """Something happened: let everybody look again, soon."""
@@ -122,13 +127,38 @@ class Deciding:
         """One synchronous step: the World does not change while it is looked at."""
         started = self._clock()
         snapshot = self._world.snapshot(self._wall.read())
+        is_seen = self._look_around(snapshot)
         for capability in self._capabilities:
+            if not is_seen and (capability.reads_registry or capability.name == REGISTRY):
+                self._drop(capability, snapshot.now, executor)
+                continue
             decision = self._decide(capability, snapshot, executor)
             if decision is not None:
                 self._follow(capability, decision, snapshot.now, executor)
         seconds = self._clock() - started
         self._pause_seconds = min(_PAUSE_PER_PASS * seconds, _LONGEST_PAUSE_SECONDS)
         self._pass_seconds.observe(seconds)
+
+    def _look_around(self, snapshot: Snapshot) -> bool:
+        """The registry first: what it says is the same for all. If it fails, nobody who reads it may decide."""
+        if not self._keeps_registry:
+            return True
+        try:
+            with self._metrics.decider_seconds.labels(_STEP).time():
+                self._cluster = step(self._cluster, snapshot, self._settings, self._wall.steady_since)
+        except Exception as error:
+            self._metrics.decider_failures.labels(_STEP).inc()
+            self._complain(_STEP, error)
+            self._cluster = None
+            return False
+        self._failing.pop(_STEP, None)
+        self._metrics.seen(self._cluster)
+        return True
+
+    def _drop(self, capability: Capability, now: datetime, executor: Executor) -> None:
+        """What it wanted before was decided on what was seen then."""
+        executor.want(capability.name, ())
+        self._deadlines[capability.name] = now + _AGAIN_AFTER_FAILURE
 
     def _decide(self, capability: Capability, snapshot: Snapshot, executor: Executor) -> Decision | None:
         name = capability.name
@@ -138,6 +168,7 @@ class Deciding:
             self._thoughts.is_thinking(name),
             self._memories.get(name),
             self._wall.steady_since,
+            self._cluster,
         )
         try:
             with self._metrics.decider_seconds.labels(name).time():
@@ -145,9 +176,7 @@ class Deciding:
         except Exception as error:  # a mistake in one capability must not end the others
             self._metrics.decider_failures.labels(name).inc()
             self._complain(name, error)
-            # What it wanted before was decided by a decider that worked, but on what was seen then: it is dropped.
-            executor.want(name, ())
-            self._deadlines[name] = snapshot.now + _AGAIN_AFTER_FAILURE
+            self._drop(capability, snapshot.now, executor)
             return None
         self._failing.pop(name, None)
         return decision

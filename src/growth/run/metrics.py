@@ -13,6 +13,7 @@ from growth.api.action import Hold
 from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS
 from growth.api.outcome import Outcome
 from growth.api.phases import REMOVAL_MOVES
+from growth.decide.registry.state import ClusterState
 from growth.kube.events import EventRecorder
 from growth.observe.world import World
 
@@ -27,6 +28,7 @@ class Metrics:
 
     def __init__(self) -> None:
         self.registry = registry = CollectorRegistry()
+        self._seen: ClusterState | None = None
         ProcessCollector(registry=registry)
         self.leader = Gauge("growth_leader", "1 on the replica that acts for all.", registry=registry)
         self.provider_up = Gauge(
@@ -62,6 +64,47 @@ class Metrics:
         self.actions_under_way = Gauge(
             "growth_actions_under_way", "Actions that are being carried out.", ("role",), registry=registry
         )
+
+        self.cluster_healthy = Gauge(
+            "growth_cluster_healthy", "1 if the cluster is healthy, 0 if not; on the leader.", registry=registry
+        )
+        self.cluster_halted = Gauge(
+            "growth_halted", "1 if nothing is bought or removed because of that.", registry=registry
+        )
+        self.node_states = Gauge(
+            "growth_node_states",
+            "Nodes, machines and requests by the state that the registry sees them in.",
+            ("pool", "state"),
+            registry=registry,
+        )
+        self.pool_healthy = Gauge(
+            "growth_pool_healthy",
+            "1 if a pool, or an offering in it, is bought; 0 if too much of it is amiss.",
+            ("pool", "offering"),
+            registry=registry,
+        )
+        self.upcoming = Gauge(
+            "growth_upcoming", "Machines that will soon be there.", ("pool", "offering"), registry=registry
+        )
+        self.missing = Gauge(
+            "growth_missing", "Machines that were asked for and have no node.", ("pool", "offering"), registry=registry
+        )
+
+    def seen(self, cluster: ClusterState) -> None:
+        """Show what the registry knows; only what is different from the last time is touched."""
+        if self._seen is not None and self._seen.health == cluster.health and self._seen.groups == cluster.groups:
+            return
+        self._seen = cluster
+        self.cluster_healthy.set(cluster.health.is_healthy)
+        self.cluster_halted.set(cluster.health.is_halted)
+        for gauge in (self.node_states, self.pool_healthy, self.upcoming, self.missing):
+            gauge.clear()
+        for (pool, offering), group in cluster.groups.items():
+            self.pool_healthy.labels(pool, offering).set(not group.is_unhealthy)
+            self.upcoming.labels(pool, offering).set(group.upcoming)
+            self.missing.labels(pool, offering).set(group.missing)
+            for state, count in () if offering else group.counts.items():
+                self.node_states.labels(pool, state.value).set(count)
 
     def follow(self, world: World, recorder: EventRecorder) -> None:
         """From now on also show what these two know themselves."""

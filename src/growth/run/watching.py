@@ -6,8 +6,9 @@ from contextlib import asynccontextmanager
 from typing import Any, Final
 
 from growth.api.change import Change
+from growth.api.cluster_status import GROWTH_STATUS
 from growth.api.growth_kinds import GROUP
-from growth.api.kinds import Kind
+from growth.api.kinds import CONFIG_MAPS, Kind
 from growth.kube.client import Client
 from growth.kube.informer import Informer
 from growth.observe.world import Listener, World
@@ -25,11 +26,14 @@ async def watching(
     world: World,
     kinds: Collection[Kind[Any]] | None = None,
     *,
+    namespace: str = "growth-system",
     heartbeats: Heartbeats | None = None,
     heard: Callable[[], None] | None = None,
     spare: Callable[[], None] = spare_the_collector,
 ) -> AsyncGenerator[Sequence[Informer[Any]]]:
     """Enter once the World is complete; inside, it keeps following. Without ``kinds``, all that the World knows.
+
+    Of ConfigMaps only Growth's own status is followed, in its ``namespace``.
 
     ``heard`` is called after each batch of changes, ``spare`` once, when the first reading is over.
 
@@ -38,7 +42,9 @@ async def watching(
     """
     listeners = world.listeners()
     informers = [
-        Informer(_client_of(kind, client, heartbeats), kind, _telling(listeners[kind], heard))
+        Informer(
+            _client_of(kind, client, heartbeats), kind, _telling(listeners[kind], heard), **_part_of(kind, namespace)
+        )
         for kind in (listeners if kinds is None else kinds)
     ]
     try:
@@ -56,8 +62,15 @@ async def watching(
 
 
 def everywhere(world: World) -> list[Kind[Any]]:
-    """What the World keeps, without our own kinds: a cluster on which Growth was never installed has these."""
-    return [kind for kind in world.listeners() if kind.group != GROUP]
+    """What the World keeps, without what is our own: a cluster on which Growth was never installed has these."""
+    return [kind for kind in world.listeners() if kind.group != GROUP and kind != CONFIG_MAPS]
+
+
+def _part_of(kind: Kind[Any], namespace: str) -> dict[str, str]:
+    """What to follow of a kind: everything, but for the one that others use for all sorts of things."""
+    if kind != CONFIG_MAPS:
+        return {}
+    return {"namespace": namespace, "field_selector": f"metadata.name={GROWTH_STATUS}"}
 
 
 def _client_of(kind: Kind[Any], client: Client, heartbeats: Heartbeats | None) -> Client:

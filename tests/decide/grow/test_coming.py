@@ -10,6 +10,7 @@ from growth.api.noderequest import PLANNED_FOR, NodeRequest
 from growth.api.offering import ZONE
 from growth.api.phases import RequestPhase
 from growth.api.starting import closed
+from growth.decide.decider import State
 from growth.decide.fit import Stage
 from growth.decide.fit.new_node import NewNodes
 from growth.decide.grow.coming import Coming, enter, hand_over_ends, has_places, seat, still_fitting
@@ -46,13 +47,13 @@ def test_pods_have_their_places_until_they_had_the_time_to_get_there(
     assert PROVISION.hand_over == MINUTE
     request = planned(phase=phase, since=NOW - age * SECOND)
     snapshot = a_snapshot(request, *([node] if node else []))
-    assert has_places(request, snapshot, None, PROVISION) is expected
+    assert has_places(request, snapshot, State(), PROVISION) is expected
 
 
 def test_a_hand_over_counts_from_the_jump_of_a_clock() -> None:
     request = planned(phase="Ready", since=NOW - HOUR)
-    assert has_places(request, a_snapshot(request, a_node()), NOW - SECOND, PROVISION)
-    assert hand_over_ends(request, NOW, NOW - SECOND, PROVISION) == NOW - SECOND + MINUTE
+    assert has_places(request, a_snapshot(request, a_node()), State(steady_since=NOW - SECOND), PROVISION)
+    assert hand_over_ends(request, NOW, State(steady_since=NOW - SECOND), PROVISION) == NOW - SECOND + MINUTE
 
 
 def test_of_those_that_wait_as_many_are_counted_as_its_node_has_room_for() -> None:

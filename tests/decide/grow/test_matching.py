@@ -112,20 +112,27 @@ def test_the_four_rules_of_the_seed(pools: list[NodePool], spec: dict[str, Any],
         pytest.param(
             ["gpu"],
             {},
-            Unmatched("PoolUnusable", "nothing can be bought for pool default now: its condition Valid says why"),
+            Unmatched(
+                "PoolUnusable", "nothing can be bought for pool default now: its conditions Valid and Healthy say why"
+            ),
             id="the default is unusable: it is waited for, and no other pool helps out",
         ),
         pytest.param(
             ["default"],
             for_pool("gpu"),
-            Unmatched("PoolUnusable", "nothing can be bought for pool gpu now: its condition Valid says why"),
+            Unmatched(
+                "PoolUnusable", "nothing can be bought for pool gpu now: its conditions Valid and Healthy say why"
+            ),
             id="the pool that is asked for is unusable",
         ),
         pytest.param(["gpu"], affine([one_of("Exists")]), None, id="one usable pool among those that serve is enough"),
         pytest.param(
             [],
             affine([one_of("Exists")]),
-            Unmatched("PoolUnusable", "nothing can be bought for pool default, gpu now: its condition Valid says why"),
+            Unmatched(
+                "PoolUnusable",
+                "nothing can be bought for pool default, gpu now: its conditions Valid and Healthy say why",
+            ),
             id="none of those that serve is usable",
         ),
     ],

@@ -49,7 +49,7 @@ def test_who_asks_for_no_pool_where_there_is_no_default() -> None:
 
 def test_who_waits_for_a_pool_that_cannot_buy_is_only_held() -> None:
     web = a_pod("web")
-    why = "nothing can be bought for pool default now: its condition Valid says why"
+    why = "nothing can be bought for pool default now: its conditions Valid and Healthy say why"
     assert said_after(Town(a_pool(finalizers=()), web), SECOND) == [
         Hold(subject=about(web), why=why, reason="PoolUnusable")
     ]

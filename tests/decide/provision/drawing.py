@@ -141,7 +141,7 @@ def done(things: tuple[object, ...], said: tuple[Action | Hold, ...]) -> tuple[o
             case PatchObject():
                 by_name[key] = _labelled(there, action.body["metadata"]["labels"])
             case EditObject() if isinstance(there, Node):
-                by_name[key] = _without_taint(there, int(action.operations[-1]["path"].rpartition("/")[2]))
+                by_name[key] = _without_taint(there, opened_at(action))
             case EditObject():
                 value: Any = action.operations[-1]["value"]
                 name = (value[0] if action.operations[-1]["path"] == "/spec/tolerations" else value)["value"]
@@ -155,6 +155,12 @@ def done(things: tuple[object, ...], said: tuple[Action | Hold, ...]) -> tuple[o
             case _:
                 pass
     return (*others, *by_name.values())
+
+
+def opened_at(action: EditObject) -> int:
+    """Which of a node's taints is taken off."""
+    (removed,) = [one["path"] for one in action.operations if one["op"] == "remove"]
+    return int(removed.removeprefix("/spec/taints/"))
 
 
 def _labelled(there: Node | Pod, labels: Mapping[str, str]) -> Node | Pod:

@@ -148,13 +148,17 @@ def a_node(
     taints: Sequence[Taint] = (),
     provider_id: str | None = None,
     allocatable: Mapping[str, str] | None = None,
+    annotations: Mapping[str, str] | None = None,
 ) -> Node:
     """The node that was planned; ``lacks`` are labels that it has not, ``labels`` and ``taints`` are added."""
     right = {**offering.node_labels, HOSTNAME: name, POOL: "default", OFFERING: offering.id, **(labels or {})}
     own = (closed(name),) if is_closed else ()
     return Node(
         ObjectMeta(
-            name=name, uid=f"node-{name}", labels={key: value for key, value in right.items() if key not in set(lacks)}
+            name=name,
+            uid=f"node-{name}",
+            labels={key: value for key, value in right.items() if key not in set(lacks)},
+            annotations=dict(annotations or {}),
         ),
         NodeSpec(provider_id=f"shop://{name}" if provider_id is None else provider_id, taints=(*taints, *own)),
         NodeStatus(

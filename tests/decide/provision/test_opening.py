@@ -9,6 +9,7 @@ from growth.api.action import EditObject
 from growth.api.nodepool import OfferingStatus
 from growth.api.noderequest import NodeRequest
 from growth.api.pod import Pod
+from growth.api.started import STARTED_AT
 from growth.api.starting import STARTING, closed
 from growth.api.tolerations import NO_EXECUTE, Taint
 from tests.decide.provision.stage import (
@@ -112,7 +113,19 @@ def test_only_our_own_taint_is_removed_and_only_if_it_is_still_there() -> None:
         {"op": "test", "path": "/spec/taints/2/key", "value": STARTING},
         {"op": "test", "path": "/spec/taints/2/value", "value": NAME},
         {"op": "remove", "path": "/spec/taints/2"},
+        {"op": "test", "path": "/metadata/resourceVersion", "value": "0"},
+        {"op": "add", "path": "/metadata/annotations", "value": {STARTED_AT: "2026-03-01T09:00:00Z"}},
     )
+
+
+def test_that_it_was_ready_once_is_written_beside_what_others_have_written() -> None:
+    """In the same edit: a node that is open and bears no record would look as if it had never started."""
+    node = a_node(annotations={"team": "shop"})
+    (action,) = decided(a_pool(), a_cloud(a_machine()), node, ready([])).said
+    assert isinstance(action, EditObject)
+    path = "/metadata/annotations/growth.dev~1started-at"
+    assert action.operations[-1] == {"op": "add", "path": path, "value": "2026-03-01T09:00:00Z"}
+    assert {"op": "remove", "path": "/spec/taints/0"} in action.operations
 
 
 @pytest.mark.parametrize(

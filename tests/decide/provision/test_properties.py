@@ -15,7 +15,7 @@ from growth.api.phases import REQUEST_MOVES, may_move
 from growth.api.starting import STARTING
 from growth.api.status import MAX_EVENTS
 from growth.decide.decider import Decision
-from tests.decide.provision.drawing import clusters, done, instants, outcomes
+from tests.decide.provision.drawing import clusters, done, instants, opened_at, outcomes
 from tests.decide.provision.stage import NOW, decided, told
 
 # More passes than there are steps in the life of a request.
@@ -84,7 +84,7 @@ def test_what_is_opened_is_ours_ready_to_be_opened_and_not_leaving(
     for one in decided(*things, outcome=outcome, steady_since=steady_since).said:
         if isinstance(one, EditObject) and one.subject.kind == "Node":
             node, request = nodes[one.subject.name], requests.get(one.subject.name)
-            taint = node.spec.taints[int(one.operations[-1]["path"].rpartition("/")[2])]
+            taint = node.spec.taints[opened_at(one)]
             assert (taint.key, taint.value) == (STARTING, node.metadata.name)
             assert node.metadata.name not in leaving
             assert request is None or request.status.phase in ("Provisioning", "Ready")

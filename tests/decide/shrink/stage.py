@@ -29,7 +29,13 @@ from growth.api.machine import Machine
 from growth.api.meta import Condition, ObjectMeta
 from growth.api.node import Node, NodeSpec, NodeStatus
 from growth.api.nodepool import NodePool
-from growth.api.noderemoval import RETRY, NodeRemovalRequest, NodeRemovalRequestSpec, NodeRemovalRequestStatus
+from growth.api.noderemoval import (
+    IF_UNREADY,
+    RETRY,
+    NodeRemovalRequest,
+    NodeRemovalRequestSpec,
+    NodeRemovalRequestStatus,
+)
 from growth.api.noderequest import NodeRequest
 from growth.api.offering import INSTANCE_TYPE, OFFERING, POOL, Offering
 from growth.api.outcome import Outcome, Result, key_of
@@ -118,12 +124,13 @@ def a_removal(
     retry: bool = False,
     events: Sequence[tuple[str, str]] = (),
     is_going: bool = False,
+    if_unready: bool = False,
 ) -> NodeRemovalRequest:
     meta = ObjectMeta(
         name=name,
         uid=f"removal-{name}",
         resource_version=7,
-        annotations={RETRY: "please"} if retry else {},
+        annotations={**({RETRY: "please"} if retry else {}), **({IF_UNREADY: "true"} if if_unready else {})},
         deletion_timestamp=NOW if is_going else None,
     )
     spec = NodeRemovalRequestSpec(

@@ -33,6 +33,8 @@ from tests.decide.shrink.stage import (
 
 OURS = a_cloud(a_machine())
 BOTH = a_cloud(a_machine(), a_machine(ANOTHER))
+# In a cluster in which no node works nothing is removed.
+OTHERS_WORK = (BOTH, a_node(ANOTHER), a_pod(node=ANOTHER))
 DUE = NOW - SECOND
 SOON = NOW + MINUTE
 
@@ -135,13 +137,12 @@ def test_what_is_being_removed_is_not_asked_for_again() -> None:
     assert told(said) == []
 
 
-def test_an_unready_node_goes_after_its_own_patience() -> None:
+def test_an_unready_node_is_not_marked_and_a_mark_that_it_bears_goes() -> None:
+    """Its patience is another one, counted from when it fell silent (``unready``)."""
     silent = a_node(ready=False, unready_since=NOW - 5 * MINUTE)
-    assert told(a_moment_later(a_pool(), OURS, silent)) == [f"mark {NAME} for 2026-03-01T09:19:45Z"]
-    due = a_node(at=DUE, ready=False, unready_since=NOW - 5 * MINUTE)
-    assert decided(a_pool(), OURS, due).wake_at == NOW + 15 * MINUTE
-    long_silent = a_node(at=DUE, ready=False, unready_since=NOW - 20 * MINUTE)
-    assert told(decided(a_pool(), OURS, long_silent)) == [f"remove {NAME}"]
+    assert told(a_moment_later(a_pool(), *OTHERS_WORK, silent)) == []
+    marked = a_node(at=DUE, ready=False, unready_since=NOW - 5 * MINUTE)
+    assert told(decided(a_pool(), *OTHERS_WORK, marked)) == [f"unmark {NAME}"]
 
 
 # What cancels a mark

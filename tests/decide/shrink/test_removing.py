@@ -384,3 +384,12 @@ def test_a_crash_right_after_the_machine_was_given_back_loses_no_node() -> None:
 def test_a_node_that_vanishes_in_the_middle_stops_nothing() -> None:
     assert told(decided(a_pool(), OURS, asked(asked_at=NOW - HOUR))) == [f"give back {NAME}/1 if {NAME} runs nothing"]
     assert told(a_moment_later(a_pool(), NONE, asked())) == [f"delete NodeRemovalRequest {NAME}"]
+
+
+def test_pods_whose_node_went_before_they_were_released_are_released_all_the_same() -> None:
+    assert told(a_moment_later(a_pool(), NONE, asked(), a_pod(), a_daemon())) == ["delete Pod app"]
+    never_asked = a_removal()
+    assert told(a_moment_later(a_pool(), NONE, never_asked, a_pod())) == [f"delete NodeRemovalRequest {NAME}"]
+    on_another = a_node(provider_id="kwok://other")
+    said = told(a_moment_later(a_pool(), NONE, on_another, asked(), a_pod()))
+    assert said == [f"delete NodeRemovalRequest {NAME}"]

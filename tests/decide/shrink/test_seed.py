@@ -139,7 +139,7 @@ REQUIRED: dict[str, list[str]] = {
         "test_removing.test_a_removal_of_a_node_that_was_never_ours_touches_nothing",
         "test_properties.test_a_stranger_is_never_touched",
     ],
-    "An unready node goes after unreadyAfter.": ["test_emptying.test_an_unready_node_goes_after_its_own_patience"],
+    "An unready node goes after unreadyAfter.": ["test_unready.test_an_unready_node_goes_after_its_own_patience"],
     "100 nodes emptied over an hour are all gone within their delays plus one minute.": [
         "tests.stories.test_quiet_night.test_every_node_is_gone_a_minute_after_its_delay_at_the_latest"
     ],

@@ -8,7 +8,7 @@ planned for again and again.
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 import msgspec
@@ -61,8 +61,10 @@ class Circumstances(msgspec.Struct, frozen=True):
         return Circumstances(self.facts, dict(machines), stock)
 
 
-def circumstances_of(pools: Iterable[NodePool], shop: Shop, held: Iterable[Holding]) -> Circumstances:
-    """What can be bought for these pools, and what they have."""
+def circumstances_of(
+    pools: Iterable[NodePool], shop: Shop, held: Iterable[Holding], closed: Collection[tuple[str, str]] = ()
+) -> Circumstances:
+    """What can be bought for these pools, but for what is closed (pool and offering), and what they have."""
     pools = list(pools)
     limited = {pool.metadata.name for pool in pools if is_limited(pool)}
     machines = Counter(_key(one.pool, one.server_type) for one in held if one.pool in limited)
@@ -71,7 +73,7 @@ def circumstances_of(pools: Iterable[NodePool], shop: Shop, held: Iterable[Holdi
         for name, one in shop.sold.items()
         if one.access is Access.OPEN and one.offering.stock is not None
     }
-    return Circumstances(_facts(pools, shop), dict(machines), stock)
+    return Circumstances(_facts(pools, shop, closed), dict(machines), stock)
 
 
 def is_limited(pool: NodePool) -> bool:
@@ -79,7 +81,7 @@ def is_limited(pool: NodePool) -> bool:
     return pool.spec.limits != Limits() or any(one.max is not None for one in pool.spec.server_types)
 
 
-def _facts(pools: Iterable[NodePool], shop: Shop) -> str:
+def _facts(pools: Iterable[NodePool], shop: Shop, closed: Collection[tuple[str, str]]) -> str:
     stated = [(pool.metadata.name, pool.spec) for pool in pools]
     sold = [
         (
@@ -89,7 +91,7 @@ def _facts(pools: Iterable[NodePool], shop: Shop) -> str:
         )
         for _, one in sorted(shop.sold.items())
     ]
-    text = msgspec.json.encode((stated, sold), order="deterministic")
+    text = msgspec.json.encode((stated, sold, *sorted(closed)), order="deterministic")
     return hashlib.sha256(text).hexdigest()[:_HEX_DIGITS]
 
 

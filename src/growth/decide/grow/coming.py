@@ -14,7 +14,8 @@ from growth.api.noderequest import NodeRequest
 from growth.api.offering import Offering
 from growth.api.pod import Pod
 from growth.api.settings import ProvisionSettings
-from growth.decide.ages import counts_from, phase_since
+from growth.decide.ages import phase_since
+from growth.decide.decider import State
 from growth.decide.fit.daemons import Daemons
 from growth.decide.fit.new_node import NewNodes, settled
 from growth.decide.fit.resources import has_room
@@ -39,23 +40,19 @@ def is_live(request: NodeRequest) -> bool:
     return request.status.phase in ("Pending", "Provisioning")
 
 
-def has_places(
-    request: NodeRequest, snapshot: Snapshot, steady_since: datetime | None, settings: ProvisionSettings
-) -> bool:
+def has_places(request: NodeRequest, snapshot: Snapshot, state: State, settings: ProvisionSettings) -> bool:
     """Whether the pods that it was bought for still have their places: until they had the time to get there."""
     if is_live(request):
         return True
     name = request.metadata.name
     if request.status.phase != "Ready" or name not in snapshot.nodes:
         return False
-    return name in snapshot.closed or snapshot.now < hand_over_ends(request, snapshot.now, steady_since, settings)
+    return name in snapshot.closed or snapshot.now < hand_over_ends(request, snapshot.now, state, settings)
 
 
-def hand_over_ends(
-    request: NodeRequest, now: datetime, steady_since: datetime | None, settings: ProvisionSettings
-) -> datetime:
+def hand_over_ends(request: NodeRequest, now: datetime, state: State, settings: ProvisionSettings) -> datetime:
     """When the pods that a machine was bought for should be there, now that it is ready."""
-    return counts_from(phase_since(request, now), now, steady_since) + settings.hand_over
+    return state.since(phase_since(request, now), now) + settings.hand_over
 
 
 def still_fitting(request: NodeRequest, snapshot: Snapshot) -> list[str]:

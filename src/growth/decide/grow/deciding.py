@@ -17,9 +17,9 @@ from typing import Final
 import msgspec
 
 from growth.api.action import Action, CreateObject, Hold
-from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS, NODE_REQUESTS
+from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.outcome import Outcome, Result
-from growth.api.references import reference_by_name
+from growth.api.references import reference_by_name, reference_to
 from growth.api.settings import Settings
 from growth.decide.ages import is_ahead
 from growth.decide.decider import Decision, State
@@ -85,6 +85,13 @@ class _Pass:
         self._outlook = Outlook(snapshot, state, settings, memory.plan)
 
     def run(self) -> Decision:
+        cluster = self._outlook.cluster
+        if cluster.is_halted:
+            return self._nothing(
+                "ClusterUnhealthy", f"nothing is bought in an unhealthy cluster: {cluster.health.alarm}"
+            )
+        if cluster.gives_up:
+            return self._nothing("GivingUp", "machines that did not come are given up first")
         unseen, unwanted, refused = self._unseen()
         memory = self._noticing([*(one.name for one in unseen), *unwanted], refused)
         self._outlook.verdicts = memory.verdicts
@@ -101,6 +108,22 @@ class _Pass:
         thought, memory = self._think(waiting, missing, msgspec.structs.replace(memory, told=said))
         wake_at = min((when for when in waiting.wake_at if when > self._now), default=None)
         return Decision((*doing, *said), wake_at, memory, thought)
+
+    def _nothing(self, reason: str, why: str) -> Decision:
+        """The steps 2 and 4 of the registry's loop. What was planned is forgotten soon: when it goes on, things stand
+        otherwise. But not what may just have been asked for and is not seen: whoever plans before that buys twice."""
+        said = tuple(
+            Hold(subject=reference_to(NODE_POOLS, pool.metadata), why=why, reason=reason)
+            for pool in self._outlook.pools
+        )
+        unseen = self._memory.unseen
+        if not is_ahead(self._memory.plan.at + _SEEN_WITHIN, self._now, _SEEN_WITHIN):
+            unseen = frozenset(filter(self._was_just_asked_for, unseen))
+        return Decision(said, None, msgspec.structs.replace(self._memory, unseen=unseen))
+
+    def _was_just_asked_for(self, name: str) -> bool:
+        outcome = self._state.outcome_of(CreateObject, reference_by_name(NODE_REQUESTS, name))
+        return outcome is not None and self._may_be_there(outcome)
 
     # 1. The last plan
 
@@ -143,8 +166,10 @@ class _Pass:
         return outcome.at <= self._now and (made_at <= outcome.at or made_at > self._now)
 
     def _is_wanted(self, wanted: Wanted) -> bool:
-        """Whether its pool still is one to buy for, and somebody of those that it is for still waits."""
+        """Whether its pool still is one to buy this for, and somebody of those that it is for still waits."""
         if not any(pool.metadata.uid == wanted.pool.metadata.uid for pool in self._outlook.usable):
+            return False
+        if (wanted.pool.metadata.name, wanted.offering.id) in self._outlook.cluster.closed_offerings:
             return False
         return not wanted.pods or any(uid in self._snapshot.waiting for uid in wanted.pods)
 
@@ -235,4 +260,5 @@ class _Pass:
             circumstances=outlook.circumstances,
             trials=outlook.shop.trials,
             spare=spare_nodes(outlook),
+            closed=outlook.cluster.closed_offerings,
         )

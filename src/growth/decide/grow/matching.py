@@ -64,7 +64,7 @@ class Matching:
     def _if_usable(self, names: list[str]) -> Unmatched | None:
         if not self._usable.isdisjoint(names):
             return None
-        why = f"nothing can be bought for pool {', '.join(names)} now: its condition Valid says why"
+        why = f"nothing can be bought for pool {', '.join(names)} now: its conditions Valid and Healthy say why"
         return Unmatched(POOL_UNUSABLE, why)
 
     def _serves(self, name: str, named: str | None, terms: tuple[NodeSelectorTerm, ...]) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from datetime import datetime
 from functools import cached_property
+from typing import Final
 
 from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
 from growth.api.nodepool import NodePool
@@ -16,9 +17,14 @@ from growth.decide.grow.planning import Plan
 from growth.decide.grow.verdicts import Verdict
 from growth.decide.leaving import leaving_in
 from growth.decide.offerings import shop_in
+from growth.decide.registry.seeing import cluster_in
+from growth.decide.registry.unit import NodeState
 from growth.decide.usable import usable
 from growth.observe.snapshot import Snapshot
 from growth.observe.table import Table
+
+_NOT_COMING: Final = frozenset({NodeState.NEVER_CREATED, NodeState.NEVER_REGISTERED, NodeState.FAILED_TO_START})
+"""Whose pods need other places, although nobody has given these requests up yet."""
 
 
 class Outlook:
@@ -28,7 +34,11 @@ class Outlook:
         self.snapshot, self.state, self.settings, self.plan = snapshot, state, settings, plan
         self.now: datetime = snapshot.now
         self.pools: list[NodePool] = [pool for _, pool in sorted(snapshot.table(NODE_POOLS).items())]
-        self.usable = tuple(pool for pool in self.pools if usable(pool, snapshot.clouds))
+        self.cluster = cluster_in(snapshot, state, settings)
+        closed = self.cluster.closed_pools
+        self.usable = tuple(
+            pool for pool in self.pools if usable(pool, snapshot.clouds) and pool.metadata.name not in closed
+        )
         self.requests: Table[NodeRequest] = snapshot.table(NODE_REQUESTS)
         self.shop = shop_in(snapshot, settings.provision)
         self.leaving = leaving_in(snapshot)
@@ -44,7 +54,7 @@ class Outlook:
     def circumstances(self) -> Circumstances:
         """What a plan depends on beside the pods."""
         held = self.held if any(map(is_limited, self.usable)) else ()
-        return circumstances_of(self.usable, self.shop, held)
+        return circumstances_of(self.usable, self.shop, held, self.cluster.closed_offerings)
 
     def request(self, name: str) -> NodeRequest | None:
         """The request of this name, if it is seen."""
@@ -52,8 +62,11 @@ class Outlook:
 
     def has_places(self, request: NodeRequest) -> bool:
         """Whether the pods that it was bought for still have their places on it."""
-        return has_places(request, self.snapshot, self.state.steady_since, self.settings.provision)
+        unit = self.cluster.request_unit(request.metadata.name)
+        if unit is not None and unit.state in _NOT_COMING:
+            return False
+        return has_places(request, self.snapshot, self.state, self.settings.provision)
 
     def hand_over_ends(self, request: NodeRequest) -> datetime:
         """When these pods should be there, now that the machine is ready."""
-        return hand_over_ends(request, self.now, self.state.steady_since, self.settings.provision)
+        return hand_over_ends(request, self.now, self.state, self.settings.provision)

@@ -46,6 +46,8 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     circumstances: Circumstances
     trials: tuple[str, ...] = ()
     """Providers of which one machine may be bought."""
+    closed: frozenset[tuple[str, str]] = frozenset()
+    """Pools and offerings that are not bought for them now: too much of that is amiss."""
     spare: tuple[str, ...] = ()
     """Nodes that are marked because nobody needs them: free room, which costs nothing more."""
 
@@ -106,12 +108,16 @@ def answer(question: Question) -> Plan:
     stage = question.stage
     for name in question.spare:
         stage.change_node(without_mark(stage.nodes[name]))
-    market = market_of(stage, question.pools, question.offerings, question.bought, question.trials)
+    market = market_of(
+        stage, question.pools, question.offerings, question.bought, question.trials, closed=question.closed
+    )
     warm, cold = warmed(market, question.shortages)
     if warm:
         bought = [Bought.of(kind.pool.metadata.name, kind.offering) for kind in warm]
         offerings = less_bought(question.offerings, warm, question.trials)
-        market = market_of(stage, question.pools, offerings, (*question.bought, *bought), question.trials)
+        market = market_of(
+            stage, question.pools, offerings, (*question.bought, *bought), question.trials, closed=question.closed
+        )
     enter(stage, question.coming, market.maker)
     taken = set(question.taken)
     wanted: list[Wanted] = []

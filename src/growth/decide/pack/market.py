@@ -91,8 +91,11 @@ def market_of(
     offerings: Sequence[Offering],
     bought: Sequence[Bought] = (),
     trials: Collection[str] = (),
+    *,
+    closed: Collection[tuple[str, str]] = (),
 ) -> Market:
-    """Everything that these pools may buy; offerings that cannot be had right now are left out by the caller.
+    """Everything that these pools may buy; offerings that cannot be had right now are left out by the caller, and those
+    that one pool must not buy are said (``closed``, pool and offering).
 
     Of a provider that is on trial one machine may be bought, whichever it is.
     """
@@ -103,7 +106,8 @@ def market_of(
         types = {one.name.lower(): one for one in pool.spec.server_types}
         for offering in offerings:
             server_type = types.get(offering.server_type.lower())
-            if server_type is not None and offering.is_cloud and _sells(pool, offering):
+            is_closed = (pool.metadata.name, offering.id) in closed
+            if server_type is not None and offering.is_cloud and _sells(pool, offering) and not is_closed:
                 kinds.append(_kind(maker, pool, offering, server_type, daemons))
     # Cheapest first within a tier, then by name: equal prices are always tried in the same order.
     kinds.sort(key=lambda kind: (kind.offering.price_per_hour, kind.offering.id, kind.pool.metadata.name))

@@ -15,12 +15,14 @@ from growth.decide.failures import NEVER_READY, NO_MACHINE, NO_NODE, POOL_GONE
 from growth.decide.provision.arrival import Arrival, Step, arrival_of
 from growth.decide.provision.moves import LABELLED, PROVISIONED, REQUEST_FAILED, moved
 from growth.decide.provision.scene import Scene
+from growth.decide.registry.unit import NodeState
 
 
 def await_node(scene: Scene, request: NodeRequest) -> None:
     """What a request needs that is Provisioning."""
     pool = scene.pools.get(request.spec.pool)
-    if pool is not None and pool.metadata.deletion_timestamp is not None and pool.spec.deletion_policy == "Drain":
+    is_drained = pool is not None and pool.metadata.deletion_timestamp is not None
+    if pool is not None and is_drained and pool.spec.deletion_policy == "Drain" and not scene.is_halted:
         why = f"pool {request.spec.pool} is being deleted, and its machines with it"
         _give_up(scene, request, POOL_GONE, why, has_machine=True)
         return
@@ -35,7 +37,7 @@ def await_node(scene: Scene, request: NodeRequest) -> None:
         return
     arrival = arrival_at(scene, node, request)
     ends_at = _registers_by(scene, request) + scene.settings.ready_within
-    is_late = scene.now >= ends_at
+    is_late = scene.now >= ends_at and not scene.is_halted
     if arrival is None and pool is not None and node.is_ready and is_late:
         # Growth was started anew while the provider is silent. The node works, and its pods waited long enough.
         arrival = Arrival(Step.ARRIVED)
@@ -86,17 +88,18 @@ def _registers_by(scene: Scene, request: NodeRequest) -> datetime:
 
 
 def _await_registration(scene: Scene, request: NodeRequest) -> None:
-    ends_at = _registers_by(scene, request)
-    if scene.now < ends_at:
-        scene.deadlines.append(ends_at)
-    elif not scene.has_answered(request, ends_at):
-        why = "its time is over, but its provider does not say whether there is a machine"
-        scene.hold(request, "ProviderSilent", why)
-    elif scene.machine_of(request) is not None:
-        _give_up(scene, request, NO_NODE, "its machine is there, but no node registered in time", has_machine=True)
-    else:
-        why = "its provider has no machine of this name, and no node registered"
-        _give_up(scene, request, NO_MACHINE, why, has_machine=False)
+    unit = scene.cluster.request_unit(request.metadata.name)
+    if unit is None:
+        return
+    if unit.state is NodeState.NEVER_CREATED:
+        _give_up(scene, request, NO_MACHINE, unit.why, has_machine=False)
+    elif unit.state is NodeState.NEVER_REGISTERED:
+        giving_up = _given_up(scene, request, NO_NODE, unit.why, has_machine=True)
+        scene.unregistered.append((unit.since or scene.now, unit.name, unit.pool, giving_up))
+    elif unit.changes_at is not None:
+        scene.deadlines.append(unit.changes_at)
+    elif unit.why:
+        scene.hold(request, "ProviderSilent", unit.why)
 
 
 def _arrived(scene: Scene, request: NodeRequest, arrival: Arrival) -> None:
@@ -106,10 +109,14 @@ def _arrived(scene: Scene, request: NodeRequest, arrival: Arrival) -> None:
 
 
 def _give_up(scene: Scene, request: NodeRequest, reason: str, why: str, *, has_machine: bool) -> None:
+    scene.said.append(_given_up(scene, request, reason, why, has_machine=has_machine))
+
+
+def _given_up(scene: Scene, request: NodeRequest, reason: str, why: str, *, has_machine: bool) -> PatchObject:
     """A machine that is there must be removed; without one there is nothing left to do."""
     events = ((REQUEST_FAILED, f"{reason}: {why}"),)
     phase = "Deprovisioning" if has_machine else "Unmet"
-    scene.said.append(moved(request, phase, scene.now, why, events=events, met=("False", reason, why)))
+    return moved(request, phase, scene.now, why, events=events, met=("False", reason, why))
 
 
 def _labelled(node: Node, arrival: Arrival) -> PatchObject:

@@ -10,9 +10,10 @@ from growth.api.machine import Machine, request_for
 from growth.api.noderequest import NodeRequest
 from growth.api.outcome import Outcome, Result
 from growth.api.references import reference_to
-from growth.decide.failures import ENDING, NO_MACHINE, POOL_GONE
+from growth.decide.failures import ENDING, LIMIT_REACHED, NO_MACHINE, POOL_GONE
 from growth.decide.provision.moves import REQUEST_FAILED, REQUESTED, moved
 from growth.decide.provision.scene import Scene
+from growth.decide.registry.unit import NodeState
 
 
 def buy(scene: Scene, request: NodeRequest) -> None:
@@ -24,15 +25,20 @@ def buy(scene: Scene, request: NodeRequest) -> None:
     offering = scene.offering_of(request)
     if machine is not None:
         _accepted(scene, request, machine)
+    elif scene.is_halted:
+        scene.hold(request, "ClusterUnhealthy", "nothing is bought in an unhealthy cluster")
     elif pool is None or pool.metadata.deletion_timestamp is not None:
         _give_up(scene, request, POOL_GONE, f"pool {request.spec.pool} is gone or going: nothing is bought for it")
+    elif why := scene.too_many.get(request.metadata.name):
+        _give_up(scene, request, LIMIT_REACHED, f"it would be too much: {why}")
     elif outcome is not None and outcome.result is Result.REFUSED and outcome.error in ENDING:
         _give_up(scene, request, outcome.error, outcome.message, was_asked=True)
+    elif scene.state_of(request) is NodeState.NEVER_CREATED and (outcome is not None or offering is None):
+        # Also if nobody can say any more what it is: until it is given up, nobody plans (step 4).
+        why = "its provider had no machine of this name in time"
+        _give_up(scene, request, NO_MACHINE, why, was_asked=True)
     elif offering is None:
         _miss_in_catalogue(scene, request)
-    elif _is_hopeless(scene, request, outcome):
-        why = f"{offering.provider} had no machine of this name in time"
-        _give_up(scene, request, NO_MACHINE, why, was_asked=True)
     else:
         _note_trouble(scene, request, outcome)
         scene.said.append(
@@ -89,14 +95,6 @@ def _miss_in_catalogue(scene: Scene, request: NodeRequest) -> None:
         _give_up(scene, request, "Invalid", f"spec.targetOffering is {what!r}, which no enabled provider sells")
     else:
         scene.hold(request, "ProviderSilent", "no provider has said yet what it sells")
-
-
-def _is_hopeless(scene: Scene, request: NodeRequest, outcome: Outcome | None) -> bool:
-    """Whether there was trouble for so long that there will be no machine, and the provider says that there is none."""
-    if request.status.phase_since is None or outcome is None:
-        return False
-    ends_at = scene.since(request) + scene.settings.machine_within
-    return scene.now >= ends_at and scene.has_answered(request, ends_at)
 
 
 def _note_trouble(scene: Scene, request: NodeRequest, outcome: Outcome | None) -> None:

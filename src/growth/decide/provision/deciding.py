@@ -17,8 +17,10 @@ from growth.decide.provision.awaiting import await_node
 from growth.decide.provision.buying import buy
 from growth.decide.provision.ending import forget, hand_over_to_removal, keep
 from growth.decide.provision.leaks import Memory, adopt
+from growth.decide.provision.limits import too_many
 from growth.decide.provision.opening import open_nodes
 from growth.decide.provision.scene import Scene
+from growth.decide.provision.unregistered import give_up_unregistered
 from growth.observe.snapshot import Snapshot
 
 _STEPS: Final[Mapping[RequestPhase, Callable[[Scene, NodeRequest], None]]] = {
@@ -33,10 +35,12 @@ _STEPS: Final[Mapping[RequestPhase, Callable[[Scene, NodeRequest], None]]] = {
 def decide(snapshot: Snapshot, state: State, settings: Settings) -> Decision:
     """What should happen now: requests by their phases, nodes that are closed, machines that nobody knows."""
     scene = Scene(snapshot, state, settings)
+    scene.too_many = too_many(scene)
     for _, request in sorted(scene.requests.items()):
         if request.metadata.deletion_timestamp is None:
             _STEPS[request.status.phase](scene, request)
     open_nodes(scene)
     memory = adopt(scene, state.memory if isinstance(state.memory, Memory) else Memory())
+    give_up_unregistered(scene)
     wake_at = min((when for when in scene.deadlines if when > scene.now), default=None)
     return Decision(tuple(scene.said), wake_at, memory)

@@ -49,6 +49,9 @@ def hand_over_to_removal(scene: Scene, request: NodeRequest) -> None:
         if _is_noted(scene, request):
             _delete(scene, request, why)
         return
+    if scene.is_halted:
+        scene.hold(request, "ClusterUnhealthy", "nothing is removed in an unhealthy cluster")
+        return
     met = condition_of(request.status.conditions, MET)
     reason = (met.message if met is not None else "") or "given up"
     scene.said.append(asked_to_go(name, request.spec.pool, request.status.provider_id, reason))

@@ -17,7 +17,6 @@ from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQU
 from growth.api.machine import Machine
 from growth.api.nodepool import NodePool
 from growth.api.references import reference_by_name, reference_to
-from growth.decide.ages import counts_from
 from growth.decide.grow.requesting import owned_by
 from growth.decide.leaving import asked_to_go
 from growth.decide.provision.scene import Scene
@@ -38,7 +37,7 @@ def adopt(scene: Scene, memory: Memory) -> Memory:
     for cloud, machine in _unknown(scene):
         # If the clock jumped, nobody knows how long ago that was.
         noticed_at = min(memory.noticed.get(machine.provider_id, scene.now), scene.now)
-        since = noticed[machine.provider_id] = counts_from(noticed_at, scene.now, scene.state.steady_since)
+        since = noticed[machine.provider_id] = scene.state.since(noticed_at, scene.now)
         if cloud.read_at is not None and cloud.read_at > since:
             scene.said += _concluded(scene, machine, since)
     return Memory(noticed)
@@ -61,18 +60,24 @@ def _concluded(scene: Scene, machine: Machine, since: datetime) -> Iterator[Acti
     why_not = _why_not(scene, machine)
     pool = scene.pools.get(machine.pool)
     if pool is not None and not why_not:
-        yield _adopted(machine, pool)
+        if not scene.is_halted:
+            yield _adopted(machine, pool)
         return
     subject = reference_to(NODE_POOLS, pool.metadata) if pool else reference_by_name(NODE_POOLS, machine.pool)
     why = f"machine {machine.id} is ours, has neither request nor node, and is not adopted: {why_not}"
     yield from held_and_told(subject, reason="LeakedMachine", why=why, action="Adopting")
     if pool is None or (_is_deleted(pool) and pool.spec.deletion_policy == "Orphan"):
         return
-    ends_at = since if _is_deleted(pool) else since + scene.removal.leaked_after
-    if scene.now < ends_at:
+    if scene.is_halted:
+        return
+    going = asked_to_go(machine.name, machine.pool, machine.provider_id, why)
+    ends_at = since + scene.removal.leaked_after
+    if _is_deleted(pool):
+        yield going
+    elif scene.now < ends_at:
         scene.deadlines.append(ends_at)
     else:
-        yield asked_to_go(machine.name, machine.pool, machine.provider_id, why)
+        scene.unregistered.append((ends_at, machine.name, machine.pool, going))
 
 
 def _is_deleted(pool: NodePool) -> bool:

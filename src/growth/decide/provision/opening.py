@@ -5,7 +5,7 @@ plan says that others could spoil it; when they are in, or had their time, the n
 is opened at once.
 """
 
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -16,7 +16,9 @@ from growth.api.noderequest import NodeRequest
 from growth.api.offering import POOL
 from growth.api.pod import Pod
 from growth.api.references import reference_to
+from growth.api.started import STARTED_AT
 from growth.api.starting import STARTING, key_to, tolerations_of
+from growth.api.timestamp import format_time
 from growth.decide.provision.arrival import Step
 from growth.decide.provision.awaiting import arrival_at, is_another_machine
 from growth.decide.provision.calling import call, planned
@@ -82,9 +84,20 @@ def _open(scene: Scene, node: Node, why: str) -> None:
         {"op": "test", "path": f"{path}/key", "value": STARTING},
         {"op": "test", "path": f"{path}/value", "value": node.metadata.name},
         {"op": "remove", "path": path},
+        *_recorded(scene, node),
     )
     subject = reference_to(NODES, node.metadata)
     scene.said.append(EditObject(subject=subject, why=f"open: {why}", operations=operations))
+
+
+def _recorded(scene: Scene, node: Node) -> tuple[dict[str, Any], ...]:
+    """That it was ready once (``api.started``)."""
+    text, meta = format_time(scene.now), node.metadata
+    if meta.annotations:
+        return ({"op": "add", "path": f"/metadata/annotations/{STARTED_AT.replace('/', '~1')}", "value": text},)
+    # Somebody's first annotation, written meanwhile, must not be lost.
+    is_same = {"op": "test", "path": "/metadata/resourceVersion", "value": str(meta.resource_version)}
+    return (is_same, {"op": "add", "path": "/metadata/annotations", "value": {STARTED_AT: text}})
 
 
 def _give_key(pod: Pod, node: Node) -> EditObject:

@@ -3,18 +3,21 @@
 from datetime import datetime
 
 from growth.api.action import Action, Hold
+from growth.api.cloud import cloud_of
 from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
 from growth.api.machine import Machine
 from growth.api.noderequest import NodeRequest
 from growth.api.offering import Offering
 from growth.api.references import reference_to
 from growth.api.settings import Settings
-from growth.decide.ages import counts_from, phase_since
+from growth.decide.ages import phase_since
 from growth.decide.decider import State
 from growth.decide.failures import Failure, failure_of
 from growth.decide.leaving import leaving_in
 from growth.decide.offerings import offering_for, shop_in
 from growth.decide.provision.arrival import Arrival
+from growth.decide.registry.seeing import cluster_in
+from growth.decide.registry.unit import NodeState
 from growth.observe.snapshot import Snapshot
 
 
@@ -28,11 +31,16 @@ class Scene:
         self.pools = {pool.metadata.name: pool for pool in snapshot.table(NODE_POOLS).values()}
         self.requests = {request.metadata.name: request for request in snapshot.table(NODE_REQUESTS).values()}
         self.shop = shop_in(snapshot, settings.provision)
+        self.cluster = cluster_in(snapshot, state, settings)
         self.leaving = leaving_in(snapshot)
         """Nodes that somebody wants to be rid of, whatever the removal itself is called."""
         self.arrivals: dict[str, Arrival | None] = {}
         """How far nodes are, as far as somebody has asked."""
+        self.too_many: dict[str, str] = {}
+        """Requests that would pass a limit of their pool, with that limit."""
         self.keys_handed = 0
+        self.unregistered: list[tuple[datetime, str, str, Action]] = []
+        """Machines that never registered: since when, whose name and pool, and what would give them up."""
         self.said: list[Action | Hold] = []
         self.deadlines: list[datetime] = []
         self._machines = {machine.name: machine for cloud in snapshot.clouds.values() for machine in cloud.machines}
@@ -41,9 +49,19 @@ class Scene:
         """Say that nothing is done about a request now."""
         self.said.append(Hold(subject=reference_to(NODE_REQUESTS, request.metadata), why=why, reason=reason))
 
+    @property
+    def is_halted(self) -> bool:
+        """Whether no provider is asked for anything and nothing given up: the cluster is unhealthy."""
+        return self.cluster.is_halted
+
+    def state_of(self, request: NodeRequest) -> NodeState | None:
+        """In which state the registry sees its machine."""
+        unit = self.cluster.request_unit(request.metadata.name)
+        return unit.state if unit is not None else None
+
     def since(self, request: NodeRequest) -> datetime:
         """Since when it is in its phase. That was written by our own clock; when it was made, by the API server's."""
-        return counts_from(phase_since(request, self.now), self.now, self.state.steady_since)
+        return self.state.since(phase_since(request, self.now), self.now)
 
     def failure_of(self, request: NodeRequest) -> Failure | None:
         """What a request that was given up teaches."""
@@ -75,9 +93,7 @@ class Scene:
 
         An answer from the future was read before the clock was set back, and tells nothing.
         """
-        offering = request.spec.target_offering.lower()
-        fitting = [name for name in self.snapshot.clouds if offering.startswith(f"{name.lower()}-")]
-        cloud = self.snapshot.clouds.get(max(fitting, key=len, default=""))
+        cloud = cloud_of(request.spec.target_offering, self.snapshot.clouds)
         if cloud is None or cloud.read_at is None or cloud.problem:
             return False
         return since <= cloud.read_at <= self.now

@@ -37,14 +37,17 @@ def empty(scene: Scene, pool: NodePool) -> None:
     for node in scene.idle_nodes_of_pools[pool.metadata.name]:
         if node.metadata.name in scene.leaving or not was_ours(scene, node):
             continue
-        if why := why_needed(scene, node, pool):
+        if not node.is_ready:
+            if has_traces(node):
+                _keep(scene, node, "it is not ready")  # what becomes of it is another matter: ``unready``
+        elif why := why_needed(scene, node, pool):
             _keep(scene, node, why)
-        elif is_ours(scene, node) and not (node.is_ready and node.metadata.name in scene.snapshot.closed):
-            spare.append(node)  # one that is ready and closed is about to be opened, and then it counts
+        elif is_ours(scene, node) and node.metadata.name not in scene.snapshot.closed:
+            spare.append(node)  # one that is closed is about to be opened, and then it counts
     if not spare:
         return
     may_go, must_wait = _beyond_min(scene, pool, spare)
-    quiet_until = _grew_at(scene, pool) + terms.delay_after_scale_up
+    quiet_until = grew_at(scene, pool) + terms.delay_after_scale_up
     for node in sorted(spare, key=lambda one: one.metadata.name):
         if node.metadata.name in may_go:
             _let_go(scene, pool, node, terms, quiet_until, must_wait=node.metadata.name in must_wait)
@@ -67,7 +70,7 @@ def _keep(scene: Scene, node: Node, why: str) -> None:
 
 
 def _beyond_min(scene: Scene, pool: NodePool, spare: list[Node]) -> tuple[set[str], set[str]]:
-    """Names of those that may go: what keeps nothing ready (it is not ready itself), and what is beyond ``min``.
+    """Names of those that may go: what is beyond ``min``.
 
     Those that are marked already go first, so that marks do not wander; then the dearest. The second are those of them
     that must wait: the ones that stay in their place have yet to lose the marks that are on them.
@@ -77,7 +80,7 @@ def _beyond_min(scene: Scene, pool: NodePool, spare: list[Node]) -> tuple[set[st
     if not wanted:
         return names, set()
     must_wait = set[str]()
-    may_go = {node.metadata.name for node in spare if not _is_open(scene, node)}
+    may_go = set[str]()
     by_type: dict[str, list[Node]] = {}
     for node in _standing(scene, pool):
         # A node whose machine is gone is Ready until somebody notices that it is silent: it keeps nothing ready.
@@ -104,7 +107,7 @@ def _standing(scene: Scene, pool: NodePool) -> list[Node]:
     return [node for node in nodes if node.metadata.name not in leaving]
 
 
-def _grew_at(scene: Scene, pool: NodePool) -> datetime:
+def grew_at(scene: Scene, pool: NodePool) -> datetime:
     """When the pool last got, or asked for, a machine."""
     name = pool.metadata.name
     born = [node.metadata.creation_timestamp for node in _standing(scene, pool)]
@@ -114,14 +117,12 @@ def _grew_at(scene: Scene, pool: NodePool) -> datetime:
 
 
 def _let_go(scene: Scene, pool: NodePool, node: Node, terms: Terms, quiet_until: datetime, *, must_wait: bool) -> None:
-    at, patience = scale_down_at(node), terms.empty_after if node.is_ready else terms.unready_after
+    at, patience = scale_down_at(node), terms.empty_after
     # Nobody marks one for later than this: a clock was wrong, or the pool has become less patient.
     if at is None or at > max(scene.now + patience, quiet_until) + CLOCKS_DIFFER:
         _mark(scene, node, patience, quiet_until)
         return
     due = max(at, quiet_until)
-    if not node.is_ready:
-        due = max(due, scene.since(_unready_since(node)) + patience)
     steady_since = scene.state.steady_since
     if steady_since is not None:
         due = max(due, steady_since + patience)  # nobody knows how long ago it was marked
@@ -150,7 +151,3 @@ def _mark(scene: Scene, node: Node, patience: timedelta, quiet_until: datetime) 
 def _whole_second(instant: datetime) -> datetime:
     """The next one: what is written has no fractions, and nothing goes too early."""
     return instant if not instant.microsecond else instant.replace(microsecond=0) + timedelta(seconds=1)
-
-
-def _unready_since(node: Node) -> datetime | None:
-    return next((one.last_transition_time for one in node.status.conditions if one.type == "Ready"), None)

@@ -31,9 +31,9 @@ def why_awaited(scene: Scene, node: Node) -> str:
     if request is not None and request.status.phase != "Deprovisioning":
         if name in scene.snapshot.closed or is_live(request):
             return "it is being prepared"
-        provision, steady_since = scene.settings.provision, scene.state.steady_since
+        provision = scene.settings.provision
         is_awaited = any(uid in scene.snapshot.waiting for uid in request.planned_for)
-        if is_awaited and has_places(request, scene.snapshot, steady_since, provision):
+        if is_awaited and has_places(request, scene.snapshot, scene.state, provision):
             return "pods that it was bought for are on their way"
     return "pods that wait are expected on it" if name in scene.expected else ""
 

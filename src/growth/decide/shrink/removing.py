@@ -15,20 +15,23 @@ from growth.api.action import DeleteMachine, DeleteObject, Hold, PatchObject, Re
 from growth.api.core import ObjectReference
 from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS
 from growth.api.kinds import NODES
-from growth.api.noderemoval import RETRY, NodeRemovalRequest
+from growth.api.node import Node
+from growth.api.noderemoval import IF_UNREADY, RETRY, NodeRemovalRequest
 from growth.api.outcome import Outcome, Result
 from growth.api.references import reference_to
 from growth.api.scale_down import has_traces, scale_down_at
-from growth.decide.release import is_free, released
+from growth.decide.release import is_free, orphans_released, released
 from growth.decide.shrink.marks import marked, unmarked
 from growth.decide.shrink.needing import why_awaited, why_busy, why_left_alone
 from growth.decide.shrink.scene import Scene
 from growth.decide.shrink.target import machine_of, node_of, was_removed_by_us
 from growth.decide.shrink.terms import terms_of
+from growth.decide.shrink.unready import may_go_with_work, why_unheard_of
 from growth.decide.shrink.writing import DELETION_FAILED, DELETION_REQUESTED, moved
 
 # Whoever asked a provider knows how that ended; these ends say that it was not asked.
 _NOT_ASKED: Final = (Result.STALE, Result.FENCED)
+_READY_AGAIN: Final = "it is ready again"
 
 
 def remove(scene: Scene, removal: NodeRemovalRequest) -> None:
@@ -38,10 +41,12 @@ def remove(scene: Scene, removal: NodeRemovalRequest) -> None:
         return  # it is gone, or going, whatever a watch that lags still shows
     noticed_at, asked_at = _noticed_at(scene, removal), _asked_at(scene, removal)
     phase, found = removal.status.phase, machine_of(scene, removal)
-    if phase != "RemovalFailed" and (outcome := _untold(scene, removal)) is not None:
-        _note_attempt(scene, removal, outcome)
+    if note_answer(scene, removal):
+        return
+    if _is_well_again(scene, removal, is_there=found is not None):
+        _cancel(scene, removal, _READY_AGAIN)
     elif found is None and not scene.is_silent(removal.spec.pool, max(noticed_at, asked_at or noticed_at)):
-        _finish(scene, removal)
+        _gone(scene, removal)
     elif phase == "RemovalFailed":
         _await_person(scene, removal)
     elif asked_at is not None and scene.now < (again_at := asked_at + scene.settings.removal.retry_after):
@@ -57,6 +62,14 @@ def remove(scene: Scene, removal: NodeRemovalRequest) -> None:
     else:
         cloud, machine = found
         _ask(scene, removal, cloud.provider, machine.id)
+
+
+def note_answer(scene: Scene, removal: NodeRemovalRequest) -> bool:
+    """Write down what the provider answered, if it was asked and that is not written yet; says whether it was."""
+    outcome = _untold(scene, removal) if removal.status.phase != "RemovalFailed" else None
+    if outcome is not None:
+        _note_attempt(scene, removal, outcome)
+    return outcome is not None
 
 
 def _noticed_at(scene: Scene, removal: NodeRemovalRequest) -> datetime:
@@ -84,6 +97,14 @@ def _subject(removal: NodeRemovalRequest) -> ObjectReference:
 # Before the provider is asked
 
 
+def _is_well_again(scene: Scene, removal: NodeRemovalRequest, *, is_there: bool) -> bool:
+    """Whether it was to go for being unready, works again, and nobody is just deleting its machine."""
+    node, phase = node_of(scene, removal), removal.status.phase
+    if node is None or not node.is_ready or IF_UNREADY not in removal.metadata.annotations:
+        return False
+    return phase == "Pending" or (phase == "RemovalFailed" and is_there)
+
+
 def _why_cancelled(scene: Scene, removal: NodeRemovalRequest) -> str:
     """Why the machine must not be given back after all; empty if it may go."""
     node, pool = node_of(scene, removal), scene.pools.get(removal.spec.pool)
@@ -92,10 +113,19 @@ def _why_cancelled(scene: Scene, removal: NodeRemovalRequest) -> str:
     is_deleted = pool is not None and pool.metadata.deletion_timestamp is not None
     # One that never became ready runs nothing, whatever was bound to it.
     is_dead = node.metadata.name in scene.snapshot.closed and not node.is_ready
-    if (why := why_busy(scene, node)) and not is_dead:
+    if node.is_ready and IF_UNREADY in removal.metadata.annotations:
+        return _READY_AGAIN
+    if (why := why_busy(scene, node)) and not is_dead and not _goes_with_work(scene, removal, node):
         return why
     is_marked = scale_down_at(node) is not None
     return (why_awaited(scene, node) if is_marked and not is_deleted else "") or why_left_alone(scene, node)
+
+
+def _goes_with_work(scene: Scene, removal: NodeRemovalRequest, node: Node) -> bool:
+    """Whether it goes because it is unready for long, and what is bound to it does not keep it."""
+    if IF_UNREADY not in removal.metadata.annotations:
+        return False
+    return may_go_with_work(scene, node, scene.pools.get(removal.spec.pool))
 
 
 def _cancel(scene: Scene, removal: NodeRemovalRequest, why: str) -> None:
@@ -117,6 +147,8 @@ def _ask(scene: Scene, removal: NodeRemovalRequest, provider: str, machine_id: s
         return
     is_another = node is None and removal.node_name in scene.snapshot.nodes
     is_running = node is not None and (node.is_ready or node.metadata.name not in scene.snapshot.closed)
+    is_for_being_unready = IF_UNREADY in removal.metadata.annotations
+    goes_with_work = node is not None and _goes_with_work(scene, removal, node)
     scene.said.append(
         DeleteMachine(
             subject=_subject(removal),
@@ -124,7 +156,8 @@ def _ask(scene: Scene, removal: NodeRemovalRequest, provider: str, machine_id: s
             provider=provider,
             machine_id=machine_id,
             # What we see may be old: a node that seems never to have come, or to be dead, may have work by now.
-            empty_node="" if is_another else removal.node_name,
+            empty_node="" if is_another or goes_with_work else removal.node_name,
+            unready_node=removal.node_name if is_for_being_unready and not is_another else "",
             ignores_unstarted=not is_running,
         )
     )
@@ -197,11 +230,23 @@ def forget_wish(scene: Scene, removal: NodeRemovalRequest) -> None:
 # After the machine is gone
 
 
+def _gone(scene: Scene, removal: NodeRemovalRequest) -> None:
+    """Its provider does not list the machine. Of one whose end nobody asked for that is doubted: pods may run there."""
+    node, pool = node_of(scene, removal), scene.pools.get(removal.spec.pool)
+    is_unasked = IF_UNREADY in removal.metadata.annotations and not removal.status.removal_attempt
+    if node is not None and is_unasked and (why := why_unheard_of(scene, node, pool)):
+        scene.said.append(Hold(subject=_subject(removal), why=why, reason="ProviderSilent"))
+    else:
+        _finish(scene, removal)
+
+
 def _finish(scene: Scene, removal: NodeRemovalRequest) -> None:
     """Release what is left on it, then its Node object, then the request."""
     node = node_of(scene, removal)
     if node is None:
-        scene.said.append(DeleteObject(subject=_subject(removal), why="its machine and its node are gone"))
+        is_proven = removal.status.removal_attempt > 0 and removal.node_name not in scene.snapshot.nodes
+        done = DeleteObject(subject=_subject(removal), why="its machine and its node are gone")
+        scene.said += (orphans_released(scene.snapshot, removal.node_name) if is_proven else []) or [done]
         return
     if not was_removed_by_us(removal, node):
         why = f"no provider of ours has a machine behind node {node.metadata.name}, or had one: it is left alone"

@@ -15,11 +15,11 @@ from growth.api.node import Node
 from growth.api.offering import INSTANCE_TYPE, POOL, Offering
 from growth.api.references import reference_to
 from growth.api.settings import Settings
-from growth.decide.ages import counts_from
 from growth.decide.decider import State
 from growth.decide.grow.expecting import expected_in
 from growth.decide.leaving import leaving_in
 from growth.decide.offerings import shop_in
+from growth.decide.registry.seeing import cluster_in
 from growth.decide.usable import provider_of
 from growth.observe.snapshot import Snapshot
 
@@ -45,6 +45,7 @@ class Scene:
         self.requests = {request.metadata.name: request for request in snapshot.table(NODE_REQUESTS).values()}
         self.removals = [removal for _, removal in sorted(snapshot.table(NODE_REMOVAL_REQUESTS).items())]
         self.leaving = leaving_in(snapshot)
+        self.cluster = cluster_in(snapshot, state, settings)
         self.said: list[Action | Hold] = []
         self.deadlines: list[datetime] = []
         self.empty_since: dict[str, datetime] = {}
@@ -97,7 +98,7 @@ class Scene:
 
     def since(self, written: datetime | None) -> datetime:
         """The instant from which a deadline counts that begins with what was written."""
-        return counts_from(written, self.now, self.state.steady_since)
+        return self.state.since(written, self.now)
 
     def remind(self, when: datetime) -> None:
         """Look again at this instant."""

@@ -1,0 +1,78 @@
+"""``growth-status``: how the cluster is, in one ConfigMap, for people, for scripts, and for the next leader.
+
+Its key ``status`` is this, as JSON; its key ``summary`` the same in a few sentences.
+"""
+
+from datetime import datetime
+from typing import Annotated, Final
+
+import msgspec
+
+from growth.api.core import ConfigMap
+from growth.api.slim import Slim
+
+# One without a zone cannot be compared with ours: somebody else wrote it.
+_Instant = Annotated[datetime, msgspec.Meta(tz=True)]
+
+GROWTH_STATUS: Final = "growth-status"
+"""Name of the ConfigMap, in Growth's own namespace."""
+STATUS: Final = "status"
+SUMMARY: Final = "summary"
+
+
+class PoolHealth(Slim, frozen=True, omit_defaults=False):
+    """How one pool is, or one offering in it."""
+
+    pool: str
+    offering: str = ""
+    """Empty: the pool as a whole."""
+    states: dict[str, int] = {}
+    """How many machines of it are in which state; none of those that are not named."""
+    upcoming: int = 0
+    missing: int = 0
+    missing_since: _Instant | None = None
+    is_healthy: bool = True
+    why: str = ""
+
+
+class TroubledNode(Slim, frozen=True, omit_defaults=False):
+    """A node, a machine or a request that does not simply work."""
+
+    name: str
+    state: str
+    pool: str = ""
+    offering: str = ""
+    since: _Instant | None = None
+    why: str = ""
+
+
+class ClusterStatus(Slim, frozen=True, omit_defaults=False):
+    """How the cluster is."""
+
+    is_healthy: bool = True
+    is_halted: bool = False
+    """Whether Growth neither buys nor removes anything now."""
+    healthy_since: _Instant | None = None
+    """Since when it may act again; absent if it always could. Deadlines that passed meanwhile count from here."""
+    unhealthy_since: _Instant | None = None
+    alarm: str = ""
+    ready: int = 0
+    """Nodes that work, foreign ones included."""
+    unready: int = 0
+    """Nodes of Growth's that are unready without reason."""
+    foreign_unready: int = 0
+    states: dict[str, int] = {}
+    pools: tuple[PoolHealth, ...] = ()
+    troubled: tuple[TroubledNode, ...] = ()
+    """The first of them, most serious first."""
+    troubled_in_all: int = 0
+
+
+def status_in(found: ConfigMap | None) -> ClusterStatus | None:
+    """What the ConfigMap says; None if there is none, or somebody wrote something else into it."""
+    if found is None:
+        return None
+    try:
+        return msgspec.json.decode(found.data.get(STATUS, ""), type=ClusterStatus)
+    except msgspec.DecodeError:
+        return None

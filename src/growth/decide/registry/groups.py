@@ -1,0 +1,131 @@
+"""S2 to S4: how each pool is, and each thing that is bought in it; what is coming, and what is missing since when."""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Final
+
+import msgspec
+
+from growth.api.settings import RegistrySettings
+from growth.decide.registry.unit import MISSING, UPCOMING, NodeState, Unit
+
+GroupKey = tuple[str, str]
+"""Pool and offering; the offering is empty for a pool as a whole."""
+_BETTER: Final = "; it is better now, and must stay so for a while"
+
+
+class Group(msgspec.Struct, frozen=True):
+    """Machines of one offering in one pool, or of a whole pool."""
+
+    pool: str
+    offering: str = ""
+    counts: Mapping[NodeState, int] = {}
+    amiss: int = 0
+    missing_since: datetime | None = None
+    """S4: since when the one is asked for that is missing for longest."""
+    is_unhealthy: bool = False
+    """S2: whether nothing more of it is bought."""
+    unhealthy_since: datetime | None = None
+    improves_at: datetime | None = None
+    """When it is healthy again, if nothing more happens to it; None while it is beyond its limits."""
+    why: str = ""
+
+    @property
+    def upcoming(self) -> int:
+        """S3: how many will soon be there."""
+        return sum(self.counts.get(state, 0) for state in UPCOMING)
+
+    @property
+    def missing(self) -> int:
+        """S4: how many were asked for and have no node."""
+        return sum(self.counts.get(state, 0) for state in MISSING)
+
+
+class Tally:
+    """What there is of each group, while it is counted."""
+
+    def __init__(self, ready: Mapping[GroupKey, int], troubled: Iterable[Unit]) -> None:
+        self.counts: dict[GroupKey, dict[NodeState, int]] = {}
+        self.amiss: dict[GroupKey, int] = {}
+        self.missing_since: dict[GroupKey, datetime] = {}
+        self.blamed: dict[str, set[str]] = {}
+        """By pool, the offerings of which something is amiss; an empty one if nobody knows what was bought."""
+        for (pool, offering), count in ready.items():
+            for key in _keys(pool, offering):
+                self._add(key, NodeState.READY, count)
+        for unit in troubled:
+            if unit.pool:
+                self._count(unit)
+
+    def _count(self, unit: Unit) -> None:
+        for key in _keys(unit.pool, unit.offering):
+            self._add(key, unit.state, 1)
+            if unit.is_amiss:
+                self.amiss[key] = self.amiss.get(key, 0) + 1
+            if unit.state in MISSING and unit.since is not None:
+                self.missing_since[key] = min(self.missing_since.get(key, unit.since), unit.since)
+        if unit.is_amiss:
+            self.blamed.setdefault(unit.pool, set()).add(unit.offering)
+
+    def _add(self, key: GroupKey, state: NodeState, count: int) -> None:
+        if count:
+            counts = self.counts.setdefault(key, {})
+            counts[state] = counts.get(state, 0) + count
+
+    def is_amiss(self, key: GroupKey, settings: RegistrySettings) -> bool:
+        """Whether a group is beyond its limits. The narrowest blame that explains it holds: what goes wrong with one
+        offering alone is no fault of its pool."""
+        amiss, (pool, offering) = self.amiss.get(key, 0), key
+        blamed = self.blamed.get(pool, set())
+        if not offering and len(blamed) == 1 and "" not in blamed:
+            return False
+        total = amiss + self.counts.get(key, {}).get(NodeState.READY, 0)
+        return amiss > settings.pool_ok_amiss and 100 * amiss > settings.pool_amiss_percent * total
+
+
+def grouped(
+    tally: Tally, before: Mapping[GroupKey, Group], now: datetime, settings: RegistrySettings
+) -> dict[GroupKey, Group]:
+    """All groups that there are, and those that have yet to improve."""
+    found: dict[GroupKey, Group] = {}
+    for key in sorted(tally.counts.keys() | {key for key, group in before.items() if group.is_unhealthy}):
+        pool, offering = key
+        counts, amiss = tally.counts.get(key, {}), tally.amiss.get(key, 0)
+        group = Group(pool, offering, counts, amiss, tally.missing_since.get(key))
+        is_amiss = tally.is_amiss(key, settings)
+        group = _with_health(group, before.get(key), is_amiss=is_amiss, now=now, settings=settings)
+        if counts or group.is_unhealthy:
+            found[key] = group
+    return found
+
+
+def _keys(pool: str, offering: str) -> tuple[GroupKey, ...]:
+    return ((pool, offering), (pool, "")) if offering else ((pool, ""),)
+
+
+def _with_health(
+    group: Group, before: Group | None, *, is_amiss: bool, now: datetime, settings: RegistrySettings
+) -> Group:
+    """Unhealthy at once; healthy again when it was within its limits for a while."""
+    was_unhealthy = before is not None and before.is_unhealthy
+    if is_amiss:
+        since = before.unhealthy_since if before is not None and was_unhealthy else None
+        return msgspec.structs.replace(
+            group, is_unhealthy=True, unhealthy_since=min(since or now, now), why=_why(group)
+        )
+    if before is None or not was_unhealthy:
+        return group
+    latest = now + settings.improves_after
+    improves_at = min(before.improves_at or latest, latest)  # a clock may have been set back
+    if now >= improves_at:
+        return group
+    why = f"{before.why.removesuffix(_BETTER)}{_BETTER}"
+    return msgspec.structs.replace(
+        group, is_unhealthy=True, unhealthy_since=before.unhealthy_since, improves_at=improves_at, why=why
+    )
+
+
+def _why(group: Group) -> str:
+    ready = group.counts.get(NodeState.READY, 0)
+    what = group.offering or "the pool"
+    return f"{group.amiss} of {group.amiss + ready} machines of {what} are unready, failed to start or overdue"

@@ -1,0 +1,108 @@
+"""S1: is the cluster in good enough shape to act in? And if not, since when, because of whom, and for how long.
+
+    healthy ──too many unready without reason──► unhealthy ──not so for a check──► healthy
+
+It turns unhealthy at once, and healthy again only when nothing was amiss for the time of one check. Nodes that are not
+ours count for the alarm, but halt us for a while only: their owner may never mend them.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final
+
+import msgspec
+
+from growth.api.settings import RegistrySettings
+from growth.api.status import MAX_WORDS
+from growth.decide.ages import is_ahead
+from growth.decide.registry.unit import NodeState, Unit
+
+_NAMED: Final = 20
+
+
+class Census(msgspec.Struct, frozen=True):
+    """Nodes that should work, and whether they do: those that come or go are not among them."""
+
+    ready: int = 0
+    """Foreign ones included."""
+    unready: int = 0
+    foreign_unready: int = 0
+
+
+class Health(msgspec.Struct, frozen=True):
+    """How the cluster is. All but the last three outlives the process (``growth-status``)."""
+
+    is_healthy: bool = True
+    is_halted: bool = False
+    """Whether Growth does not act. An unhealthy cluster halts it, unless only nodes of others are unready for long."""
+    healthy_since: datetime | None = None
+    """Since when Growth may act again; None if it always could. Deadlines that passed meanwhile count from here."""
+    unhealthy_since: datetime | None = None
+    alarm: str = ""
+    """What was told when it turned unhealthy; it stays as it is, so that people are told once."""
+    census: Census = Census()
+    bad_at: datetime | None = None
+    """When it was last seen to be amiss."""
+    ours_bad_at: datetime | None = None
+    """When our own nodes alone were last enough for that."""
+    changes_at: datetime | None = None
+    """When to look again, if nothing happens before."""
+
+
+def checked(before: Health, ready: int, unready: Sequence[Unit], now: datetime, settings: RegistrySettings) -> Health:
+    """The health after one look: so many nodes are ready, and these are unready without reason."""
+    foreign = sum(unit.state is NodeState.FOREIGN for unit in unready)
+    census = Census(ready, len(unready) - foreign, foreign)
+    if _is_amiss(len(unready), ready, settings):
+        return _unhealthy(before, census, unready, now, settings)
+    if not before.is_healthy:
+        # A process that was just started has yet to see a healthy cluster for a while.
+        bad_at = min(before.bad_at or now, now)
+        recovers_at = bad_at + settings.check_every
+        if now < recovers_at:
+            return msgspec.structs.replace(before, census=census, bad_at=bad_at, changes_at=recovers_at)
+    return Health(healthy_since=_resumed(before, now, is_halted=False), census=census)
+
+
+def _unhealthy(
+    before: Health, census: Census, unready: Sequence[Unit], now: datetime, settings: RegistrySettings
+) -> Health:
+    since = now if before.is_healthy else min(before.unhealthy_since or now, now)
+    check, at_most = settings.check_every, settings.foreign_halt_at_most
+    is_by_ours = _is_amiss(census.unready, census.ready, settings)
+    ours_bad_at = now if is_by_ours else before.ours_bad_at
+    was_by_ours = ours_bad_at is not None and is_ahead(ours_bad_at + check, now, check)
+    is_halted = is_by_ours or was_by_ours or is_ahead(since + at_most, now, at_most)
+    return Health(
+        is_healthy=False,
+        is_halted=is_halted,
+        healthy_since=_resumed(before, now, is_halted=is_halted),
+        unhealthy_since=since,
+        alarm=before.alarm if not before.is_healthy and before.alarm else _alarm(unready, census.ready),
+        census=census,
+        bad_at=now,
+        ours_bad_at=ours_bad_at,
+        changes_at=now + check,
+    )
+
+
+def _resumed(before: Health, now: datetime, *, is_halted: bool) -> datetime | None:
+    """Since when Growth may act: a clock that was set back must not keep deadlines waiting for its return."""
+    if before.is_halted and not is_halted:
+        return now
+    return None if before.healthy_since is None else min(before.healthy_since, now)
+
+
+def _is_amiss(unready: int, ready: int, settings: RegistrySettings) -> bool:
+    if not unready:
+        return False
+    is_too_many = unready > settings.ok_unready and 100 * unready > settings.unready_percent * (unready + ready)
+    return is_too_many or not ready
+
+
+def _alarm(unready: Sequence[Unit], ready: int) -> str:
+    names = sorted(f"{unit.name} (not ours)" if unit.state is NodeState.FOREIGN else unit.name for unit in unready)
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    total = len(names) + ready
+    words = f"{len(names)} of {total} nodes are unready without reason: {', '.join(names[:_NAMED])}{more}"
+    return f"{words}; nothing is bought or removed until this is over"[:MAX_WORDS]

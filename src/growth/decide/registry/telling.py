@@ -1,0 +1,168 @@
+"""What people hear of the registry: an alarm once, its end, and the object ``growth-status``. Docs: docs/registry.md.
+
+The same object tells the next leader since when the cluster is healthy, so it is written by the leader alone, at once
+when that changes, and not more often than people read when only numbers do.
+"""
+
+from collections import Counter
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+import msgspec
+
+from growth.api.action import Action, CreateObject, Hold, PatchObject, RecordEvent
+from growth.api.cluster_status import (
+    GROWTH_STATUS,
+    STATUS,
+    SUMMARY,
+    ClusterStatus,
+    PoolHealth,
+    TroubledNode,
+    status_in,
+)
+from growth.api.core import ConfigMap
+from growth.api.growth_kinds import NODE_POOLS
+from growth.api.kinds import CONFIG_MAPS
+from growth.api.references import reference_by_name, reference_to
+from growth.api.settings import Settings
+from growth.api.timestamp import format_time
+from growth.decide.ages import is_ahead
+from growth.decide.decider import Decision, State
+from growth.decide.registry.seeing import cluster_in
+from growth.decide.registry.state import ClusterState
+from growth.decide.registry.unit import NodeState, Unit
+from growth.observe.snapshot import Snapshot
+
+_ACTION: Final = "Watching"
+_NUMBERS_EVERY: Final = timedelta(seconds=5)
+# So long after a recovery it is news.
+_NEWS: Final = timedelta(minutes=1)
+# A ConfigMap holds a megabyte; whoever has more trouble than this has other worries.
+_TROUBLED: Final = 200
+_SERIOUSNESS: Final = {state: place for place, state in enumerate(NodeState)}
+
+
+class Memory(msgspec.Struct, frozen=True):
+    """When the numbers were last written, by our own clock."""
+
+    written_at: datetime | None = None
+
+
+def decide(snapshot: Snapshot, state: State, settings: Settings) -> Decision:
+    """What should be told now."""
+    cluster = cluster_in(snapshot, state, settings)
+    memory = state.memory if isinstance(state.memory, Memory) else Memory()
+    said = list(_alarm(snapshot, cluster, settings))
+    writing, wake_at = _writing(snapshot, cluster, settings, memory)
+    if writing is not None:
+        said.append(writing)
+        memory = Memory(snapshot.now)
+    instants = [one for one in (wake_at, cluster.next_change) if one is not None]
+    return Decision(tuple(said), min(instants, default=None), memory)
+
+
+def _alarm(snapshot: Snapshot, cluster: ClusterState, settings: Settings) -> list[Action | Hold]:
+    """Once when it begins, and once when it is over: an event that is said in every pass is told once."""
+    health, said = cluster.health, list[Action | Hold]()
+    pools = [reference_to(NODE_POOLS, pool.metadata) for _, pool in sorted(snapshot.table(NODE_POOLS).items())]
+    if not health.is_healthy:
+        subject = reference_by_name(CONFIG_MAPS, GROWTH_STATUS, settings.namespace)
+        said.append(Hold(subject=subject, why=health.alarm, reason="ClusterUnhealthy"))
+        said += [
+            RecordEvent(subject=pool, why=health.alarm, type="Warning", reason="ClusterUnhealthy", action=_ACTION)
+            for pool in pools
+        ]
+    elif health.healthy_since is not None and is_ahead(health.healthy_since + _NEWS, snapshot.now, _NEWS):
+        why = f"the cluster is healthy again since {format_time(health.healthy_since)}: Growth goes on"
+        said += [RecordEvent(subject=pool, why=why, reason="ClusterHealthy", action=_ACTION) for pool in pools]
+    return said
+
+
+def _writing(
+    snapshot: Snapshot, cluster: ClusterState, settings: Settings, memory: Memory
+) -> tuple[Action | None, datetime | None]:
+    """The object as it should be, unless it is so, or only numbers differ and were just written."""
+    there: ConfigMap | None = snapshot.table(CONFIG_MAPS).get((settings.namespace, GROWTH_STATUS))
+    wanted = status_of(cluster)
+    known = status_in(there)
+    if known == wanted:
+        return None, None
+    if known is not None and _what_matters(known) == _what_matters(wanted) and memory.written_at is not None:
+        again_at = memory.written_at + _NUMBERS_EVERY
+        if is_ahead(again_at, snapshot.now, _NUMBERS_EVERY):
+            return None, again_at
+    data = {STATUS: msgspec.json.encode(wanted).decode(), SUMMARY: _summary(wanted)}
+    why = "the cluster is healthy" if wanted.is_healthy else "the cluster is unhealthy"
+    if there is None:
+        subject = reference_by_name(CONFIG_MAPS, GROWTH_STATUS, settings.namespace)
+        return CreateObject(subject=subject, why=why, body={"data": data}), None
+    subject = reference_to(CONFIG_MAPS, there.metadata)
+    body: dict[str, Any] = {"data": data}
+    version = there.metadata.resource_version
+    return PatchObject(subject=subject, why=why, body=body, resource_version=version), None
+
+
+def _what_matters(status: ClusterStatus) -> tuple[object, ...]:
+    closed = tuple((one.pool, one.offering) for one in status.pools if not one.is_healthy)
+    return status.is_healthy, status.is_halted, status.healthy_since, status.unhealthy_since, closed
+
+
+def status_of(cluster: ClusterState) -> ClusterStatus:
+    """The registry as people and the next leader read it."""
+    health = cluster.health
+    troubled = [unit for found in cluster.troubled.values() for unit in found]
+    states: Counter[str] = Counter(unit.state.value for unit in troubled if not (unit.is_plain and unit.is_ready))
+    states[NodeState.READY.value] = sum(cluster.ready_of.values())
+    states[NodeState.FOREIGN.value] += cluster.ready - states[NodeState.READY.value]
+    worst = sorted(
+        (unit for unit in troubled if not unit.is_plain), key=lambda one: (_SERIOUSNESS[one.state], one.pool, one.name)
+    )
+    return ClusterStatus(
+        is_healthy=health.is_healthy,
+        is_halted=health.is_halted,
+        healthy_since=_whole(health.healthy_since),
+        unhealthy_since=_whole(health.unhealthy_since),
+        alarm=health.alarm,
+        ready=health.census.ready,
+        unready=health.census.unready,
+        foreign_unready=health.census.foreign_unready,
+        states={state.value: states[state.value] for state in NodeState if states[state.value]},
+        pools=tuple(
+            PoolHealth(
+                pool=group.pool,
+                offering=group.offering,
+                states={state.value: group.counts[state] for state in NodeState if group.counts.get(state)},
+                upcoming=group.upcoming,
+                missing=group.missing,
+                missing_since=_whole(group.missing_since),
+                is_healthy=not group.is_unhealthy,
+                why=group.why,
+            )
+            for _, group in sorted(cluster.groups.items())
+        ),
+        troubled=tuple(map(_told, worst[:_TROUBLED])),
+        troubled_in_all=len(worst),
+    )
+
+
+def _told(unit: Unit) -> TroubledNode:
+    return TroubledNode(unit.name, unit.state.value, unit.pool, unit.offering, _whole(unit.since), unit.why)
+
+
+def _whole(instant: datetime | None) -> datetime | None:
+    """What is written and read again must be the same."""
+    return instant.replace(microsecond=0) if instant is not None else None
+
+
+def _summary(status: ClusterStatus) -> str:
+    """For whoever looks with kubectl."""
+    if status.is_healthy:
+        first = "The cluster is healthy."
+    else:
+        halted = (
+            "Growth neither buys nor removes anything." if status.is_halted else "Growth goes on with its own nodes."
+        )
+        first = f"THE CLUSTER IS UNHEALTHY: {status.alarm}. {halted}"
+    counts = ", ".join(f"{count} {state}" for state, count in status.states.items())
+    closed = [f"Pool {one.pool}: {one.why}." for one in status.pools if not one.is_healthy]
+    return "\n".join([first, f"Nodes: {counts}." if counts else "There are no nodes.", *closed])

@@ -1,0 +1,105 @@
+"""Nodes that are unready for long (UC6), and those that never started and nobody waits for: to be removed.
+
+They are not marked: nobody is put on a node that is not ready, and one that comes back keeps a clean record. What still
+runs on a machine that nobody can reach is not ours to end: a node with pods goes only if its machine is off or gone, or
+if its pool says that it may (``scaleDown.removeUnreachable``).
+
+That a machine is gone is believed of a provider that answers, and that lists the machines of those nodes that work.
+"""
+
+from growth.api.action import Hold, held_and_told
+from growth.api.cloud import cloud_of
+from growth.api.duration import format_duration
+from growth.api.emptiness import is_work
+from growth.api.kinds import NODES
+from growth.api.machine import Power
+from growth.api.node import Node
+from growth.api.nodepool import NodePool
+from growth.api.offering import OFFERING
+from growth.api.references import reference_to
+from growth.decide.leaving import asked_to_go
+from growth.decide.registry.unit import NodeState, Unit
+from growth.decide.shrink.emptying import grew_at
+from growth.decide.shrink.needing import why_busy, why_left_alone
+from growth.decide.shrink.scene import Scene
+from growth.decide.shrink.terms import terms_of
+
+
+def give_up_unready(scene: Scene, pool: NodePool) -> None:
+    """What becomes of the nodes of one pool that do not work."""
+    for unit in sorted(_due(scene, pool), key=lambda one: one.name):
+        node = scene.snapshot.nodes[unit.name]
+        subject = reference_to(NODES, node.metadata)
+        quiet_until = grew_at(scene, pool) + terms_of(pool).delay_after_scale_up
+        if not pool.spec.scale_down.enabled:
+            why = f"it is unready for long, and scaleDown.enabled is false in pool {pool.metadata.name}"
+            scene.said.append(Hold(subject=subject, why=why, reason="Unready"))
+        elif why := why_left_alone(scene, node):
+            scene.said.append(Hold(subject=subject, why=why, reason="DoNotDisrupt"))
+        elif doubt := why_unheard_of(scene, node, pool):
+            scene.said.append(
+                Hold(subject=subject, why=f"it is unready for long, and {doubt}", reason="ProviderSilent")
+            )
+        elif (busy := _why_kept(scene, node)) and not may_go_with_work(scene, node, pool):
+            why = f"it is unready for long, but {busy}, and nobody can tell that they ended. Look at its machine, or"
+            why = f"{why} allow scaleDown.removeUnreachable in pool {pool.metadata.name}"
+            scene.said += held_and_told(subject, reason="Unreachable", why=why, action="ScalingDown")
+        elif scene.now < quiet_until:
+            scene.remind(quiet_until)
+        else:
+            reason = _reason(unit, pool)
+            scene.tell(node, "ScaleDown", reason)
+            going = asked_to_go(unit.name, pool.metadata.name, node.spec.provider_id, reason, if_unready=True)
+            scene.said.append(going)
+
+
+def may_go_with_work(scene: Scene, node: Node, pool: NodePool | None) -> bool:
+    """Whether what is bound to an unready node does not keep it: nothing of it runs any more, or its pool says so."""
+    if node.is_ready:
+        return False
+    if pool is not None and pool.spec.scale_down.remove_unreachable:
+        return True
+    found = scene.machine(node.spec.provider_id, node.metadata.name)
+    return found is None or (found[1].power is Power.OFF and not found[1].is_changing)
+
+
+def why_unheard_of(scene: Scene, node: Node, pool: NodePool | None) -> str:
+    """Why nobody can tell how the machine of an unready node is, or that it is gone; empty if somebody can."""
+    found = scene.machine(node.spec.provider_id, node.metadata.name)
+    if found is not None:
+        return "its provider does not say how its machine is" if found[0].problem else ""
+    if scene.is_silent(pool.metadata.name if pool is not None else ""):
+        return "its provider does not say whether its machine is there"
+    offering = node.metadata.labels.get(OFFERING, "")
+    cloud = cloud_of(offering, scene.snapshot.clouds)
+    if offering and (cloud is None or cloud.problem or cloud.read_at is None):
+        return f"nobody says whether its machine is there, which was bought as {offering}"
+    for unit in scene.cluster.in_state(NodeState.READY):
+        if not unit.has_machine and cloud_of(unit.offering, scene.snapshot.clouds) is cloud:
+            return f"its provider lists neither its machine nor that of {unit.name}, which works: it is not believed"
+    return ""
+
+
+def _why_kept(scene: Scene, node: Node) -> str:
+    """Who may be alive on it. What is bound to a node that is still closed never ran, unless it says that it did."""
+    name = node.metadata.name
+    if name not in scene.snapshot.closed:
+        return why_busy(scene, node)
+    pods = scene.snapshot.pods_by_node.get(name, {}).values()
+    return why_busy(scene, node) if any(is_work(pod) and pod.status.phase == "Running" for pod in pods) else ""
+
+
+def _due(scene: Scene, pool: NodePool) -> list[Unit]:
+    return [
+        unit
+        for unit in scene.cluster.in_state(NodeState.UNREADY, NodeState.FAILED_TO_START)
+        if unit.pool == pool.metadata.name
+        and unit.name in scene.snapshot.nodes
+        and (unit.is_long or (unit.state is NodeState.FAILED_TO_START and not unit.has_request))
+    ]
+
+
+def _reason(unit: Unit, pool: NodePool) -> str:
+    if unit.state is NodeState.FAILED_TO_START:
+        return unit.why
+    return f"it was unready for {format_duration(terms_of(pool).unready_after)}: {unit.why}"
