@@ -13,8 +13,11 @@ from bench.fleet_scene import NOW, afternoon, world_of
 from bench.growing_picture import growing
 from bench.phase_picture import phases
 from bench.removing_picture import removing
+from bench.state_picture import states
+from bench.status_scene import a_night, a_report
 from growth.cli.demo_scene import Scene, scene_of
 from growth.cli.demo_view import frame, last_words
+from growth.cli.status_view import view as status_view
 from growth.cli.top_view import view as top_view
 from growth.cli.world_view import view
 from growth.observe.fleet import fleet_of
@@ -102,10 +105,12 @@ def main() -> None:
     """Draw them all."""
     draw("world", "growth world --follow", view(world(), 100), 100)
     draw("top", "growth top --follow", top_view(fleet_of(world_of(afternoon()).snapshot(NOW)), 110), 110)
+    draw("status", "growth status", status_view(a_report(*a_night()), 110), 110)
     draw("demo", "growth demo", demo(100), 100)
     (_IMAGES / "phases.svg").write_text(phases())
     (_IMAGES / "growing.svg").write_text(growing())
     (_IMAGES / "removing.svg").write_text(removing())
+    (_IMAGES / "states.svg").write_text(states())
 
 
 if __name__ == "__main__":

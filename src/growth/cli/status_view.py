@@ -111,7 +111,7 @@ def _nodes(report: Report) -> Text:
     counts = dict(report.states)
     ready = {NodeState.READY.value: counts.pop(NodeState.READY.value, 0)}
     told = [_count(report, state, count) for state, count in {**ready, **counts}.items() if count]
-    line = Text("nodes  ", style="dim")
+    line = Text().append("nodes  ", style="dim")
     return line.append_text(Text(", ").join(told)) if told else line.append("there are none")
 
 
