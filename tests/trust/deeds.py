@@ -4,6 +4,7 @@ Informers tell that something is gone, never who did it. The deeds tell that.
 """
 
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any, Final
 
 import msgspec
@@ -52,6 +53,8 @@ class Deeds:
 
     def __init__(self) -> None:
         self.all: list[Deed] = []
+        self.machine_within = timedelta.max
+        """How long Growth waits for a machine to become a node."""
         self._creations: dict[tuple[str, str], list[Deed]] = {}
         self._deletions: dict[tuple[str, str], list[Deed]] = {}
         self._by_version: dict[tuple[str, int], list[Deed]] = {}

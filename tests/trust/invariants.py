@@ -6,6 +6,7 @@ The table of all of them is docs/invariants.md. A function gives a sentence for 
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any, Final
 
 from growth.act.points import Point
@@ -24,6 +25,7 @@ from tests.trust.picture import Picture, Step, is_live, is_work
 SCALE_DOWN: Final = "growth.dev/scale-down"
 _OURS: Final = scheme_of("growth-system")
 _POINTS: Final = frozenset(Point)
+_SECOND: Final = timedelta(seconds=1)
 
 
 @dataclass(frozen=True)
@@ -36,8 +38,9 @@ class Invariant:
     broken_by: Callable[[Step, Picture, Deeds], Iterator[str]]
 
 
-def bought_twice(step: Step, picture: Picture, _: Deeds) -> Iterator[str]:
-    """A waiting pod has its place on one machine that is coming, not on two."""
+def bought_twice(step: Step, picture: Picture, deeds: Deeds) -> Iterator[str]:
+    """A waiting pod has its place on one machine that is coming, not on two. One whose time was over when the other was
+    asked for is not coming any more."""
     request: NodeRequest = step.now
     if step.is_end or not is_live(request) or request.metadata.name in picture.nodes:
         return
@@ -45,10 +48,20 @@ def bought_twice(step: Step, picture: Picture, _: Deeds) -> Iterator[str]:
     for other in picture.requests.values():
         if other.metadata.name == name or not is_live(other) or other.metadata.name in picture.nodes:
             continue
+        if _was_overdue(request, other, deeds) or _was_overdue(other, request, deeds):
+            continue
         for uid in sorted(set(request.planned_for) & set(other.planned_for)):
             if uid in picture.pods and not picture.pods[uid].node_name:
                 pod = picture.pods[uid].metadata.name
                 yield f"{name} and {other.metadata.name} are both coming for the waiting pod {pod}"
+
+
+def _was_overdue(request: NodeRequest, when_asked: NodeRequest, deeds: Deeds) -> bool:
+    """Whether a machine had not become a node in time when the other was asked for, by the server's own clock."""
+    born, later = request.metadata.creation_timestamp, when_asked.metadata.creation_timestamp
+    if request.status.phase != "Provisioning" or born is None or later is None:
+        return False
+    return later - born >= deeds.machine_within - _SECOND  # the server writes no fractions
 
 
 def bought_unasked(step: Step, picture: Picture, deeds: Deeds) -> Iterator[str]:

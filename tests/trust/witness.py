@@ -33,6 +33,7 @@ class Witness:
     def around(self, process: Process) -> Process:
         """The same process, looked at."""
         client = process.client
+        self.deeds.machine_within = process.settings.provision.machine_within
 
         def open_kwok(surroundings: Surroundings) -> AbstractAsyncContextManager[KwokProvider]:
             return _as_kwok(process.open_kwok(surroundings))
