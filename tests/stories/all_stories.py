@@ -8,6 +8,7 @@ from tests.stories import (
     growing_pods,
     growing_pools,
     machines,
+    registry,
     shrinking,
     troubles,
 )
@@ -20,5 +21,6 @@ STORIES: list[Story] = [
     *growing_nodes.STORIES.all,
     *growing_pools.STORIES.all,
     *shrinking.STORIES.all,
+    *registry.STORIES.all,
     *troubles.STORIES.all,
 ]
