@@ -28,6 +28,8 @@ from growth.api.settings import Settings
 from growth.decide.decider import Decision, State
 from growth.decide.grow.deciding import Memory, decide
 from growth.decide.grow.planning import Plan
+from growth.decide.registry.state import ClusterState
+from growth.decide.registry.stepping import step
 from growth.observe.world import World
 from tests.decide import stages
 from tests.decide.marketplace import NOW, a_cloud, a_pool, an_offering
@@ -71,6 +73,8 @@ class Town:
         self.answer: object = None
         self.thought: Callable[[], object] | None = None
         self.outcomes: dict[OutcomeKey, Outcome] = {}
+        self.cluster: ClusterState | None = None
+        """What the registry knows, stepped as the loop steps it."""
         self.passes: list[tuple[datetime, Decision]] = []
         self.plans: list[Plan] = []
         self.events: list[RecordEvent] = []
@@ -141,15 +145,19 @@ class Town:
 
     def restart(self) -> None:
         """The process ends, and another one begins with what is written in the cluster."""
-        self.memory = self.answer = self.thought = None
+        self.memory = self.answer = self.thought = self.cluster = None
         self.outcomes.clear()
 
     # What the decider does
 
     def look(self) -> Decision:
         """One pass, and what it says is done. A thought that it begins stays one until ``think``."""
-        state = State(self.outcomes, self.answer, self.thought is not None, self.memory, self.steady_since)
-        decision = decide(self.world.snapshot(self.now), state, self.settings)
+        snapshot = self.world.snapshot(self.now)
+        self.cluster = step(self.cluster, snapshot, self.settings, self.steady_since)
+        state = State(
+            self.outcomes, self.answer, self.thought is not None, self.memory, self.steady_since, self.cluster
+        )
+        decision = decide(snapshot, state, self.settings)
         self.memory = decision.memory
         if decision.thought is not None:
             assert self.thought is None, "a thought is begun while another one is under way"
@@ -178,12 +186,18 @@ class Town:
             if self.thought is not None:
                 self.think()
             elif self._seen() == seen:
-                if decision.wake_at is None or decision.wake_at > end:
+                wake_at = self._wake_at(decision)
+                if wake_at is None or wake_at > end:
                     self.now = end
                     return
-                assert decision.wake_at > self.now, "a deadline that is over would be asked about for ever"
-                self.now = decision.wake_at
+                assert wake_at > self.now, "a deadline that is over would be asked about for ever"
+                self.now = wake_at
         raise AssertionError(f"the decider ran in circles from {end - lasting} on: {self.passes[-3:]}")
+
+    def _wake_at(self, decision: Decision) -> datetime | None:
+        """The registry asks to be woken, too."""
+        instants = (decision.wake_at, self.cluster.next_change if self.cluster is not None else None)
+        return min((one for one in instants if one is not None), default=None)
 
     # What can be seen
 
