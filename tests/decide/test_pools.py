@@ -284,6 +284,13 @@ def test_since_when_something_is_missing_is_told() -> None:
     assert status_after(late, a_request("default-2"), SEEN).missing_since == NOW - HOUR
 
 
+def test_one_that_is_overdue_is_missing_since_it_was_asked_for_and_not_since_it_is_overdue() -> None:
+    never_came = a_request(phase="Provisioning", since=LATE, asked_at=LATE - HOUR)
+    given_up = a_failed_request(since=NOW, asked_at=LATE)
+    assert status_after(never_came, SEEN).missing_since == LATE - HOUR
+    assert status_after(given_up, SEEN).missing_since == LATE
+
+
 def test_a_provider_that_had_no_time_to_answer_changes_nothing_about_a_pool() -> None:
     status = NodePoolStatus(NodeCounts(ready=1), "1.0000", WELL)
     assert told(decided(a_pool(status=status), a_node(), Cloud("kwok", problem=NOT_ASKED))) == []

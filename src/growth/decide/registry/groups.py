@@ -62,8 +62,8 @@ class Tally:
             self._add(key, unit.state, 1)
             if unit.is_amiss:
                 self.amiss[key] = self.amiss.get(key, 0) + 1
-            if unit.state in MISSING and unit.since is not None:
-                self.missing_since[key] = min(self.missing_since.get(key, unit.since), unit.since)
+            if (since := unit.missing_since) is not None:
+                self.missing_since[key] = min(self.missing_since.get(key, since), since)
         if unit.is_amiss:
             self.blamed.setdefault(unit.pool, set()).add(unit.offering)
 

@@ -22,7 +22,7 @@ from growth.api.status import condition_of
 from growth.decide.ages import counts_from, phase_since, since
 from growth.decide.failures import MET, NO_MACHINE
 from growth.decide.registry.joining import Joined
-from growth.decide.registry.unit import NodeState, Unit
+from growth.decide.registry.unit import MISSING, NodeState, Unit
 from growth.observe.snapshot import Snapshot
 
 # A node that was never ready has got its Ready condition when it registered, give or take the first report.
@@ -298,6 +298,11 @@ def _unit(
         pool, offering, provider_id = labels.get(POOL, ""), labels.get(OFFERING, ""), ""
     if state is NodeState.FOREIGN:
         pool = offering = ""
+    missing_since = None
+    if state in MISSING:
+        # Being overdue is a state of its own, and begins later.
+        asked_at = machine.created_at if machine is not None else None
+        missing_since = (request.metadata.creation_timestamp if request is not None else asked_at) or since
     return Unit(
         one.name,
         state,
@@ -316,4 +321,5 @@ def _unit(
         request is not None and _is_awaited(request),
         changes_at,
         asks_cloud,
+        missing_since,
     )

@@ -72,6 +72,8 @@ class Unit(msgspec.Struct, frozen=True):
     """When time alone may change its state; None if only an event can."""
     asks_cloud: bool = False
     """Whether a provider's next word may change its state."""
+    missing_since: datetime | None = None
+    """S4: when it was asked for, if it has no node, whatever has become of it since; None if it is not missing."""
 
     @property
     def is_plain(self) -> bool:
