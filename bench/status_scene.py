@@ -108,8 +108,12 @@ def a_night() -> tuple[ClusterStatus, list[NodePool]]:
         Unit(
             "batch-a4e0f2b6d8", NodeState.NEVER_REGISTERED, ago(minutes=7),
             "its machine is there, but no node registered in time", "batch", "kwok-cx53-nbg1", is_amiss=True,
+            missing_since=ago(minutes=22),
         ),
-        Unit("default-c7d11e9f30", NodeState.REQUESTED, ago(minutes=5), "", "default", "kwok-cx33-fsn1"),
+        Unit(
+            "default-c7d11e9f30", NodeState.REQUESTED, ago(minutes=5), "", "default", "kwok-cx33-fsn1",
+            missing_since=ago(minutes=5),
+        ),
         foreign("control-2"),
         foreign("storage-1"),
     ]  # fmt: skip

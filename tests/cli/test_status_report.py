@@ -1,16 +1,19 @@
 """What ``growth status`` concludes from what is written in the cluster."""
 
+import re
 from datetime import timedelta
+from pathlib import Path
 
+import msgspec
 import pytest
 
 from bench.status_scene import LEADER, NAMESPACE, NOW, a_night, a_pool, a_report, ago
-from growth.api.cluster_status import GROWTH_STATUS, STATUS, ClusterStatus, PoolHealth
+from growth.api.cluster_status import GROWTH_STATUS, STATUS, ClusterStatus, PoolHealth, TroubledNode
 from growth.api.core import ConfigMap
 from growth.api.meta import ObjectMeta
 from growth.api.nodepool import NodeCounts, NodePoolStatus, OfferingStatus, Unhealthy
 from growth.api.status import StatusCondition
-from growth.cli.status_report import Closed, Health, Leader, Report, report_of
+from growth.cli.status_report import Closed, Health, Leader, Pool, Report, report_of
 
 GONE = Leader(is_alive=False, holder="growth-1", renewed_at=ago(hours=3), why="it was last seen 3h ago")
 
@@ -95,3 +98,12 @@ def test_machines_of_a_pool_that_is_gone_are_not_forgotten() -> None:
 def test_pools_come_in_the_order_of_their_names() -> None:
     pools = [a_pool(name, NodePoolStatus(nodes=NodeCounts(ready=1))) for name in ("gpu", "batch")]
     assert [pool.name for pool in a_report(ClusterStatus(), pools).pools] == ["batch", "gpu"]
+
+
+@pytest.mark.parametrize("kind", [Report, Leader, Pool, Closed, TroubledNode], ids=lambda kind: kind.__name__)
+def test_every_field_of_the_json_is_on_the_page(kind: type[msgspec.Struct]) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "registry.md").read_text(encoding="utf-8")
+    table = page.partition("`growth status --output json` prints one object:")[2].partition("**NodePool:**")[0]
+    told = {name.removesuffix("[]") for name in re.findall(r"`([\w\[\]]+)`", table)}
+    assert {field.encode_name for field in msgspec.structs.fields(kind)} - told == set()
+    assert all(f"`{health}`" in table for health in Health)
