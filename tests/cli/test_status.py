@@ -21,7 +21,7 @@ from growth.api.settings import Settings
 from growth.api.timestamp import format_micro_time
 from growth.cli.failures import sentence_for
 from growth.cli.main import main
-from growth.cli.status import read_report, show
+from growth.cli.status import read_report, show, stay
 from growth.cli.status_report import Health
 from growth.kube.client import Client
 from growth.kube.errors import Forbidden
@@ -260,6 +260,25 @@ def test_on_a_small_screen_the_rest_is_counted() -> None:
         lines = [line for line in out.getvalue().splitlines() if line.strip()]
         assert len(lines) <= 40
         assert any(line.startswith("and ") and "more: " in line for line in lines)
+
+    on_a_cluster(tell)
+
+
+def test_following_shows_changes_as_they_come() -> None:
+    async def tell(cluster: VirtualCluster) -> None:
+        admin, now, out = cluster.admin(), cluster.clock.now, io.StringIO()
+        await lead(admin, now())
+        await write(admin, ClusterStatus())
+        console = Console(file=out, width=140, height=60, force_terminal=True, color_system=None, highlight=False)
+        staying = asyncio.create_task(stay(admin, Settings(), console, now))
+        await asyncio.sleep(3)
+        assert "UNHEALTHY" not in out.getvalue()
+        data = {STATUS: msgspec.json.encode(a_night()[0]).decode()}
+        await admin.patch(CONFIG_MAPS, GROWTH_STATUS, MergePatch({"data": data}), NAMESPACE)
+        await asyncio.sleep(3)
+        staying.cancel()
+        await asyncio.wait({staying})
+        assert " UNHEALTHY " in out.getvalue()
 
     on_a_cluster(tell)
 

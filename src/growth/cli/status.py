@@ -76,8 +76,12 @@ async def _connected(settings: Settings, console: Console, output: str, *, follo
     access = find_access(Path(kube.kubeconfig) if kube.kubeconfig else None, kube.context or None)
     async with connect(access, max_concurrent_requests=kube.max_concurrent_requests) as client:
         if follow:
-            await _follow(client, settings, console)
-        return await show(client, settings, console, output, lambda: datetime.now(UTC))
+            await stay(client, settings, console, _now)
+        return await show(client, settings, console, output, _now)
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
 
 
 async def show(client: Client, settings: Settings, console: Console, output: str, now: Now) -> int:
@@ -93,10 +97,11 @@ async def show(client: Client, settings: Settings, console: Console, output: str
     return report.exit_code
 
 
-async def _follow(client: Client, settings: Settings, console: Console) -> None:
+async def stay(client: Client, settings: Settings, console: Console, now: Now) -> None:
+    """Keep showing it, until cancelled."""
     with Live(console=console, auto_refresh=False) as live:
         while True:
-            report = await read_report(client, settings, lambda: datetime.now(UTC))
+            report = await read_report(client, settings, now)
             live.update(_fitting(report, console), refresh=True)
             await asyncio.sleep(_FRAME_SECONDS)
 
