@@ -16,7 +16,7 @@ from growth.decide.grow.estate import Holding, holdings
 from growth.decide.grow.planning import Plan
 from growth.decide.grow.verdicts import Verdict
 from growth.decide.leaving import leaving_in
-from growth.decide.offerings import shop_in
+from growth.decide.offerings import Access, shop_in
 from growth.decide.registry.seeing import cluster_in
 from growth.decide.registry.unit import NodeState
 from growth.decide.usable import usable
@@ -62,10 +62,19 @@ class Outlook:
 
     def has_places(self, request: NodeRequest) -> bool:
         """Whether the pods that it was bought for still have their places on it."""
-        unit = self.cluster.request_unit(request.metadata.name)
-        if unit is not None and unit.state in _NOT_COMING:
+        if self._is_hopeless(request):
             return False
         return has_places(request, self.snapshot, self.state, self.settings.provision)
+
+    def _is_hopeless(self, request: NodeRequest) -> bool:
+        """Whether nothing will come of it, and that is a lesson already: else the same would be bought for its pods."""
+        unit = self.cluster.request_unit(request.metadata.name)
+        if unit is None or unit.state not in _NOT_COMING:
+            return False
+        pool, offering = request.spec.pool, request.spec.target_offering
+        sold = self.shop.sold.get(offering)
+        is_open = sold is not None and sold.access is Access.OPEN
+        return not is_open or pool in self.cluster.closed_pools or (pool, offering) in self.cluster.closed_offerings
 
     def hand_over_ends(self, request: NodeRequest) -> datetime:
         """When these pods should be there, now that the machine is ready."""

@@ -1,0 +1,51 @@
+"""Whose pods still have their places on a machine that was asked for."""
+
+import pytest
+
+from growth.api.node import Node
+from growth.api.noderequest import NodeRequest
+from growth.api.settings import Settings
+from growth.api.starting import closed
+from growth.decide.decider import State
+from growth.decide.grow.outlook import Outlook
+from growth.decide.grow.planning import NO_PLAN
+from tests.decide.marketplace import (
+    HOUR,
+    NOW,
+    Thing,
+    a_cloud,
+    a_failed_request,
+    a_machine,
+    a_node,
+    a_pool,
+    a_request,
+    a_snapshot,
+)
+
+LATE = a_request(phase="Provisioning", since=NOW - 2 * HOUR)
+SILENT = a_node(ready=False, taints=[closed("default-1")], born=NOW - 2 * HOUR)
+LISTED = a_cloud(machines=[a_machine()])
+WORKS = a_node("other", pool="")
+
+
+def has_places(request: NodeRequest, *things: Thing) -> bool:
+    snapshot = a_snapshot(a_pool(), LISTED, WORKS, request, *things)
+    return Outlook(snapshot, State(), Settings(), NO_PLAN).has_places(request)
+
+
+def test_on_a_machine_that_is_coming_there_are_places() -> None:
+    assert has_places(a_request(phase="Provisioning"))
+
+
+@pytest.mark.parametrize(
+    "nodes", [pytest.param([], id="it never registered"), pytest.param([SILENT], id="it never became ready")]
+)
+def test_where_nothing_came_there_are_none_as_soon_as_that_is_a_lesson(nodes: list[Node]) -> None:
+    """Before that the same offering would be bought for its pods, which is no better."""
+    assert has_places(LATE, *nodes)
+    assert not has_places(LATE, *nodes, a_failed_request("default-2", reason="NoNode"))
+
+
+def test_two_that_came_to_nothing_are_a_lesson() -> None:
+    """Too much of the offering is amiss: it is closed for the pool (S2)."""
+    assert not has_places(LATE, a_request("default-2", "Provisioning", since=NOW - 2 * HOUR))
