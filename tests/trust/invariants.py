@@ -103,9 +103,13 @@ def pod_taken_away(step: Step, picture: Picture, deeds: Deeds) -> Iterator[str]:
     )
     if not begins_to_leave or not is_work(pod) or not pod.node_name:
         return
-    if step.is_end and step.before is not None and step.before.metadata.deletion_timestamp is not None:
-        return  # what was decided was decided when it began to leave
     asked = deeds.deletions("pods", pod.metadata.name, pod.metadata.uid)
+    if not step.is_end:
+        # Somebody else may have asked it to leave, and Growth later, when its machine was gone.
+        asked = [deed for deed in asked if deed.version in (0, step.version)]
+    elif step.before is not None and step.before.metadata.deletion_timestamp is not None:
+        # Whether it may be evicted was decided when it began to leave; but nobody cuts it short.
+        asked = [deed for deed in asked if deed.name != "evict pods"]
     if not asked or pod.node_name not in picture.machines:
         return
     node = picture.nodes.get(pod.node_name)

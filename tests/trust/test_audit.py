@@ -65,6 +65,12 @@ async def a_pod_is_deleted_on_a_machine_that_is_there(criminal: Criminal) -> Non
     await criminal.client.delete(PODS, "app", criminal.play.namespace)
 
 
+async def a_pod_that_leaves_is_cut_short_on_a_machine_that_is_there(criminal: Criminal) -> None:
+    await with_a_pod_at_work(criminal)
+    await criminal.play.client.delete(PODS, "app", criminal.play.namespace, grace_seconds=600)
+    await criminal.client.delete(PODS, "app", criminal.play.namespace, grace_seconds=0)
+
+
 async def a_pod_is_evicted_from_a_pool_that_stays(criminal: Criminal) -> None:
     await with_a_pod_at_work(criminal)
     await criminal.client.evict("app", criminal.play.namespace)
@@ -158,6 +164,7 @@ CRIMES: list[tuple[str, Callable[[Criminal], Awaitable[None]], str]] = [
     ("I3", more_than_the_pool_may_cost, "with two the pool default has 0.02 an hour of 0.015"),
     ("I4", a_machine_is_given_back_under_a_pod, "one was given back while app worked on it"),
     ("I4", a_pod_is_deleted_on_a_machine_that_is_there, "app was ended by Growth (delete pods)"),
+    ("I4", a_pod_that_leaves_is_cut_short_on_a_machine_that_is_there, "app was ended by Growth (delete pods)"),
     ("I4", a_pod_is_evicted_from_a_pool_that_stays, "app was ended by Growth (evict pods)"),
     ("I5", the_node_goes_before_its_machine, "the Node one was deleted"),
     ("I6", the_last_that_is_wanted_goes, "which leaves 0 small in default, which wants 1"),
