@@ -6,6 +6,7 @@ from growth import __version__
 from growth.cli.cluster import cluster
 from growth.cli.crds import crds
 from growth.cli.demo import demo
+from growth.cli.hetzner_sandbox import hetzner_sandbox
 from growth.cli.manifests import manifests
 from growth.cli.request import request
 from growth.cli.run import run
@@ -24,6 +25,7 @@ def main() -> None:
 main.add_command(cluster)
 main.add_command(crds)
 main.add_command(demo)
+main.add_command(hetzner_sandbox)
 main.add_command(manifests)
 main.add_command(request)
 main.add_command(run)
