@@ -42,9 +42,9 @@ class Health(msgspec.Struct, frozen=True):
     """What was told when it turned unhealthy; it stays as it is, so that people are told once."""
     census: Census = Census()
     bad_at: datetime | None = None
-    """When it was last seen to be amiss."""
+    """Until when it may have been amiss: what was so at one look lasts until the next, however much later that is."""
     ours_bad_at: datetime | None = None
-    """When our own nodes alone were last enough for that."""
+    """Until when our own nodes alone may have been enough for that."""
     changes_at: datetime | None = None
     """When to look again, if nothing happens before."""
 
@@ -57,7 +57,7 @@ def checked(before: Health, ready: int, unready: Sequence[Unit], now: datetime, 
         return _unhealthy(before, census, unready, now, settings)
     if not before.is_healthy:
         # A process that was just started has yet to see a healthy cluster for a while.
-        bad_at = min(before.bad_at or now, now)
+        bad_at = now if _was_amiss(before.census, settings) else min(before.bad_at or now, now)
         recovers_at = bad_at + settings.check_every
         if now < recovers_at:
             return msgspec.structs.replace(before, census=census, bad_at=bad_at, changes_at=recovers_at)
@@ -70,7 +70,8 @@ def _unhealthy(
     since = now if before.is_healthy else min(before.unhealthy_since or now, now)
     check, at_most = settings.check_every, settings.foreign_halt_at_most
     is_by_ours = _is_amiss(census.unready, census.ready, settings)
-    ours_bad_at = now if is_by_ours else before.ours_bad_at
+    was_so = _is_amiss(before.census.unready, before.census.ready, settings)
+    ours_bad_at = now if is_by_ours or was_so else before.ours_bad_at
     was_by_ours = ours_bad_at is not None and is_ahead(ours_bad_at + check, now, check)
     is_halted = is_by_ours or was_by_ours or is_ahead(since + at_most, now, at_most)
     return Health(
@@ -98,6 +99,10 @@ def _is_amiss(unready: int, ready: int, settings: RegistrySettings) -> bool:
         return False
     is_too_many = unready > settings.ok_unready and 100 * unready > settings.unready_percent * (unready + ready)
     return is_too_many or not ready
+
+
+def _was_amiss(census: Census, settings: RegistrySettings) -> bool:
+    return _is_amiss(census.unready + census.foreign_unready, census.ready, settings)
 
 
 def _alarm(unready: Sequence[Unit], ready: int) -> str:
