@@ -1,0 +1,166 @@
+"""Twelve of twenty nodes are silent for two hours, and come back: meanwhile nothing is done, and then all goes on.
+
+Whole Growth on a virtual cluster, with the settings that it has by default, also if it is started anew on the way.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Final
+
+import pytest
+
+from growth.act.points import Point, Points
+from growth.api.core import ObjectReference
+from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS, NODE_REQUESTS
+from growth.api.kinds import PODS
+from growth.api.offering import POOL
+from growth.play.backstage import Process
+from growth.play.growing import CATALOGUE, Growth, a_pool, growing
+from growth.play.play import Play
+from growth.play.registry import cluster_status
+from growth.play.virtual import play_virtually
+from tests.stories.growing_nodes import requests, runs
+from tests.stories.registry import PATIENT, TAINTED
+from tests.stories.shrinking import bought, marked
+from tests.stories.test_quiet_night import DEFAULTS, HOUR, MINUTE
+
+pytestmark = pytest.mark.long
+
+NODES, SILENT, EMPTY = 20, 12, 3
+"""``EMPTY`` of those that fall silent have nothing to do, and as many of the others."""
+EMPTY_AFTER: Final = timedelta(minutes=10)  # of a pool that says nothing else
+LATE: Final = ("late-0", "late-1")
+
+
+class Theatre:
+    """One performance: what each process of Growth did to machines and requests, and the hand that ends processes."""
+
+    def __init__(self, play: Play) -> None:
+        self.deeds: list[tuple[datetime, str, str]] = []
+        self._play = play
+        self._ends: list[asyncio.Event] = []
+        play.backstage = replace(play.backstage, around=self._around)
+
+    def restart(self) -> None:
+        """Growth ends, and is started anew by whoever cares for it."""
+        self._ends[-1].set()
+
+    @property
+    def processes(self) -> int:
+        """How many there were."""
+        return len(self._ends)
+
+    def _around(self, process: Process) -> Process:
+        end = asyncio.Event()
+        self._ends.append(end)
+
+        async def killed() -> None:
+            await end.wait()
+
+        return replace(process, points=Points(before=self._note), killed=killed)
+
+    def _note(self, point: Point, subject: ObjectReference, /) -> None:
+        is_asking = point is Point.CREATE_OBJECT and subject.kind in (NODE_REQUESTS.name, NODE_REMOVAL_REQUESTS.name)
+        if is_asking or point in (Point.CREATE_MACHINE, Point.DELETE_MACHINE):
+            self.deeds.append((self._play.now(), point, f"{subject.kind} {subject.name}"))
+
+
+@pytest.mark.parametrize("restart", ["never", "in the middle", "as it ends", "two minutes after it"])
+def test_a_partition_of_two_hours_costs_nobody_anything(restart: str) -> None:
+    async def tell(play: Play) -> None:
+        theatre = Theatre(play)
+        await play.node("other", taints=TAINTED)
+        async with growing(play, settings=DEFAULTS) as growth:
+            await _a_partition(play, growth, theatre, restart)
+        assert theatre.processes == (1 if restart == "never" else 2)
+
+    play_virtually(tell, alone=True)
+
+
+async def _a_partition(play: Play, growth: Growth, theatre: Theatre, restart: str) -> None:
+    names = await _a_fleet(play)
+    coming = await _one_that_is_coming(play, growth)
+    silent, steady = names[:SILENT], names[SILENT:]
+    empty = {*silent[:EMPTY], *steady[:EMPTY]}
+    await _emptied(play, empty)
+    await asyncio.sleep(MINUTE)
+    assert {*marked(play)} == empty
+
+    for name in silent:
+        await growth.hurt(name, "neverReady")
+    await asyncio.sleep(MINUTE)
+    await _is_halted(play)
+    theatre.deeds.clear()
+    for name in LATE:
+        await play.pod(name, cpu="3500m", nodeSelector={POOL: "big"})
+    await asyncio.sleep(HOUR)
+    if restart == "in the middle":
+        theatre.restart()
+    await asyncio.sleep(HOUR)
+    await _is_halted(play)
+    assert not any(runs(play, name) for name in LATE)
+    assert theatre.deeds == []
+
+    for name in silent:
+        await growth.hurt(name, "")
+    if restart == "as it ends":
+        theatre.restart()
+    healed_at = play.now()
+    await asyncio.sleep(2 * MINUTE)
+    said = await cluster_status(play)
+    assert (said.is_healthy, said.is_halted) == (True, False)
+    assert said.healthy_since is not None
+    assert timedelta(0) <= said.healthy_since - healed_at <= timedelta(minutes=1)
+    assert runs(play, *LATE), "the pods that waited have their machines"
+    if restart == "two minutes after it":
+        theatre.restart()
+    await asyncio.sleep(7 * MINUTE)
+    await growth.hurt(coming, "")
+    await asyncio.sleep(MINUTE / 2)
+    assert runs(play, "coming"), "the machine that was coming all the time has all of its time again"
+    assert (await cluster_status(play)).healthy_since == said.healthy_since
+    assert {*names} < {*bought(play)}
+
+    await asyncio.sleep(HOUR / 2)
+    assert {*names} - {*bought(play)} == empty, "who was empty goes, and nobody else"
+    given_back = [at for at, point, _ in theatre.deeds if point == Point.DELETE_MACHINE]
+    assert len(given_back) == len(empty)
+    assert min(given_back) >= said.healthy_since + EMPTY_AFTER
+
+
+async def _a_fleet(play: Play) -> list[str]:
+    """Nodes of one size, a pod on each, in a pool that has long stopped to grow."""
+    await a_pool(play, types="small")
+    await a_pool(play, "big", types="medium")
+    for number in range(NODES):
+        await play.pod(f"app-{number}", cpu="1500m", nodeSelector={POOL: "default"}, tolerations=PATIENT)
+    await asyncio.sleep(20 * MINUTE)
+    names = [play.trace.pods[f"app-{number}"].node_name for number in range(NODES)]
+    assert sorted(names) == bought(play)
+    return names
+
+
+async def _one_that_is_coming(play: Play, growth: Growth) -> str:
+    """A machine that does not become a node until somebody mends it."""
+    growth.set_catalogue(CATALOGUE.replace("nbg1: 0.02}", "nbg1: 0.02}, faults: [neverRegisters]"))
+    await play.pod("coming", cpu="3500m", nodeSelector={POOL: "big"})
+    await asyncio.sleep(MINUTE)
+    growth.set_catalogue(CATALOGUE)
+    (request,) = requests(play)
+    assert request.status.phase == "Provisioning"
+    return request.metadata.name
+
+
+async def _emptied(play: Play, names: Sequence[str] | set[str]) -> None:
+    for name, pod in list(play.trace.pods.items()):
+        if pod.node_name in names:
+            await play.delete(PODS, name, grace_seconds=0)
+
+
+async def _is_halted(play: Play) -> None:
+    said = await cluster_status(play)
+    assert (said.is_halted, said.unready) == (True, SILENT)
+    assert marked(play) == []
+    assert len(bought(play)) == NODES
