@@ -61,7 +61,7 @@ class Account:
         self.sold_out: list[SoldOut] = []
         self.quota = Quota()
         self._last_id = _FIRST_ID - 1
-        self._running: dict[int, None] = {}
+        self._running: dict[Resource, dict[int, None]] = {}
         self._timers: list[tuple[datetime, int, Callable[[], None]]] = []
         self._timers_set = 0
 
@@ -128,10 +128,11 @@ class Account:
             ends_at=self.now + timedelta(seconds=waits_seconds + seconds),
         )
         self.actions[action.id] = action
-        self._running[action.id] = None
+        for resource in action.resources:
+            self._running.setdefault(resource, {})[action.id] = None
 
         def end() -> None:
-            if action.id not in self._running:
+            if not self.actions[action.id].is_running:
                 return  # it ended early: what it was about is gone
             self.end(action, (failure.code, failure.message) if failure else None)
             effect = otherwise if failure else happen
@@ -143,13 +144,18 @@ class Account:
 
     def end(self, action: Action, error: tuple[str, str] | None = None) -> None:
         """An action is over, well or with an error."""
-        if action.id in self._running:
-            del self._running[action.id]
-            self.actions[action.id] = msgspec.structs.replace(action, finished=self.now, error=error)
+        if not self.actions[action.id].is_running:
+            return
+        self.actions[action.id] = msgspec.structs.replace(action, finished=self.now, error=error)
+        for resource in action.resources:
+            running = self._running[resource]
+            del running[action.id]
+            if not running:
+                del self._running[resource]
 
     def running_on(self, resource: Resource) -> list[Action]:
         """What is under way about something."""
-        return [action for one in self._running if resource in (action := self.actions[one]).resources]
+        return [self.actions[one] for one in self._running.get(resource, ())]
 
     def check_unlocked(self, resource: Resource) -> None:
         """Nothing begins while another action runs."""

@@ -38,10 +38,10 @@ class Answer(Slim, frozen=True):
     """The connection is closed instead."""
 
 
-def request_from(method: str, url: str, headers: Mapping[str, str], body: bytes = b"") -> Request:
-    """Read what a client sent; ``headers`` must find names in any case."""
+def request_from(method: str, url: str, authorization: str = "", body: bytes = b"") -> Request:
+    """Read what a client sent; ``authorization`` is the header of that name."""
     parts = urlsplit(url)
-    scheme, _, token = headers.get("Authorization", "").partition(" ")
+    scheme, _, token = authorization.partition(" ")
     return Request(
         method=method.upper(),
         path=parts.path,

@@ -1,6 +1,8 @@
 """What things cost, written as the API does: decimal strings, net and gross."""
 
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from functools import cache
 from typing import Any, Final
 
 from growth.sim.hetzner.locations import LOCATIONS
@@ -10,7 +12,6 @@ from growth.sim.hetzner.server_types import (
     IPV4_HOURLY,
     SERVER_TYPES,
     VAT_PERCENT,
-    ServerType,
 )
 
 _CENT: Final = Decimal("0.01")
@@ -21,8 +22,10 @@ _TRAFFIC_TB: Final = Decimal(1)
 _BACKUP_PERCENT: Final = Decimal(20)
 
 
-def prices(server_type: ServerType) -> list[dict[str, Any]]:
+@cache
+def prices(type_id: int) -> Sequence[Mapping[str, Any]]:
     """The prices of a type in all places that list it, those included that no longer sell it."""
+    server_type = SERVER_TYPES[type_id]
     return [
         {
             "location": place,
@@ -48,7 +51,7 @@ def pricing() -> dict[str, Any]:
     return {
         "currency": CURRENCY,
         "vat_rate": f"{VAT_PERCENT:.6f}",
-        "server_types": [{"id": one.id, "name": one.name, "prices": prices(one)} for one in SERVER_TYPES.values()],
+        "server_types": [{"id": one.id, "name": one.name, "prices": prices(one.id)} for one in SERVER_TYPES.values()],
         "server_backup": {"percentage": f"{_BACKUP_PERCENT:.10f}"},
         "primary_ips": [{"type": "ipv4", "prices": ipv4}, {"type": "ipv6", "prices": free}],
         "floating_ips": [],

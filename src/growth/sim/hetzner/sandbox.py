@@ -1,7 +1,7 @@
 """The sandbox: a Request in, an Answer out, and the account in between.
 
     sandbox = Sandbox(clock.now)
-    answer = sandbox.answer(request_from("GET", "/v1/servers", {"Authorization": "Bearer sandbox"}))
+    answer = sandbox.answer(request_from("GET", "/v1/servers", "Bearer sandbox"))
 
 It is synchronous and asks nothing but its clock, so virtual time works. Threads may call it at once: a test orders
 faults while the door answers on another one.

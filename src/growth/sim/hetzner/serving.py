@@ -79,7 +79,8 @@ async def running(sandbox: Sandbox, port: int = 0) -> AsyncGenerator[Door]:
 
 
 async def _handled(sandbox: Sandbox, incoming: web.Request) -> web.StreamResponse:
-    request = request_from(incoming.method, str(incoming.rel_url), incoming.headers, await incoming.read())
+    authorization = incoming.headers.get("Authorization", "")
+    request = request_from(incoming.method, incoming.path_qs, authorization, await incoming.read())
     is_control = request.path == CONTROL or request.path.startswith(f"{CONTROL}/")
     answer = control(sandbox, request) if is_control else sandbox.answer(request)
     if answer.delay_seconds:

@@ -59,7 +59,7 @@ def server_type_json(account: Account, server_type: ServerType) -> Json:
         "architecture": server_type.architecture,
         "cpu_type": server_type.cpu_type,
         "storage_type": "local",
-        "prices": prices(server_type),
+        "prices": prices(server_type.id),
         "deprecation": None,
         "locations": [
             {

@@ -1,0 +1,70 @@
+"""What user data tells the kubelet, as far as its node shows it.
+
+User data is a recipe for cloud-init, k3s or Talos, and the sandbox runs none of them. It looks for the kubelet's own
+arguments, in any spelling of a key and a list in one line (or a name and a value in two, as kubeadm writes them):
+
+    --node-labels=growth.dev/pool=default,disk=ssd          --node-label disk=ssd      (k3s)
+    node-labels: "growth.dev/pool=default,disk=ssd"         - name: node-labels
+                                                              value: growth.dev/pool=default
+    --register-with-taints=growth.dev/starting=web-1:NoSchedule     --node-taint ...   (k3s)
+    --kube-reserved=cpu=100m,memory=256Mi                   --system-reserved=memory=100Mi
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from growth.api.quantity import canonical, nano_value
+from growth.api.slim import Slim
+from growth.api.tolerations import Taint
+
+# Between the key and its list: = or : or a space, quotes, a list's dash, or the next line's "value:".
+_BETWEEN: Final = r"""["']?(?:[ \t]*\n[ \t]*value)?[ \t]*[=:\s][\s"'\[-]*"""
+_LIST: Final = r"""([^\s"'\]]+)"""
+# An argument's name, and not the end of a longer word.
+_BEFORE: Final = r"(?<![\w./])(?:--)?"
+
+
+class KubeletArguments(Slim, frozen=True):
+    """The labels, the taints and what is kept from pods."""
+
+    labels: dict[str, str]
+    taints: tuple[Taint, ...]
+    reserved: dict[str, str]
+
+
+def kubelet_arguments(user_data: str) -> KubeletArguments:
+    """Read them; what looks like none of them is not there."""
+    taints = (_taint(text) for text in _values(user_data, "register-with-taints|node-taint"))
+    return KubeletArguments(
+        labels=dict(_pairs(user_data, "node-labels?")),
+        taints=tuple(taint for taint in taints if taint is not None),
+        reserved=_summed(_pairs(user_data, "kube-reserved|system-reserved")),
+    )
+
+
+def _values(user_data: str, names: str) -> Iterator[str]:
+    for found in re.finditer(f"{_BEFORE}(?:{names}){_BETWEEN}{_LIST}", user_data):
+        yield from found[1].split(",")
+
+
+def _pairs(user_data: str, names: str) -> Iterator[tuple[str, str]]:
+    for text in _values(user_data, names):
+        key, equals, value = text.partition("=")
+        if key and equals:
+            yield key, value
+
+
+def _taint(text: str) -> Taint | None:
+    """``key=value:Effect`` or ``key:Effect``."""
+    rest, _, effect = text.rpartition(":")
+    key, _, value = rest.partition("=")
+    return Taint(key, value, effect) if key else None
+
+
+def _summed(pairs: Iterator[tuple[str, str]]) -> dict[str, str]:
+    """The system's share and the kubelet's are both kept."""
+    total: dict[str, int] = {}
+    for name, text in pairs:
+        total[name] = total.get(name, 0) + nano_value(text)
+    return {name: canonical(f"{amount}n") for name, amount in total.items()}
