@@ -33,6 +33,7 @@ from growth.api.started import STARTED_AT
 from growth.api.starting import closed
 from growth.api.status import StatusCondition, StatusEvent
 from growth.api.timestamp import format_time
+from growth.api.tolerations import NO_SCHEDULE, Taint
 from growth.decide.decider import Decider, Decision, State
 from growth.decide.failures import MET
 from growth.decide.registry.state import ClusterState
@@ -49,6 +50,8 @@ SETTINGS: Final = Settings()
 MACHINE_WITHIN, READY_WITHIN = SETTINGS.provision.machine_within, SETTINGS.provision.ready_within
 UNREADY_AFTER: Final = timedelta(minutes=20)
 BORN: Final = NOW - 24 * HOUR
+# As the node lifecycle controller sets it.
+UNREACHABLE: Final = Taint("node.kubernetes.io/unreachable", "", NO_SCHEDULE)
 a_pool = market.a_pool
 
 
@@ -93,7 +96,11 @@ def a_node(
     annotations = {STARTED_AT: format_time(born)} if was_started else {}
     if goes_at is not None:
         annotations[SCALE_DOWN_AT] = format_time(goes_at)
-    taints = (*((closed(name),) if is_closed else ()), *((LEAVES,) if goes_at is not None else ()))
+    taints = (
+        *((closed(name),) if is_closed else ()),
+        *((LEAVES,) if goes_at is not None else ()),
+        *(() if ready else (UNREACHABLE,)),
+    )
     said = Condition("Ready", "True" if ready else "Unknown", last_transition_time=since or born)
     own = f"kwok://{name}" if pool else f"elsewhere://{name}"
     return Node(
