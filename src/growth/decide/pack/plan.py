@@ -10,6 +10,7 @@ It changes the stage and takes every change back.
 from collections.abc import Sequence
 from dataclasses import replace
 
+import msgspec
 import numpy as np
 
 from growth.api.pod import Pod
@@ -72,6 +73,8 @@ class _Planning:
         allowed = Allowed(self._table, self._stage)
         masks = allowed.masks(self._groups)
         able = self._refuse_hopeless(allowed, masks)
+        if able and self._left_out and any(group.rules is not PLAIN for group in self._groups):
+            return self._without_hopeless()
         self._odd = [number for number in able if self._groups[number].rules.is_odd]
         zones = self._zones([number for number in able if not self._groups[number].rules.is_odd], masks)
         tags = tags_of(self._groups, cliques_of(self._groups))
@@ -178,6 +181,15 @@ class _Planning:
             else:
                 self._leave_out(number, len(self._queues[number]), allowed.why_none(self._groups[number]))
         return able
+
+    def _without_hopeless(self) -> PlacementSolution:
+        """The plan for the others alone: a rule about somebody who gets no place must not cost anybody anything."""
+        hopeless = {one.pod.metadata.uid for one in self._left_out}
+        self._stage.back_to(self._start)
+        others = [pod for pod in self._pods if pod.metadata.uid not in hopeless]
+        planned = _Planning(self._stage, others, self._market, self._budget).run()
+        left_out = (*self._left_out, *planned.left_out)
+        return msgspec.structs.replace(planned, outcome="IncompletePlacement", left_out=left_out)
 
     def _leave_out(self, group: int, pods: int, reason: str) -> None:
         queue = self._queues[group]
