@@ -15,7 +15,8 @@ from contextlib import asynccontextmanager
 from typing import Any, Final
 
 from growth.api.change import Change
-from growth.api.kinds import CONFIG_MAPS, LEASES, Kind
+from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS, NODE_REQUESTS
+from growth.api.kinds import CONFIG_MAPS, LEASES, NODES, Kind
 from growth.api.pod import Pod
 from growth.cloud.kwok.record import SELECTOR
 from growth.kube.client import Client
@@ -23,10 +24,12 @@ from growth.kube.informer import Informer
 from tests.trust.deeds import Deeds
 from tests.trust.endings import AT_THE_END, IsPlaceable
 from tests.trust.invariants import by_kind
+from tests.trust.outage import Outages
 from tests.trust.picture import FOLLOWED, Picture, Step, is_machine, step_of
 
 _GROWTHS_NAMESPACE: Final = "growth-system"
 _POLL_SECONDS: Final = 0.25
+_HEALTH: Final = (NODES, NODE_REQUESTS, NODE_REMOVAL_REQUESTS)
 # What was written just now is heard of in this time: informers are told within milliseconds.
 _HEARD_WITHIN_SECONDS: Final = 0.5
 
@@ -39,8 +42,10 @@ def everybody(_: Pod) -> bool:
 class Audit:
     """What happened in one story, and the judgement on it."""
 
-    def __init__(self, deeds: Deeds, *, is_placeable: IsPlaceable = everybody) -> None:
+    def __init__(self, deeds: Deeds, *, is_placeable: IsPlaceable = everybody, halts_within: float = 3.0) -> None:
         self._deeds, self._is_placeable = deeds, is_placeable
+        self._halts_within = halts_within
+        """So many seconds after an outage began Growth has heard of it, and what was under way has ended."""
         self._steps: list[Step] = []
         self.picture = Picture()
         """How everything is now, as it was heard."""
@@ -63,7 +68,8 @@ class Audit:
         """Who is to be told of changes of a kind."""
 
         def hear(changes: list[Change[Any]]) -> None:
-            steps = [step_of(kind, one) for one in changes if kind is not CONFIG_MAPS or is_machine(one.now)]
+            at = asyncio.get_running_loop().time()
+            steps = [step_of(kind, one, at) for one in changes if kind is not CONFIG_MAPS or is_machine(one.now)]
             self._steps += steps
             for step in steps:
                 self.picture.take(step)
@@ -98,8 +104,12 @@ class Audit:
     def violations(self) -> list[str]:
         """What happened that never may, in the order in which it happened."""
         picture, asked, found = Picture(), by_kind(), list[str]()
+        outages = Outages(self._deeds.registry)
         for step in self.in_order():
+            picture.broken_for = outages.seconds_after(step.at, self._halts_within)
             picture.take(step)
+            if step.kind in _HEALTH:
+                outages.take(picture, step.at)
             for one in asked.get(step.kind, ()):
                 for what in one.broken_by(step, picture, self._deeds):
                     found.append(f"{one.number} ({one.name}), version {step.version}: {what}")

@@ -11,6 +11,7 @@ import msgspec
 
 from growth.api.cluster_status import GROWTH_STATUS
 from growth.api.kinds import CONFIG_MAPS
+from growth.api.settings import RegistrySettings
 from growth.kube.transport import Method, Request
 
 _VERBS: Final = {Method.POST: "create", Method.PATCH: "patch", Method.PUT: "replace", Method.DELETE: "delete"}
@@ -41,6 +42,8 @@ class Deed:
     status: int
     version: int
     """The resource version that it made, as far as the answer told it."""
+    at: float
+    """When it left, in seconds of the loop's own clock."""
 
     @property
     def may_have_happened(self) -> bool:
@@ -55,6 +58,8 @@ class Deeds:
         self.all: list[Deed] = []
         self.machine_within = timedelta.max
         """How long Growth waits for a machine to become a node."""
+        self.registry = RegistrySettings()
+        """How many unready nodes are too many."""
         self._creations: dict[tuple[str, str], list[Deed]] = {}
         self._deletions: dict[tuple[str, str], list[Deed]] = {}
         self._by_version: dict[tuple[str, int], list[Deed]] = {}
@@ -81,9 +86,10 @@ class Deeds:
         asked = self._creations.get((resource, name), ())
         return [deed for deed in asked if deed.version in (0, version)]
 
-    def deletions(self, resource: str, name: str, uid: str) -> list[Deed]:
-        """Who asked for the end of this very object."""
-        return [deed for deed in self._deletions.get((resource, name), ()) if deed.uid in ("", uid)]
+    def deletions(self, resource: str, name: str, uid: str, *, until: float) -> list[Deed]:
+        """Who had asked for the end of this very object by then: who asks later asks for what others have done."""
+        asked = self._deletions.get((resource, name), ())
+        return [deed for deed in asked if deed.uid in ("", uid) and deed.at <= until]
 
 
 def place_of(request: Request) -> Place:

@@ -20,7 +20,7 @@ from growth.api.pod import Pod
 from growth.cloud.kwok.record import config_map_name, record_from, scheme_of
 from tests.trust.deeds import Deed, Deeds
 from tests.trust.limits import passed_limits
-from tests.trust.picture import Picture, Step, is_live, is_work
+from tests.trust.picture import Picture, Step, has_vanished, is_live, is_work
 
 SCALE_DOWN: Final = "growth.dev/scale-down"
 _OURS: Final = scheme_of("growth-system")
@@ -103,14 +103,15 @@ def pod_taken_away(step: Step, picture: Picture, deeds: Deeds) -> Iterator[str]:
     )
     if not begins_to_leave or not is_work(pod) or not pod.node_name:
         return
-    asked = deeds.deletions("pods", pod.metadata.name, pod.metadata.uid)
+    asked = deeds.deletions("pods", pod.metadata.name, pod.metadata.uid, until=step.at)
     if not step.is_end:
         # Somebody else may have asked it to leave, and Growth later, when its machine was gone.
         asked = [deed for deed in asked if deed.version in (0, step.version)]
     elif step.before is not None and step.before.metadata.deletion_timestamp is not None:
         # Whether it may be evicted was decided when it began to leave; but nobody cuts it short.
         asked = [deed for deed in asked if deed.name != "evict pods"]
-    if not asked or pod.node_name not in picture.machines:
+    machine = picture.machines.get(pod.node_name)
+    if not asked or machine is None or has_vanished(machine):
         return
     node = picture.nodes.get(pod.node_name)
     pool = picture.pools.get(node.metadata.labels.get(POOL, "")) if node is not None else None
@@ -124,7 +125,7 @@ def node_before_machine(step: Step, picture: Picture, deeds: Deeds) -> Iterator[
     node: Node = step.now
     if not step.is_end:
         return
-    asked = deeds.deletions("nodes", node.metadata.name, node.metadata.uid)
+    asked = deeds.deletions("nodes", node.metadata.name, node.metadata.uid, until=step.at)
     if not asked:
         return
     if picture.machine_of(node) is not None:
@@ -170,7 +171,7 @@ def stranger_touched(step: Step, _: Picture, deeds: Deeds) -> Iterator[str]:
         return
     touching = deeds.making("nodes", step.version)
     if step.is_end:
-        touching = deeds.deletions("nodes", node.metadata.name, node.metadata.uid)
+        touching = deeds.deletions("nodes", node.metadata.name, node.metadata.uid, until=step.at)
     if touching:
         yield f"{node.metadata.name}, which is not ours, was touched: {_who(touching)}"
 
@@ -194,13 +195,27 @@ def written_by_another(step: Step, picture: Picture, deeds: Deeds) -> Iterator[s
             yield f"{deed.process} did {deed.name} {deed.place.name} while {picture.leader or 'nobody'} held the lease"
 
 
+def acted_in_an_outage(step: Step, picture: Picture, deeds: Deeds) -> Iterator[str]:
+    """While too many nodes are unready nothing is asked for, bought, or removed; but for what was under way."""
+    if not picture.broken_for:
+        return
+    if step.kind is CONFIG_MAPS:
+        is_deed = _given_back(step, deeds) if step.is_end else step.is_new and bool(_bought_by_growth(step, deeds))
+    else:
+        is_deed = step.is_new and bool(deeds.creations(step.kind.plural, step.meta.name, step.version))
+    if is_deed:
+        done = "was given back" if step.is_end else "was made"
+        yield f"{step.kind.name} {step.meta.name} {done}, {picture.broken_for:.1f} s after too many nodes fell silent"
+
+
 def _bought_by_growth(step: Step, deeds: Deeds) -> list[Deed]:
     return deeds.creations("configmaps", step.meta.name, step.version)
 
 
 def _given_back(step: Step, deeds: Deeds) -> bool:
     name = config_map_name(record_from(step.now).name)
-    return any(deed.by == Point.DELETE_MACHINE for deed in deeds.deletions("configmaps", name, step.meta.uid))
+    asked = deeds.deletions("configmaps", name, step.meta.uid, until=step.at)
+    return any(deed.by == Point.DELETE_MACHINE for deed in asked)
 
 
 def _who(deeds: list[Deed]) -> str:
@@ -227,6 +242,12 @@ ALWAYS: Final = (
         "only the holder of the lease writes",
         (NODE_REQUESTS, NODE_REMOVAL_REQUESTS, NODES, PODS),
         written_by_another,
+    ),
+    Invariant(
+        "I11",
+        "in an outage nothing is bought or removed",
+        (NODE_REQUESTS, NODE_REMOVAL_REQUESTS, CONFIG_MAPS),
+        acted_in_an_outage,
     ),
 )
 

@@ -120,6 +120,10 @@ def _node_first(scene: Scene, removal: NodeRemovalRequest, provider: str, machin
     _ASK(scene, removal, provider, machine_id)
 
 
+def _never(*_: object) -> bool:
+    return False
+
+
 def _without_fence(_: Client, request: Request) -> Request:
     return request
 
@@ -165,6 +169,19 @@ MUTANTS: Final = (
         {
             "growth.kube.client.Client._behind_fence": _without_fence,
             "growth.kube.client.Client.is_fenced_off": False,
+        },
+    ),
+    Mutant(
+        "the gate is forgotten: nothing halts in an outage",
+        {f"{_DECIDE}.registry.state.ClusterState.is_halted": False},
+        "everything halts",
+    ),
+    Mutant(
+        "silence is taken for an answer: what a silent provider does not list is gone",
+        {
+            f"{_DECIDE}.shrink.scene.Scene.is_silent": _never,
+            f"{_DECIDE}.shrink.removing.why_unheard_of": _no_reason,
+            f"{_DECIDE}.shrink.unready.why_unheard_of": _no_reason,
         },
     ),
 )

@@ -44,6 +44,8 @@ class Step:
     happened: Happened
     before: Any
     now: Any
+    at: float = 0.0
+    """When it was heard of, in seconds of the loop's own clock."""
 
     @property
     def meta(self) -> ObjectMeta:
@@ -82,6 +84,9 @@ class Picture:
 
     leader: str = ""
     """Who took the lease last and did not release it. A lease that is deleted leaves its holder some time to notice."""
+
+    broken_for: float = 0.0
+    """For how many seconds too many nodes were unready before this step (``outage``); 0 until all have heard of it."""
 
     on: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
     """Uids of the pods on a node."""
@@ -151,9 +156,9 @@ class Picture:
         ]
 
 
-def step_of(kind: Kind[Any], change: Change[Any]) -> Step:
+def step_of(kind: Kind[Any], change: Change[Any], at: float) -> Step:
     """What an informer tells, as a step."""
-    return Step(change.now.metadata.resource_version, kind, change.happened, change.before, change.now)
+    return Step(change.now.metadata.resource_version, kind, change.happened, change.before, change.now, at)
 
 
 def is_work(pod: Pod) -> bool:

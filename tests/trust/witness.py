@@ -3,6 +3,7 @@
 play.backstage = replace(play.backstage, around=witness.around)
 """
 
+import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from contextvars import ContextVar
@@ -34,6 +35,7 @@ class Witness:
         """The same process, looked at."""
         client = process.client
         self.deeds.machine_within = process.settings.provision.machine_within
+        self.deeds.registry = process.settings.registry
 
         def open_kwok(surroundings: Surroundings) -> AbstractAsyncContextManager[KwokProvider]:
             return _as_kwok(process.open_kwok(surroundings))
@@ -101,15 +103,16 @@ class _WatchedSend:
         """Send, and note it if it was a write."""
         if not request.writes:
             return await self._send.send(request)
+        at = asyncio.get_running_loop().time()
         try:
             response = await self._send.send(request)
         except BaseException:
-            self._note(request, None)
+            self._note(request, None, at)
             raise
-        self._note(request, response)
+        self._note(request, response, at)
         return response
 
-    def _note(self, request: Request, response: Response | None) -> None:
+    def _note(self, request: Request, response: Response | None, at: float) -> None:
         place = place_of(request)
         answer = response.body if response else b""
         deed = Deed(
@@ -120,6 +123,7 @@ class _WatchedSend:
             uid=uid_in(request.body) or uid_in(answer),
             status=response.status if response else 0,
             version=version_in(answer),
+            at=at,
         )
         self._deeds.add(deed)
 

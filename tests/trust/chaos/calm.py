@@ -23,6 +23,7 @@ from tests.trust.invariants import is_marked
 _LOOK_SECONDS: Final = 1.0
 _POINTS: Final = frozenset(Point)
 _PROTECTIONS: Final = ("growth.dev/do-not-disrupt", "karpenter.sh/do-not-disrupt")
+_BARE: Final = {"metadata": {"annotations": dict.fromkeys(_PROTECTIONS)}}
 
 
 async def heal(stage: Stage) -> None:
@@ -35,12 +36,8 @@ async def heal(stage: Stage) -> None:
     await asyncio.sleep(10)  # for a server that is being restarted
     for app in APPS:
         await stage.delete(POD_DISRUPTION_BUDGETS, app)
-    bare = {"metadata": {"annotations": dict.fromkeys(_PROTECTIONS)}}
-    for pod in list(stage.picture.pods.values()):
-        if set(_PROTECTIONS) & set(pod.metadata.annotations):
-            await stage.change(PODS, pod.metadata.name, bare)
     for name in stage.bought():
-        await stage.change(NODES, name, {**bare, "spec": {"unschedulable": None}})
+        await stage.change(NODES, name, {**_BARE, "spec": {"unschedulable": None}})
     for name in sorted(set(map(_comes_back, stage.picture.pods.values())) - {""}):
         await stage.delete(DEPLOYMENTS, name)
     for name, pool in sorted(stage.picture.pools.items()):
@@ -54,7 +51,10 @@ def _comes_back(pod: Pod) -> str:
 
 
 async def _help(stage: Stage) -> None:
-    """What only people can do, whenever it is needed."""
+    """What only people can do, whenever it is needed: a Deployment's pods come back with all that they bore."""
+    for pod in list(stage.picture.pods.values()):
+        if set(_PROTECTIONS) & set(pod.metadata.annotations):
+            await stage.change(PODS, pod.metadata.name, _BARE)
     for name, machine in sorted(stage.picture.machines.items()):
         if machine.behaviour.faults:
             await stage.hurt(name, "")

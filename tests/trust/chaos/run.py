@@ -78,7 +78,9 @@ class Chaos:
         self._following = following
         self._fleet = Fleet(ground, self._world.replicas, self._say)
         self._tell = say
-        self._audit = Audit(self._fleet.witness.deeds, is_placeable=self._is_placeable)
+        self._audit = Audit(
+            self._fleet.witness.deeds, is_placeable=self._is_placeable, halts_within=self._halts_within()
+        )
         self._stage = Stage(
             self._world,
             self._fleet,
@@ -149,10 +151,14 @@ class Chaos:
         daemon_cores = nano_value(self._world.daemon_cpu or "0") / 10**9
         return is_placeable(pod, self._audit.picture.pools, daemon_cores)
 
+    def _halts_within(self) -> float:
+        """How long news may travel: to a process that stands still, or through a watch that is silent."""
+        return 240.0 if "server" in self._classes else 20.0 if "growth" in self._classes else 3.0
+
     def _counts(self, violation: str) -> bool:
         """What nobody could have known better, each case with its reason."""
         # Whoever is told by its provider that a machine is not there believes it.
-        if self._world.is_lied_to and violation.startswith(("I3", "I5")):
+        if self._world.is_lied_to and (violation.startswith(("I3", "I5")) or "was ended by Growth" in violation):
             return False
         # A request that is deleted in the second in which its node registers leaves a node of which the provider has
         # said nothing yet; on a clock that is wrong by minutes it seems to have.

@@ -37,6 +37,9 @@ _OF_MACHINES: Final = (
     "listFails",
     "deleteFails, neverReady",
 )
+_SILENCES: Final = ("neverReady", "neverReady", "neverReady", "powerOff", "listFails, neverReady")
+# None of them means one.
+_SHARES_OF_NODES: Final = (0.0, 0.5, 0.8, 1.0, 1.0)
 _JUMPS: Final = (-7200.0, -600.0, -20.0, -3.0, 3.0, 20.0, 600.0, 7200.0)
 _PAUSES: Final = (1.0, 3.0, 6.0, 15.0)
 
@@ -75,6 +78,19 @@ async def a_machine_fails(stage: Stage) -> None:
         await stage.hurt(name, stage.chance.choice(faults) if stage.chance.random() < 0.7 else "")
 
 
+async def nodes_fall_silent(stage: Stage) -> None:
+    """One or many at once: nobody can reach them, or their machines are off; or those that were hurt come back."""
+    hurt = sorted(name for name, one in stage.picture.machines.items() if one.behaviour.faults)
+    if hurt and stage.chance.random() < 0.35:
+        for name in hurt if stage.chance.random() < 0.7 else [stage.chance.choice(hurt)]:
+            await stage.hurt(name, "")
+        return
+    running = sorted(name for name in stage.picture.machines if name in stage.picture.nodes and name not in hurt)
+    share, faults = stage.chance.choice(_SHARES_OF_NODES), stage.chance.choice(_SILENCES)
+    for name in stage.chance.sample(running, min(len(running), max(1, round(share * len(running))))):
+        await stage.hurt(name, faults)
+
+
 async def a_clock_jumps(stage: Stage) -> None:
     """The wall clock of one replica is set, or set right."""
     replica = stage.chance.choice(stage.fleet.replicas)
@@ -105,6 +121,7 @@ TROUBLES: Final[dict[str, Act]] = {
     "server": the_server_fails,
     "provider": the_provider_fails,
     "machines": a_machine_fails,
+    "nodes": nodes_fall_silent,
     "clock": a_clock_jumps,
     "growth": growth_fails,
 }

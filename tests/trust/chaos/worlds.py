@@ -94,6 +94,7 @@ def drawn_terms(chance: random.Random) -> Json:
         "emptyAfter": chance.choice(_SECONDS),
         "unreadyAfter": chance.choice(_SECONDS),
         "delayAfterScaleUp": chance.choice(["0s", *_SECONDS]),
+        "removeUnreachable": chance.random() < 0.2,
     }
     if chance.random() < 0.3:
         terms["retryFailedAfter"] = chance.choice(["5s", "15s"])
