@@ -9,7 +9,7 @@ from growth.api.node import Node
 from growth.api.nodepool import NodePoolStatus, Unhealthy
 from growth.api.settings import Settings
 from growth.decide.registry.groups import Group
-from growth.decide.registry.health import Census, Health
+from growth.decide.registry.health import Census
 from growth.decide.registry.state import ClusterState
 from growth.decide.registry.telling import status_of
 from growth.decide.registry.unit import NodeState
@@ -86,7 +86,8 @@ def test_s1_a_cluster_in_which_nodes_only_come_or_only_go_is_healthy(*, is_leavi
     nodes = [a_node(name, ready=False, since=BORN if is_leaving else None, is_closed=not is_leaving) for name in names]
     reasons = [a_removal(name) if is_leaving else a_request(name) for name in names]
     cluster = seen(a_pool(), *nodes, *reasons, a_cloud(*names))
-    assert cluster.health == Health()
+    assert cluster.health.is_healthy
+    assert cluster.health.census == Census()
 
 
 def test_s1_both_limits_are_settings() -> None:
@@ -140,7 +141,7 @@ def test_s1_the_alarm_is_worded_once_and_names_those_that_began_it() -> None:
 
 def test_s1_a_long_list_of_names_is_cut() -> None:
     alarm = a_watch(30, unready=25).look().health.alarm
-    assert "and 5 more; nothing is bought or removed until this is over" in alarm
+    assert alarm.endswith("and 5 more")
 
 
 def test_s1_foreign_nodes_halt_us_for_half_an_hour_at_most_and_deadlines_count_from_then() -> None:
@@ -239,7 +240,8 @@ def test_s1_a_new_process_that_finds_all_well_waits_for_one_check_and_counts_dea
     again = watch.restart()
     assert again.is_halted
     assert again.next_change == watch.now + CHECK
-    assert watch.look(CHECK).health == Health(healthy_since=watch.now, census=Census(ready=6))
+    well = watch.look(CHECK).health
+    assert (well.is_healthy, well.is_halted, well.healthy_since) == (True, False, watch.now)
 
 
 def test_s1_since_when_it_is_healthy_outlives_the_process() -> None:

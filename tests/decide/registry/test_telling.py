@@ -9,7 +9,6 @@ import pytest
 from growth.api.action import CreateObject, Hold, PatchObject, RecordEvent
 from growth.api.cluster_status import GROWTH_STATUS, STATUS, SUMMARY, ClusterStatus, status_in
 from growth.decide.decider import Decision
-from growth.decide.registry.health import Health
 from growth.decide.registry.telling import Memory, decide, status_of
 from tests.decide.registry.stage import (
     BORN,
@@ -185,7 +184,8 @@ def test_an_object_that_somebody_broke_is_read_as_nothing_and_mended(text: str) 
     broken = a_status_map(text)
     speaker.add(broken)
     assert status_in(broken) is None
-    assert speaker.look().health == Health(census=speaker.look().health.census)
+    assert speaker.look().health.is_healthy
+    assert speaker.look().health.healthy_since is None
     assert speaker.write(speaker.speak()).ready == 6
     assert speaker.speak(HOUR).said == ()
 
