@@ -206,16 +206,15 @@ class _Step:
             self._troubled[name] = units
 
     def _count(self, unit: Unit, more: int) -> None:
-        if not unit.is_plain:
-            return
         if unit.state is NodeState.READY:
+            self._ready += more
             key = (unit.pool, unit.offering)
             count = self._ready_of.get(key, 0) + more
             if count:
                 self._ready_of[key] = count
             else:
                 del self._ready_of[key]
-        if unit.is_ready:
+        elif unit.state is NodeState.FOREIGN and unit.is_ready:
             self._ready += more
 
     def _unjustified(self) -> list[Unit]:
