@@ -8,6 +8,7 @@ import urllib.error
 import urllib.request
 from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import asynccontextmanager, contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
@@ -18,9 +19,11 @@ from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS
 from growth.api.machine import Machine, MachineRequest
 from growth.api.meta import ObjectMeta
 from growth.api.noderemoval import NodeRemovalRequest, NodeRemovalRequestStatus
+from growth.api.settings import Settings
 from growth.cloud.errors import Unavailable
 from growth.cloud.provider import Provider
 from growth.decide.decider import Decision, State
+from growth.decide.registry import stepping
 from growth.kube.client import Client
 from growth.observe.snapshot import Snapshot
 from growth.observe.world import World
@@ -216,3 +219,11 @@ def test_every_metric_is_on_the_page() -> None:
     names += ["growth_nodes", "growth_pods_waiting", "growth_changes", "growth_events_dropped", "growth_node_removals"]
     assert len(names) > 12
     assert [name for name in names if name not in page] == []
+
+
+def test_who_leads_no_longer_says_nothing_of_the_cluster() -> None:
+    metrics, world = Metrics(), World()
+    metrics.seen(stepping.step(None, world.snapshot(datetime(2026, 3, 1, tzinfo=UTC)), Settings()))
+    assert b"growth_cluster_healthy 1.0" in metrics.text()
+    metrics.unseen()
+    assert b"growth_cluster_healthy 0.0" in metrics.text()

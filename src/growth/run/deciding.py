@@ -100,6 +100,8 @@ class Deciding:
                 self._woken.clear()
                 self._pass(executor)
         finally:
+            if self._keeps_registry:
+                self._metrics.unseen()
             await self._thoughts.close()
 
     async def _wait(self) -> None:

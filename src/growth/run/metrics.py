@@ -106,6 +106,14 @@ class Metrics:
             for state, count in () if offering else group.counts.items():
                 self.node_states.labels(pool, state.value).set(count)
 
+    def unseen(self) -> None:
+        """Nobody keeps the registry here any more: what it last said is no news."""
+        self._seen = None
+        self.cluster_healthy.set(0)
+        self.cluster_halted.set(0)
+        for gauge in (self.node_states, self.pool_healthy, self.upcoming, self.missing):
+            gauge.clear()
+
     def follow(self, world: World, recorder: EventRecorder) -> None:
         """From now on also show what these two know themselves."""
         self.registry.register(_Known(world, recorder))

@@ -20,6 +20,7 @@ from tests.decide.registry.histories import NAMES, Event, a_waiting_pod, happen,
 from tests.decide.registry.stage import Watch, a_cloud, a_node, a_pool, a_request
 
 FEW, MANY = settings(max_examples=60), settings(max_examples=400)
+MOMENT = timedelta(microseconds=1)
 DECIDERS = {"grow": grow.decide, "provision": provision.decide, "shrink": shrink.decide}
 
 
@@ -72,6 +73,24 @@ def comparable(cluster: ClusterState) -> tuple[object, ...]:
 
 def timeless(unit: Unit) -> Unit:
     return msgspec.structs.replace(unit, changes_at=None)
+
+
+def is_as_it_was_until_it_said_that_it_changes(events: list[Event]) -> None:
+    watch = Watch()
+    for event in events:
+        happen(watch, event)
+        now = watch.look()
+        then = now.next_change - MOMENT if now.next_change is not None else now.at + timedelta(days=1)
+        forgetful = msgspec.structs.replace(now, notes=None)
+        full = step(forgetful, watch.world.snapshot(then), watch.settings, watch.steady_since)
+        assert lasting(now) == lasting(full)
+
+
+def lasting(cluster: ClusterState) -> tuple[object, ...]:
+    """What may change by an event, or at an instant that was named before."""
+    units = {name: tuple(map(timeless, units)) for name, units in cluster.units.items()}
+    closed = cluster.closed_pools, cluster.closed_offerings
+    return units, cluster.health.is_healthy, cluster.is_halted, closed
 
 
 # (c) A halt is a halt
@@ -142,6 +161,12 @@ def test_a_step_comes_to_what_a_look_at_everything_comes_to(events: list[Event])
     is_as_if_everything_was_looked_at(events)
 
 
+@FEW
+@given(histories(12))
+def test_time_alone_changes_nothing_before_the_instant_that_was_named(events: list[Event]) -> None:
+    is_as_it_was_until_it_said_that_it_changes(events)
+
+
 @settings(max_examples=30)
 @given(histories(8, share_ready=2))
 def test_nothing_is_bought_or_removed_in_an_unhealthy_cluster(events: list[Event]) -> None:
@@ -175,3 +200,10 @@ def test_steps_come_to_what_looks_at_everything_come_to_for_a_long_time(events: 
 @given(histories(30, share_ready=3))
 def test_nothing_is_bought_or_removed_in_an_unhealthy_cluster_for_a_long_time(events: list[Event]) -> None:
     is_still_while_halted(events)
+
+
+@pytest.mark.long
+@MANY
+@given(histories(40))
+def test_time_alone_changes_nothing_before_the_instant_that_was_named_for_a_long_time(events: list[Event]) -> None:
+    is_as_it_was_until_it_said_that_it_changes(events)

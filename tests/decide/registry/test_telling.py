@@ -103,6 +103,19 @@ def test_the_recovery_is_announced_once_and_for_a_minute() -> None:
     assert said(speaker.speak(SECOND), RecordEvent) == []
 
 
+def test_it_is_said_when_nodes_of_others_halt_us_no_longer_and_when_these_are_well_at_last() -> None:
+    others = [a_foreign_node(f"other-{number}", ready=False, since=NOW - MINUTE) for number in range(1, 6)]
+    speaker = Speaker(a_pool(), a_node(), a_cloud("default-1"), *others)
+    (halted,) = said(speaker.speak(), RecordEvent)
+    assert halted.why.endswith("; nothing is bought or removed until this is over")
+    (going_on,) = said(speaker.speak(HOUR), RecordEvent)
+    assert going_on.why.endswith("; only nodes of others are, and for long: Growth goes on with its own")
+    speaker.add(*(a_foreign_node(node.metadata.name, since=NOW) for node in others))
+    speaker.speak(SECOND)
+    (well,) = said(speaker.speak(CHECK), RecordEvent)
+    assert (well.type, well.reason) == ("Normal", "ClusterHealthy")
+
+
 def test_a_healthy_cluster_is_no_news() -> None:
     decision = a_speaker().speak()
     assert said(decision, RecordEvent, Hold) == []

@@ -18,6 +18,8 @@ from growth.decide.ages import is_ahead
 from growth.decide.registry.unit import NodeState, Unit
 
 _NAMED: Final = 20
+# What follows from it is said after it, in the same sentence.
+_LONGEST: Final = MAX_WORDS - 128
 
 
 class Census(msgspec.Struct, frozen=True):
@@ -30,7 +32,7 @@ class Census(msgspec.Struct, frozen=True):
 
 
 class Health(msgspec.Struct, frozen=True):
-    """How the cluster is. All but the last three outlives the process (``growth-status``)."""
+    """How the cluster is. All but the last four outlives the process (``growth-status``)."""
 
     is_healthy: bool = True
     is_halted: bool = False
@@ -47,6 +49,8 @@ class Health(msgspec.Struct, frozen=True):
     """Until when our own nodes alone may have been enough for that."""
     changes_at: datetime | None = None
     """When to look again, if nothing happens before."""
+    recovered_at: datetime | None = None
+    """When it last turned healthy before our eyes."""
 
 
 def checked(before: Health, ready: int, unready: Sequence[Unit], now: datetime, settings: RegistrySettings) -> Health:
@@ -61,7 +65,8 @@ def checked(before: Health, ready: int, unready: Sequence[Unit], now: datetime, 
         recovers_at = bad_at + settings.check_every
         if now < recovers_at:
             return msgspec.structs.replace(before, census=census, bad_at=bad_at, changes_at=recovers_at)
-    return Health(healthy_since=_resumed(before, now, is_halted=False), census=census)
+    recovered_at = now if not before.is_healthy else before.recovered_at
+    return Health(healthy_since=_resumed(before, now, is_halted=False), census=census, recovered_at=recovered_at)
 
 
 def _unhealthy(
@@ -110,4 +115,4 @@ def _alarm(unready: Sequence[Unit], ready: int) -> str:
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     total = len(names) + ready
     words = f"{len(names)} of {total} nodes are unready without reason: {', '.join(names[:_NAMED])}{more}"
-    return f"{words}; nothing is bought or removed until this is over"[:MAX_WORDS]
+    return words[:_LONGEST]

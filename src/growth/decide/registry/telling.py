@@ -34,6 +34,8 @@ from growth.decide.registry.unit import NodeState, Unit
 from growth.observe.snapshot import Snapshot
 
 _ACTION: Final = "Watching"
+_HALTED: Final = "nothing is bought or removed until this is over"
+_GOES_ON: Final = "only nodes of others are, and for long: Growth goes on with its own"
 _NUMBERS_EVERY: Final = timedelta(seconds=5)
 # So long after a recovery it is news.
 _NEWS: Final = timedelta(minutes=1)
@@ -66,14 +68,15 @@ def _alarm(snapshot: Snapshot, cluster: ClusterState, settings: Settings) -> lis
     health, said = cluster.health, list[Action | Hold]()
     pools = [reference_to(NODE_POOLS, pool.metadata) for _, pool in sorted(snapshot.table(NODE_POOLS).items())]
     if not health.is_healthy:
+        why = f"{health.alarm}; {_HALTED if health.is_halted else _GOES_ON}"
         subject = reference_by_name(CONFIG_MAPS, GROWTH_STATUS, settings.namespace)
-        said.append(Hold(subject=subject, why=health.alarm, reason="ClusterUnhealthy"))
+        said.append(Hold(subject=subject, why=why, reason="ClusterUnhealthy"))
         said += [
-            RecordEvent(subject=pool, why=health.alarm, type="Warning", reason="ClusterUnhealthy", action=_ACTION)
+            RecordEvent(subject=pool, why=why, type="Warning", reason="ClusterUnhealthy", action=_ACTION)
             for pool in pools
         ]
-    elif health.healthy_since is not None and is_ahead(health.healthy_since + _NEWS, snapshot.now, _NEWS):
-        why = f"the cluster is healthy again since {format_time(health.healthy_since)}: Growth goes on"
+    elif health.recovered_at is not None and is_ahead(health.recovered_at + _NEWS, snapshot.now, _NEWS):
+        why = f"the cluster is healthy again since {format_time(health.recovered_at)}: Growth goes on"
         said += [RecordEvent(subject=pool, why=why, reason="ClusterHealthy", action=_ACTION) for pool in pools]
     return said
 
