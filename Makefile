@@ -59,9 +59,10 @@ fidelity: setup ## the long comparisons with a real control plane: 3,000 pods, 3
 	@$(BIN)/python -m tests.fidelity.plans --plans 300
 	@$(BIN)/python -m tests.fidelity.histories --histories 500
 
-bench: setup ## measure: what seeing a large cluster costs, fitting, planning, starting a control plane, reacting, churn
+bench: setup ## measure: what seeing a large cluster costs, judging it, fitting, planning, starting a control plane, reacting, churn
 	@$(BIN)/python -m bench.ingest --nodes 5000 --pods 150000 --peer lightkube --peer kubernetes
 	@$(BIN)/python -m bench.fit
+	@$(BIN)/python -m bench.registry --nodes 5000 --requests 500
 	@for load in mixed hetzner many small trickle shapes; do $(BIN)/python -m bench.pack --load $$load; done
 	@$(BIN)/python -m bench.sim --nodes 1000 --pods 30000 --hours 24
 	@$(BIN)/python -m bench.cluster_start
