@@ -19,17 +19,16 @@ from typing import Final
 
 import pytest
 
-from growth.api.kinds import PODS
-from growth.api.offering import POOL
 from growth.api.scale_down import is_tainted
-from growth.play.growing import Growth, a_pool, growing
+from growth.play.growing import Growth, growing
 from growth.play.play import Play
 from growth.play.registry import cluster_status
 from growth.play.virtual import play_virtually
+from tests.stories.fleet import BIG, HOUR, MINUTE, a_fleet, empty
 from tests.stories.growing_nodes import requests
-from tests.stories.registry import PATIENT, TAINTED, asked_for
+from tests.stories.registry import TAINTED, asked_for
 from tests.stories.shrinking import bought, removals
-from tests.stories.test_quiet_night import DEFAULTS, HOUR, MINUTE
+from tests.stories.test_quiet_night import DEFAULTS
 
 pytestmark = pytest.mark.long
 
@@ -44,15 +43,14 @@ def test_nodes_that_flap_are_neither_removed_nor_replaced() -> None:
     """A fifth of them do, which is no reason to halt: of the others the empty ones go, as ever."""
 
     async def tell(play: Play, growth: Growth) -> None:
-        names = await a_fleet(play)
+        names = await a_fleet(play, NODES)
         flapping, steady = names[:6], names[6:]
-        empty = {*flapping[:3], *steady[:5]}
-        await emptied(play, empty)
+        await empty(play, [*flapping[:3], *steady[:5]])
         play.always(lambda: {*flapping, *steady[5:]} <= {*bought(play)}, "that nobody else goes")
         play.always(lambda: not marked_of(play, flapping), "that none of those that flap is marked")
         async with flapping_as(play, growth, flapping, MOSTLY_THERE):
             await asyncio.sleep(HOUR / 2)
-            await play.pod("late", cpu="3500m", nodeSelector={POOL: "big"})
+            await play.pod("late", cpu="3500m", nodeSelector=BIG)
             await asyncio.sleep(HOUR / 2)
         assert play.pod_is("late")()
         assert len(asked_for(play)) == NODES + 1
@@ -64,11 +62,11 @@ def test_nodes_that_flap_are_neither_removed_nor_replaced() -> None:
 
 def test_a_cluster_that_flaps_as_a_whole_is_left_alone_until_it_is_quiet() -> None:
     async def tell(play: Play, growth: Growth) -> None:
-        names = await a_fleet(play)
-        await emptied(play, names[:10])
+        names = await a_fleet(play, NODES)
+        await empty(play, names[:10])
         async with flapping_as(play, growth, names, MOSTLY_SILENT):
             await asyncio.sleep(MINUTE)
-            await play.pod("late", cpu="3500m", nodeSelector={POOL: "big"})
+            await play.pod("late", cpu="3500m", nodeSelector=BIG)
             play.always(lambda: not requests(play), "that nothing is bought")
             play.always(lambda: not removals(play), "that nothing is removed")
             for _ in range(60):
@@ -97,25 +95,6 @@ def told(tell: Callable[[Play, Growth], Awaitable[None]]) -> None:
             await tell(play, growth)
 
     play_virtually(whole, alone=True)
-
-
-async def a_fleet(play: Play) -> list[str]:
-    """Nodes of one size, a pod on each, in a pool that has long stopped to grow."""
-    await a_pool(play, types="small")
-    await a_pool(play, "big", types="medium")
-    for number in range(NODES):
-        await play.pod(f"app-{number}", cpu="1500m", nodeSelector={POOL: "default"}, tolerations=PATIENT)
-    await asyncio.sleep(20 * MINUTE)
-    names = [play.trace.pods[f"app-{number}"].node_name for number in range(NODES)]
-    assert sorted(names) == bought(play)
-    return names
-
-
-async def emptied(play: Play, names: Sequence[str] | set[str]) -> None:
-    """The pods on these nodes end."""
-    for name, pod in list(play.trace.pods.items()):
-        if pod.node_name in names:
-            await play.delete(PODS, name, grace_seconds=0)
 
 
 @asynccontextmanager

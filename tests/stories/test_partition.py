@@ -4,7 +4,6 @@ Whole Growth on a virtual cluster, with the settings that it has by default, als
 """
 
 import asyncio
-from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
@@ -14,17 +13,16 @@ import pytest
 from growth.act.points import Point, Points
 from growth.api.core import ObjectReference
 from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS, NODE_REQUESTS
-from growth.api.kinds import PODS
-from growth.api.offering import POOL
 from growth.play.backstage import Process
-from growth.play.growing import CATALOGUE, Growth, a_pool, growing
+from growth.play.growing import CATALOGUE, Growth, growing
 from growth.play.play import Play
 from growth.play.registry import cluster_status
 from growth.play.virtual import play_virtually
+from tests.stories.fleet import BIG, HOUR, MINUTE, a_fleet, empty
 from tests.stories.growing_nodes import requests, runs
-from tests.stories.registry import PATIENT, TAINTED
+from tests.stories.registry import TAINTED
 from tests.stories.shrinking import bought, marked
-from tests.stories.test_quiet_night import DEFAULTS, HOUR, MINUTE
+from tests.stories.test_quiet_night import DEFAULTS
 
 pytestmark = pytest.mark.long
 
@@ -80,13 +78,13 @@ def test_a_partition_of_two_hours_costs_nobody_anything(restart: str) -> None:
 
 
 async def _a_partition(play: Play, growth: Growth, theatre: Theatre, restart: str) -> None:
-    names = await _a_fleet(play)
+    names = await a_fleet(play, NODES)
     coming = await _one_that_is_coming(play, growth)
     silent, steady = names[:SILENT], names[SILENT:]
-    empty = {*silent[:EMPTY], *steady[:EMPTY]}
-    await _emptied(play, empty)
+    idle = {*silent[:EMPTY], *steady[:EMPTY]}
+    await empty(play, idle)
     await asyncio.sleep(MINUTE)
-    assert {*marked(play)} == empty
+    assert {*marked(play)} == idle
 
     for name in silent:
         await growth.hurt(name, "neverReady")
@@ -94,7 +92,7 @@ async def _a_partition(play: Play, growth: Growth, theatre: Theatre, restart: st
     await _is_halted(play)
     theatre.deeds.clear()
     for name in LATE:
-        await play.pod(name, cpu="3500m", nodeSelector={POOL: "big"})
+        await play.pod(name, cpu="3500m", nodeSelector=BIG)
     await asyncio.sleep(HOUR)
     if restart == "in the middle":
         theatre.restart()
@@ -124,39 +122,21 @@ async def _a_partition(play: Play, growth: Growth, theatre: Theatre, restart: st
     assert {*names} < {*bought(play)}
 
     await asyncio.sleep(HOUR / 2)
-    assert {*names} - {*bought(play)} == empty, "who was empty goes, and nobody else"
+    assert {*names} - {*bought(play)} == idle, "who was empty goes, and nobody else"
     given_back = [at for at, point, _ in theatre.deeds if point == Point.DELETE_MACHINE]
-    assert len(given_back) == len(empty)
+    assert len(given_back) == len(idle)
     assert min(given_back) >= said.healthy_since + EMPTY_AFTER
-
-
-async def _a_fleet(play: Play) -> list[str]:
-    """Nodes of one size, a pod on each, in a pool that has long stopped to grow."""
-    await a_pool(play, types="small")
-    await a_pool(play, "big", types="medium")
-    for number in range(NODES):
-        await play.pod(f"app-{number}", cpu="1500m", nodeSelector={POOL: "default"}, tolerations=PATIENT)
-    await asyncio.sleep(20 * MINUTE)
-    names = [play.trace.pods[f"app-{number}"].node_name for number in range(NODES)]
-    assert sorted(names) == bought(play)
-    return names
 
 
 async def _one_that_is_coming(play: Play, growth: Growth) -> str:
     """A machine that does not become a node until somebody mends it."""
     growth.set_catalogue(CATALOGUE.replace("nbg1: 0.02}", "nbg1: 0.02}, faults: [neverRegisters]"))
-    await play.pod("coming", cpu="3500m", nodeSelector={POOL: "big"})
+    await play.pod("coming", cpu="3500m", nodeSelector=BIG)
     await asyncio.sleep(MINUTE)
     growth.set_catalogue(CATALOGUE)
     (request,) = requests(play)
     assert request.status.phase == "Provisioning"
     return request.metadata.name
-
-
-async def _emptied(play: Play, names: Sequence[str] | set[str]) -> None:
-    for name, pod in list(play.trace.pods.items()):
-        if pod.node_name in names:
-            await play.delete(PODS, name, grace_seconds=0)
 
 
 async def _is_halted(play: Play) -> None:
