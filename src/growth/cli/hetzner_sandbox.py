@@ -1,7 +1,8 @@
 """``growth hetzner-sandbox``: a Hetzner in a box, to try things at no cost."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -74,7 +75,7 @@ def hetzner_sandbox(port: int, token: str, boot_seconds: float, boot: str, kubec
       growth hetzner-sandbox --boot kwok --kubeconfig ./kubeconfig
     """
     if not token.strip():
-        raise Refused("--token '': expected a text that is not empty")
+        raise Refused(f"--token {token!r}: expected a text that is not empty")
     if (boot == "kwok") != (kubeconfig is not None):
         raise Refused(
             f"--boot {boot} --kubeconfig {kubeconfig}: expected both of --boot kwok and --kubeconfig, or none"
@@ -88,23 +89,31 @@ def hetzner_sandbox(port: int, token: str, boot_seconds: float, boot: str, kubec
         asyncio.run(run_until_stopped(_run(sandbox, port, tell, kubeconfig)))
     except KubeError as error:
         raise Refused(sentence_for(error)) from error
-    except OSError as error:
-        problem = f"--port {port}: cannot listen there ({error.strerror or error})"
-        raise Refused(f"{problem}; choose another one, or 0 for any that is free") from error
 
 
 async def _run(sandbox: Sandbox, port: int, tell: Callable[[Door], None], kubeconfig: Path | None) -> None:
     if kubeconfig is None:
-        async with running(sandbox, port) as door:
+        async with _listening(sandbox, port) as door:
             tell(door)
             await asyncio.Event().wait()
     else:
         async with connect(find_access(kubeconfig, None)) as client:
             # Informers wait for a server that is not there; whoever starts us should hear of it.
             await client.server_version()
-            async with running(sandbox, port) as door:
+            async with _listening(sandbox, port) as door:
                 tell(door)
                 await KwokNodes(client, sandbox).run()
+
+
+@asynccontextmanager
+async def _listening(sandbox: Sandbox, port: int) -> AsyncGenerator[Door]:
+    async with AsyncExitStack() as stack:
+        try:
+            door = await stack.enter_async_context(running(sandbox, port))
+        except OSError as error:
+            problem = f"--port {port}: cannot listen there ({error.strerror or error})"
+            raise Refused(f"{problem}; choose another one, or 0 for any that is free") from error
+        yield door
 
 
 def _now() -> datetime:

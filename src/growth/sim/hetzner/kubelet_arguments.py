@@ -1,11 +1,12 @@
 """What user data tells the kubelet, as far as its node shows it.
 
 User data is a recipe for cloud-init, k3s or Talos, and the sandbox runs none of them. It looks for the kubelet's own
-arguments, in any spelling of a key and a list in one line (or a name and a value in two, as kubeadm writes them):
+arguments, in the spellings of shells, kubeadm, k3s and JSON:
 
     --node-labels=growth.dev/pool=default,disk=ssd          --node-label disk=ssd      (k3s)
     node-labels: "growth.dev/pool=default,disk=ssd"         - name: node-labels
-                                                              value: growth.dev/pool=default
+    node-label:                                               value: growth.dev/pool=default
+      - growth.dev/pool=default
     --register-with-taints=growth.dev/starting=web-1:NoSchedule     --node-taint ...   (k3s)
     --kube-reserved=cpu=100m,memory=256Mi                   --system-reserved=memory=100Mi
 """
@@ -16,11 +17,13 @@ from typing import Final
 
 from growth.api.quantity import canonical, nano_value
 from growth.api.slim import Slim
-from growth.api.tolerations import Taint
+from growth.api.tolerations import EFFECTS, Taint
 
 # Between the key and its list: = or : or a space, quotes, a list's dash, or the next line's "value:".
 _BETWEEN: Final = r"""["']?(?:[ \t]*\n[ \t]*value)?[ \t]*[=:\s][\s"'\[-]*"""
-_LIST: Final = r"""([^\s"'\]]+)"""
+_ITEM: Final = r"""[^\s"'\]]+"""
+# One item, or several in lines with a dash.
+_LIST: Final = rf"""({_ITEM}(?:["']?[ \t]*\n[ \t]*-[ \t]+["']?{_ITEM})*)"""
 # An argument's name, and not the end of a longer word.
 _BEFORE: Final = r"(?<![\w./])(?:--)?"
 
@@ -45,7 +48,7 @@ def kubelet_arguments(user_data: str) -> KubeletArguments:
 
 def _values(user_data: str, names: str) -> Iterator[str]:
     for found in re.finditer(f"{_BEFORE}(?:{names}){_BETWEEN}{_LIST}", user_data):
-        yield from found[1].split(",")
+        yield from re.split(r"""[\s"',]+(?:-[\s"']+)?""", found[1])
 
 
 def _pairs(user_data: str, names: str) -> Iterator[tuple[str, str]]:
@@ -59,7 +62,7 @@ def _taint(text: str) -> Taint | None:
     """``key=value:Effect`` or ``key:Effect``."""
     rest, _, effect = text.rpartition(":")
     key, _, value = rest.partition("=")
-    return Taint(key, value, effect) if key else None
+    return Taint(key, value, effect) if effect in EFFECTS else None
 
 
 def _summed(pairs: Iterator[tuple[str, str]]) -> dict[str, str]:

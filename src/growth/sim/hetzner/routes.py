@@ -113,6 +113,11 @@ _ROUTES: Final = [
 ]
 
 
+def every_call() -> frozenset[tuple[str, str]]:
+    """Method and path of all calls that there are."""
+    return frozenset((method, path) for path, _, methods in _ROUTES for method in methods)
+
+
 def route(path: str) -> tuple[str, dict[str, Handler], tuple[int, ...]] | None:
     """The path as the reference writes it, its methods, and the numbers in it; None if there is no such path."""
     for name, pattern, methods in _ROUTES:
