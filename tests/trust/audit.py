@@ -104,9 +104,9 @@ class Audit:
     def violations(self) -> list[str]:
         """What happened that never may, in the order in which it happened."""
         picture, asked, found = Picture(), by_kind(), list[str]()
-        outages = Outages(self._deeds.registry)
+        outages = Outages(self._deeds.registry, self._halts_within)
         for step in self.in_order():
-            picture.broken_for = outages.seconds_after(step.at, self._halts_within)
+            picture.broken_for, picture.mended_at = outages.seconds_at(step.at), outages.ended_at
             picture.take(step)
             if step.kind in _HEALTH:
                 outages.take(picture, step.at)

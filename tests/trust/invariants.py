@@ -10,14 +10,17 @@ from datetime import timedelta
 from typing import Any, Final
 
 from growth.act.points import Point
+from growth.api.duration import parse_duration
 from growth.api.growth_kinds import GROUP, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.kinds import CONFIG_MAPS, NODES, PODS, Kind
 from growth.api.node import Node
-from growth.api.noderemoval import NodeRemovalRequest
+from growth.api.noderemoval import IF_UNREADY, NodeRemovalRequest
 from growth.api.noderequest import NodeRequest
 from growth.api.offering import INSTANCE_TYPE, POOL
 from growth.api.pod import Pod
+from growth.api.status import condition_of
 from growth.cloud.kwok.record import config_map_name, record_from, scheme_of
+from growth.decide.failures import MET, NEVER_READY, NO_MACHINE, NO_NODE
 from tests.trust.deeds import Deed, Deeds
 from tests.trust.limits import passed_limits
 from tests.trust.picture import Picture, Step, has_vanished, is_live, is_work
@@ -208,6 +211,29 @@ def acted_in_an_outage(step: Step, picture: Picture, deeds: Deeds) -> Iterator[s
         yield f"{step.kind.name} {step.meta.name} {done}, {picture.broken_for:.1f} s after too many nodes fell silent"
 
 
+def given_up_too_soon(step: Step, picture: Picture, deeds: Deeds) -> Iterator[str]:
+    """What was late, or silent, in an outage has all its time after it."""
+    if picture.mended_at is None:
+        return
+    waited = step.at - picture.mended_at
+    if step.kind is NODE_REMOVAL_REQUESTS:
+        removal: NodeRemovalRequest = step.now
+        is_deed = step.is_new and bool(deeds.creations(step.kind.plural, step.meta.name, step.version))
+        said = picture.specs_since(removal.spec.pool, step.version)
+        patience = min((parse_duration(spec.scale_down.unready_after) for spec in said), default=timedelta(0))
+        is_given_up = is_deed and IF_UNREADY in removal.metadata.annotations
+    else:
+        patience = deeds.machine_within
+        is_given_up = step.before is not None and is_live(step.before) and _is_overdue(step.now)
+    if is_given_up and waited < patience.total_seconds() - 1:
+        yield f"{step.kind.name} {step.meta.name} was given up {waited:.1f} s after an outage; it has {patience}"
+
+
+def _is_overdue(request: NodeRequest) -> bool:
+    met = condition_of(request.status.conditions, MET)
+    return not is_live(request) and met is not None and met.reason in (NO_MACHINE, NO_NODE, NEVER_READY)
+
+
 def _bought_by_growth(step: Step, deeds: Deeds) -> list[Deed]:
     return deeds.creations("configmaps", step.meta.name, step.version)
 
@@ -249,6 +275,7 @@ ALWAYS: Final = (
         (NODE_REQUESTS, NODE_REMOVAL_REQUESTS, CONFIG_MAPS),
         acted_in_an_outage,
     ),
+    Invariant("I12", "no deadline passes in an outage", (NODE_REQUESTS, NODE_REMOVAL_REQUESTS), given_up_too_soon),
 )
 
 

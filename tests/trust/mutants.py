@@ -14,6 +14,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final
 from unittest.mock import patch
 
@@ -22,6 +23,7 @@ from growth.api.kinds import NODES
 from growth.api.nodepool import NodePool
 from growth.api.noderemoval import NodeRemovalRequest
 from growth.api.references import reference_to
+from growth.decide.ages import counts_from
 from growth.decide.provision import deciding as provision
 from growth.decide.shrink import removing
 from growth.decide.shrink.scene import Scene
@@ -97,8 +99,8 @@ def _no_reason(*_: object) -> str:
     return ""
 
 
-def _everybody(_: Scene, __: NodePool, spare: Sequence[Any]) -> set[str]:
-    return {node.metadata.name for node in spare}
+def _everybody(_: Scene, __: NodePool, spare: Sequence[Any]) -> tuple[set[str], set[str]]:
+    return {node.metadata.name for node in spare}, set()
 
 
 _STEPS: Final = {**vars(provision)["_STEPS"], "Ready": _nothing}
@@ -124,6 +126,12 @@ def _never(*_: object) -> bool:
     return False
 
 
+def _as_if_always_healthy(
+    written: datetime | None, now: datetime, steady_since: datetime | None, _: datetime | None
+) -> datetime:
+    return counts_from(written, now, steady_since)
+
+
 def _without_fence(_: Client, request: Request) -> Request:
     return request
 
@@ -137,7 +145,7 @@ MUTANTS: Final = (
             "growth.act.carrying.JsonPatch": _unconditional_edit,
             "growth.kube.client._delete_options": _unconditional_delete,
         },
-        seed=230,
+        seed=320,
     ),
     Mutant("names are random, not derived", {f"{_DECIDE}.grow.planning.request_name": _random_name}, seed=160),
     Mutant("a TTL is forgotten: requests that are Ready are kept", {f"{_DECIDE}.provision.deciding._STEPS": _STEPS}),
@@ -177,12 +185,18 @@ MUTANTS: Final = (
         "everything halts",
     ),
     Mutant(
+        "nobody remembers when an outage was over: deadlines pass in it",
+        {f"{_DECIDE}.decider.since": _as_if_always_healthy, f"{_DECIDE}.registry.judging.since": _as_if_always_healthy},
+        seed=120,
+    ),
+    Mutant(
         "silence is taken for an answer: what a silent provider does not list is gone",
         {
             f"{_DECIDE}.shrink.scene.Scene.is_silent": _never,
             f"{_DECIDE}.shrink.removing.why_unheard_of": _no_reason,
             f"{_DECIDE}.shrink.unready.why_unheard_of": _no_reason,
         },
+        seed=160,
     ),
 )
 

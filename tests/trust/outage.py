@@ -14,16 +14,18 @@ from tests.trust.picture import Picture
 class Outages:
     """Since when the cluster is broken, step by step."""
 
-    def __init__(self, settings: RegistrySettings) -> None:
-        self._settings = settings
+    def __init__(self, settings: RegistrySettings, grace: float) -> None:
+        self._settings, self._grace = settings, grace
         self._worked: set[str] = set()
         self.since: float | None = None
         """None while it is not."""
+        self.ended_at: float | None = None
+        """When the last one was over that was long enough for everybody to hear of it."""
 
-    def seconds_after(self, at: float, grace: float) -> float:
+    def seconds_at(self, at: float) -> float:
         """For how long it is broken at this instant, if that is longer than the grace; else 0."""
         seconds = at - self.since if self.since is not None else 0.0
-        return seconds if seconds > grace else 0.0
+        return seconds if seconds > self._grace else 0.0
 
     def take(self, picture: Picture, at: float) -> None:
         """Go on to how everything is after one more step."""
@@ -34,6 +36,7 @@ class Outages:
         if broken and (not works or (broken > self._settings.ok_unready and is_share_passed)):
             self.since = at if self.since is None else self.since
         else:
+            self.ended_at = at if self.seconds_at(at) else self.ended_at
             self.since = None
 
     def _is_broken(self, picture: Picture, node: Node) -> bool:

@@ -88,6 +88,9 @@ class Picture:
     broken_for: float = 0.0
     """For how many seconds too many nodes were unready before this step (``outage``); 0 until all have heard of it."""
 
+    mended_at: float | None = None
+    """When the last such time was over."""
+
     on: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
     """Uids of the pods on a node."""
 

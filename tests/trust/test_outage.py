@@ -37,7 +37,7 @@ class Look:
     """A picture, and the outages in it, at one instant after the other."""
 
     def __init__(self, *nodes: Node, settings: RegistrySettings | None = None) -> None:
-        self.picture, self.outages, self.at = Picture(), Outages(settings or RegistrySettings()), 0.0
+        self.picture, self.outages, self.at = Picture(), Outages(settings or RegistrySettings(), grace=3.0), 0.0
         self.see(*nodes)
 
     def see(self, *nodes: Node) -> float | None:
@@ -102,8 +102,19 @@ def test_an_outage_counts_when_everybody_must_have_heard_of_it() -> None:
     look = Look(*map(a_node, names(4)))
     began = look.lose(names(4))
     assert began is not None
-    assert look.outages.seconds_after(began + 3.0, grace=3.0) == 0.0
-    assert look.outages.seconds_after(began + 3.5, grace=3.0) == 3.5
+    assert look.outages.seconds_at(began + 3.0) == 0.0
+    assert look.outages.seconds_at(began + 3.5) == 3.5
+
+
+def test_only_one_that_was_heard_of_has_an_end() -> None:
+    look = Look(*map(a_node, names(4)))
+    look.lose(names(4))
+    look.see(*map(a_node, names(4)))
+    assert look.outages.ended_at is None
+    look.lose(names(4))
+    look.at += 3
+    look.see(*map(a_node, names(4)))
+    assert look.outages.ended_at == look.at
 
 
 # Whoever acts in one is found out

@@ -160,6 +160,9 @@ class Chaos:
         # Whoever is told by its provider that a machine is not there believes it.
         if self._world.is_lied_to and (violation.startswith(("I3", "I5")) or "was ended by Growth" in violation):
             return False
+        # When an outage was over is written by whoever led then, by its own clock, unless it was killed before.
+        if violation.startswith("I12") and {"server", "growth", "clock"} & set(self._classes):
+            return False
         # A request that is deleted in the second in which its node registers leaves a node of which the provider has
         # said nothing yet; on a clock that is wrong by minutes it seems to have.
         if self._stage.has_lost_requests and "clock" in self._classes and violation.startswith("I3"):
