@@ -80,6 +80,15 @@ def test_a_code_that_the_api_does_not_have_cannot_be_ordered() -> None:
         Refuse(code="teapot")
 
 
+def test_what_nobody_knows_cannot_be_sold_out_or_fail() -> None:
+    with pytest.raises(ValueError, match="server_type 'cx11' is not there: expected one of cpx11, "):
+        SoldOut(server_type="cx11")
+    with pytest.raises(ValueError, match="location 'mars' is not there: expected one of fsn1, nbg1, "):
+        SoldOut(server_type="cax11", location="mars")
+    with pytest.raises(ValueError, match="command 'poweron' is no action: expected one of add_subnet, "):
+        ActionFails(command="poweron")
+
+
 def test_a_create_is_accepted_and_fails_half_way() -> None:
     box = box_with(ActionFails(command="create_server", code="placement_error", message="no host"))
     body = box.create()
@@ -156,7 +165,9 @@ def test_a_server_that_is_not_there_cannot_be_hurt() -> None:
 
 
 def test_all_is_well_when_the_faults_are_cleared() -> None:
-    box = box_with(SoldOut(server_type="*"), Quota(servers=0), Refuse(code="conflict"), ActionFails(command="x"))
+    box = box_with(
+        SoldOut(server_type="*"), Quota(servers=0), Refuse(code="conflict"), ActionFails(command="create_image")
+    )
     assert len(box.sandbox.faults()) == 4
     box.sandbox.clear_faults()
     assert box.sandbox.faults() == []

@@ -10,7 +10,7 @@ import requests
 from hcloud import APIException, Client
 from hcloud.actions import ActionFailedException
 
-from growth.sim.hetzner.faults import ActionFails, Lost, Quota, Refuse, Slow, SoldOut
+from growth.sim.hetzner.faults import COMMANDS, ActionFails, Lost, Quota, Refuse, Slow, SoldOut
 from growth.sim.hetzner.routes import every_call
 from growth.sim.hetzner.sandbox import TOKEN, Sandbox
 from growth.sim.hetzner.serving import Door, serving
@@ -40,6 +40,7 @@ def test_no_call_is_left_out(door: Door) -> None:
         tour(client_of(door))
     made = {(call.method, call.route) for call in door.sandbox.calls}
     assert every_call() - made == set()
+    assert {action.command for action in door.sandbox.account.actions.values()} == COMMANDS
 
 
 def test_errors_arrive_by_their_code(door: Door) -> None:

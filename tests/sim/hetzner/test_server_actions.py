@@ -192,6 +192,15 @@ def test_a_snapshot_of_a_server_can_be_used_when_it_is_finished() -> None:
     assert box.create("b", image=image["id"])["server"]["image"]["created_from"] == {"id": server, "name": "web-1"}
 
 
+def test_a_snapshot_outlives_the_image_that_its_server_was_made_of() -> None:
+    box = Box()
+    first = box.sandbox.add_snapshot({"a": "b"}, "arm").id
+    server = box.running(image=first)
+    box.ask("DELETE", f"/images/{first}")
+    assert box.get(f"/servers/{server}")["server"]["image"] is None
+    assert box.post(f"/servers/{server}/actions/create_image")["image"]["architecture"] == "arm"
+
+
 def test_actions_are_found_by_id_by_thing_and_by_kind() -> None:
     box = Box()
     one, other = box.running("a"), box.running("b")
@@ -204,6 +213,10 @@ def test_actions_are_found_by_id_by_thing_and_by_kind() -> None:
     created = box.get(f"/servers/{other}/actions")["actions"][0]["id"]
     asked = box.get(f"/actions?id={stop}&id={created}&sort=status&sort=id")["actions"]
     assert [action["id"] for action in asked] == [stop, created]
+
+
+def test_actions_about_what_is_not_there_are_not_found() -> None:
+    assert code(Box().ask("GET", "/servers/7/actions")) == (404, "not_found")
 
 
 def test_a_free_list_of_all_actions_is_not_to_be_had() -> None:

@@ -195,6 +195,16 @@ def test_a_network_without_a_subnet_in_the_zone_takes_nobody() -> None:
     assert code(answer) == (422, "no_subnet_available")
 
 
+def test_two_cannot_have_one_volume() -> None:
+    box = Box()
+    volume = box.post("/volumes", {"name": "data", "size": 10, "location": "fsn1"})["volume"]["id"]
+    box.pass_by(1)
+    box.create("a", volumes=[volume])
+    assert code(box.ask("POST", "/servers", wanted("b", volumes=[volume]))) == (423, "locked")
+    box.pass_by(5)
+    assert code(box.ask("POST", "/servers", wanted("b", volumes=[volume])))[1] == "volume_already_attached"
+
+
 def test_servers_that_come_together_get_addresses_of_their_own() -> None:
     box = Box()
     subnet = {"type": "cloud", "network_zone": "eu-central"}

@@ -1,6 +1,6 @@
 """Looking at actions: one, several by their ids, and all that are about one thing or one kind of things."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 from growth.sim.hetzner.account import Account
 from growth.sim.hetzner.listing import listed
@@ -26,7 +26,15 @@ def list_actions(account: Account, request: Request) -> Answer:
 
 
 def list_actions_about(account: Account, request: Request, resource_id: int | None = None, *, kind: str) -> Answer:
-    """Those about things of a kind, or about one of them."""
+    """Those about things of a kind, or about one of them, which must be there."""
+    tables: Mapping[str, Collection[int]] = {
+        "server": account.servers,
+        "volume": account.volumes,
+        "network": account.networks,
+        "firewall": account.firewalls,
+    }
+    if resource_id is not None and resource_id not in tables[kind]:
+        raise not_found(kind)
     about = (
         action
         for action in account.actions.values()

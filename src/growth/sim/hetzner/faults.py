@@ -11,11 +11,46 @@ fit.
 
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
+from typing import Annotated, Final
 
 import msgspec
 
+from growth.sim.hetzner.locations import LOCATIONS
 from growth.sim.hetzner.message import Request
 from growth.sim.hetzner.refusals import STATUS
+from growth.sim.hetzner.server_types import SERVER_TYPES
+
+COMMANDS: Final = frozenset(
+    (
+        "create_server",
+        "start_server",
+        "stop_server",
+        "shutdown_server",
+        "reboot_server",
+        "reset_server",
+        "delete_server",
+        "change_server_type",
+        "change_protection",
+        "create_image",
+        "attach_to_network",
+        "detach_from_network",
+        "add_to_placement_group",
+        "remove_from_placement_group",
+        "apply_firewall",
+        "remove_firewall",
+        "set_firewall_rules",
+        "create_volume",
+        "attach_volume",
+        "detach_volume",
+        "resize_volume",
+        "add_subnet",
+        "delete_subnet",
+    )
+)
+"""Everything that the sandbox takes time for."""
+
+_Count = Annotated[int, msgspec.Meta(ge=0)]
+_AtLeastOne = Annotated[int, msgspec.Meta(ge=1)]
 
 
 class _Order(msgspec.Struct, frozen=True, tag_field="kind", forbid_unknown_fields=True, kw_only=True):
@@ -23,13 +58,23 @@ class _Order(msgspec.Struct, frozen=True, tag_field="kind", forbid_unknown_field
 
 
 class SoldOut(_Order, frozen=True, tag="sold_out"):
-    """Few or none are left of a type, in one place or everywhere; servers that are deleted do not come back."""
+    """Few or none are left of a type, in one place or everywhere (``*`` is any); what is deleted does not come back."""
 
     server_type: str
     location: str = "*"
-    left: int = 0
+    left: Annotated[int, msgspec.Meta(ge=0)] = 0
     is_listed: bool = False
     """Whether the list of types goes on saying that it is available, which is a hint and no promise."""
+
+    def __post_init__(self) -> None:
+        types = [one.name for one in SERVER_TYPES.values()]
+        for field, text, known in (("server_type", self.server_type, types), ("location", self.location, LOCATIONS)):
+            if not any(fnmatchcase(name, text.lower()) for name in known):
+                raise ValueError(f"{field} {text!r} is not there: expected one of {', '.join(known)}, or *")
+
+    def is_about(self, server_type: str, location: str) -> bool:
+        """Whether this type in this place is meant."""
+        return fnmatchcase(server_type, self.server_type.lower()) and fnmatchcase(location, self.location.lower())
 
 
 class Quota(_Order, frozen=True, tag="quota"):
@@ -62,8 +107,8 @@ class _OfCalls(_Order, frozen=True, kw_only=True):
 
     method: str = "*"
     path: str = "*"
-    skip: int = 0
-    times: int = 1
+    skip: _Count = 0
+    times: _AtLeastOne = 1
 
     def fits(self, request: Request) -> bool:
         """Whether this call is meant."""
@@ -90,7 +135,7 @@ class Refuse(_OfCalls, frozen=True, kw_only=True, tag="refuse"):
 class Slow(_OfCalls, frozen=True, kw_only=True, tag="slow"):
     """The work is done, and its answer takes long."""
 
-    seconds: float
+    seconds: Annotated[float, msgspec.Meta(ge=0)]
 
 
 class Lost(_OfCalls, frozen=True, tag="lost"):
@@ -106,8 +151,12 @@ class ActionFails(_Order, frozen=True, tag="action_fails"):
     command: str
     code: str = "action_failed"
     message: str = "ordered by the sandbox"
-    skip: int = 0
-    times: int = 1
+    skip: _Count = 0
+    times: _AtLeastOne = 1
+
+    def __post_init__(self) -> None:
+        if self.command not in COMMANDS:
+            raise ValueError(f"command {self.command!r} is no action: expected one of {', '.join(sorted(COMMANDS))}")
 
 
 OfCalls = Refuse | Slow | Lost

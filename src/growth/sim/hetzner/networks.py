@@ -91,8 +91,9 @@ def update_network(account: Account, request: Request, network_id: int) -> Answe
 
 
 def delete_network(account: Account, _: Request, network_id: int) -> Answer:
-    """Servers in it are detached."""
+    """Servers in it are detached; while some are on their way into it, it stays."""
     found(account.networks, network_id, "network")
+    account.check_unlocked(Resource("network", network_id))
     for server in list(account.servers.values()):
         rest = tuple(one for one in server.private_net if one.network != network_id)
         account.change(server, private_net=rest)

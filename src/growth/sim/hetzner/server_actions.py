@@ -157,12 +157,14 @@ def add_to_placement_group(account: Account, request: Request, server_id: int) -
         raise Refusal("already_in_placement_group", "server is already in a placement group")
     _check_off(server)
     check_room_in_group(account, asked.placement_group)
+    # At once, so that two who come together do not both take the last place.
+    account.change(server, placement_group=asked.placement_group)
     return _began(
         account,
         server,
         "add_to_placement_group",
         account.timings.other_seconds,
-        lambda: account.change(server, placement_group=asked.placement_group),
+        otherwise=lambda: account.change(server, placement_group=None),
         others=[Resource("placement_group", asked.placement_group)],
     )
 
@@ -224,15 +226,15 @@ def create_image(account: Account, request: Request, server_id: int) -> Answer:
     check_labels(asked.labels or {})
     if asked.type != "snapshot":
         raise invalid_field("type", f"{asked.type!r} is not possible: expected 'snapshot'")
-    source = account.images[server.image]
+    source = account.images.get(server.image)
     image = Image(
         id=account.new_id(),
         type="snapshot",
         name=None,
         description=asked.description or f"snapshot of {server.name}",
-        os_flavor=source.os_flavor,
-        os_version=source.os_version,
-        architecture=source.architecture,
+        os_flavor=source.os_flavor if source else "unknown",
+        os_version=source.os_version if source else None,
+        architecture=SERVER_TYPES[server.server_type].architecture,
         created=account.now,
         labels=asked.labels or {},
         disk_gb=server.disk_gb,

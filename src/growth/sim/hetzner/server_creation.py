@@ -117,6 +117,8 @@ def _parts(account: Account, asked: _CreateServer) -> _Parts:
         _needed(account.placement_groups.get(asked.placement_group), "placement group")
         check_room_in_group(account, asked.placement_group)
     check_room_for_volumes(account, volumes, location.name)
+    for volume in volumes:
+        account.check_unlocked(Resource("volume", volume.id))
     return _Parts(
         server_type=server_type,
         location=location,

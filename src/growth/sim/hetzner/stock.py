@@ -1,7 +1,5 @@
 """What can be had: of a type in a place, and by this account. Ordered faults decide, and what the account has."""
 
-from fnmatch import fnmatchcase
-
 import msgspec
 
 from growth.sim.hetzner.account import Account
@@ -60,6 +58,6 @@ def _exceeded(what: str) -> Refusal:
 def _scarce(account: Account, server_type: ServerType, location: str) -> SoldOut | None:
     """The newest order that is about this."""
     for one in reversed(account.sold_out):
-        if fnmatchcase(server_type.name, one.server_type.lower()) and fnmatchcase(location, one.location):
+        if one.is_about(server_type.name, location):
             return one
     return None
