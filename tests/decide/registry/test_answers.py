@@ -284,6 +284,15 @@ def test_s2_if_more_than_one_offering_is_to_blame_it_is_the_pool() -> None:
     assert cluster.closed_offerings == frozenset()  # one of each is within the limits
 
 
+def test_s2_a_broken_offering_and_one_that_has_a_single_bad_machine_do_not_close_the_pool() -> None:
+    broken = many(5, unready=5)
+    large = [a_node(f"large-{number}", ready=number > 1, since=NOW, offering=LARGE.id) for number in range(1, 5)]
+    machines = [a_machine(node.metadata.name, offering=LARGE.id) for node in large]
+    listed = a_cloud(*(node.metadata.name for node in broken), *machines)
+    cluster = seen(a_pool(types=("small", "large")), *broken, *large, listed, *foreign(9, unready=0))
+    assert (cluster.closed_offerings, cluster.closed_pools) == ({("default", SMALL.id)}, frozenset())
+
+
 def test_s2_if_nobody_knows_what_was_bought_it_is_the_pool() -> None:
     unknown = [a_node(f"default-{number}", ready=False, since=NOW, offering="") for number in range(1, 4)]
     cluster = seen(a_pool(), *unknown, a_cloud(), a_foreign_node())

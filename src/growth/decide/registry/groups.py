@@ -73,14 +73,19 @@ class Tally:
             counts[state] = counts.get(state, 0) + count
 
     def is_amiss(self, key: GroupKey, settings: RegistrySettings) -> bool:
-        """Whether a group is beyond its limits. The narrowest blame that explains it holds: what goes wrong with one
-        offering alone is no fault of its pool."""
-        amiss, (pool, offering) = self.amiss.get(key, 0), key
-        blamed = self.blamed.get(pool, set())
-        if not offering and len(blamed) == 1 and "" not in blamed:
-            return False
-        total = amiss + self.counts.get(key, {}).get(NodeState.READY, 0)
-        return amiss > settings.pool_ok_amiss and 100 * amiss > settings.pool_amiss_percent * total
+        """Whether a group is beyond its limits. The narrowest blame that explains it holds: if one offering alone is,
+        its machines say nothing about their pool."""
+        pool, offering = key
+        amiss, ready = self._amiss_and_ready(key)
+        if not offering:
+            closed = [one for one in self.blamed.get(pool, ()) if one and self.is_amiss((pool, one), settings)]
+            if len(closed) == 1:
+                less_amiss, less_ready = self._amiss_and_ready((pool, closed[0]))
+                amiss, ready = amiss - less_amiss, ready - less_ready
+        return amiss > settings.pool_ok_amiss and 100 * amiss > settings.pool_amiss_percent * (amiss + ready)
+
+    def _amiss_and_ready(self, key: GroupKey) -> tuple[int, int]:
+        return self.amiss.get(key, 0), self.counts.get(key, {}).get(NodeState.READY, 0)
 
 
 def grouped(
