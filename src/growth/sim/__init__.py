@@ -3,6 +3,6 @@
 The seam is ``growth.kube.transport.Send``; everything above it runs here unchanged.
 
 Law of the room: one seed decides everything. No wall clock, no thread, no socket, no order of a set; and nothing is
-edited in place, because history, watchers and controllers hold on to old states. (``hetzner`` names its three doors that
-are made for the world outside.)
+edited in place, because history, watchers and controllers hold on to old states. (``hetzner`` names its three
+doors to the world outside.)
 """
