@@ -5,15 +5,18 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from growth.sim.clock import BEGINNING
+from growth.sim.hetzner.account import last_id_before
 from growth.sim.hetzner.records import Status
 from growth.sim.hetzner.refusals import STATUS
 from growth.sim.hetzner.routes import every_call
 from tests.sim.hetzner.box import KEY, Box, Json, wanted
 
+FIRST = last_id_before(BEGINNING) + 1
 Drawn = st.SearchStrategy[Any]
 
 # Ids of what is there from the beginning and comes soon, and one that is never there.
-IDS: Drawn = st.integers(100_001, 100_020) | st.just(1)
+IDS: Drawn = st.integers(FIRST, FIRST + 20) | st.just(1)
 TEXTS: Drawn = st.sampled_from(["", "a", "b", "web-1", "10.0.0.0/16", "10.0.0.0/24", "10.0.0.7", "spread", "cloud"])
 ANYTHING: Drawn = st.one_of(st.none(), st.booleans(), st.integers(-1, 20_000), IDS, TEXTS)
 TARGET: Drawn = st.fixed_dictionaries({"type": st.just("server"), "server": st.fixed_dictionaries({"id": IDS})})

@@ -2,9 +2,12 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from growth.sim.hetzner.faults import Quota, SoldOut
+from growth.sim.hetzner.message import request_from
+from growth.sim.hetzner.sandbox import TOKEN, Sandbox
 from tests.sim.hetzner.box import KEY, Box, code, message, wanted
 
 
@@ -193,6 +196,17 @@ def test_a_network_without_a_subnet_in_the_zone_takes_nobody() -> None:
     network = box.post("/networks", {"name": "net", "ip_range": "10.0.0.0/16", "subnets": [subnet]})["network"]
     answer = box.ask("POST", "/servers", wanted(networks=[network["id"]]))
     assert code(answer) == (422, "no_subnet_available")
+
+
+def test_an_id_is_never_used_again_even_by_a_later_sandbox() -> None:
+    box = Box()
+    first = [box.create(name)["server"]["id"] for name in "abc"]
+    box.pass_by(60)
+    later = Sandbox(lambda: box.now).answer(
+        request_from("POST", "/v1/servers", f"Bearer {TOKEN}", msgspec.json.encode(wanted("a")))
+    )
+    assert isinstance(later.body, dict)
+    assert later.body["server"]["id"] > max(first)
 
 
 def test_two_cannot_have_one_volume() -> None:

@@ -27,8 +27,9 @@ from growth.sim.hetzner.records import (
 from growth.sim.hetzner.refusals import Refusal, name_taken, not_found
 from growth.sim.hetzner.timings import Timings
 
-# Smaller numbers are ids of types and places.
-_FIRST_ID: Final = 100_001
+# November 2023: ids count from there.
+_EPOCH_SECONDS: Final = 1_700_000_000
+_IDS_PER_SECOND: Final = 10
 
 
 class _Named(Protocol):
@@ -39,6 +40,11 @@ class _Named(Protocol):
 
 
 N = TypeVar("N", bound=_Named)
+
+
+def last_id_before(now: datetime) -> int:
+    """Ids follow the clock at which an account begins: nodes of an earlier sandbox have none of this one's."""
+    return (int(now.timestamp()) - _EPOCH_SECONDS) * _IDS_PER_SECOND
 
 
 class Account:
@@ -60,7 +66,7 @@ class Account:
         self.orders = Orders()
         self.sold_out: list[SoldOut] = []
         self.quota = Quota()
-        self._last_id = _FIRST_ID - 1
+        self._last_id = last_id_before(now)
         self._running: dict[Resource, dict[int, None]] = {}
         self._timers: list[tuple[datetime, int, Callable[[], None]]] = []
         self._timers_set = 0
