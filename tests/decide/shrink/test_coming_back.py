@@ -33,6 +33,7 @@ from tests.decide.shrink.stage import (
 
 STARTED = {STARTED_AT: format_time(NOW - HOUR)}
 SILENT = a_node(ready=False, unready_since=NOW - HOUR, annotations=STARTED)
+MARKED = a_node(at=NOW, ready=False, unready_since=NOW - HOUR, annotations=STARTED)
 BACK = a_node(annotations=STARTED)
 WORKING = (a_node(ANOTHER, annotations=STARTED), a_pod("other", node=ANOTHER))
 ON = a_cloud(a_machine(), a_machine(ANOTHER))
@@ -53,21 +54,32 @@ def asked(*, minutes_ago: int = 1, attempt: int = 1) -> NodeRemovalRequest:
 # On its way out
 
 
+def test_it_is_marked_first_so_that_nobody_moves_in_if_it_comes_back_while_its_machine_goes() -> None:
+    for pool, cloud, pods in ((a_pool(), ON, ()), (a_pool(), OFF, (a_pod(),)), (BOLD, ON, (a_pod(),))):
+        said = told(decided(pool, cloud, *WORKING, SILENT, *pods, PENDING))
+        assert said == [f"mark {NAME} for 2026-03-01T09:00:00Z"]
+
+
+def test_one_that_never_started_is_closed_anyway() -> None:
+    never = a_node(ready=False, unready_since=NOW - HOUR, is_closed=True)
+    assert told(decided(a_pool(), ON, *WORKING, never, PENDING)) == [f"give back {NAME}/1 if {NAME} runs nothing"]
+
+
 def test_the_provider_is_asked_and_the_node_looked_at_in_the_last_instant() -> None:
-    (action,) = decided(a_pool(), ON, *WORKING, SILENT, PENDING).said
+    (action,) = decided(a_pool(), ON, *WORKING, MARKED, PENDING).said
     assert isinstance(action, DeleteMachine)
     assert (action.machine_id, action.empty_node, action.unready_node) == (f"{NAME}/1", NAME, NAME)
     assert not action.ignores_unstarted
 
 
 def test_pods_on_a_machine_that_is_off_do_not_keep_it() -> None:
-    (action,) = decided(a_pool(), OFF, *WORKING, SILENT, a_pod(), PENDING).said
+    (action,) = decided(a_pool(), OFF, *WORKING, MARKED, a_pod(), PENDING).said
     assert isinstance(action, DeleteMachine)
     assert (action.empty_node, action.unready_node) == ("", NAME)
 
 
 def test_pods_that_nobody_can_reach_go_with_it_if_the_pool_says_so() -> None:
-    (action,) = decided(BOLD, ON, *WORKING, SILENT, a_pod(), PENDING).said
+    (action,) = decided(BOLD, ON, *WORKING, MARKED, a_pod(), PENDING).said
     assert isinstance(action, DeleteMachine)
     assert (action.empty_node, action.unready_node) == ("", NAME)
 
@@ -106,6 +118,17 @@ def test_before_its_provider_was_asked_it_simply_stays(cloud: Cloud, pods: tuple
     for pool in (a_pool(), BOLD):
         said = a_moment_later(pool, cloud, *WORKING, BACK, *pods, PENDING)
         assert told(said, events=True)[:2] == [*STAYS, f"event Node {NAME}: ScaleDownCancelled"]
+
+
+def test_the_mark_of_one_that_comes_back_goes_with_its_removal() -> None:
+    marked = a_node(at=NOW, annotations=STARTED)
+    assert told(decided(a_pool(), ON, *WORKING, marked, PENDING)) == [*STAYS, f"unmark {NAME}"]
+
+
+def test_demand_does_not_keep_a_node_that_is_no_place_for_it() -> None:
+    pod = a_pod("waits", node="")
+    said = told(decided(a_pool(), ON, *WORKING, MARKED, pod, PENDING, expected=[NAME]))
+    assert said == [f"give back {NAME}/1 if {NAME} is empty"]
 
 
 def test_after_its_provider_was_asked_nothing_is_said_until_that_had_its_time() -> None:

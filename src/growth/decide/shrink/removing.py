@@ -117,8 +117,9 @@ def _why_cancelled(scene: Scene, removal: NodeRemovalRequest) -> str:
         return _READY_AGAIN
     if (why := why_busy(scene, node)) and not is_dead and not _goes_with_work(scene, removal, node):
         return why
-    is_marked = scale_down_at(node) is not None
-    return (why_awaited(scene, node) if is_marked and not is_deleted else "") or why_left_alone(scene, node)
+    # Demand keeps a node that works; one that is unready is no place for it.
+    is_spare = scale_down_at(node) is not None and IF_UNREADY not in removal.metadata.annotations
+    return (why_awaited(scene, node) if is_spare and not is_deleted else "") or why_left_alone(scene, node)
 
 
 def _goes_with_work(scene: Scene, removal: NodeRemovalRequest, node: Node) -> bool:
@@ -141,13 +142,16 @@ def _cancel(scene: Scene, removal: NodeRemovalRequest, why: str) -> None:
 
 def _ask(scene: Scene, removal: NodeRemovalRequest, provider: str, machine_id: str) -> None:
     node = node_of(scene, removal)
-    if node is not None and scale_down_at(node) is None and node.is_ready:
-        # Nobody may move in while the machine is given back.
+    is_for_being_unready = IF_UNREADY in removal.metadata.annotations
+    may_be_used = node is not None and (
+        node.is_ready or (is_for_being_unready and node.metadata.name not in scene.snapshot.closed)
+    )
+    if node is not None and may_be_used and scale_down_at(node) is None:
+        # Nobody may move in while the machine is given back: an unready node may come back in that very second.
         scene.said.append(marked(node, scene.now, removal.spec.reason or "its removal is requested"))
         return
     is_another = node is None and removal.node_name in scene.snapshot.nodes
     is_running = node is not None and (node.is_ready or node.metadata.name not in scene.snapshot.closed)
-    is_for_being_unready = IF_UNREADY in removal.metadata.annotations
     goes_with_work = node is not None and _goes_with_work(scene, removal, node)
     scene.said.append(
         DeleteMachine(

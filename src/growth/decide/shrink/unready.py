@@ -1,6 +1,7 @@
 """Nodes that are unready for long (UC6), and those that never started and nobody waits for: to be removed.
 
-They are not marked: nobody is put on a node that is not ready, and one that comes back keeps a clean record. What still
+They are not marked while they wait: nobody is put on a node that is not ready, and one that comes back keeps a clean
+record; only right before its provider is asked, so that nobody moves in if it comes back in that second. What still
 runs on a machine that nobody can reach is not ours to end: a node with pods goes only if its machine is off or gone, or
 if its pool says that it may (``scaleDown.removeUnreachable``).
 
