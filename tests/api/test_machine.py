@@ -2,10 +2,12 @@
 
 from datetime import UTC, datetime
 
+import msgspec
+
 from growth.api.machine import Machine, Power, PowerReading, request_for
 from growth.api.meta import ObjectMeta
 from growth.api.nodepool import Machine as MachineSettings
-from growth.api.nodepool import NodePool, NodePoolSpec, Reserved
+from growth.api.nodepool import NodePool, NodePoolSpec, Reserved, UserDataSecret
 from growth.api.offering import Offering
 from growth.api.starting import closed
 from growth.api.tolerations import NO_SCHEDULE, Taint
@@ -34,10 +36,32 @@ POOL = NodePool(
 
 
 def test_a_request_makes_the_node_that_was_planned() -> None:
-    request, planned = request_for("web-1", POOL, OFFERING, user_data="#!/bin/sh"), node_from("web-1", POOL, OFFERING)
+    request, planned = request_for("web-1", POOL, OFFERING), node_from("web-1", POOL, OFFERING)
     assert request.node_labels == planned.metadata.labels
     assert request.allocatable == planned.status.allocatable
-    assert (request.image, request.network, request.user_data) == ("debian-13", "inner", "#!/bin/sh")
+
+
+def test_a_request_says_all_that_the_pool_says_about_machines() -> None:
+    machine = MachineSettings(
+        image="debian-13",
+        network="inner",
+        ssh_keys=("me", "4711"),
+        firewalls=("wall",),
+        spread=True,
+        public_ipv4=False,
+        public_ipv6=False,
+        user_data_secret=UserDataSecret("join"),
+    )
+    pool = NodePool(ObjectMeta(name="web"), NodePoolSpec(machine=machine))
+    request = request_for("web-1", pool, OFFERING)
+    for field in msgspec.structs.fields(machine):
+        if field.name != "reserved":
+            assert getattr(request, field.name) == getattr(machine, field.name), field.name
+
+
+def test_addresses_are_spelled_as_people_spell_them() -> None:
+    machine = msgspec.json.decode('{"publicIPv4": false, "sshKeys": ["me"]}', type=MachineSettings)
+    assert (machine.public_ipv4, machine.public_ipv6, machine.ssh_keys) == (False, True, ("me",))
 
 
 def test_what_the_pool_says_about_reserved_resources_wins_over_the_offering() -> None:

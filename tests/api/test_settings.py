@@ -149,6 +149,44 @@ def test_a_bad_variable_or_flag_is_called_by_its_name() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (
+            "providers: {enabled: 'kwok,hetzner'}",
+            (
+                "hetzner.clusterName: '' is not possible: expected the name of this cluster, because providers.enabled "
+                "names hetzner (default)"
+            ),
+        ),
+        (
+            "hetzner: {endpoint: 'https://api.hetzner.cloud/v1/'}",
+            (
+                "hetzner.endpoint: 'https://api.hetzner.cloud/v1/' is not possible: expected an http or https address "
+                "without a slash at its end, such as https://api.hetzner.cloud/v1 (growth.yaml)"
+            ),
+        ),
+        (
+            "hetzner: {clusterName: Shop}",
+            (
+                "hetzner.clusterName: 'Shop' is not possible: expected a name of up to 63 small letters, digits "
+                "and '-', or nothing where hetzner is not enabled (growth.yaml)"
+            ),
+        ),
+    ],
+)
+def test_hetzner_is_refused_without_what_it_needs(text: str, sentence: str) -> None:
+    with pytest.raises(SettingsError) as refusal:
+        read_settings(text, file_name="growth.yaml")
+    assert refusal.value.problems == (sentence,)
+
+
+def test_hetzner_needs_no_more_than_the_name_of_the_cluster() -> None:
+    settings = read_settings("providers: {enabled: hetzner}\nhetzner: {clusterName: shop}").settings
+    assert settings.hetzner.endpoint == "https://api.hetzner.cloud/v1"
+    assert settings.hetzner.catalogue_every == timedelta(minutes=10)
+
+
 def test_everything_that_is_wrong_is_told_at_once() -> None:
     with pytest.raises(SettingsError) as refusal:
         read_settings("zebra: 1\nkube: 3\nnamespace: _\n")
@@ -172,6 +210,10 @@ def test_a_legal_value_means_the_same_in_the_file_the_environment_and_a_flag(
         timedelta: st.integers(1, 99).map(lambda ms: cast("timedelta", field.default) + timedelta(milliseconds=ms)),
     }
     value = data.draw(drawn[field.type])
+    if field.path == "hetzner.endpoint":
+        value = f"https://{value}"
+    if (field.path, value) == ("providers.enabled", "hetzner"):
+        value = "kwok"  # it would want the cluster's name
     section, _, name = field.path.rpartition(".")
     line = f"{name}: {plain(value)}"
     everywhere = (

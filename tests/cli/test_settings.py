@@ -17,18 +17,19 @@ from growth.cli.settings_page import render_page
 PAGE = Path(__file__).parents[2] / "docs" / "settings.md"
 
 TABLE_80 = """\
-FIELD                         VALUE          FROM         MEANING
-namespace                     growth-system  default      Namespace in which
-                                                          Growth keeps its own
-                                                          objects.
-kube.kubeconfig               -              default      Path of the
+FIELD                         VALUE              FROM         MEANING
+namespace                     growth-system      default      Namespace in which
+                                                              Growth keeps its
+                                                              own objects.
+kube.kubeconfig               -                  default      Path of the
 """
 TABLE_120 = """\
-FIELD                         VALUE          FROM         MEANING
-namespace                     growth-system  default      Namespace in which Growth keeps its own objects.
-kube.kubeconfig               -              default      Path of the kubeconfig; empty means $KUBECONFIG, then the
-                                                          service account, then ~/.kube/config.
-kube.context                  -              default      Context of the kubeconfig; empty means its current one.
+FIELD                         VALUE                         FROM         MEANING
+namespace                     growth-system                 default      Namespace in which Growth keeps its own
+                                                                         objects.
+kube.kubeconfig               -                             default      Path of the kubeconfig; empty means
+                                                                         $KUBECONFIG, then the service account, then
+                                                                         ~/.kube/config.
 """
 
 

@@ -8,7 +8,7 @@ from growth.api.core import ConfigMap
 from growth.api.faults import faults_from
 from growth.api.kinds import CONFIG_MAPS
 from growth.api.machine import request_for
-from growth.api.nodepool import NodePool
+from growth.api.nodepool import NodePool, UserDataSecret
 from growth.api.offering import OFFERING
 from growth.api.offering import POOL as POOL_LABEL
 from growth.cloud.errors import Invalid
@@ -36,9 +36,13 @@ def test_a_machine_is_read_as_it_was_written() -> None:
     assert body["metadata"]["labels"] == {MACHINE_LABEL: "kwok", POOL_LABEL: "default", OFFERING: "kwok-small-fsn1"}
 
 
-def test_user_data_is_not_written_down_where_others_may_read_it() -> None:
-    request = request_for("default-1", POOL, SMALL, user_data="join --token=secret")
-    assert "secret" not in str(manifest(request, Behaviour(BOOT), MADE))
+def test_a_start_up_script_is_named_and_never_written_down() -> None:
+    script = UserDataSecret("join", key="script")
+    spec = msgspec.structs.replace(
+        POOL.spec, machine=msgspec.structs.replace(POOL.spec.machine, user_data_secret=script)
+    )
+    body = manifest(request_for("default-1", msgspec.structs.replace(POOL, spec=spec), SMALL), Behaviour(BOOT), MADE)
+    assert record_from(stored(body)).request.user_data_secret == script
 
 
 def test_two_machines_of_one_name_are_told_apart() -> None:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from growth.api.cloud import NOT_ASKED, Cloud
@@ -12,6 +13,7 @@ from tests.decide.marketplace import NOW, a_cloud, a_pool, an_offering
 KWOK = a_cloud(an_offering("cax11"), an_offering("cax11", "nbg1"), an_offering("cx23", "hel1"))
 HETZNER = a_cloud(provider="hetzner")
 BY_HAND = an_offering("gex44", is_cloud=False)
+WITHDRAWN = msgspec.structs.replace(an_offering("cpx11", is_cloud=False), withdrawn="deprecated since yesterday")
 
 
 def stops(reason: str, why: str) -> Problem:
@@ -101,6 +103,16 @@ def pool_of(fields: dict[str, Any]) -> NodePool:
                      "spec.serverTypes[1].name is 'cx23', which kwok sells in hel1 only: "
                      "none of these is in spec.locations")],
             id="a type that is sold elsewhere",
+        ),
+        pytest.param(
+            {"types": ["cpx11"], "locations": ["fsn1"]}, [a_cloud(WITHDRAWN, an_offering("cpx11", "ash"))],
+            [Problem("Withdrawn",
+                     "spec.serverTypes[0].name is 'cpx11', which kwok no longer sells: deprecated since yesterday")],
+            id="a type that is no longer sold where the pool is",
+        ),
+        pytest.param(
+            {"types": ["cpx11"]}, [a_cloud(WITHDRAWN, an_offering("cpx11", "ash"))], [],
+            id="a type that is no longer sold in one place only",
         ),
         pytest.param(
             {"types": ["gex44"]}, [a_cloud(BY_HAND)],

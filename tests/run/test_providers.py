@@ -1,14 +1,15 @@
 """From settings to providers that can be opened."""
 
 import asyncio
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from growth.api.cloud import Cloud
-from growth.api.settings import KwokSettings, ProvidersSettings, Settings
+from growth.api.settings import HetznerSettings, KwokSettings, ProvidersSettings, Settings
 from growth.cloud.errors import Invalid
+from growth.cloud.hetzner.options import Options, options_from
 from growth.run.clouds import Clouds
 from growth.run.providers import open_providers, options_of
 from tests.cloud.virtual import VirtualKwok
@@ -87,3 +88,15 @@ def test_a_catalogue_that_cannot_be_read_is_told_and_read_again_once_it_is_mende
             assert told[-1].problem == ""
 
     story()
+
+
+def test_hetzner_is_told_all_that_the_settings_say_about_it() -> None:
+    settings = Settings(hetzner=HetznerSettings("shop", "hetzner-token", "http://127.0.0.1:1/v1", timedelta(minutes=3)))
+    options = options_of("hetzner", settings)
+    assert options == {
+        "clusterName": "shop",
+        "tokenSecret": "hetzner-token",
+        "endpoint": "http://127.0.0.1:1/v1",
+        "catalogueEvery": "3m",
+    }
+    assert options_from(options) == Options("shop", "hetzner-token", "http://127.0.0.1:1/v1", timedelta(minutes=3))

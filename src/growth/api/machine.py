@@ -7,7 +7,7 @@ from it; only the provider can say so, and everything it says carries the instan
 from datetime import datetime
 from enum import StrEnum
 
-from growth.api.nodepool import NodePool, Reserved
+from growth.api.nodepool import NodePool, Reserved, UserDataSecret
 from growth.api.offering import HOSTNAME, OFFERING, POOL, Offering, left_of
 from growth.api.slim import Slim
 from growth.api.starting import closed
@@ -80,7 +80,16 @@ class MachineRequest(Slim, frozen=True):
 
     image: str = ""
     network: str = ""
-    user_data: str = ""
+    ssh_keys: tuple[str, ...] = ()
+    firewalls: tuple[str, ...] = ()
+    spread: bool = False
+    public_ipv4: bool = True
+    public_ipv6: bool = True
+    user_data_secret: UserDataSecret | None = None
+    """Where the start-up script is kept. Who decides must not read secrets, and a request is shown to many."""
+
+    uid: str = ""
+    """The NodeRequest's own: what is made for this machine alone (a join token) belongs to it and goes with it."""
 
     @property
     def node_labels(self) -> dict[str, str]:
@@ -99,19 +108,25 @@ class MachineRequest(Slim, frozen=True):
         return left_of(self.offering.resources, self.reserved)
 
 
-def request_for(name: str, pool: NodePool, offering: Offering, *, user_data: str = "") -> MachineRequest:
+def request_for(name: str, pool: NodePool, offering: Offering, *, uid: str = "") -> MachineRequest:
     """What to ask for, so that a node of this pool on this offering comes out of it."""
-    spec = pool.spec
+    spec, machine = pool.spec, pool.spec.machine
     return MachineRequest(
         name=name,
         offering=offering,
         pool=pool.metadata.name,
         labels=spec.labels,
         taints=(*spec.taints, *spec.startup_taints),
-        reserved={**offering.reserved, **reserved_by(spec.machine.reserved)},
-        image=spec.machine.image,
-        network=spec.machine.network,
-        user_data=user_data,
+        reserved={**offering.reserved, **reserved_by(machine.reserved)},
+        image=machine.image,
+        network=machine.network,
+        ssh_keys=machine.ssh_keys,
+        firewalls=machine.firewalls,
+        spread=machine.spread,
+        public_ipv4=machine.public_ipv4,
+        public_ipv6=machine.public_ipv6,
+        user_data_secret=machine.user_data_secret,
+        uid=uid,
     )
 
 

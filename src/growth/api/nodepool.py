@@ -28,6 +28,8 @@ _HAS_EFFECT = Rule(
 _LABEL_VALUE = "^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$"
 
 Word = Annotated[str, msgspec.Meta(max_length=63)]
+Reference = Annotated[str, msgspec.Meta(max_length=253)]
+"""Something of the provider's, by name or id."""
 
 
 class ServerType(Slim, frozen=True):
@@ -124,8 +126,24 @@ class Reserved(Slim, frozen=True):
 class Machine(Slim, frozen=True):
     """What only the provider understands."""
 
-    image: Annotated[str, about("Operating system image, by the provider's name or id.", max_length=253)] = ""
+    image: Annotated[
+        str, about("Operating system image: the provider's name or id of it, or a label selector.", max_length=253)
+    ] = ""
     network: Annotated[str, about("Private network, by the provider's name or id.", max_length=253)] = ""
+    ssh_keys: Annotated[
+        tuple[Reference, ...], about("SSH keys that may log in, by the provider's names or ids.", max_length=64)
+    ] = ()
+    firewalls: Annotated[
+        tuple[Reference, ...],
+        about("Firewalls of each machine, by the provider's names or ids.", max_length=5),
+    ] = ()
+    spread: Annotated[bool, about("Whether no two machines of the pool stand on one host, as far as possible.")] = False
+    public_ipv4: Annotated[bool, about("Whether each machine has a public IPv4 address; it is billed.")] = (
+        msgspec.field(name="publicIPv4", default=True)
+    )
+    public_ipv6: Annotated[bool, about("Whether each machine has a public IPv6 network.")] = msgspec.field(
+        name="publicIPv6", default=True
+    )
     user_data_secret: UserDataSecret | None = None
     reserved: Reserved = Reserved()
 

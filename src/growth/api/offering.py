@@ -6,6 +6,7 @@ price differ by exactly these.
 """
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Final
 
 from growth.api.quantity import canonical, nano_value
@@ -33,7 +34,13 @@ class Offering(Slim, frozen=True):
     server_type: str
     location: str
     price_per_hour: float
-    """Net, in the catalogue's currency."""
+    """Net, with everything that is billed beside the machine itself, in ``currency``."""
+
+    currency: str = ""
+    """Such as EUR; empty if nobody said. Prices of two currencies cannot be compared, so a provider has one."""
+
+    price_per_month: float | None = None
+    """At most so much is billed for a whole month, if the provider says so. Shown, and never decided by."""
 
     resources: dict[str, str] = {}
     """What the machine has, as quantities; any resource, GPUs and disk too."""
@@ -56,6 +63,12 @@ class Offering(Slim, frozen=True):
 
     is_cloud: bool = True
     """Whether the provider's API sells it; a machine that somebody must order by hand is listed and never bought."""
+
+    withdrawn: str = ""
+    """Why it is not sold any more, in words; then ``is_cloud`` is false. Empty for what is sold."""
+
+    read_at: datetime | None = None
+    """When the provider said all this, if that is not just now: its age tells how stale price and stock may be."""
 
     @property
     def node_labels(self) -> dict[str, str]:

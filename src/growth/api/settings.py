@@ -112,6 +112,38 @@ class KwokSettings(Section, frozen=True):
     catalogue: Annotated[str, meaning("Path of the catalogue file; empty means the one that comes with Growth.")] = ""
 
 
+class HetznerSettings(Section, frozen=True):
+    """The provider of machines in the Hetzner Cloud."""
+
+    cluster_name: Annotated[
+        str,
+        meaning(
+            "Name of this cluster; no other one in the same Hetzner project may have it. Required for hetzner.",
+            expected="a name of up to 63 small letters, digits and '-', or nothing where hetzner is not enabled",
+            pattern=f"{_DNS_LABEL}|^\\Z",
+        ),
+    ] = ""
+    token_secret: Annotated[
+        str,
+        meaning(
+            "Secret in Growth's namespace whose key token holds the API token; empty means the variable HCLOUD_TOKEN.",
+            expected="the name of a Secret: small letters, digits, '-' and '.', or nothing",
+            pattern="^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?)?\\Z",
+        ),
+    ] = ""
+    endpoint: Annotated[
+        str,
+        meaning(
+            "Where the API is.",
+            expected="an http or https address without a slash at its end, such as https://api.hetzner.cloud/v1",
+            pattern="^https?://[^\\s?#]*[^\\s?#/]\\Z",
+        ),
+    ] = "https://api.hetzner.cloud/v1"
+    catalogue_every: Annotated[
+        timedelta, meaning("Time between two looks at what is sold, at which price, and what is in stock.")
+    ] = timedelta(minutes=10)
+
+
 class GrowSettings(Section, frozen=True):
     """From pods that wait to machines that are asked for."""
 
@@ -227,7 +259,13 @@ class Settings(Section, frozen=True):
     health: HealthSettings = HealthSettings()
     providers: ProvidersSettings = ProvidersSettings()
     kwok: KwokSettings = KwokSettings()
+    hetzner: HetznerSettings = HetznerSettings()
     grow: GrowSettings = GrowSettings()
     provision: ProvisionSettings = ProvisionSettings()
     removal: RemovalSettings = RemovalSettings()
     registry: RegistrySettings = RegistrySettings()
+
+    def contradictions(self) -> Iterator[tuple[str, str]]:
+        """Servers of two clusters in one project can be told apart by nothing but the cluster's name."""
+        if "hetzner" in self.providers.names and not self.hetzner.cluster_name:
+            yield "hetzner.clusterName", "the name of this cluster, because providers.enabled names hetzner"

@@ -90,6 +90,8 @@ def _unknown_types(pool: NodePool, cloud: Cloud) -> list[Problem]:
         if not offerings:
             hint = _hint(wanted.name.lower(), sorted(sold))
             found.append(Problem("UnknownServerType", f"{field} does not sell{hint}"))
+        elif withdrawn := _withdrawn(pool, offerings):
+            found.append(Problem("Withdrawn", f"{field} no longer sells: {withdrawn}"))
         elif not any(offering.is_cloud for offering in offerings):
             found.append(Problem("NotForSale", f"{field} sells by hand only: it is never bought"))
         elif pool.spec.locations and not any(offering.location in pool.spec.locations for offering in offerings):
@@ -97,6 +99,12 @@ def _unknown_types(pool: NodePool, cloud: Cloud) -> list[Problem]:
             why = f"{field} sells in {places} only: none of these is in spec.locations"
             found.append(Problem("NotSoldThere", why))
     return found
+
+
+def _withdrawn(pool: NodePool, offerings: list[Offering]) -> str:
+    """Why a type cannot be had any more wherever the pool may stand; empty if it can be had in one place."""
+    there = [one for one in offerings if not pool.spec.locations or one.location in pool.spec.locations]
+    return "; ".join(sorted({one.withdrawn for one in there})) if all(one.withdrawn for one in there) else ""
 
 
 def _unknown_locations(pool: NodePool, cloud: Cloud) -> list[Problem]:

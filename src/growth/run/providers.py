@@ -4,8 +4,15 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 
+from growth.api.duration import format_duration
 from growth.api.settings import Settings
 from growth.cloud.finding import Surroundings, find_provider
+from growth.cloud.hetzner.options import (
+    CATALOGUE_EVERY_OPTION,
+    CLUSTER_OPTION,
+    ENDPOINT_OPTION,
+    TOKEN_SECRET_OPTION,
+)
 from growth.cloud.kwok.opening import CATALOGUE_OPTION
 from growth.cloud.provider import Provider
 from growth.kube.client import Client
@@ -19,9 +26,19 @@ def open_providers(settings: Settings, now: Callable[[], datetime]) -> Mapping[s
 
 def options_of(provider: str, settings: Settings) -> dict[str, str]:
     """What the settings say about this provider; what is not set is not said, and the provider's own default holds."""
-    if provider == "kwok" and settings.kwok.catalogue:
-        return {CATALOGUE_OPTION: settings.kwok.catalogue}
-    return {}
+    match provider:
+        case "kwok" if settings.kwok.catalogue:
+            return {CATALOGUE_OPTION: settings.kwok.catalogue}
+        case "hetzner":
+            hetzner = settings.hetzner
+            return {
+                CLUSTER_OPTION: hetzner.cluster_name,
+                TOKEN_SECRET_OPTION: hetzner.token_secret,
+                ENDPOINT_OPTION: hetzner.endpoint,
+                CATALOGUE_EVERY_OPTION: format_duration(hetzner.catalogue_every),
+            }
+        case _:
+            return {}
 
 
 def _opener(name: str, settings: Settings, now: Callable[[], datetime]) -> OpenProvider:

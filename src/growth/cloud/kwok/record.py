@@ -79,8 +79,7 @@ def machine_name(config_map: ConfigMap) -> str:
 
 
 def manifest(request: MachineRequest, behaviour: Behaviour, created_at: datetime) -> dict[str, Any]:
-    """The ConfigMap of a new machine. User data may hold secrets, and nobody will ever run it here: it is left out."""
-    kept = msgspec.structs.replace(request, user_data="")
+    """The ConfigMap of a new machine. What is bought is written in whole; its start-up script is only named there."""
     return {
         "metadata": {
             "name": config_map_name(request.name),
@@ -88,7 +87,7 @@ def manifest(request: MachineRequest, behaviour: Behaviour, created_at: datetime
             "annotations": {FAULTS: faults_text(behaviour.faults)},
         },
         "data": {
-            "request": msgspec.json.encode(kept).decode(),
+            "request": msgspec.json.encode(request).decode(),
             "createdAt": format_micro_time(created_at),
             "bootDelay": format_duration(behaviour.boot_delay),
         },
