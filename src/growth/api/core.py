@@ -1,4 +1,4 @@
-"""The small kinds of the core group: namespaces, ConfigMaps, events."""
+"""The small kinds of the core group: namespaces, ConfigMaps, Secrets, events."""
 
 from datetime import datetime
 
@@ -17,6 +17,17 @@ class ConfigMap(Slim, frozen=True):
 
     metadata: ObjectMeta
     data: dict[str, str] = {}
+
+
+class Secret(Slim, frozen=True):
+    """Named bytes that few may read. Shown as text it names its keys alone: a log must never tell more."""
+
+    metadata: ObjectMeta
+    data: dict[str, bytes] = {}
+    type: str = ""
+
+    def __repr__(self) -> str:
+        return f"Secret({self.metadata.namespace}/{self.metadata.name}, keys={sorted(self.data)})"
 
 
 class ObjectReference(Slim, frozen=True):

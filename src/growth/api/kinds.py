@@ -5,7 +5,7 @@ from typing import Final, Generic, TypeVar
 import msgspec
 
 from growth.api.coordination import Lease
-from growth.api.core import ConfigMap, Event, Namespace
+from growth.api.core import ConfigMap, Event, Namespace, Secret
 from growth.api.node import Node
 from growth.api.pod import Pod
 from growth.api.storage import (
@@ -64,6 +64,7 @@ PODS: Final = _core("pods", Pod)
 NODES: Final = _core("nodes", Node, namespaced=False)
 NAMESPACES: Final = _core("namespaces", Namespace, namespaced=False)
 CONFIG_MAPS: Final = _core("configmaps", ConfigMap)
+SECRETS: Final = _core("secrets", Secret)
 PERSISTENT_VOLUMES: Final = _core("persistentvolumes", PersistentVolume, namespaced=False)
 PERSISTENT_VOLUME_CLAIMS: Final = _core("persistentvolumeclaims", PersistentVolumeClaim)
 STORAGE_CLASSES: Final = _grouped("storage.k8s.io", "storageclasses", StorageClass, namespaced=False)

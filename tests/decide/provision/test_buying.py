@@ -39,7 +39,7 @@ def test_step_1_1_the_node_is_requested_from_the_provider() -> None:
     (action,) = decided(a_pool(), NEW, a_cloud()).said
     assert isinstance(action, CreateMachine)
     assert (action.subject.uid, action.provider) == (NEW.metadata.uid, "shop")
-    assert action.request == request_for(NAME, a_pool(), SMALL)
+    assert action.request == request_for(NAME, a_pool(), SMALL, uid=NEW.metadata.uid)
 
 
 def test_step_1_2_the_provider_accepts_and_the_request_is_provisioning_with_a_prospective_node() -> None:

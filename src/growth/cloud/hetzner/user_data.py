@@ -174,6 +174,8 @@ def _cannot_stand(what: str, value: str, expected: str) -> Invalid:
 def _unknown(found: str, where: str) -> Invalid:
     if not found.endswith("__") or len(found) <= len("__GROWTH_"):
         return Invalid(f"{where}: {found} begins a placeholder that has no end: expected one of {', '.join(_VALUES)}")
-    close = difflib.get_close_matches(found.upper(), _VALUES, 1, 0.5)
-    hint = f"the closest is {close[0]}" if close else f"expected one of {', '.join(_VALUES)}"
+    # All begin and end alike: only the words between tell how close two of them are.
+    words = {name.removeprefix("__GROWTH_"): name for name in _VALUES}
+    close = difflib.get_close_matches(found.upper().removeprefix("__GROWTH_"), words, 1, 0.6)
+    hint = f"the closest is {words[close[0]]}" if close else f"expected one of {', '.join(_VALUES)}"
     return Invalid(f"{where}: there is no placeholder {found}: {hint}")

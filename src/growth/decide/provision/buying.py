@@ -46,7 +46,7 @@ def buy(scene: Scene, request: NodeRequest) -> None:
                 subject=subject,
                 why=f"the request is new: {offering.id} for pool {pool.metadata.name}",
                 provider=offering.provider,
-                request=request_for(request.metadata.name, pool, offering),
+                request=request_for(request.metadata.name, pool, offering, uid=request.metadata.uid),
             )
         )
 
