@@ -28,7 +28,6 @@ from tests.trust.picture import Picture, Step, has_vanished, is_live, is_work
 SCALE_DOWN: Final = "growth.dev/scale-down"
 _OURS: Final = scheme_of("growth-system")
 _POINTS: Final = frozenset(Point)
-_SECOND: Final = timedelta(seconds=1)
 
 
 @dataclass(frozen=True)
@@ -42,8 +41,8 @@ class Invariant:
 
 
 def bought_twice(step: Step, picture: Picture, deeds: Deeds) -> Iterator[str]:
-    """A waiting pod has its place on one machine that is coming, not on two. One whose time was over when the other was
-    asked for is not coming any more."""
+    """A waiting pod has its place on one machine that is coming, not on two. One whose time is over is not coming any
+    more."""
     request: NodeRequest = step.now
     if step.is_end or not is_live(request) or request.metadata.name in picture.nodes:
         return
@@ -51,7 +50,7 @@ def bought_twice(step: Step, picture: Picture, deeds: Deeds) -> Iterator[str]:
     for other in picture.requests.values():
         if other.metadata.name == name or not is_live(other) or other.metadata.name in picture.nodes:
             continue
-        if _was_overdue(request, other, deeds) or _was_overdue(other, request, deeds):
+        if any(_is_overdue(one, step.at, picture, deeds) for one in (request, other)):
             continue
         for uid in sorted(set(request.planned_for) & set(other.planned_for)):
             if uid in picture.pods and not picture.pods[uid].node_name:
@@ -59,12 +58,10 @@ def bought_twice(step: Step, picture: Picture, deeds: Deeds) -> Iterator[str]:
                 yield f"{name} and {other.metadata.name} are both coming for the waiting pod {pod}"
 
 
-def _was_overdue(request: NodeRequest, when_asked: NodeRequest, deeds: Deeds) -> bool:
-    """Whether a machine had not become a node in time when the other was asked for, by the server's own clock."""
-    born, later = request.metadata.creation_timestamp, when_asked.metadata.creation_timestamp
-    if request.status.phase != "Provisioning" or born is None or later is None:
-        return False
-    return later - born >= deeds.machine_within - _SECOND  # the server writes no fractions
+def _is_overdue(request: NodeRequest, at: float, picture: Picture, deeds: Deeds) -> bool:
+    """Whether a machine had not become a node in time at this instant."""
+    waited = timedelta(seconds=at - picture.came_at.get(request.metadata.name, at))
+    return request.status.phase == "Provisioning" and waited >= deeds.machine_within
 
 
 def bought_unasked(step: Step, picture: Picture, deeds: Deeds) -> Iterator[str]:
@@ -224,12 +221,13 @@ def given_up_too_soon(step: Step, picture: Picture, deeds: Deeds) -> Iterator[st
         is_given_up = is_deed and IF_UNREADY in removal.metadata.annotations
     else:
         patience = deeds.machine_within
-        is_given_up = step.before is not None and is_live(step.before) and _is_overdue(step.now)
+        is_given_up = step.before is not None and is_live(step.before) and _is_given_up(step.now)
     if is_given_up and waited < patience.total_seconds() - 1:
         yield f"{step.kind.name} {step.meta.name} was given up {waited:.1f} s after an outage; it has {patience}"
 
 
-def _is_overdue(request: NodeRequest) -> bool:
+def _is_given_up(request: NodeRequest) -> bool:
+    """Whether it was, for taking too long."""
     met = condition_of(request.status.conditions, MET)
     return not is_live(request) and met is not None and met.reason in (NO_MACHINE, NO_NODE, NEVER_READY)
 

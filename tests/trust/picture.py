@@ -82,6 +82,9 @@ class Picture:
     asked_at: dict[str, int] = field(default_factory=dict[str, int])
     """The version with which the newest request of a name came, whether it is still there or not."""
 
+    came_at: dict[str, float] = field(default_factory=dict[str, float])
+    """When that was, in seconds of the loop's own clock."""
+
     leader: str = ""
     """Who took the lease last and did not release it. A lease that is deleted leaves its holder some time to notice."""
 
@@ -106,7 +109,7 @@ class Picture:
         if step.kind is LEASES and not step.is_end and step.now.spec.holder_identity != MISSING_HOLDER:
             self.leader = step.now.spec.holder_identity
         if step.kind is NODE_REQUESTS and step.is_new:
-            self.asked_at[name] = step.version
+            self.asked_at[name], self.came_at[name] = step.version, step.at
         if step.kind is NODE_POOLS and not step.is_end:
             said = self.specs.setdefault(name, [])
             if not said or said[-1][1] != step.now.spec:
