@@ -25,6 +25,8 @@ from growth.run.stopping import STOP_SECONDS
 ROOT = Path(__file__).parents[2]
 CATALOGUE = "{provider: kwok, extends: kwok, bootDelay: 1s}\n"
 
+HETZNER = "{hetzner: {clusterName: shop}, providers: {enabled: hetzner}}"
+
 Json = dict[str, Any]
 
 
@@ -81,9 +83,33 @@ def test_the_rights_of_a_provider_are_granted_only_where_it_is_enabled() -> None
     def roles(documents: list[Json]) -> list[Json]:
         return [each for each in documents if each["apiVersion"].startswith("rbac.")]
 
-    shipped = roles(shipped_roles())
-    assert roles(printed("providers: {enabled: kwok}")) == shipped
-    assert roles(printed()) == [role for role in shipped if role["metadata"]["name"] == "growth"]
+    def shipped(*names: str) -> list[Json]:
+        return [role for role in roles(shipped_roles()) if role["metadata"]["name"] in names]
+
+    assert roles(printed()) == shipped("growth")
+    assert roles(printed("providers: {enabled: kwok}")) == shipped("growth", "growth-kwok")
+    assert roles(printed(HETZNER)) == shipped("growth", "growth-hetzner")
+
+
+def test_the_secret_that_holds_the_token_may_be_read_and_no_other_than_those_that_are_named() -> None:
+    def readable(settings: str) -> list[str]:
+        rules = [
+            rule for each in printed(settings) for rule in each.get("rules", ()) if rule["resources"] == ["secrets"]
+        ]
+        (rule,) = (rule for rule in rules if "get" in rule["verbs"])
+        return rule["resourceNames"]
+
+    assert readable(HETZNER) == ["growth-hetzner", "growth-user-data"]
+    token = "hetzner: {clusterName: shop, tokenSecret: %s}, providers: {enabled: hetzner}"
+    assert readable(f"{{{token % 'growth-hetzner'}}}") == ["growth-hetzner", "growth-user-data"]
+    assert readable(f"{{{token % 'mine'}}}") == ["growth-hetzner", "growth-user-data", "mine"]
+
+
+def test_join_tokens_are_made_in_kube_system_wherever_growth_is() -> None:
+    documents = printed("{namespace: autoscaler, providers: {enabled: hetzner}, hetzner: {clusterName: shop}}")
+    roles = [each for each in documents if each["metadata"]["name"] == "growth-hetzner"]
+    assert [each["metadata"]["namespace"] for each in roles] == ["autoscaler"] * 2 + ["kube-system"] * 2
+    assert {subject["namespace"] for each in roles for subject in each.get("subjects", [])} == {"autoscaler"}
 
 
 def test_every_shipped_role_is_everybodys_or_belongs_to_a_provider() -> None:

@@ -32,6 +32,8 @@ def test_every_right_to_write_is_a_point_and_every_point_has_its_right() -> None
     """What the role allows and no story does is a right too many, or a side effect of which nobody tried a crash."""
     named: set[str] = set()
     for role in shipped_roles():
+        if role["metadata"]["name"] == "growth-hetzner":
+            continue  # the stories buy from kwok; stopped after a join token was made: tests/cloud/hetzner
         rights = [
             "evict pods" if resource == "pods/eviction" else f"{verb} {resource}"
             for rule in role.get("rules", ())

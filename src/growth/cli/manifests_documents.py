@@ -47,7 +47,8 @@ class Installation(msgspec.Struct, frozen=True, kw_only=True):
 def documents(installation: Installation) -> list[Document]:
     """The namespace first, the Deployment last; each document needs only those before it."""
     settings = installation.settings
-    roles = [_moved(role, settings.namespace) for role in _wanted(installation.roles, settings.providers.names)]
+    wanted = _wanted(installation.roles, settings.providers.names)
+    roles = [_moved(_reading(role, settings.hetzner.token_secret), settings.namespace) for role in wanted]
     files = _files(installation)
     checksum = hashlib.sha256(msgspec.json.encode(sorted(files.items()))).hexdigest()[:16]
     return [
@@ -76,6 +77,17 @@ def _wanted(roles: Sequence[Document], providers: Sequence[str]) -> Iterator[Doc
         provider = role["metadata"]["name"].removeprefix(f"{NAME}-")
         if role["kind"] == "Namespace" or provider == NAME or provider in providers:
             yield role
+
+
+def _reading(role: Document, secret: str) -> Document:
+    """The same role, which may read this Secret, too, if there are any that it may read: they are named one by one."""
+    rules = [
+        rule | {"resourceNames": [*dict.fromkeys((*rule["resourceNames"], secret))]}
+        if secret and rule["resources"] == ["secrets"] and "resourceNames" in rule
+        else rule
+        for rule in role.get("rules", ())
+    ]
+    return role | {"rules": rules} if rules else role
 
 
 def _moved(document: Document, namespace: str) -> Document:

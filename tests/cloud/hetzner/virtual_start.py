@@ -1,0 +1,58 @@
+"""A virtual cluster under the shipped role, with a NodeRequest and the Secret that its machine is started with."""
+
+import base64
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from growth.api.kinds import SECRETS
+from growth.api.machine import MachineRequest
+from growth.api.nodepool import UserDataSecret
+from growth.api.offering import Offering
+from growth.cloud.hetzner.rendering import Renderer
+from growth.kube.client import Client
+from growth.sim import resources
+from growth.sim.api.rbac import service_account
+from growth.sim.cluster import VirtualCluster
+
+ROOT: Final = Path(__file__).parents[3]
+ROLES: Final[list[dict[str, Any]]] = list(yaml.safe_load_all((ROOT / "charts" / "growth" / "rbac.yaml").read_text()))
+NAMESPACE: Final = "growth-system"
+SECRET: Final = "growth-user-data"
+CAX11: Final = Offering("hetzner-cax11-fsn1", "hetzner", "cax11", "fsn1", 0.01, arch="arm64")
+NODE_REQUESTS: Final = next(one for one in resources.OURS if one.kind == "NodeRequest")
+
+
+class VirtualStart:
+    """Everything that rendering needs, for one test on virtual time."""
+
+    def __init__(self, texts: Mapping[str, str | bytes] | None = None, *, name: str = SECRET) -> None:
+        self.cluster = VirtualCluster(1, roles=ROLES)
+        self.store, self.clock = self.cluster.store, self.cluster.clock
+        self.store.create(resources.NAMESPACES, {"metadata": {"name": NAMESPACE}})
+        if texts is not None:
+            raw = {key: text.encode() if isinstance(text, str) else text for key, text in texts.items()}
+            data = {key: base64.b64encode(value).decode() for key, value in raw.items()}
+            self.store.create(resources.SECRETS, {"metadata": {"name": name, "namespace": NAMESPACE}, "data": data})
+
+    def client(self) -> Client:
+        return self.cluster.client(service_account(NAMESPACE, "growth"))
+
+    def renderer(self) -> Renderer:
+        """A new one: what the last one knew, it does not know."""
+        return Renderer(self.client(), NAMESPACE, "shop", self.clock.now)
+
+    def ask(self, name: str = "web-1", key: str = "user-data", secret: str = SECRET) -> MachineRequest:
+        """A machine of a NodeRequest that is there."""
+        spec = {"pool": "web", "targetOffering": CAX11.id}
+        made = self.store.create(NODE_REQUESTS, {"metadata": {"name": name}, "spec": spec})
+        return MachineRequest(
+            name, CAX11, "web", user_data_secret=UserDataSecret(secret, key), uid=made["metadata"]["uid"]
+        )
+
+    async def tokens(self) -> list[dict[str, str]]:
+        """What is written about each join token."""
+        found = (await self.cluster.admin().list(SECRETS, "kube-system")).items
+        return [{key: value.decode() for key, value in secret.data.items()} for secret in found]
