@@ -21,14 +21,16 @@ from growth.api.backoff import back_off_of
 from growth.api.catalogue import read_catalogue, shipped_catalogue
 from growth.api.core import ObjectReference
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
-from growth.api.kinds import CONFIG_MAPS, EVENTS, NAMESPACES, NODES, PODS
+from growth.api.kinds import CONFIG_MAPS, EVENTS, NAMESPACES, NODES, PODS, SECRETS
 from growth.api.machine import MachineRequest
+from growth.api.nodepool import UserDataSecret
 from growth.api.noderemoval import RETRY
-from growth.api.offering import POOL
+from growth.api.offering import POOL, Offering
 from growth.api.outcome import Result
 from growth.api.references import reference_by_name
 from growth.api.scale_down import LEAVES, SCALE_DOWN_AT
 from growth.cloud.finding import Surroundings
+from growth.cloud.hetzner.rendering import Renderer
 from growth.cloud.kwok.opening import open_kwok
 from growth.cloud.kwok.record import FENCED_AT, config_map_name
 from growth.cloud.provider import Provider
@@ -288,6 +290,22 @@ async def ask_for_what_is_there(send: Send, admin: Client) -> None:
     await admin.delete(NODE_REMOVAL_REQUESTS, "role-test")
 
 
+async def start_a_server(send: Send, admin: Client) -> None:
+    """What a server at Hetzner is told: its user data is read, and a join token is made for it."""
+    spec = {"pool": "role-good", "targetOffering": "hetzner-cax11-fsn1"}
+    made = await admin.create(NODE_REQUESTS, {"metadata": {"name": "role-server"}, "spec": spec})
+    text = {"user-data": b"join __GROWTH_JOIN_TOKEN__"}
+    await admin.create(SECRETS, {"metadata": {"name": "growth-user-data"}, "data": text}, NAMESPACE)
+    offering = Offering("hetzner-cax11-fsn1", "hetzner", "cax11", "fsn1", 0.01)
+    request = MachineRequest(
+        "role-server", offering, "role-good", user_data_secret=UserDataSecret("growth-user-data"), uid=made.metadata.uid
+    )
+    renderer = Renderer(Client(send), NAMESPACE, "role-test", lambda: datetime.now(UTC))
+    assert (await renderer.render(request)).startswith("join ")
+    await admin.delete(SECRETS, "growth-user-data", NAMESPACE)
+    await admin.delete(NODE_REQUESTS, "role-server")
+
+
 async def test_the_role_grants_what_growth_uses_and_nothing_more(
     control_plane: LocalCluster, quick_catalogue: Path, namespace: str
 ) -> None:
@@ -302,6 +320,7 @@ async def test_the_role_grants_what_growth_uses_and_nothing_more(
     await tell_twice(streaming, control_plane.admin)
     await play_a_machine(streaming, control_plane.admin, quick_catalogue)
     await ask_for_what_is_there(streaming, control_plane.admin)
+    await start_a_server(streaming, control_plane.admin)
     await grow(streaming, control_plane.admin, namespace)
     await sweep(control_plane.admin)
     used = streaming.used | paging.used

@@ -101,6 +101,7 @@ def _apiserver(plan: Plan) -> list[str]:
         "--service-account-issuer=https://kubernetes.default.svc.cluster.local",
         f"--service-cluster-ip-range={_SERVICE_RANGE}",
         "--authorization-mode=RBAC",
+        "--enable-bootstrap-token-auth=true",  # as kubeadm, k3s and Talos have it: new machines join by such tokens
         "--allow-privileged=true",
         "--endpoint-reconciler-type=none",  # a loopback address is no endpoint, and nobody here needs one
         f"--default-not-ready-toleration-seconds={plan.timings.toleration_seconds}",
