@@ -39,6 +39,11 @@ node-taint:
   - growth.dev/starting=web-1:NoSchedule
 server: https://10.0.0.1:6443
 """,
+    "k3s, a file with lists as in JSON": """
+node-label: ["growth.dev/pool=default", "disk=ssd"]
+node-taint: ["growth.dev/starting=web-1:NoSchedule"]
+kubelet-arg: ["max-pods=100"]
+""",
     "JSON": '{"kubelet": {"extraArgs": {"node-labels": "growth.dev/pool=default,disk=ssd",'
     ' "register-with-taints": "growth.dev/starting=web-1:NoSchedule"}}}',
 }

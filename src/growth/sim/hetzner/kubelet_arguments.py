@@ -6,7 +6,7 @@ arguments, in the spellings of shells, kubeadm, k3s and JSON:
     --node-labels=growth.dev/pool=default,disk=ssd          --node-label disk=ssd      (k3s)
     node-labels: "growth.dev/pool=default,disk=ssd"         - name: node-labels
     node-label:                                               value: growth.dev/pool=default
-      - growth.dev/pool=default
+      - growth.dev/pool=default                             node-label: ["growth.dev/pool=default", "disk=ssd"]
     --register-with-taints=growth.dev/starting=web-1:NoSchedule     --node-taint ...   (k3s)
     --kube-reserved=cpu=100m,memory=256Mi                   --system-reserved=memory=100Mi
 """
@@ -22,8 +22,8 @@ from growth.api.tolerations import EFFECTS, Taint
 # Between the key and its list: = or : or a space, quotes, a list's dash, or the next line's "value:".
 _BETWEEN: Final = r"""["']?(?:[ \t]*\n[ \t]*value)?[ \t]*[=:\s][\s"'\[-]*"""
 _ITEM: Final = r"""[^\s"'\]]+"""
-# One item, or several in lines with a dash.
-_LIST: Final = rf"""({_ITEM}(?:["']?[ \t]*\n[ \t]*-[ \t]+["']?{_ITEM})*)"""
+# One item, or several: in lines with a dash, or in quotes with commas between them.
+_LIST: Final = rf"""({_ITEM}(?:["']?[ \t]*\n[ \t]*-[ \t]+["']?{_ITEM}|["'],[ \t]*["']{_ITEM})*)"""
 # An argument's name, and not the end of a longer word.
 _BEFORE: Final = r"(?<![\w./])(?:--)?"
 
