@@ -69,3 +69,8 @@ def test_what_is_kept_for_the_system_and_the_kubelet_adds_up() -> None:
 def test_nothing_is_read_where_nothing_is_said(text: str) -> None:
     found = kubelet_arguments(text)
     assert (found.labels, found.taints, found.reserved) == ({}, (), {})
+
+
+def test_what_follows_in_a_list_of_arguments_is_another_argument() -> None:
+    found = kubelet_arguments('kubelet-arg:\n  - "system-reserved=cpu=100m"\n  - "provider-id=hcloud://4711"\n')
+    assert found.reserved == {"cpu": "100m"}

@@ -42,17 +42,18 @@ def kubelet_arguments(user_data: str) -> KubeletArguments:
     return KubeletArguments(
         labels=dict(_pairs(user_data, "node-labels?")),
         taints=tuple(taint for taint in taints if taint is not None),
-        reserved=_summed(_pairs(user_data, "kube-reserved|system-reserved")),
+        # One item each: in k3s' list of arguments, what follows in the next line is another argument.
+        reserved=_summed(_pairs(user_data, "kube-reserved|system-reserved", f"({_ITEM})")),
     )
 
 
-def _values(user_data: str, names: str) -> Iterator[str]:
-    for found in re.finditer(f"{_BEFORE}(?:{names}){_BETWEEN}{_LIST}", user_data):
+def _values(user_data: str, names: str, shape: str = _LIST) -> Iterator[str]:
+    for found in re.finditer(f"{_BEFORE}(?:{names}){_BETWEEN}{shape}", user_data):
         yield from re.split(r"""[\s"',]+(?:-[\s"']+)?""", found[1])
 
 
-def _pairs(user_data: str, names: str) -> Iterator[tuple[str, str]]:
-    for text in _values(user_data, names):
+def _pairs(user_data: str, names: str, shape: str = _LIST) -> Iterator[tuple[str, str]]:
+    for text in _values(user_data, names, shape):
         key, equals, value = text.partition("=")
         if key and equals:
             yield key, value
