@@ -1,7 +1,7 @@
 """Machines that never registered go one by one, the oldest first (UC5): they may all be late for one reason.
 
-Of each pool one goes at a time; the next one when the machine of the last is gone. Meanwhile one that registers after all
-is used.
+Of each pool one goes at a time; the next one when the machine of the last is gone. Meanwhile one that registers after
+all is used.
 """
 
 from growth.api.action import Hold
