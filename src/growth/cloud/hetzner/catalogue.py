@@ -1,0 +1,98 @@
+"""From server types and prices to offerings. Pure: what is kept, and for how long, is ``stocktaking``'s business.
+
+What a node will have is estimated, because no node exists yet; a node that turns out smaller corrects it for its
+offering (docs/growing.md). So the estimate is careful: too much would be bought in vain, too little costs a little.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime
+from decimal import Decimal
+from typing import Final
+
+from growth.api.offering import Offering, offering_id
+from growth.cloud.hetzner.wire import Place, Price, Pricing, ServerType
+
+PROVIDER: Final = "hetzner"
+CSI_LOCATION: Final = "csi.hetzner.cloud/location"
+"""Hetzner's CSI driver lets volumes attach where this label has their location's name, and sets it itself later."""
+
+# The guest's kernel sees 2 to 8 % less memory than is advertised, by type and system.
+_MEMORY_SEEN: Final = Decimal("0.92")
+# Partition table, boot partition and the file system's own tables.
+_DISK_SEEN: Final = Decimal("0.95")
+# What a kubelet sets aside unless it is told otherwise: evictionHard memory.available 100Mi and nodefs.available 10 %.
+_EVICTION_MEMORY: Final = "100Mi"
+_EVICTION_DISK: Final = Decimal("0.10")
+# A kubelet's own default.
+_PODS: Final = "110"
+_ARCHITECTURES: Final = {"x86": "amd64", "arm": "arm64"}
+
+
+def offerings_from(types: Iterable[ServerType], pricing: Pricing, read_at: datetime) -> tuple[Offering, ...]:
+    """Every type in every location that sells it or did, in the order of their ids."""
+    addresses = next((one.prices for one in pricing.primary_ips if one.type == "ipv4"), ())
+    address_prices = {price.location: price for price in addresses}
+    found: list[Offering] = []
+    for server_type in types:
+        prices = {price.location: price for price in server_type.prices}
+        found.extend(
+            _offering(
+                server_type, place, _sum(prices[place.name], address_prices.get(place.name)), pricing.currency, read_at
+            )
+            for place in server_type.locations
+            if place.name in prices
+        )
+    return tuple(sorted(found, key=lambda offering: offering.id))
+
+
+def _offering(
+    server_type: ServerType,
+    place: Place,
+    price: tuple[Decimal, Decimal],
+    currency: str,
+    read_at: datetime,
+) -> Offering:
+    withdrawn = _withdrawn(server_type.name, place, read_at)
+    hourly, monthly = price
+    disk = Decimal(str(server_type.disk)) * 1000 * _DISK_SEEN
+    return Offering(
+        id=offering_id(PROVIDER, server_type.name, place.name),
+        provider=PROVIDER,
+        server_type=server_type.name,
+        location=place.name,
+        price_per_hour=float(hourly),
+        currency=currency,
+        price_per_month=float(monthly),
+        resources={
+            "cpu": str(server_type.cores),
+            "memory": f"{int(Decimal(str(server_type.memory)) * 1024 * _MEMORY_SEEN)}Mi",
+            "ephemeral-storage": f"{int(disk)}M",
+            "pods": _PODS,
+        },
+        reserved={"memory": _EVICTION_MEMORY, "ephemeral-storage": f"{int(disk * _EVICTION_DISK)}M"},
+        labels={CSI_LOCATION: place.name},
+        # Hetzner's cloud controller calls the location the region; of zones, a location has one.
+        zone=place.name,
+        region=place.name,
+        arch=_ARCHITECTURES.get(server_type.architecture, server_type.architecture),
+        stock=None if place.available and not withdrawn else 0,
+        is_cloud=not withdrawn,
+        withdrawn=withdrawn,
+        read_at=read_at,
+    )
+
+
+def _sum(server: Price, address: Price | None) -> tuple[Decimal, Decimal]:
+    """Per hour and per month, with the public IPv4 that every server has unless its pool says otherwise."""
+    prices = [one for one in (server, address) if one is not None]
+    hourly = sum((Decimal(one.price_hourly.net) for one in prices), Decimal(0))
+    return hourly, sum((Decimal(one.price_monthly.net) for one in prices), Decimal(0))
+
+
+def _withdrawn(name: str, place: Place, now: datetime) -> str:
+    """What Hetzner announced about a type in one place; empty if it is sold without a word."""
+    if place.deprecation is None:
+        return ""
+    ends = place.deprecation.unavailable_after
+    end = f"gone since {ends:%Y-%m-%d}" if ends <= now else f"to be had until {ends:%Y-%m-%d}"
+    return f"{name} in {place.name} is deprecated since {place.deprecation.announced:%Y-%m-%d}, {end}"

@@ -1,0 +1,95 @@
+"""Deleting and cutting power: only what is ours, and only when nobody else is at it."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+from typing import Final
+
+from growth.api.machine import Power, PowerReading
+from growth.cloud.errors import Invalid, Unavailable
+from growth.cloud.hetzner.calling import Api, Json
+from growth.cloud.hetzner.following import Following, reason_of
+from growth.cloud.hetzner.inventory import Inventory
+from growth.cloud.hetzner.refusals import LOCKED, NOT_FOUND, Refused
+from growth.cloud.hetzner.server_reading import CLUSTER, DELETING, is_ours, reading_from
+from growth.cloud.hetzner.wire import Action, Server, read
+
+# Another action has the server for itself: it is being created, attached or started. Growth asks again after that.
+_LOCKED_PAUSES_SECONDS: Final = (1.0, 2.0, 3.0, 5.0, 8.0, 10.0)
+_FOLLOWED_SECONDS: Final = 60.0
+# How often a power reading is looked at while something else moves the server.
+_LOOKS: Final = 10
+_LOOK_PAUSE_SECONDS: Final = 3.0
+
+
+class Deletion:
+    """Removes servers and cuts their power; raises Refused, Silent or a ProviderError."""
+
+    def __init__(
+        self, api: Api, cluster: str, inventory: Inventory, following: Following, now: Callable[[], datetime]
+    ) -> None:
+        self._api, self._cluster, self._now = api, cluster, now
+        self._inventory, self._following = inventory, following
+
+    async def delete(self, server_id: int) -> None:
+        """It goes; one that is gone already is no error."""
+        server = await self._inventory.find(server_id)
+        if server is None:
+            return
+        self._check_is_ours(server)
+        if server.status == DELETING:
+            return
+        if server.protection.delete:
+            raise Invalid(
+                f"server {server_id} ({server.name}) is protected against deletion: somebody must lift that at Hetzner"
+            )
+        answer = await self._unlocked(lambda: self._api.ask("DELETE", f"/servers/{server_id}"))
+        self._inventory.note_deletion(server_id)
+        if answer is not None:
+            await self._follow(answer, f"delete {server_id}")
+
+    async def fence(self, server_id: int) -> PowerReading:
+        """Cut its power and look until it is seen without. Raises Unavailable if it is not, after a while."""
+        is_cut = False
+        for _ in range(_LOOKS):
+            read_at = self._now()
+            server = await self._inventory.find(server_id)
+            if server is None:
+                return PowerReading(str(server_id), Power.GONE, read_at)
+            self._check_is_ours(server)
+            reading = reading_from(server, read_at)
+            if reading.power is Power.OFF and not reading.is_changing:
+                return reading
+            if is_cut or server.status == DELETING:
+                await asyncio.sleep(_LOOK_PAUSE_SECONDS)
+                continue
+            answer = await self._unlocked(lambda: self._api.ask("POST", f"/servers/{server_id}/actions/poweroff"))
+            if answer is not None:
+                await self._follow(answer, f"fence {server_id}")
+            is_cut = True
+        raise Unavailable(f"fence {server_id}: it was not seen without power", may_have_acted=True)
+
+    def _check_is_ours(self, server: Server) -> None:
+        if not is_ours(server, self._cluster):
+            owner = server.labels.get(CLUSTER)
+            whose = f"of the cluster {owner!r}" if owner else f"without the label {CLUSTER}"
+            raise Invalid(f"server {server.id} ({server.name}) is left alone: {whose}, expected {self._cluster!r}")
+
+    async def _unlocked(self, ask: Callable[[], Awaitable[Json]]) -> Json | None:
+        """Ask, and again while another action runs; None if the server is gone meanwhile."""
+        for pause in (*_LOCKED_PAUSES_SECONDS, None):
+            try:
+                return await ask()
+            except Refused as refused:
+                if refused.code == NOT_FOUND:
+                    return None
+                if refused.code != LOCKED or pause is None:
+                    raise
+                await asyncio.sleep(pause)
+        raise AssertionError("the last attempt returns or raises")
+
+    async def _follow(self, answer: Json, what: str) -> None:
+        action = read(answer.get("action"), Action, what)
+        failed = await self._following.failures([action], _FOLLOWED_SECONDS)
+        if failed:
+            raise Unavailable(f"{what}: {reason_of(failed)}", may_have_acted=True)

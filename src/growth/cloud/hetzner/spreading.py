@@ -1,0 +1,94 @@
+"""Spread placement groups: servers of a pool on different hosts, ten to a group; then the next group is opened."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Final
+
+import msgspec
+
+from growth.api.offering import POOL
+from growth.cloud.hetzner.calling import Api
+from growth.cloud.hetzner.paging import read_all
+from growth.cloud.hetzner.refusals import NAME_TAKEN, Refused
+from growth.cloud.hetzner.server_reading import CLUSTER
+from growth.cloud.hetzner.wire import Group, read
+
+MOST_IN_GROUP: Final = 10
+# Two replicas open the same group at once, or fill one that we thought had room.
+_ATTEMPTS: Final = 5
+
+
+class Spreading:
+    """Groups of one cluster, named ``{cluster}-{pool}-{n}``. Counted here, because the API tells of a server late."""
+
+    def __init__(self, api: Api, cluster: str) -> None:
+        self._api, self._cluster = api, cluster
+        self._groups: dict[str, list[Group]] = {}
+        self._taken: dict[int, int] = {}
+        """How many purchases are under way into a group."""
+        self._turn = asyncio.Lock()
+
+    @asynccontextmanager
+    async def place(self, pool: str) -> AsyncGenerator[int]:
+        """The group in which the next server of this pool belongs; its place is kept as long as the context lasts."""
+        async with self._turn:
+            group = await self._with_room(pool)
+            self._taken[group.id] = self._taken.get(group.id, 0) + 1
+        try:
+            yield group.id
+        finally:
+            self._taken[group.id] -= 1
+
+    def note(self, pool: str, group_id: int, server: int) -> None:
+        """A server stands in a group now."""
+        self._groups[pool] = [
+            msgspec.structs.replace(one, servers=(*one.servers, server)) if one.id == group_id else one
+            for one in self._groups.get(pool, [])
+        ]
+
+    def forget(self, pool: str) -> None:
+        """What we believe about the pool's groups is wrong."""
+        self._groups.pop(pool, None)
+
+    async def _with_room(self, pool: str) -> Group:
+        for _ in range(_ATTEMPTS):
+            # What is remembered is asked again before another group is opened: servers may have gone.
+            found = self._first_with_room(pool)
+            if found is None:
+                self._groups[pool] = await self._listed(pool)
+                found = self._first_with_room(pool) or await self._opened(pool)
+            if found is not None:
+                return found
+        raise Refused("conflict", f"the placement groups of {pool} change under our hands", writes=False)
+
+    def _first_with_room(self, pool: str) -> Group | None:
+        groups = sorted(self._groups.get(pool, []), key=lambda one: (len(one.name), one.name))
+        return next((one for one in groups if len(one.servers) + self._taken.get(one.id, 0) < MOST_IN_GROUP), None)
+
+    async def _listed(self, pool: str) -> list[Group]:
+        query = {"label_selector": f"{CLUSTER}={self._cluster},{POOL}={pool}"}
+        groups, _ = await read_all(self._api, "/placement_groups", "placement_groups", Group, query)
+        return groups
+
+    async def _opened(self, pool: str) -> Group | None:
+        """The next group; None if somebody else opened it just now."""
+        names = {one.name for one in self._groups[pool]}
+        number = next(one for one in range(1, len(names) + 2) if self._name(pool, one) not in names)
+        body = {
+            "name": self._name(pool, number),
+            "type": "spread",
+            "labels": {CLUSTER: self._cluster, POOL: pool},
+        }
+        try:
+            answer = await self._api.ask("POST", "/placement_groups", body=body)
+        except Refused as refused:
+            if refused.code == NAME_TAKEN:
+                return None
+            raise
+        group = read(answer.get("placement_group"), Group, "POST /placement_groups")
+        self._groups[pool].append(group)
+        return group
+
+    def _name(self, pool: str, number: int) -> str:
+        return f"{self._cluster}-{pool}-{number}"
