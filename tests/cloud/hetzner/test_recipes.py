@@ -96,7 +96,6 @@ def test_talos_is_told_by_the_kubelets_own_flags() -> None:
         "system-reserved": "cpu=100m,memory=250Mi",
     }
     assert config["cluster"]["token"] == TOKEN
-    assert config["cluster"]["clusterName"] == "shop"
     assert "nodeTaints" not in config["machine"], "the node's kubelet may not take them away again"
 
 
