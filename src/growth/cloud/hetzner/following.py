@@ -49,8 +49,8 @@ class Following:
         try:
             await asyncio.wait([watch.ended for watch in watches], timeout=within_seconds)
         finally:
-            for action_id in running:
-                self._leave(action_id)
+            for action_id, watch in zip(running, watches, strict=True):
+                self._leave(action_id, watch)
         ended = [watch.ended.result() for watch in watches if watch.ended.done()]
         return [*failed, *(action for action in ended if action.status == "error")]
 
@@ -69,17 +69,17 @@ class Following:
             self._task = self._loop.create_task(self._look(), name="hetzner actions")
         return watch
 
-    def _leave(self, action_id: int) -> None:
-        """Nobody may be waiting for it any more."""
-        watch = self._watched.get(action_id)
-        if watch is not None:
-            watch.watchers -= 1
-            if not watch.watchers:
-                del self._watched[action_id]
+    def _leave(self, action_id: int, watch: _Watch) -> None:
+        """One who waited goes. What nobody waits for is not looked at."""
+        watch.watchers -= 1
+        if not watch.watchers and self._watched.get(action_id) is watch:
+            del self._watched[action_id]
 
     async def _look(self) -> None:
         while self._watched:
-            await asyncio.sleep(min(watch.due for watch in self._watched.values()) - self._loop.time())
+            # Not for longer than until the first look at one that begins meanwhile.
+            pause = min(watch.due for watch in self._watched.values()) - self._loop.time()
+            await asyncio.sleep(min(pause, _FIRST_LOOK_SECONDS))
             soon = self._loop.time() + _SOON_SECONDS
             due = sorted(action_id for action_id, watch in self._watched.items() if watch.due <= soon)
             for first in range(0, len(due), _TOGETHER):
@@ -90,11 +90,11 @@ class Following:
     def _note(self, ids: Sequence[int], ended: dict[int, Action]) -> None:
         for action_id in ids:
             watch = self._watched.get(action_id)
-            if watch is None or watch.ended.done():
-                continue
+            if watch is None:
+                continue  # whoever waited has gone
             if action_id in ended:
                 watch.ended.set_result(ended[action_id])
-                watch.due = float("inf")  # whoever waited is on the way out
+                del self._watched[action_id]
             else:
                 watch.pause = min(watch.pause * _SLOWER, _LONGEST_PAUSE_SECONDS)
                 watch.due = self._loop.time() + watch.pause

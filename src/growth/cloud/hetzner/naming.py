@@ -51,11 +51,13 @@ class Naming:
         where = f"NodePool {pool}: spec.machine.image is {named!r}"
         if named.isdecimal():
             return await self._checked_image(int(named), architecture, where)
-        query = {"architecture": architecture, "include_deprecated": "true", "status": "available"}
-        if _SELECTOR.search(named):
-            query |= {"label_selector": named, "sort": "created:desc"}
-        else:
-            query |= {"name": named}
+        query: dict[str, str | list[str]] = {
+            "architecture": architecture,
+            "include_deprecated": "true",
+            "status": "available",
+            "sort": ["created:desc", "id:desc"],
+        }
+        query["label_selector" if _SELECTOR.search(named) else "name"] = named
         answer = await self._api.ask("GET", "/images", query=query)
         found = read(answer.get("images"), list[Image], "GET /images")
         if not found:
