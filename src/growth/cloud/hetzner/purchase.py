@@ -18,8 +18,9 @@ from growth.cloud.hetzner.server_reading import DELETING, check_is_asked_for, la
 from growth.cloud.hetzner.spreading import Spreading
 from growth.cloud.hetzner.wire import Action, Created, Server, read
 
-# A server that takes longer is handed out as it is: starting.
-_FOLLOWED_SECONDS: Final = 90.0
+# A server that takes longer is handed out as it is: starting. Who buys has a patience of 180 s, and one that fails must
+# be given back within it.
+_FOLLOWED_SECONDS: Final = 60.0
 # A group that we thought had room has none: others buy, too.
 _GROUPS_TRIED: Final = 3
 
