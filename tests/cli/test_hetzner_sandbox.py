@@ -16,6 +16,8 @@ from hcloud import APIException, Client
 from growth.cli.main import main
 from tests.cli.test_world import a_kubeconfig, free_port
 
+pytestmark = pytest.mark.long
+
 
 def run(*arguments: str) -> Result:
     return CliRunner().invoke(main, ["hetzner-sandbox", *arguments])

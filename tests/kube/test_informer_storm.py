@@ -25,6 +25,8 @@ from tests.kube.scripted import dice, no
 from tests.kube.witness import Witness
 from tests.virtual_time import wait_until
 
+pytestmark = pytest.mark.long
+
 STORMS = int(os.environ.get("GROWTH_STORMS", "60"))
 CHANGES = 150
 NAMES = [f"node-{number}" for number in range(8)]  # few, so that names are used again and again

@@ -7,6 +7,8 @@ import pytest
 
 from tests.kube.lease_storm import Storm
 
+pytestmark = pytest.mark.long
+
 STORM_SECONDS = 600
 # After the last misfortune: a lease to run out, on the slowest clock, and then somebody's next look.
 CALM_SECONDS = 60

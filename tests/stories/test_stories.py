@@ -9,13 +9,14 @@ from growth.play.story import Story
 from growth.play.virtual import play_virtually
 from tests.stories.all_stories import STORIES
 
+pytestmark = pytest.mark.long
+
 
 @pytest.mark.parametrize("story", STORIES, ids=lambda story: story.name)
 def test_the_story_ends_as_it_should(story: Story) -> None:
     assert play_virtually(story.tell, alone=story.alone)
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("story", STORIES, ids=lambda story: story.name)
 def test_the_same_seed_tells_the_same_story_to_the_byte(story: Story) -> None:
     assert play_virtually(story.tell, seed=3, alone=story.alone) == play_virtually(
@@ -23,7 +24,6 @@ def test_the_same_seed_tells_the_same_story_to_the_byte(story: Story) -> None:
     )
 
 
-@pytest.mark.long
 def test_another_process_tells_the_same_stories() -> None:
     """Whatever differs between processes, such as the order of sets of strings, must not be seen."""
     program = (

@@ -10,6 +10,8 @@ from growth.sim.hetzner.faults import ActionFails, Lost, PowerCut, Refuse, Vanis
 from tests.cloud.hetzner.rig import Json, Rig, a_request, bought
 from tests.kube.replica import virtual
 
+pytestmark = pytest.mark.long
+
 
 def a_foreign_server(rig: Rig, name: str = "web-1", labels: Json = None) -> str:
     body: Json = {

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -11,6 +12,8 @@ from growth.sim.hetzner.records import Status
 from growth.sim.hetzner.refusals import STATUS
 from growth.sim.hetzner.routes import every_call
 from tests.sim.hetzner.box import KEY, Box, Json, wanted
+
+pytestmark = pytest.mark.long
 
 FIRST = last_id_before(BEGINNING) + 1
 Drawn = st.SearchStrategy[Any]

@@ -17,6 +17,8 @@ from growth.sim.hetzner.serving import Door, serving
 from growth.sim.hetzner.timings import boots_in
 from tests.sim.hetzner.tours import CAX11, DEBIAN, FSN1, TOURS, Official, a_server
 
+pytestmark = pytest.mark.long
+
 Tour = Callable[[Official], None]
 
 

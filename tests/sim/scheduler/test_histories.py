@@ -17,6 +17,8 @@ from growth.sim.resources import NODES, PODS
 from tests.decide.stages import NOW
 from tests.sim.scheduler.scene import Scene, on_a_scene
 
+pytestmark = pytest.mark.long
+
 Json = dict[str, Any]
 HOST, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
 TAINT = {"key": "away", "effect": "NoSchedule"}
