@@ -9,9 +9,11 @@ from growth.api.kinds import NODES, PODS
 from growth.api.meta import ObjectMeta
 from growth.api.outcome import Outcome, Result
 from growth.api.references import kind_of, reference_by_name, reference_to, shown
-from tests.act.workshop import NOON, a_create, a_patch, a_purchase, an_event
+from tests.act.workshop import MACHINE, NOON, OFFERING, a_create, a_patch, a_purchase, an_event
 
 NODE = reference_to(NODES, ObjectMeta("n", uid="u"))
+
+LEARNT = msgspec.structs.replace(MACHINE, offering=msgspec.structs.replace(OFFERING, resources={"cpu": "1"}))
 
 
 def ended(action: Action, result: Result, retry_after: float | None = None) -> Outcome:
@@ -36,6 +38,12 @@ RESTS = [
         msgspec.structs.replace(a_patch(NODE, version=1), subresource="status"),
         5,
         id="its status, too, has another version since",
+    ),
+    pytest.param(
+        ended(a_purchase(), Result.DONE),
+        msgspec.structs.replace(a_purchase(), request=LEARNT),
+        5,
+        id="bought, and only what is believed of it is new",
     ),
     pytest.param(ended(a_create(), Result.FAILED), a_create(offering="kwok-big-a"), 1, id="failed: nothing is tried"),
     pytest.param(ended(a_purchase(), Result.REFUSED, 30), a_purchase(), 30, id="as long as was asked for"),

@@ -95,8 +95,11 @@ def _is_same_try(before: Action, now: Action) -> bool:
     """Whether this was decided on the same sight of things.
 
     A patch that names its version is known by it: what it sets may differ by an instant in it and still be the same,
-    and after any other patch of that version, done or stale, the object has another one.
+    and after any other patch of that version, done or stale, the object has another one. A purchase is known by its
+    name alone, which is its lane: what is believed of its offering may change while it is made.
     """
+    if isinstance(before, CreateMachine) and isinstance(now, CreateMachine):
+        return True
     if isinstance(before, PatchObject) and isinstance(now, PatchObject) and now.resource_version is not None:
         return before.resource_version == now.resource_version
     return msgspec.structs.replace(before, why="") == msgspec.structs.replace(now, why="")
