@@ -2,10 +2,10 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from datetime import timedelta
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import msgspec
 from hcloud import Client
@@ -18,13 +18,13 @@ from growth.api.offering import Offering
 from growth.cloud.hetzner.budget import Budget
 from growth.cloud.hetzner.calling import Api, connect_to
 from growth.cloud.hetzner.provider import HetznerProvider
+from growth.play.hetzner import in_place
 from growth.sim.clock import Clock
 from growth.sim.hetzner.message import request_from
 from growth.sim.hetzner.records import Server
 from growth.sim.hetzner.sandbox import TOKEN, Right, Sandbox
 from growth.sim.hetzner.session import ENDPOINT, Adapter
 
-T = TypeVar("T")
 Json = Any
 """Whatever JSON can be."""
 
@@ -100,15 +100,6 @@ class Rig:
     def calls(self) -> Counter[str]:
         """How often each was called."""
         return Counter(f"{call.method} {call.route}" for call in self.sandbox.calls)
-
-
-async def in_place(work: Callable[[], T], /) -> T:
-    """Where the work is done at once. Others get their turn before and after, as they do with threads."""
-    await asyncio.sleep(0)
-    try:
-        return work()
-    finally:
-        await asyncio.sleep(0)
 
 
 async def bought(provider: HetznerProvider, *requests: MachineRequest) -> list[Machine]:

@@ -10,6 +10,8 @@ from growth.api.offering import Offering, left_of
 from growth.api.quantity import nano_value
 from growth.cloud.hetzner.catalogue import offerings_from
 from growth.cloud.hetzner.wire import AddressPrices, Amount, Deprecation, Place, Price, Pricing, ServerType
+from growth.sim.hetzner.node_manifest import node_manifest
+from growth.sim.hetzner.records import Server
 
 NOW: Final = datetime(2026, 11, 15, tzinfo=UTC)
 ANNOUNCED: Final = datetime(2026, 9, 1, tzinfo=UTC)
@@ -41,8 +43,8 @@ def test_an_offering_is_a_type_in_a_location_with_all_that_is_billed() -> None:
         price_per_hour=0.0096,
         currency="EUR",
         price_per_month=5.99,
-        resources={"cpu": "2", "memory": "3768Mi", "ephemeral-storage": "38000M", "pods": "110"},
-        reserved={"memory": "100Mi", "ephemeral-storage": "3800M"},
+        resources={"cpu": "2", "memory": "3768Mi", "ephemeral-storage": "36800M", "pods": "110"},
+        reserved={"memory": "100Mi", "ephemeral-storage": "3680M"},
         labels={"csi.hetzner.cloud/location": "fsn1"},
         zone="fsn1",
         region="fsn1",
@@ -95,3 +97,12 @@ def test_no_guest_sees_less_memory_than_is_planned_with(memory: float, seen_perc
     planned = nano_value(left_of(offering.resources, offering.reserved)["memory"]) / 1e9
     assert planned <= kubelet_says
     assert planned >= 0.9 * memory * 1024**3 - 100 * 1024**2
+
+
+def test_a_node_of_the_sandbox_is_no_smaller_than_planned() -> None:
+    """Every surprise is learnt, but each costs a purchase."""
+    server = Server(id=1, name="web-1", created=NOW, labels={}, server_type=114, location="fsn1", image=1, disk_gb=40)
+    offering = the_offering(a_type(Place("fsn1")))
+    planned = left_of(offering.resources, offering.reserved)
+    has = node_manifest(server)["status"]["allocatable"]
+    assert {name: amount for name, amount in planned.items() if nano_value(has[name]) < nano_value(amount)} == {}

@@ -18,8 +18,8 @@ CSI_LOCATION: Final = "csi.hetzner.cloud/location"
 
 # The guest's kernel sees 2 to 8 % less memory than is advertised, by type and system.
 _MEMORY_SEEN: Final = Decimal("0.92")
-# Partition table, boot partition and the file system's own tables.
-_DISK_SEEN: Final = Decimal("0.95")
+# Partition table, boot partition and the file system's own tables; by the image.
+_DISK_SEEN: Final = Decimal("0.92")
 # What a kubelet sets aside unless it is told otherwise: evictionHard memory.available 100Mi and nodefs.available 10 %.
 _EVICTION_MEMORY: Final = "100Mi"
 _EVICTION_DISK: Final = Decimal("0.10")

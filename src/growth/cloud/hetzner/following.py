@@ -14,7 +14,7 @@ from growth.cloud.hetzner.wire import Action, read
 _TOGETHER: Final = 50
 # Creating takes 5 to 20 s, most other things about one. The longer something takes, the rarer it is looked at.
 _FIRST_LOOK_SECONDS: Final = 1.0
-_LONGEST_PAUSE_SECONDS: Final = 5.0
+_LONGEST_PAUSE_SECONDS: Final = 3.0
 _SLOWER: Final = 1.5
 # What is due so soon is looked at together with what is due now.
 _SOON_SECONDS: Final = 0.5

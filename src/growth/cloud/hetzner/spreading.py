@@ -1,7 +1,7 @@
 """Spread placement groups: servers of a pool on different hosts, ten to a group; then the next group is opened."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterable
 from contextlib import asynccontextmanager
 from typing import Final
 
@@ -27,6 +27,8 @@ class Spreading:
         self._groups: dict[str, list[Group]] = {}
         self._taken: dict[int, int] = {}
         """How many purchases are under way into a group."""
+        self._entered: list[tuple[int, int]] = []
+        """Groups and the servers that came into them since a list was asked for, which may not tell of them."""
         self._turn = asyncio.Lock()
 
     @asynccontextmanager
@@ -42,10 +44,8 @@ class Spreading:
 
     def note(self, pool: str, group_id: int, server: int) -> None:
         """A server stands in a group now."""
-        self._groups[pool] = [
-            msgspec.structs.replace(one, servers=(*one.servers, server)) if one.id == group_id else one
-            for one in self._groups.get(pool, [])
-        ]
+        self._entered.append((group_id, server))
+        self._groups[pool] = [_with(one, [(group_id, server)]) for one in self._groups.get(pool, [])]
 
     def forget(self, pool: str) -> None:
         """What we believe about the pool's groups is wrong."""
@@ -68,8 +68,9 @@ class Spreading:
 
     async def _listed(self, pool: str) -> list[Group]:
         query = {"label_selector": f"{CLUSTER}={self._cluster},{POOL}={pool}"}
+        self._entered.clear()
         groups, _ = await read_all(self._api, "/placement_groups", "placement_groups", Group, query)
-        return groups
+        return [_with(one, self._entered) for one in groups]
 
     async def _opened(self, pool: str) -> Group | None:
         """The next group; None if somebody else opened it just now."""
@@ -92,3 +93,9 @@ class Spreading:
 
     def _name(self, pool: str, number: int) -> str:
         return f"{self._cluster}-{pool}-{number}"
+
+
+def _with(group: Group, entered: Iterable[tuple[int, int]]) -> Group:
+    """The group with those that came into it."""
+    new = [server for group_id, server in entered if group_id == group.id and server not in group.servers]
+    return msgspec.structs.replace(group, servers=(*group.servers, *new)) if new else group
