@@ -65,6 +65,7 @@ bench: setup ## measure: what seeing a large cluster costs, judging it, fitting,
 	@$(BIN)/python -m bench.registry --nodes 5000 --requests 500
 	@for load in mixed hetzner many small trickle shapes; do $(BIN)/python -m bench.pack --load $$load; done
 	@$(BIN)/python -m bench.sim --nodes 1000 --pods 30000 --hours 24
+	@$(BIN)/python -m bench.hetzner --servers 300 --steady 500
 	@$(BIN)/python -m bench.cluster_start
 	@$(BIN)/python -m bench.reaction --pods 1000
 	@$(BIN)/python -m bench.churn --nodes 200 --minutes 2
