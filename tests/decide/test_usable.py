@@ -78,6 +78,13 @@ def pool_of(fields: dict[str, Any]) -> NodePool:
             id="a server type with a typo",
         ),
         pytest.param(
+            {"types": ["CX31"]}, [a_cloud(*(an_offering(name) for name in ("cpx31", "cx23", "cx33", "ccx63")))],
+            [Problem("UnknownServerType",
+                     "spec.serverTypes[0].name is 'CX31', which kwok does not sell; "
+                     "the closest are cpx31, cx33, cx23")],
+            id="a server type that is no longer sold",
+        ),
+        pytest.param(
             {"types": ["m5.large"]}, [KWOK],
             [Problem("UnknownServerType",
                      "spec.serverTypes[0].name is 'm5.large', which kwok does not sell; it has cax11, cx23")],

@@ -119,5 +119,7 @@ def _unknown_locations(pool: NodePool, cloud: Cloud) -> list[Problem]:
 
 
 def _hint(name: str, known: list[str]) -> str:
-    close = get_close_matches(name, known, 1, 0.6)
-    return f"; the closest is {close[0]}" if close else f"; it has {', '.join(known[:12])}" if known else ""
+    close = get_close_matches(name, known, 3, 0.7) or get_close_matches(name, known, 1, 0.6)
+    if close:
+        return f"; the closest {'are' if len(close) > 1 else 'is'} {', '.join(close)}"
+    return f"; it has {', '.join(known[:12])}" if known else ""
