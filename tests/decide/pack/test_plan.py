@@ -259,8 +259,8 @@ def test_a_rule_about_somebody_who_gets_no_place_costs_nobody_anything() -> None
         "topologyKey": HOST,
         "labelSelector": {"matchExpressions": [{"key": "app", "operator": "NotIn", "values": ["b"]}]},
     }
-    loners = {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
-    waiting = [*pods(3, cpu="100m", app="a", **loners), *pods(1, cpu="500", app="none", priority=1000)]
+    alone = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    waiting = [*pods(3, cpu="100m", app="a", affinity=alone), *pods(1, cpu="500", app="none", priority=1000)]
     solution = solve(waiting, [tiny, small], [a_pool(types=("s1", "s2"))])
     assert [node.offering.server_type for node in solution.buy] == ["s1", "s1", "s1"]
     assert [one.pod for one in solution.left_out] == waiting[3:]
