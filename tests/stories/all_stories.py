@@ -7,6 +7,7 @@ from tests.stories import (
     growing_nodes,
     growing_pods,
     growing_pools,
+    hetzner,
     machines,
     registry,
     shrinking,
@@ -23,4 +24,5 @@ STORIES: list[Story] = [
     *shrinking.STORIES.all,
     *registry.STORIES.all,
     *troubles.STORIES.all,
+    *hetzner.STORIES.all,
 ]

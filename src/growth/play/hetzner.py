@@ -4,21 +4,40 @@ Hetzner's client blocks, and threads live on real time; so here it runs in place
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
-from typing import TypeVar
+import base64
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any, Final, TypeVar
 
 from hcloud import Client as HetznerClient
 
+from growth.api.kinds import SECRETS
 from growth.cloud.finding import Surroundings
 from growth.cloud.hetzner.budget import Budget
 from growth.cloud.hetzner.calling import Connect, connect_to
 from growth.cloud.hetzner.opening import opened
+from growth.cloud.hetzner.options import CLUSTER_OPTION, ENDPOINT_OPTION, TOKEN_SECRET_OPTION
 from growth.cloud.hetzner.provider import HetznerProvider
-from growth.sim.hetzner.sandbox import Sandbox
-from growth.sim.hetzner.session import Adapter
+from growth.cloud.provider import Provider
+from growth.kube.client import Client
+from growth.kube.errors import AlreadyExists
+from growth.kube.patches import MergePatch
+from growth.play.growing import a_pool
+from growth.play.play import Play
+from growth.run.clouds import OpenProvider
+from growth.sim.hetzner.kwok_nodes import KwokNodes
+from growth.sim.hetzner.sandbox import TOKEN, Sandbox
+from growth.sim.hetzner.session import ENDPOINT, Adapter
+from growth.sim.hetzner.timings import boots_in
 
 T = TypeVar("T")
+
+CLUSTER: Final = "story"
+NAMESPACE: Final = "growth-system"
+TOKEN_SECRET: Final = "growth-hetzner"  # noqa: S105 - the name of a Secret
+USER_DATA_SECRET: Final = "growth-user-data"  # noqa: S105
+_USER_DATA: Final = "--node-labels=__GROWTH_LABELS__ --register-with-taints=__GROWTH_TAINTS__"
+_BOOT_SECONDS: Final = 1.0
 
 
 @asynccontextmanager
@@ -47,3 +66,54 @@ async def in_place(work: Callable[[], T], /) -> T:
         return work()
     finally:
         await asyncio.sleep(0)
+
+
+class Project:
+    """A Hetzner project in a story: its sandbox, and how Growth opens the provider on it (``growing(others=...)``)."""
+
+    def __init__(self, play: Play) -> None:
+        self._play = play
+        self.sandbox = Sandbox(play.now, timings=boots_in(_BOOT_SECONDS))
+
+    @property
+    def others(self) -> Mapping[str, OpenProvider]:
+        """The provider, for Growth."""
+        return {"hetzner": self._open}
+
+    def _open(self, client: Client) -> AbstractAsyncContextManager[Provider]:
+        options = {CLUSTER_OPTION: CLUSTER, TOKEN_SECRET_OPTION: TOKEN_SECRET, ENDPOINT_OPTION: ENDPOINT}
+        return open_in_sandbox(Surroundings(client, NAMESPACE, self._play.now, options), self.sandbox)
+
+    async def set_secrets(self, token: str = TOKEN) -> None:
+        """The token and the user data, where Growth looks for them."""
+        await self._set_secret(TOKEN_SECRET, {"token": token})
+        await self._set_secret(USER_DATA_SECRET, {"user-data": _USER_DATA})
+
+    async def pool(self, types: str = "cx23", **machine: Any) -> None:  # noqa: ANN401
+        """A pool of servers in two locations."""
+        settings = {"image": "debian-13", "userDataSecret": {"name": USER_DATA_SECRET}, **machine}
+        await a_pool(self._play, types=types, provider="hetzner", locations=["fsn1", "nbg1"], machine=settings)
+
+    @property
+    def names(self) -> list[str]:
+        """All servers."""
+        return sorted(server.name for server in self.sandbox.servers())
+
+    async def _set_secret(self, name: str, texts: Mapping[str, str]) -> None:
+        data = {key: base64.b64encode(text.encode()).decode() for key, text in texts.items()}
+        try:
+            await self._play.client.create(SECRETS, {"metadata": {"name": name}, "data": data}, NAMESPACE)
+        except AlreadyExists:
+            await self._play.client.patch(SECRETS, name, MergePatch({"data": data}), NAMESPACE)
+
+
+@asynccontextmanager
+async def a_project(play: Play) -> AsyncGenerator[Project]:
+    """A project whose servers become nodes of the story's cluster, as long as the context lasts."""
+    project = Project(play)
+    nodes = asyncio.create_task(KwokNodes(play.client, project.sandbox).run(), name="nodes of servers")
+    try:
+        yield project
+    finally:
+        nodes.cancel()
+        await asyncio.wait([nodes])

@@ -33,10 +33,10 @@ def wait_of(budget: Budget, *, is_urgent: bool) -> float:
 
 
 def test_looking_leaves_a_part_of_the_limit_to_buying() -> None:
-    budget, watch = a_budget(left=200)
+    budget, watch = a_budget(left=40)
     assert wait_of(budget, is_urgent=True) == 0
-    assert wait_of(budget, is_urgent=False) == pytest.approx(100)
-    watch.seconds += 100
+    assert wait_of(budget, is_urgent=False) == pytest.approx(20)
+    watch.seconds += 20
     assert wait_of(budget, is_urgent=False) == 0
 
 

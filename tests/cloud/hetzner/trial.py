@@ -13,7 +13,7 @@ from growth.sim.hetzner.faults import Lost, Quota, RateLimit, SoldOut
 from tests.cloud.hetzner.rig import Rig, a_request, an_offering
 
 # The limit comes back at one call a second, and reading lists waits until there is enough for purchases.
-_RECOVERY_SECONDS: Final = 400.0
+_RECOVERY_SECONDS: Final = 70.0
 _MANY: Final = 1000
 
 

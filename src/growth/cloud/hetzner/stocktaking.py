@@ -64,10 +64,11 @@ class Stocktaking:
         self._stale_at = self._clock() + self._every.total_seconds()
 
     async def _read(self) -> None:
-        read_at = self._now()
+        # Without a first look nothing can be bought.
+        read_at, is_urgent = self._now(), self._read_at is None
         with as_provider_errors("offerings"):
-            types, _ = await read_all(self._api, "/server_types", "server_types", ServerType, is_urgent=False)
-            answer = await self._api.ask("GET", "/pricing", is_urgent=False)
+            types, _ = await read_all(self._api, "/server_types", "server_types", ServerType, is_urgent=is_urgent)
+            answer = await self._api.ask("GET", "/pricing", is_urgent=is_urgent)
         pricing = read(answer.get("pricing"), Pricing, "GET /pricing")
         found = offerings_from(types, pricing, read_at)
         self._sold, self._read_at = {offering.id: offering for offering in found}, read_at

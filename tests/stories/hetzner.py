@@ -1,0 +1,200 @@
+"""Stories of servers at Hetzner: the whole way from a pod to a server of the sandbox, its node, and the pod on it."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+import msgspec
+
+from growth.api.growth_kinds import NODE_REQUESTS
+from growth.api.kinds import NODES
+from growth.api.noderequest import NodeRequest
+from growth.api.status import condition_of
+from growth.play.growing import growing
+from growth.play.hetzner import Project, a_project
+from growth.play.play import Play
+from growth.play.story import Stories
+from growth.sim.hetzner.faults import ActionFails, Lost, Quota, RateLimit, Refuse, SoldOut
+from growth.sim.hetzner.message import request_from
+from growth.sim.hetzner.sandbox import TOKEN, Right
+
+STORIES = Stories("hetzner", alone=True)
+# No two fit on a cx23.
+CPU = "1500m"
+
+
+@asynccontextmanager
+async def a_shop(play: Play) -> AsyncGenerator[Project]:
+    """Growth at work with a pool of cx23, which cost the same in both locations."""
+    async with a_project(play) as project, growing(play, others=project.others):
+        # With no node at all kube-scheduler tries pods again in its own good time.
+        await play.node("other", taints=("dedicated=other:NoSchedule",))
+        await project.set_secrets()
+        await project.pool()
+        yield project
+
+
+async def pods(play: Play, count: int) -> None:
+    for number in range(count):
+        await play.pod(f"app-{number}", cpu=CPU, nodeSelector={})
+
+
+async def until_all_run(play: Play, count: int) -> None:
+    for number in range(count):
+        await play.until(play.pod_is(f"app-{number}"), f"pod {number} of {count} runs")
+
+
+def requests_of(play: Play) -> list[NodeRequest]:
+    return list(play.trace.objects[NODE_REQUESTS].values())
+
+
+def said(play: Play, reason: str) -> bool:
+    """Whether a request could not be met for this reason."""
+    found = [condition_of(request.status.conditions, "Met") for request in requests_of(play)]
+    return any(one is not None and one.reason == reason for one in found)
+
+
+def servers_by_location(project: Project) -> dict[str, int]:
+    found = [server.location for server in project.sandbox.servers()]
+    return {location: found.count(location) for location in sorted(set(found))}
+
+
+@STORIES.story(is_first=True)
+async def a_pod_waits_and_gets_a_server(play: Play) -> None:
+    """The server is named after its request and labelled, becomes the node that was planned, and the pod runs."""
+    async with a_shop(play) as project:
+        await pods(play, 1)
+        await until_all_run(play, 1)
+        (request,) = requests_of(play)
+        (server,) = project.sandbox.servers()
+        assert server.name == request.metadata.name
+        assert server.labels == {
+            "growth.dev/cluster": "story",
+            "growth.dev/pool": "default",
+            "growth.dev/request": server.name,
+            "growth.dev/offering": "hetzner-cx23-fsn1",
+        }
+        node = await play.client.get(NODES, server.name)
+        assert node.spec.provider_id == f"hcloud://{server.id}"
+        assert node.metadata.labels["topology.kubernetes.io/zone"] == "fsn1"
+
+
+@STORIES.story()
+async def what_is_sold_out_in_one_place_is_bought_in_another(play: Play) -> None:
+    """Hetzner lists the type as available, refuses, and the other location is tried at once."""
+    async with a_shop(play) as project:
+        project.sandbox.order(SoldOut(server_type="cx23", location="fsn1", is_listed=True))
+        await pods(play, 1)
+        await until_all_run(play, 1)
+        assert servers_by_location(project) == {"nbg1": 1}
+
+
+@STORIES.story()
+async def what_is_sold_out_everywhere_is_bought_when_there_is_some(play: Play) -> None:
+    """The pod waits, the request says why, and later a server is bought without anybody asking."""
+    async with a_shop(play) as project:
+        project.sandbox.order(SoldOut(server_type="cx23", is_listed=True))
+        await pods(play, 1)
+        await play.until(lambda: said(play, "OutOfStock"), "a request says that there is none")
+        project.sandbox.clear_faults()
+        await until_all_run(play, 1)
+        assert len(project.names) == 1
+
+
+@STORIES.story(any_node=True)
+async def an_account_that_may_have_no_more_is_left_alone_until_it_may(play: Play) -> None:
+    """One of two servers is bought, the other one's request says that the account is exhausted."""
+    async with a_shop(play) as project:
+        project.sandbox.order(Quota(servers=1))
+        await pods(play, 2)
+        await play.until(lambda: said(play, "QuotaExceeded"), "a request says that the account is exhausted")
+        assert len(project.names) == 1
+        project.sandbox.clear_faults()
+        await until_all_run(play, 2)
+        assert len(project.names) == 2
+
+
+@STORIES.story()
+async def a_token_that_was_rotated_is_taken_over(play: Play) -> None:
+    """The old one is refused, the new one stands in the Secret: nobody restarts anything."""
+    async with a_shop(play) as project:
+        await pods(play, 1)
+        await until_all_run(play, 1)
+        project.sandbox.tokens = {"newer": Right.READ_WRITE}
+        await project.set_secrets("newer")
+        await play.pod("late", cpu=CPU, nodeSelector={})
+        await play.until(play.pod_is("late"), "the second pod runs")
+        assert len(project.names) == 2
+
+
+@STORIES.story()
+async def a_limit_that_is_reached_is_waited_for(play: Play) -> None:
+    """Calls are refused for a while; then the server is bought, once."""
+    async with a_shop(play) as project:
+        await play.until(lambda: len(project.sandbox.calls) > 2, "Growth knows what is sold and which servers it has")
+        project.sandbox.order(RateLimit(left=0))
+        await pods(play, 1)
+        await until_all_run(play, 1)
+        assert len(project.names) == 1
+
+
+@STORIES.story()
+async def a_lost_answer_is_found_again(play: Play) -> None:
+    """The server was made, and nobody heard of it: it is adopted, and no second one is made."""
+    async with a_shop(play) as project:
+        project.sandbox.order(Lost(method="POST", path="/servers"))
+        await pods(play, 1)
+        await until_all_run(play, 1)
+        assert len(project.names) == 1
+
+
+@STORIES.story(any_node=True)
+async def of_ten_that_partly_fail_there_are_ten_in_the_end(play: Play) -> None:
+    """Answers are lost, refused and broken, an action fails half-way: exactly ten machines, no eleventh."""
+    async with a_shop(play) as project:
+        for fault in (
+            Lost(method="POST", path="/servers", times=2),
+            Refuse(method="POST", path="/servers", code="server_error", works=True, skip=2),
+            Refuse(method="POST", path="/servers", code="bad_gateway", is_plain=True, skip=2),
+            ActionFails(command="create_server", skip=3),
+        ):
+            project.sandbox.order(fault)
+        await pods(play, 10)
+        await until_all_run(play, 10)
+        assert len(project.names) == 10
+
+
+@STORIES.story(unless_stopped="it counts the lives of Growth")
+async def growth_is_stopped_while_it_buys(play: Play) -> None:
+    """The next one finds the server that the first one ordered."""
+    async with a_project(play) as project:
+        async with growing(play, others=project.others):
+            await play.node("other", taints=("dedicated=other:NoSchedule",))
+            await project.set_secrets()
+            await project.pool()
+            await pods(play, 1)
+            await play.until(lambda: len(project.names) == 1, "the server is ordered")
+        async with growing(play, others=project.others):
+            await until_all_run(play, 1)
+            assert len(project.names) == 1
+
+
+@STORIES.story()
+async def servers_of_others_are_left_alone(play: Play) -> None:
+    """A person's server, and one of another cluster that looks like a leftover of ours."""
+    async with a_project(play) as project:
+        strangers = {
+            "desk": {},
+            "default-0123456789": {"growth.dev/cluster": "attic", "growth.dev/pool": "default"},
+        }
+        for name, labels in strangers.items():
+            body = {"name": name, "server_type": "cx23", "image": "debian-13", "location": "fsn1", "labels": labels}
+            request = request_from("POST", "/v1/servers", f"Bearer {TOKEN}", msgspec.json.encode(body))
+            assert project.sandbox.answer(request).status == 201
+        async with growing(play, others=project.others):
+            await project.set_secrets()
+            await project.pool()
+            await pods(play, 1)
+            await until_all_run(play, 1)
+        others = {server.name: server.labels for server in project.sandbox.servers() if server.name in strangers}
+        assert others == strangers
+        assert not any(call.method == "DELETE" for call in project.sandbox.calls)
