@@ -179,8 +179,9 @@ async def test_a_pool_with_everything_is_taken_and_read_back(server: LocalCluste
     assert (pool.spec.limits.cpu, pool.spec.limits.memory, pool.spec.limits.cost_per_hour) == (64, "1.5Ti", "1.5")
     assert pool.spec.machine.user_data_secret is not None
     assert pool.spec.machine.user_data_secret.key == "user-data"
-    assert (pool.spec.machine.ssh_keys, pool.spec.machine.firewalls) == (("me", "4711"), ("wall",))
-    assert (pool.spec.machine.spread, pool.spec.machine.public_ipv4, pool.spec.machine.public_ipv6) == (True, False, True)
+    machine = pool.spec.machine
+    assert (machine.ssh_keys, machine.firewalls) == (("me", "4711"), ("wall",))
+    assert (machine.spread, machine.public_ipv4, machine.public_ipv6) == (True, False, True)
     assert [str(taint) for taint in (*pool.spec.taints, *pool.spec.startup_taints)] == [
         "dedicated=web:NoSchedule",
         "example.org/warming:NoExecute",
