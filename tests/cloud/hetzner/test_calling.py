@@ -11,7 +11,7 @@ import pytest
 
 from growth.api.kinds import SECRETS
 from growth.api.machine import Power
-from growth.cloud.errors import ProviderError, Unavailable
+from growth.cloud.errors import Invalid, ProviderError, Unavailable
 from growth.cloud.finding import Surroundings, find_provider
 from growth.cloud.hetzner import calling
 from growth.cloud.hetzner.budget import Budget
@@ -151,3 +151,10 @@ async def test_a_provider_that_is_closed_says_so(door: Door, monkeypatch: pytest
         await provider.list()
     with pytest.raises(ProviderError, match="the provider is closed"):
         await provider.list()
+
+
+async def test_without_the_name_of_the_cluster_nothing_is_opened() -> None:
+    client = Client(NoCluster())  # pyright: ignore[reportArgumentType]
+    with pytest.raises(Invalid, match=r"hetzner\.clusterName: '' is not possible"):
+        async with find_provider("hetzner")(Surroundings(client, "growth-system", now)):
+            raise AssertionError("it must not open")

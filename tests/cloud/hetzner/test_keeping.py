@@ -7,6 +7,7 @@ import pytest
 from growth.api.machine import Power
 from growth.cloud.errors import Invalid, Unavailable
 from growth.sim.hetzner.faults import ActionFails, Lost, PowerCut, Refuse, Vanish
+from growth.sim.hetzner.timings import boots_in
 from tests.cloud.hetzner.rig import Json, Rig, a_request, bought
 from tests.kube.replica import virtual
 
@@ -89,6 +90,51 @@ async def test_a_server_that_a_list_misses_is_looked_for_before_it_counts_as_gon
         assert (await provider.power(gone.id)).power is Power.GONE
         with pytest.raises(Invalid, match="is left alone"):
             await provider.delete(hidden.id)
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["that we know", "that we see for the first time"])
+@pytest.mark.parametrize("step", range(8))
+def test_pages_that_shift_while_they_are_read_hide_no_server(step: int, known: bool) -> None:  # noqa: FBT001
+    @virtual
+    async def story() -> None:
+        rig = Rig()
+        async with rig.opened() as provider, rig.opened() as another:
+            await bought(provider, *(a_request(f"web-{number}") for number in range(120)))
+            lister = provider if known else another
+            reading = asyncio.create_task(lister.list())
+            for _ in range(step):
+                await asyncio.sleep(0)
+            rig.sandbox.order(Vanish(server="web-7"))
+            found = {machine.name for machine in await reading}
+        assert found | {"web-7"} == {f"web-{number}" for number in range(120)}
+
+    story()
+
+
+@virtual
+async def test_a_server_that_takes_very_long_is_handed_out_as_it_is() -> None:
+    rig = Rig()
+    rig.sandbox.account.timings = boots_in(300)
+    async with rig.opened() as provider:
+        before = rig.clock.now()
+        machine = await provider.create(a_request())
+        assert (rig.clock.now() - before).total_seconds() == pytest.approx(60, abs=2)
+        assert machine.power is Power.STARTING
+        assert rig.calls["GET /actions"] <= 25
+        rig.sandbox.calls.clear()
+        await asyncio.sleep(60)
+        assert rig.calls["GET /actions"] == 0, "nobody waits any more"
+
+
+@virtual
+async def test_actions_are_followed_through_an_outage() -> None:
+    rig = Rig()
+    async with rig.opened() as provider:
+        buying = asyncio.create_task(provider.create(a_request()))
+        await asyncio.sleep(0.5)
+        rig.sandbox.order(Refuse(path="/actions", code="unavailable", times=4))
+        machine = await buying
+        assert (await provider.power(machine.id)).power is Power.ON
 
 
 @virtual
