@@ -137,6 +137,7 @@ BODIES: dict[Kind[Any], Json] = {
     kinds.NODES: {"spec": {"providerID": "test://1", "taints": [{"key": "a", "value": "b", "effect": "NoSchedule"}]}},
     kinds.PODS: {"spec": {"containers": [CONTAINER]}},
     kinds.CONFIG_MAPS: {"data": {"a": "1"}},
+    kinds.SECRETS: {"data": {"a": "MQ=="}, "type": "Opaque"},
     kinds.PERSISTENT_VOLUMES: {
         "spec": {
             "capacity": {"storage": "1Gi"},
@@ -206,6 +207,7 @@ READS: dict[Kind[Any], Callable[[Any], object]] = {
     kinds.LEASES: lambda lease: lease.spec.holder_identity == "me",
     kinds.EVENTS: lambda event: (event.reason, event.note) == ("Tested", "it happened"),
     kinds.CONFIG_MAPS: lambda texts: texts.data == {"a": "1"},
+    kinds.SECRETS: lambda secret: (secret.data, secret.type) == ({"a": b"1"}, "Opaque"),
     kinds.NAMESPACES: lambda namespace: namespace.metadata.labels["kubernetes.io/metadata.name"] == "kind-test",
 }
 

@@ -117,6 +117,7 @@ async def test_the_seeds_manifests_apply_and_get_their_defaults(server: LocalClu
         },
         "disruption": {"maxUnavailable": "10%"},
         "deletionPolicy": "Drain",
+        "machine": {"publicIPv4": True, "publicIPv6": True, "spread": False},
     }
     assert "status" not in stored
 

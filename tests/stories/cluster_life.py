@@ -118,6 +118,8 @@ async def a_daemon_comes_with_a_new_node(play: Play) -> None:
     await play.node("tainted", taints=("dedicated=gpu:NoSchedule",))
     await play.node("second")
     await play.until(lambda: len(play.running("agent")) == 2, "it runs on the new node, too")
+    is_open = "Node tainted untainted node.kubernetes.io/not-ready:NoSchedule"
+    await play.until(lambda: _seen(play, is_open), "the other one is ready, too")
     assert {play.node_of(pod) for pod in play.running("agent")} == {"first", "second"}
 
 

@@ -15,6 +15,7 @@ from growth.api.noderequest import NodeRequest
 from growth.api.pod import Pod
 from growth.api.storage import PersistentVolumeClaim, VolumeAttachment
 from growth.api.workloads import Job
+from growth.decide.pools import EXPANDING
 
 
 def of_pod(before: Pod | None, now: Pod) -> Iterator[str]:
@@ -72,11 +73,13 @@ def of_job(before: Job | None, now: Job) -> Iterator[str]:
 
 
 def of_pool(before: NodePool | None, now: NodePool) -> Iterator[str]:
-    """Made, and whether it can be used."""
+    """Made, and whether it can be used. Whether it just expands is written now and then, as all numbers are."""
     if before is None:
         yield "created"
     was = {one.type: one.reason for one in before.status.conditions} if before else dict[str, str]()
-    yield from (one.reason for one in now.status.conditions if was.get(one.type) != one.reason)
+    yield from (
+        one.reason for one in now.status.conditions if one.type != EXPANDING and was.get(one.type) != one.reason
+    )
     if now.metadata.deletion_timestamp and not (before and before.metadata.deletion_timestamp):
         yield "leaving"
 
