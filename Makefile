@@ -4,6 +4,8 @@ SHELL := bash
 .DEFAULT_GOAL := help
 PYTHON ?= python3
 BIN := .venv/bin
+# Compiled once, whatever the shell says: tests start hundreds of processes, and each would compile everything anew.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: help setup demo check test stories crash chaos fidelity bench pictures lock clean
 
