@@ -83,6 +83,17 @@ def test_a_long_name_gives_way_before_the_figures_do() -> None:
     assert any("a-pool" in line and "…" in line and "0.0100" in line for line in lines)
 
 
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_costs_are_shown_with_their_currency_if_it_is_known(width: int) -> None:
+    objects = afternoon()
+    for pool in objects[NODE_POOLS]:
+        pool["status"]["currency"] = "EUR"
+    lines = shown(fleet_of(world_of(objects).snapshot(NOW)), width)
+    assert max(map(len, lines)) <= width
+    assert "0.4417 EUR an hour" in lines[0]
+    assert sum("0.1148 EUR" in line or "0.3269 EUR" in line for line in lines) == 2
+
+
 @pytest.mark.parametrize(
     ("machine", "words"),
     [

@@ -10,7 +10,7 @@ from growth.api.action import Hold, PatchObject, RecordEvent
 from growth.api.cloud import NOT_ASKED, Cloud
 from growth.api.node import Node
 from growth.api.nodepool import NodeCounts, NodePool, NodePoolStatus, OfferingStatus
-from growth.api.offering import POOL
+from growth.api.offering import POOL, Offering
 from growth.api.scale_down import LEAVES
 from growth.api.settings import Settings
 from growth.api.starting import closed
@@ -332,6 +332,24 @@ def test_each_machine_counts_once(things: Sequence[Thing], counts: dict[str, int
     machines = [a_machine(meta.name, pool=meta.labels[POOL]) for meta in nodes]
     status = status_after(*things, a_cloud(machines=machines))
     assert (status.nodes, status.cost_per_hour) == (NodeCounts(**counts), cost)
+
+
+def charging(currency: str) -> Offering:
+    return msgspec.structs.replace(an_offering(), currency=currency)
+
+
+def test_a_cost_is_told_in_the_currency_of_its_provider() -> None:
+    euros, dollars = (a_cloud(charging(one), machines=[a_machine()]) for one in ("EUR", "USD"))
+    assert status_after(a_node(), SEEN).currency == ""
+    assert (status_after(a_node(), euros).cost_per_hour, status_after(a_node(), euros).currency) == ("1.0000", "EUR")
+    known = a_pool(status=msgspec.structs.replace(AT_REST, currency="EUR"))
+    assert status_after(dollars, pool=known).currency == "USD"
+    silent = status_after(a_node(), a_cloud(read_at=None, problem="no answer"), pool=known)
+    assert (silent.nodes, silent.currency) == (NodeCounts(ready=1), "EUR")
+
+
+def test_a_currency_that_is_no_currency_does_not_get_the_whole_status_refused() -> None:
+    assert status_after(a_cloud(charging("x" * 99))).currency == "x" * 16
 
 
 def test_a_status_that_is_equal_is_not_written() -> None:

@@ -170,6 +170,28 @@ def test_what_two_providers_charge_is_not_added_up() -> None:
     assert ([pool.cost_per_hour for pool in told.pools], told.cost_per_hour) == ([1.5, 1.5], None)
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "cost", "currency"),
+    [
+        (("kwok", "EUR"), ("hetzner", "EUR"), 3.0, "EUR"),
+        (("kwok", "USD"), ("hetzner", "EUR"), None, ""),
+        (("kwok", "USD"), ("kwok", "EUR"), None, ""),
+        (("kwok", ""), ("hetzner", "EUR"), None, ""),
+        (("kwok", ""), ("kwok", ""), 3.0, ""),
+    ],
+)
+def test_what_is_charged_in_one_currency_is_added_up(
+    first: tuple[str, str], second: tuple[str, str], cost: float | None, currency: str
+) -> None:
+    pools = [
+        a_pool(f"pool-{number}", "cx33", spec={"provider": name}, status={"costPerHour": "1.5", "currency": of})
+        for number, (name, of) in enumerate((first, second))
+    ]
+    told = fleet({NODE_POOLS: pools})
+    assert [pool.currency for pool in told.pools] == [first[1], second[1]]
+    assert (told.cost_per_hour, told.currency) == (cost, currency)
+
+
 def test_a_pool_that_nobody_has_looked_at_says_so() -> None:
     pool = a_pool("a", "cx33", status={"conditions": []})
     assert the_pool(pool).problems == ("Growth has said nothing about it yet: is it running?",)

@@ -13,6 +13,7 @@ from growth.api.tolerations import Taint
 
 # A node is named after its pool, "-" and ten characters, and a hostname has at most 63.
 MAX_POOL_NAME = 52
+MAX_CURRENCY = 16
 MAX_SERVER_TYPES = 64
 
 _IS_QUANTITY = Rule(
@@ -265,6 +266,9 @@ class NodePoolStatus(Status, frozen=True):
     missing_since: Annotated[datetime | None, about("Since when the one is asked for that is missing for longest.")] = (
         None
     )
+    currency: Annotated[
+        str, about("Of costPerHour, such as EUR; unset: the provider names none.", max_length=MAX_CURRENCY)
+    ] = ""
 
 
 class NodePool(Slim, frozen=True):

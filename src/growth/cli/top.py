@@ -45,7 +45,7 @@ def top(effective: EffectiveSettings, pool: str, output: str, *, follow: bool) -
     What somebody should look at comes first: what is wrong and what to do about it, then machines that could not be
     removed, are unready, could not be had, are leaving, coming, starting or empty, and the ready ones last. Bars show
     what pods ask for, not what they use; PODS counts those that the node is there for, without DaemonSets. Costs are
-    what Growth wrote into the status of each pool, in its provider's currency; a month has 730 hours.
+    what Growth wrote into the status of each pool, in the currency that its provider names; a month has 730 hours.
 
     It reads pods, nodes and Growth's own kinds (list, watch), asks no provider, and changes nothing.
 

@@ -61,7 +61,7 @@ def _headline(fleet: Fleet) -> Text:
     waits = f"{fleet.waiting:,} pods wait" if fleet.waiting else "nobody waits"
     line.append(f"   {waits}", style="bold yellow" if fleet.waiting else "green")
     if fleet.cost_per_hour is not None:
-        line.append(f"   {fleet.cost_per_hour:.4f} an hour", style="bold")
+        line.append(f"   {_money(fleet.cost_per_hour, fleet.currency)} an hour", style="bold")
         line.append(f", {fleet.cost_per_hour * _HOURS_A_MONTH:,.2f} a month")
     return line
 
@@ -72,7 +72,7 @@ def _headline(fleet: Fleet) -> Text:
 def _pools(pools: Sequence[PoolSummary], width: int) -> Table:
     counted = [_counted(pool, max(2, min(4, width // 30))) for pool in pools]
     limits = [_limits(pool.limits) for pool in pools]
-    costs = [_costs(pool.cost_per_hour, width) for pool in pools]
+    costs = [_costs(pool, width) for pool in pools]
     titles = ("PER HOUR", "PER MONTH")[: len(costs[0])]
     words = {
         "POOL": _widest("POOL", [pool.name for pool in pools]),
@@ -129,9 +129,14 @@ def _used(limit: Limit) -> str:
     return f"{limit.used / size:.4g}{at_least} of {limit.most / size:.4g}{unit}"
 
 
-def _costs(cost: float | None, width: int) -> list[str]:
-    shown = ["-", "-"] if cost is None else [f"{cost:.4f}", f"{cost * _HOURS_A_MONTH:,.2f}"]
+def _costs(pool: PoolSummary, width: int) -> list[str]:
+    cost = pool.cost_per_hour
+    shown = ["-", "-"] if cost is None else [_money(cost, pool.currency), f"{cost * _HOURS_A_MONTH:,.2f}"]
     return shown if width >= _WIDE else shown[:1]
+
+
+def _money(amount: float, currency: str) -> str:
+    return f"{amount:.4f} {currency}".rstrip()
 
 
 # What is wrong, and what to do

@@ -14,7 +14,7 @@ from growth.api.action import Action, Hold, PatchObject, RecordEvent, held_and_t
 from growth.api.cloud import Cloud
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.kinds import NODES
-from growth.api.nodepool import NodeCounts, NodePool, NodePoolStatus, OfferingStatus, Unhealthy
+from growth.api.nodepool import MAX_CURRENCY, NodeCounts, NodePool, NodePoolStatus, OfferingStatus, Unhealthy
 from growth.api.noderequest import NodeRequest
 from growth.api.offering import POOL
 from growth.api.references import reference_to
@@ -206,13 +206,15 @@ class _Pass:
             self._deadlines.append(forgets_at)
         self._tell_of_offerings(pool, entries)
         group = self._cluster.groups.get((name, ""))
+        cost, currency = self._cost(pool, self._held.get(name, []))
         status = NodePoolStatus(
             nodes=_counts(group),
-            cost_per_hour=self._cost(pool, self._held.get(name, [])),
+            cost_per_hour=cost,
             conditions=self._conditions(pool, found),
             offerings=entries,
             unhealthy=tuple(_unhealthy(one) for one in self._unhealthy_parts(pool)),
             missing_since=group.missing_since if group is not None else None,
+            currency=currency,
         )
         if status == pool.status:
             return
@@ -232,11 +234,15 @@ class _Pass:
             )
         )
 
-    def _cost(self, pool: NodePool, held: list[Holding]) -> str:
+    def _cost(self, pool: NodePool, held: list[Holding]) -> tuple[str, str]:
+        """The amount, and its currency: a provider has one, so any of its offerings tells it."""
         cloud = self._snapshot.clouds.get(provider_of(pool, self._snapshot.clouds))
         if cloud is None or cloud.read_at is None:
-            return pool.status.cost_per_hour  # nobody says what anything costs: what was known stands
-        return f"{sum(one.offering.price_per_hour for one in held if one.offering):.4f}"
+            # Nobody says what anything costs: what was known stands.
+            return pool.status.cost_per_hour, pool.status.currency
+        amount = f"{sum(one.offering.price_per_hour for one in held if one.offering):.4f}"
+        named = next((one.currency for one in cloud.offerings if one.currency), "")
+        return amount, named[:MAX_CURRENCY]
 
     def _conditions(self, pool: NodePool, found: list[Problem]) -> tuple[StatusCondition, ...]:
         if pool.metadata.deletion_timestamp is not None:

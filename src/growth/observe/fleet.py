@@ -52,7 +52,9 @@ class PoolSummary(msgspec.Struct, frozen=True):
     cpu_millis: Filled
     memory_bytes: Filled
     cost_per_hour: float | None
-    """In its provider's currency, as Growth wrote it down; None if it has not."""
+    """As Growth wrote it down; None if it has not."""
+    currency: str = ""
+    """Of the cost; empty if its provider names none."""
     limits: tuple[Limit, ...] = ()
     problems: tuple[str, ...] = ()
     left_alone: tuple[LeftAlone, ...] = ()
@@ -71,7 +73,8 @@ class Fleet(msgspec.Struct, frozen=True):
     waiting: int
     """Pods that have no node."""
     cost_per_hour: float | None
-    """Of all pools; None if one is not known, or if they are of several providers and may be of several currencies."""
+    """Of all pools; None if one is not known, or if they are or may be of several currencies."""
+    currency: str = ""
 
 
 def fleet_of(snapshot: Snapshot, pool: str = "") -> Fleet:
@@ -83,19 +86,24 @@ def fleet_of(snapshot: Snapshot, pool: str = "") -> Fleet:
     for machine in machines:
         of_pool.get(machine.pool, []).append(machine)
     pools = [_pool_summary(snapshot, name, known.get(name), of_pool[name]) for name in of_pool]
+    cost = _total(pools, {known[name].spec.provider for name in of_pool if name in known})
     return Fleet(
         at=snapshot.now,
         pools=tuple(pools),
         machines=tuple(machines),
         other_nodes=sum(POOL not in node.metadata.labels for node in snapshot.nodes.values()),
         waiting=len(snapshot.waiting),
-        cost_per_hour=_total(pools, {known[name].spec.provider for name in of_pool if name in known}),
+        cost_per_hour=cost,
+        currency=pools[0].currency if cost is not None else "",
     )
 
 
 def _total(pools: Sequence[PoolSummary], providers: set[str]) -> float | None:
+    """The sum, if it means anything: of pools of one currency, or of one provider that names none."""
     costs = [pool.cost_per_hour for pool in pools if pool.cost_per_hour is not None]
-    return sum(costs) if costs and len(costs) == len(pools) and len(providers) == 1 else None
+    currencies = {pool.currency for pool in pools}
+    is_one_currency = len(currencies) == 1 and ("" not in currencies or len(providers) == 1)
+    return sum(costs) if costs and len(costs) == len(pools) and is_one_currency else None
 
 
 def _pool_summary(snapshot: Snapshot, name: str, pool: NodePool | None, machines: Sequence[Member]) -> PoolSummary:
@@ -108,6 +116,7 @@ def _pool_summary(snapshot: Snapshot, name: str, pool: NodePool | None, machines
         cpu_millis=_together(machine.cpu_millis for machine in machines),
         memory_bytes=_together(machine.memory_bytes for machine in machines),
         cost_per_hour=cost,
+        currency=status.currency if status is not None else "",
         limits=tuple(_limits(snapshot, pool, machines, cost)) if pool is not None else (),
         problems=tuple(_problems(pool)),
         left_alone=tuple(_left_alone(status.offerings, snapshot.now)) if status is not None else (),
