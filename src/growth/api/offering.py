@@ -36,6 +36,9 @@ class Offering(Slim, frozen=True):
     price_per_hour: float
     """Net, with everything that is billed beside the machine itself, in ``currency``."""
 
+    ipv4_per_hour: float = 0.0
+    """How much of that is for a public IPv4 address: a pool whose machines have none does not pay it."""
+
     currency: str = ""
     """Such as EUR; empty if nobody said. Prices of two currencies cannot be compared, so a provider has one."""
 

@@ -41,6 +41,7 @@ def test_an_offering_is_a_type_in_a_location_with_all_that_is_billed() -> None:
         server_type="cx23",
         location="fsn1",
         price_per_hour=0.0096,
+        ipv4_per_hour=0.0008,
         currency="EUR",
         price_per_month=5.99,
         resources={"cpu": "2", "memory": "3768Mi", "ephemeral-storage": "36800M", "pods": "110"},
@@ -58,7 +59,8 @@ def test_the_currency_is_the_accounts_own() -> None:
 
 
 def test_where_no_address_is_billed_the_server_alone_is() -> None:
-    assert the_offering(a_type(Place("nbg1"))).price_per_hour == 0.0089
+    alone = the_offering(a_type(Place("nbg1")))
+    assert (alone.price_per_hour, alone.ipv4_per_hour) == (0.0089, 0.0)
 
 
 @pytest.mark.parametrize(("architecture", "label"), [("x86", "amd64"), ("arm", "arm64"), ("riscv", "riscv")])

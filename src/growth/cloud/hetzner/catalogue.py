@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import Final
 
 from growth.api.offering import Offering, offering_id
-from growth.cloud.hetzner.wire import Place, Price, Pricing, ServerType
+from growth.cloud.hetzner.wire import Amount, Place, Price, Pricing, ServerType
 
 PROVIDER: Final = "hetzner"
 CSI_LOCATION: Final = "csi.hetzner.cloud/location"
@@ -25,6 +25,7 @@ _EVICTION_MEMORY: Final = "100Mi"
 _EVICTION_DISK: Final = Decimal("0.10")
 # A kubelet's own default.
 _PODS: Final = "110"
+_FREE: Final = Price("", Amount("0"), Amount("0"))
 _ARCHITECTURES: Final = {"x86": "amd64", "arm": "arm64"}
 
 
@@ -37,7 +38,12 @@ def offerings_from(types: Iterable[ServerType], pricing: Pricing, read_at: datet
         prices = {price.location: price for price in server_type.prices}
         found.extend(
             _offering(
-                server_type, place, _sum(prices[place.name], address_prices.get(place.name)), pricing.currency, read_at
+                server_type,
+                place,
+                prices[place.name],
+                address_prices.get(place.name, _FREE),
+                currency=pricing.currency,
+                read_at=read_at,
             )
             for place in server_type.locations
             if place.name in prices
@@ -48,21 +54,24 @@ def offerings_from(types: Iterable[ServerType], pricing: Pricing, read_at: datet
 def _offering(
     server_type: ServerType,
     place: Place,
-    price: tuple[Decimal, Decimal],
+    price: Price,
+    address: Price,
+    *,
     currency: str,
     read_at: datetime,
 ) -> Offering:
     withdrawn = _withdrawn(server_type.name, place, read_at)
-    hourly, monthly = price
     disk = Decimal(str(server_type.disk)) * 1000 * _DISK_SEEN
     return Offering(
         id=offering_id(PROVIDER, server_type.name, place.name),
         provider=PROVIDER,
         server_type=server_type.name,
         location=place.name,
-        price_per_hour=float(hourly),
+        # With the public IPv4 that every server has unless its pool says otherwise.
+        price_per_hour=float(_net(price.price_hourly) + _net(address.price_hourly)),
+        ipv4_per_hour=float(_net(address.price_hourly)),
         currency=currency,
-        price_per_month=float(monthly),
+        price_per_month=float(_net(price.price_monthly) + _net(address.price_monthly)),
         resources={
             "cpu": str(server_type.cores),
             "memory": f"{int(Decimal(str(server_type.memory)) * 1024 * _MEMORY_SEEN)}Mi",
@@ -82,11 +91,8 @@ def _offering(
     )
 
 
-def _sum(server: Price, address: Price | None) -> tuple[Decimal, Decimal]:
-    """Per hour and per month, with the public IPv4 that every server has unless its pool says otherwise."""
-    prices = [one for one in (server, address) if one is not None]
-    hourly = sum((Decimal(one.price_hourly.net) for one in prices), Decimal(0))
-    return hourly, sum((Decimal(one.price_monthly.net) for one in prices), Decimal(0))
+def _net(amount: Amount) -> Decimal:
+    return Decimal(amount.net)
 
 
 def _withdrawn(name: str, place: Place, now: datetime) -> str:

@@ -8,11 +8,12 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from growth.api.growth_kinds import NODE_REQUESTS
+from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
 from growth.api.node import Node
 from growth.api.nodepool import NodePool
 from growth.api.offering import INSTANCE_TYPE, OFFERING, POOL, Offering
 from growth.api.quantity import milli_value, value
+from growth.decide.billing import as_billed
 from growth.decide.grow.coming import is_live
 from growth.decide.grow.warming import Shortage
 from growth.decide.leaving import leaving_in
@@ -28,7 +29,7 @@ class Holding(msgspec.Struct, frozen=True):
     name: str
     server_type: str
     offering: Offering | None
-    """What it was bought as; None if nobody sells that any more."""
+    """What it was bought as, with the pool's price; None if nobody sells that any more."""
     node: Node | None = None
     is_leaving: bool = False
 
@@ -71,28 +72,28 @@ def holdings(snapshot: Snapshot, shop: Shop) -> list[Holding]:
     leaving = leaving_in(snapshot) | {
         one.metadata.name for one in requests.values() if one.status.phase == "Deprovisioning"
     }
+    pools = {pool.metadata.name: pool for pool in snapshot.table(NODE_POOLS).values()}
+
+    def held(pool: str, name: str, offering: Offering | None, node: Node | None = None) -> Holding:
+        labelled = node.metadata.labels.get(INSTANCE_TYPE, "") if node is not None else ""
+        server_type = offering.server_type if offering is not None else labelled
+        billed = as_billed(offering, pools.get(pool)) if offering is not None else None
+        return Holding(pool, name, server_type, billed, node, name in leaving)
+
     found: dict[str, Holding] = {}
     for name, node in snapshot.nodes.items():
         labels = node.metadata.labels
         if POOL in labels and ownership.is_ours(node):
-            found[name] = _held(labels[POOL], name, shop.get(labels.get(OFFERING, "")), leaving, node)
+            found[name] = held(labels[POOL], name, shop.get(labels.get(OFFERING, "")), node)
     for request in requests.values():
         name = request.metadata.name
         if is_live(request) and name not in found:
-            found[name] = _held(request.spec.pool, name, offering_for(request, shop), leaving)
+            found[name] = held(request.spec.pool, name, offering_for(request, shop))
     for cloud in snapshot.clouds.values():
         for machine in cloud.machines:
             if machine.name not in found:
-                found[machine.name] = _held(machine.pool, machine.name, shop.get(machine.offering), leaving)
+                found[machine.name] = held(machine.pool, machine.name, shop.get(machine.offering))
     return list(found.values())
-
-
-def _held(
-    pool: str, name: str, offering: Offering | None, leaving: frozenset[str], node: Node | None = None
-) -> Holding:
-    labelled = node.metadata.labels.get(INSTANCE_TYPE, "") if node is not None else ""
-    server_type = offering.server_type if offering is not None else labelled
-    return Holding(pool, name, server_type, offering, node, name in leaving)
 
 
 def shortages(pools: Iterable[NodePool], held: Iterable[Holding]) -> tuple[Shortage, ...]:

@@ -12,6 +12,7 @@ import msgspec
 from growth.api.nodepool import NodePool, ServerType
 from growth.api.offering import ZONE, Offering
 from growth.api.quantity import milli_value, parse, value
+from growth.decide.billing import as_billed
 from growth.decide.fit.new_node import NewNode, NewNodes
 from growth.decide.fit.stage import Stage
 from growth.observe.requests import amounts_from, requests_of
@@ -65,7 +66,7 @@ class Bought(msgspec.Struct, frozen=True):
 
     @staticmethod
     def of(pool: str, offering: Offering) -> "Bought":
-        """One machine of this offering."""
+        """One machine of this offering, which has the pool's price (``as_billed``)."""
         cpu, memory = (offering.resources.get(name, "0") for name in ("cpu", "memory"))
         price = offering.price_per_hour
         return Bought(pool, offering.server_type, 1, milli_value(cpu), value(memory), price)
@@ -108,7 +109,7 @@ def market_of(
             server_type = types.get(offering.server_type.lower())
             is_closed = (pool.metadata.name, offering.id) in closed
             if server_type is not None and offering.is_cloud and _sells(pool, offering) and not is_closed:
-                kinds.append(_kind(maker, pool, offering, server_type, daemons))
+                kinds.append(_kind(maker, pool, as_billed(offering, pool), server_type, daemons))
     # Cheapest first within a tier, then by name: equal prices are always tried in the same order.
     kinds.sort(key=lambda kind: (kind.offering.price_per_hour, kind.offering.id, kind.pool.metadata.name))
     names = sorted(pool.metadata.name for pool in pools)

@@ -10,6 +10,7 @@ from growth.api.nodepool import NodePool
 from growth.api.noderequest import NodeRequest
 from growth.api.offering import Offering
 from growth.api.quantity import milli_value, nano_value, value
+from growth.decide.billing import as_billed
 from growth.decide.grow.circumstances import is_limited
 from growth.decide.grow.estate import holdings
 from growth.decide.pack.market import Bought
@@ -34,6 +35,7 @@ def too_many(scene: Scene) -> dict[str, str]:
         offering, pool = scene.offering_of(request), limited[request.spec.pool]
         if offering is None:
             continue
+        offering = as_billed(offering, pool)
         mine = had[request.spec.pool]
         if why := passed(pool, mine, offering):
             found[request.metadata.name] = why

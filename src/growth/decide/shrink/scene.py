@@ -15,6 +15,7 @@ from growth.api.node import Node
 from growth.api.offering import INSTANCE_TYPE, POOL, Offering
 from growth.api.references import reference_to
 from growth.api.settings import Settings
+from growth.decide.billing import as_billed
 from growth.decide.decider import State
 from growth.decide.grow.expecting import expected_in
 from growth.decide.leaving import leaving_in
@@ -107,7 +108,8 @@ class Scene:
     def price(self, node: Node) -> float:
         """What a node costs, as far as one knows."""
         offering = self._offering(node)
-        return offering.price_per_hour if offering is not None else 0.0
+        pool = self.pools.get(node.metadata.labels.get(POOL, ""))
+        return as_billed(offering, pool).price_per_hour if offering is not None else 0.0
 
     def server_type(self, node: Node) -> str:
         """What type it was bought as; what its label says if nobody sells that any more."""
