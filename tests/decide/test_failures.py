@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from growth.api.offering import family_of
 from growth.api.phases import RequestPhase
 from growth.cloud import errors
 from growth.cloud.errors import ProviderError
@@ -54,10 +55,10 @@ def test_every_error_of_a_provider_has_its_row() -> None:
 
 
 def test_errors_end_a_request_exactly_if_their_row_says_unmet() -> None:
-    assert sorted(ENDING) == ["Invalid", "OutOfStock", "QuotaExceeded", "Unauthorized"]
+    assert sorted(ENDING) == ["FamilyQuotaExceeded", "Invalid", "OutOfStock", "QuotaExceeded", "Unauthorized"]
 
 
-_SCOPES = {Scope.OFFERING: SMALL, Scope.PROVIDER: "kwok"}
+_SCOPES = {Scope.OFFERING: SMALL, Scope.FAMILY: "kwok-small*", Scope.PROVIDER: "kwok"}
 
 
 @pytest.mark.parametrize(
@@ -109,3 +110,17 @@ def test_when_it_failed(since: datetime | None, at: datetime | None) -> None:
 def test_a_request_that_a_person_marked_unmet_without_a_word_counts_as_no_machine() -> None:
     failure = failure_of(a_request(phase="Unmet"), ["kwok"], NOW, PROVISION)
     assert failure == Failure(SMALL, NOW, NOW - SECOND, "NoMachine", "")
+
+
+@pytest.mark.parametrize(
+    ("offering", "family"),
+    [
+        ("hetzner-ccx13-fsn1", "hetzner-ccx*"),
+        ("Hetzner-CCX13", "hetzner-ccx*"),
+        ("hetzner-cx23-fsn1", "hetzner-cx*"),
+        ("hetzner-small", "hetzner-small*"),
+        ("hetzner-4core-fsn1", "hetzner-*"),
+    ],
+)
+def test_a_family_is_the_letters_that_a_types_name_begins_with(offering: str, family: str) -> None:
+    assert family_of("hetzner", offering) == family

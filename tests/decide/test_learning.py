@@ -81,6 +81,19 @@ def test_it_says_what_went_wrong() -> None:
     assert (entry.offering, entry.reason, entry.message) == ("kwok", "QuotaExceeded", "it was QuotaExceeded")
 
 
+def test_a_quota_of_a_family_is_noted_for_the_family() -> None:
+    (entry,) = lesson_of([a_failed_request(reason="FamilyQuotaExceeded")])
+    assert (entry.offering, entry.level) == ("kwok-small*", 1)
+
+
+@pytest.mark.parametrize(("had", "is_open"), [("kwok-small-nbg1", True), ("kwok-large-fsn1", False)])
+def test_a_family_is_open_when_one_of_it_was_had(had: str, is_open: bool) -> None:  # noqa: FBT001
+    cloud = a_cloud(an_offering(), an_offering(location="nbg1"), an_offering("large"))
+    known = [an_entry("kwok-small*", reason="FamilyQuotaExceeded", until=NOW - SECOND)]
+    (entry,) = lesson_of([a_request(phase="Provisioning", offering=had)], known, cloud=cloud)
+    assert (entry.available_since == NOW) is is_open
+
+
 def test_ten_failures_at_once_raise_the_level_once() -> None:
     requests = [a_failed_request(f"default-{number}", since=NOW - number * SECOND) for number in range(10)]
     (entry,) = lesson_of(requests)

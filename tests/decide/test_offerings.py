@@ -62,6 +62,13 @@ def stocks(shop: Shop) -> dict[str, int | None]:
         pytest.param([an_entry("kwok", reason="QuotaExceeded")], "closed closed closed", id="a quota: all of it"),
         pytest.param([an_entry("kwok", reason="QuotaExceeded", until=OVER)], "on_trial on_trial on_trial",
                      id="a quota whose time is over: one is tried"),
+        pytest.param([an_entry("kwok-small*", reason="FamilyQuotaExceeded")], "closed closed open",
+                     id="a quota of a family: all of that"),
+        pytest.param([an_entry("kwok-small*", until=OVER)], "on_trial on_trial open", id="and one of it is tried"),
+        pytest.param([an_entry("kwok-s*"), an_entry("kwok-small")], "open open open",
+                     id="what is neither an offering nor its family"),
+        pytest.param([an_entry("kwok", until=OVER), an_entry("kwok-small*")], "closed closed on_trial",
+                     id="the worse of what is known of the provider and of the family"),
         pytest.param([an_entry("kwok", until=OVER), an_entry(SMALL)], "closed on_trial on_trial",
                      id="the worse of what is known of the provider and of the offering"),
         pytest.param([an_entry("hetzner", reason="QuotaExceeded")], "open open open", id="another provider's quota"),
@@ -189,6 +196,19 @@ def test_of_a_provider_on_trial_one_machine_is_bought_at_a_time_whichever_it_is(
     assert a_shop(an_entry(until=OVER)).trials == ()
     asked = a_request(offering=LARGE.id)
     assert stocks(a_shop(quota, requests=[asked])) == {FSN1.id: 0, NBG1.id: 0, LARGE.id: 0}
+
+
+def test_of_a_family_on_trial_one_machine_is_bought_at_a_time_whichever_it_is() -> None:
+    quota = an_entry("kwok-small*", reason="FamilyQuotaExceeded", until=OVER)
+    assert a_shop(quota).trials == ("kwok-small*",)
+    assert stocks(a_shop(quota)) == {FSN1.id: 1, NBG1.id: 1, LARGE.id: None}
+    asked = a_request(offering=NBG1.id)
+    assert stocks(a_shop(quota, requests=[asked])) == {FSN1.id: 0, NBG1.id: 0, LARGE.id: None}
+
+
+def test_a_quota_of_a_family_closes_it_before_it_is_noted() -> None:
+    refused = a_failed_request(reason="FamilyQuotaExceeded")
+    assert list(accesses(a_shop(requests=[refused])).values()) == ["closed", "closed", "open"]
 
 
 # What is believed

@@ -233,7 +233,10 @@ class OfferingStatus(Slim, frozen=True):
 
     offering: Annotated[
         str,
-        about("The offering's id, such as hetzner-cax11-fsn1, or a provider's name for all of its.", max_length=253),
+        about(
+            "The offering's id, such as hetzner-cax11-fsn1, hetzner-ccx* for a family, a provider's name for all.",
+            max_length=253,
+        ),
     ]
     level: Annotated[int, about("How many times in a row it could not be had; each level waits longer.", ge=0)] = 0
     since: Annotated[datetime | None, about("When something last went wrong with it.")] = None

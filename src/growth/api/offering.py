@@ -7,6 +7,7 @@ price differ by exactly these.
 
 from collections.abc import Mapping
 from datetime import datetime
+from itertools import takewhile
 from typing import Final
 
 from growth.api.quantity import canonical, nano_value
@@ -74,6 +75,11 @@ class Offering(Slim, frozen=True):
     """When the provider said all this, if that is not just now: its age tells how stale price and stock may be."""
 
     @property
+    def groups(self) -> tuple[str, str]:
+        """What it shares its fate with where the provider refuses more than one offering: all of it, or a family."""
+        return self.provider, family_of(self.provider, self.id)
+
+    @property
     def node_labels(self) -> dict[str, str]:
         """The labels of a node on such a machine, but for the hostname, which is the node's own."""
         standard = {INSTANCE_TYPE: self.server_type, ARCH: self.arch, OS: "linux", CAPACITY_TYPE: self.capacity_type}
@@ -87,6 +93,15 @@ def offering_id(provider: str, server_type: str, location: str, capacity_type: s
     """The name of an offering: lower case, on-demand unsaid because it is the common case."""
     parts = [provider, server_type, location, *([capacity_type] if capacity_type != ON_DEMAND else [])]
     return "-".join(part for part in parts if part).lower()
+
+
+def family_of(provider: str, offering: str) -> str:
+    """The types whose names begin with the same letters, such as ``hetzner-ccx*`` for ``hetzner-ccx13-fsn1``.
+
+    With the star it is never the id of an offering.
+    """
+    name = offering.lower().removeprefix(f"{provider}-")
+    return f"{provider}-{''.join(takewhile(str.isalpha, name))}*"
 
 
 def left_of(resources: Mapping[str, str], reserved: Mapping[str, str]) -> dict[str, str]:

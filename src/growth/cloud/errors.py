@@ -3,6 +3,7 @@
 ProviderError
 ├── OutOfStock      there is none of this offering now; another one may be had
 ├── QuotaExceeded   the account may not have more, of anything
+│   └── FamilyQuotaExceeded     of this family of types; others may be had
 ├── RateLimited     asked too often: with the delay that was asked for
 ├── Unauthorized    the provider does not know us, or does not let us
 ├── Unavailable     no answer that means anything; ``may_have_acted`` says if it may have been done all the same
@@ -27,6 +28,10 @@ class OutOfStock(ProviderError):
 
 class QuotaExceeded(ProviderError):
     """The account's limit is reached; buying another offering would not help."""
+
+
+class FamilyQuotaExceeded(QuotaExceeded):
+    """A limit of the account that is about a family of server types, those whose names begin with the same letters."""
 
 
 class RateLimited(ProviderError):

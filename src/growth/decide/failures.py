@@ -8,6 +8,7 @@ from typing import Final
 import msgspec
 
 from growth.api.noderequest import NodeRequest
+from growth.api.offering import family_of
 from growth.api.phases import RequestPhase
 from growth.api.settings import ProvisionSettings
 from growth.api.status import condition_of
@@ -28,6 +29,7 @@ class Scope(StrEnum):
     """What is left alone after a failure."""
 
     OFFERING = "the offering"
+    FAMILY = "its family of types"
     PROVIDER = "the provider"
     NOTHING = "nothing"
 
@@ -52,6 +54,7 @@ ANYTHING_ELSE: Final = "anything else"
 SAID_BY_PROVIDERS: Final = (
     Consequence("OutOfStock", "Unmet", Scope.OFFERING, f"{_IN_TIME}, or stock is listed", ends_with_stock=True),
     Consequence("QuotaExceeded", "Unmet", Scope.PROVIDER, _IN_TIME),
+    Consequence("FamilyQuotaExceeded", "Unmet", Scope.FAMILY, _IN_TIME),
     Consequence("Unauthorized", "Unmet", Scope.PROVIDER, _IN_TIME),
     Consequence("Invalid", "Unmet", Scope.OFFERING, _IN_TIME),
     Consequence("RateLimited", "Pending", Scope.NOTHING, "after the time that was asked for"),
@@ -80,7 +83,7 @@ class Failure(msgspec.Struct, frozen=True):
     """Something that could not be had."""
 
     scope: str
-    """The offering's id, or the provider's name for all that it sells."""
+    """The offering's id, its family, or the provider's name for all that it sells."""
     at: datetime
     asked_at: datetime
     """When it was asked for: what was asked for together fails together."""
@@ -104,7 +107,9 @@ def failure_of(
         return None
     offering = request.spec.target_offering
     provider = max((name for name in providers if offering.startswith(f"{name}-")), key=len, default="")
-    where = provider if scope is Scope.PROVIDER and provider else offering
+    where = offering
+    if provider and scope is not Scope.OFFERING:
+        where = provider if scope is Scope.PROVIDER else family_of(provider, offering)
     at = min(status.phase_since, now)
     asked_at = min(request.metadata.creation_timestamp or at, at)
     return Failure(where, at, asked_at, reason, met.message if met is not None else "")

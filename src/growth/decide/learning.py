@@ -106,7 +106,7 @@ def _is_had_again(entry: OfferingStatus, lesson: Lesson) -> bool:
     news_from = min(entry.until, entry.since + BURST)
     for request in lesson.every_request:
         offering, accepted_at = _bought_as(request, lesson), accepted_at_of(request)
-        is_of_it = offering is not None and entry.offering in (offering.id, offering.provider)
+        is_of_it = offering is not None and entry.offering in (offering.id, *offering.groups)
         is_had = request.status.phase in ("Provisioning", "Ready")
         if is_of_it and is_had and accepted_at is not None and news_from <= accepted_at <= lesson.now:
             return True

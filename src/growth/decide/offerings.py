@@ -59,7 +59,7 @@ class Shop(msgspec.Struct, frozen=True):
 
     sold: dict[str, Sold]
     trials: tuple[str, ...] = ()
-    """Providers of whose machines only one may be asked for, whichever it is."""
+    """Providers and families of whose machines only one may be asked for, whichever it is."""
     disappointing: frozenset[str] = frozenset()
     """Ids of those whose nodes turned out to have less than was promised."""
 
@@ -106,13 +106,15 @@ def shop_of(
     trials: list[str] = []
     for cloud in clouds.values():
         unlisted = Counter(one.spec.target_offering for one in _unlisted(requests, cloud))
-        provider = known.get(cloud.provider, _Known())
-        provider_access, why = _access_by(provider, None, now, settings)
-        if provider_access is Access.ON_TRIAL:
-            trials.append(cloud.provider)
-        pending_there = sum(pending[offering.id] for offering in cloud.offerings)
+        named = dict.fromkeys(group for one in cloud.offerings for group in one.groups) if known else ()
+        groups = {group: _access_by(known[group], None, now, settings) for group in named if group in known}
+        tried = [group for group, (access, _) in groups.items() if access is Access.ON_TRIAL]
+        asked_for = {group: sum(pending[one.id] for one in cloud.offerings if group in one.groups) for group in tried}
+        trials += tried
         for offering in cloud.offerings:
-            if offering.stock is None and offering.id not in known and provider_access is Access.OPEN:
+            around = [groups[group] for group in offering.groups if group in groups] if groups else []
+            is_plain = offering.stock is None and offering.id not in known
+            if is_plain and all(access is Access.OPEN for access, _ in around):
                 sold[offering.id] = Sold(offering, Access.OPEN)  # as most are, most of the time
                 continue
             own = known.get(offering.id, _Known())
@@ -120,10 +122,11 @@ def shop_of(
             stock = None if offering.stock is None else max(0, offering.stock - unlisted[offering.id])
             if access is Access.ON_TRIAL:
                 stock = _one_at_most(stock, pending[offering.id])
-            if provider_access is Access.ON_TRIAL:
-                stock = _one_at_most(stock, pending_there)
+            for group in tried:
+                if group in offering.groups:
+                    stock = _one_at_most(stock, asked_for[group])
             believed = msgspec.structs.replace(corrected(offering, own.entries), stock=stock)
-            worst, reason = max((access, own_why), (provider_access, why), key=lambda one: _BADNESS[one[0]])
+            worst, reason = max([(access, own_why), *around], key=lambda one: _BADNESS[one[0]])
             sold[offering.id] = Sold(believed, worst, reason, is_listed=offering.stock != 0)
     disappointing = frozenset(name for name, one in known.items() if any(entry.lacks for entry in one.entries))
     return Shop(sold, tuple(trials), disappointing)
@@ -169,7 +172,7 @@ def offering_for(request: NodeRequest, shop: Shop) -> Offering | None:
 
 
 class _Known(msgspec.Struct):
-    """What is known of one offering, or of all of a provider, beside what the provider says."""
+    """What is known of one offering, of a family or of all of a provider, beside what the provider says."""
 
     entries: list[OfferingStatus] = []
     failures: list[Failure] = []

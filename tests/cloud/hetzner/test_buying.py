@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from growth.api.machine import Power
-from growth.cloud.errors import Invalid, OutOfStock, QuotaExceeded, RateLimited, Unavailable
+from growth.cloud.errors import FamilyQuotaExceeded, Invalid, OutOfStock, QuotaExceeded, RateLimited, Unavailable
 from growth.sim.hetzner.faults import ActionFails, Lost, Quota, RateLimit, Refuse, SoldOut
 from tests.cloud.hetzner.rig import Json, Rig, a_request, an_offering, bought
 from tests.kube.replica import virtual
@@ -196,6 +196,19 @@ async def test_an_exhausted_account_is_told_as_such() -> None:
         results = await asyncio.gather(*(provider.create(one) for one in requests), return_exceptions=True)
     assert [type(one) for one in results if isinstance(one, Exception)] == [QuotaExceeded] * 2
     assert len(rig.names) == 3
+
+
+@virtual
+async def test_without_dedicated_cores_left_others_are_still_sold() -> None:
+    rig = Rig()
+    rig.sandbox.order(Quota(dedicated_cores=3))
+    async with rig.opened() as provider:
+        dedicated = an_offering("ccx13", arch="amd64")
+        await provider.create(a_request("web-1", offering=dedicated))
+        with pytest.raises(FamilyQuotaExceeded, match=r"dedicated core limit exceeded \[dedicated_core_limit\]"):
+            await provider.create(a_request("web-2", offering=dedicated))
+        await provider.create(a_request("web-3"))
+    assert rig.names == ["web-1", "web-3"]
 
 
 @virtual

@@ -3,6 +3,7 @@
 import pytest
 
 from growth.cloud.errors import (
+    FamilyQuotaExceeded,
     Invalid,
     OutOfStock,
     ProviderError,
@@ -11,7 +12,7 @@ from growth.cloud.errors import (
     Unauthorized,
     Unavailable,
 )
-from growth.cloud.hetzner.refusals import MEANINGS, Refused, Silent, as_provider_errors
+from growth.cloud.hetzner.refusals import MEANINGS, Refused, Silent, as_provider_errors, error_from
 from growth.sim.hetzner.refusals import STATUS
 
 MEANT: dict[type[ProviderError], tuple[str | int, ...]] = {
@@ -50,6 +51,20 @@ def test_a_code_means(code: str | int, error: type[ProviderError]) -> None:
     raised = error_of(code)
     assert type(raised) is error
     assert str(raised) == f"create web-1: no ({code})"
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        ("dedicated core limit exceeded", FamilyQuotaExceeded),
+        ("limit exceeded [dedicated_core_limit]", FamilyQuotaExceeded),
+        ("server limit exceeded [server_limit]", QuotaExceeded),
+        ("limit exceeded [primary_ip_limit]", QuotaExceeded),
+    ],
+)
+def test_a_limit_of_dedicated_cores_is_about_a_family(words: str, error: type[ProviderError]) -> None:
+    told = error_from("create dedicated-1", Refused("resource_limit_exceeded", words, writes=True))
+    assert type(told) is error
 
 
 def test_an_answer_without_a_code_is_never_judged_by_its_status() -> None:

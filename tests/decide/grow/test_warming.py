@@ -102,8 +102,18 @@ def test_of_a_provider_on_trial_one_machine_is_bought() -> None:
     )
 
 
+def test_of_a_family_on_trial_one_machine_is_bought_and_of_others_as_many_as_are_missing() -> None:
+    why = "kwok-small* sells one machine first, to see whether it does again"
+    market = a_market(FSN1, LARGE, trials=["kwok-small*"])
+    assert plan_of(market, TWO, Shortage("default", "large", 2)) == (
+        [FSN1.id, LARGE.id, LARGE.id],
+        [("default/small/2", why)],
+    )
+
+
 def test_what_was_bought_to_keep_warm_is_not_sold_again_in_the_same_plan() -> None:
     offerings = (stock(FSN1, 3), NBG1)
     warm, _ = warmed(a_market(*offerings[:1]), [TWO])
     assert less_bought(offerings, warm, ()) == (stock(FSN1, 1), NBG1)
     assert less_bought(offerings, warm, ["kwok"]) == ()
+    assert less_bought((*offerings, LARGE), warm, ["kwok-small*"]) == (LARGE,)

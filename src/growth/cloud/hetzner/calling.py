@@ -141,11 +141,12 @@ class Api:
 
 
 def _told(error: APIException) -> str:
-    """What the API says, with the fields that it complains about; an answer without JSON is somebody else's."""
+    """What the API says, with the fields or limits that it is about; an answer without JSON is somebody else's."""
     if isinstance(error.code, int):
         return f"the answer is no error of the API: {error.message}"
     try:
-        named = [one.name for one in msgspec.convert(error.details or {}, Complaint).fields]
+        complaint = msgspec.convert(error.details or {}, Complaint)
+        named = [one.name for one in (*complaint.fields, *complaint.limits)]
     except msgspec.ValidationError:
         named = []
     return f"{error.message} [{', '.join(named)}]" if named else str(error.message)

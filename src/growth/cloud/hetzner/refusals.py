@@ -10,6 +10,7 @@ from enum import Enum, auto
 from typing import Final
 
 from growth.cloud.errors import (
+    FamilyQuotaExceeded,
     Invalid,
     OutOfStock,
     ProviderError,
@@ -24,6 +25,9 @@ NAME_TAKEN: Final = "uniqueness_error"
 LOCKED: Final = "locked"
 GROUP_FULL: Final = "placement_group_member_limit_reached"
 
+# "dedicated core limit exceeded": only the types with dedicated cores (ccx) share this limit. The names of limits are
+# not documented, so the word is looked for in all that is said.
+_DEDICATED: Final = "dedicated"
 # The limit comes back at one call a second: a few of those who wait find room after so long.
 RATE_LIMITED_SECONDS: Final = 5.0
 
@@ -112,7 +116,7 @@ def error_from(what: str, refused: Refused, *, offering: str = "") -> ProviderEr
         case _Meaning.SOLD_OUT:
             return OutOfStock(message, offering=offering)
         case _Meaning.QUOTA:
-            return QuotaExceeded(message)
+            return FamilyQuotaExceeded(message) if _DEDICATED in str(refused) else QuotaExceeded(message)
         case _Meaning.RATE:
             return RateLimited(message, retry_after=refused.retry_after)
         case _Meaning.CREDENTIALS:

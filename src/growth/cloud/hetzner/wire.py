@@ -153,15 +153,16 @@ class Group(Wire, frozen=True):
 
 
 class Field(Wire, frozen=True):
-    """A field of what was sent."""
+    """A field of what was sent, or a limit."""
 
     name: str
 
 
 class Complaint(Wire, frozen=True):
-    """What is wrong with what was sent."""
+    """What is wrong with what was sent, or which limits of the account it would pass."""
 
     fields: tuple[Field, ...] = ()
+    limits: tuple[Field, ...] = ()
 
 
 class Pagination(Wire, frozen=True):

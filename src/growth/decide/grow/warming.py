@@ -47,13 +47,13 @@ def warmed(market: Market, shortages: Sequence[Shortage]) -> tuple[list[Kind], l
 
 
 def less_bought(offerings: Sequence[Offering], bought: Sequence[Kind], trials: Collection[str]) -> tuple[Offering, ...]:
-    """What is left of these offerings; a provider that is on trial sells one machine, and nothing beside it."""
+    """What is left of these offerings; a provider or family that is on trial sells one machine, and nothing beside."""
     counts = Counter(kind.offering.id for kind in bought)
-    tried = {kind.offering.provider for kind in bought} & {*trials}
+    tried = {group for kind in bought for group in kind.offering.groups} & {*trials}
     return tuple(
         one if one.stock is None else msgspec.structs.replace(one, stock=max(0, one.stock - counts[one.id]))
         for one in offerings
-        if one.provider not in tried
+        if tried.isdisjoint(one.groups)
     )
 
 

@@ -98,7 +98,7 @@ def market_of(
     """Everything that these pools may buy; offerings that cannot be had right now are left out by the caller, and those
     that one pool must not buy are said (``closed``, pool and offering).
 
-    Of a provider that is on trial one machine may be bought, whichever it is.
+    Of a provider or family that is on trial one machine may be bought, whichever it is.
     """
     maker = NewNodes(stage)
     kinds: list[Kind] = []
@@ -197,9 +197,7 @@ def _limits(kinds: Sequence[Kind], pools: Sequence[NodePool], bought: Sequence[B
 
 
 def _trial_limits(kinds: Sequence[Kind], trials: Collection[str]) -> Iterator[Limit]:
-    for provider in trials:
-        same = [number for number, kind in enumerate(kinds) if kind.offering.provider == provider]
+    for group in trials:
+        same = [number for number, kind in enumerate(kinds) if group in kind.offering.groups]
         if same:
-            yield Limit(
-                f"{provider} sells one machine first, to see whether it does again", 1, dict.fromkeys(same, 1.0)
-            )
+            yield Limit(f"{group} sells one machine first, to see whether it does again", 1, dict.fromkeys(same, 1.0))
