@@ -145,3 +145,22 @@ def test_counts_follow_every_change_of_the_stage() -> None:
     assert where(stage, third) == ["b1"]
     stage.remove_node("b1")
     assert where(stage, third) == ["a1", "a2"]
+
+
+@pytest.mark.parametrize(
+    ("zones", "namespace", "fits"),
+    [
+        pytest.param(("a", "b"), "default", False, id="there it counts, although whoever is there does not"),
+        pytest.param(("a",), "default", True, id="in the only domain it raises the minimum, too"),
+        pytest.param(("a", "b"), "other", True, id="in another namespace it does not count"),
+    ],
+)
+def test_a_selector_that_asks_for_nothing_counts_only_who_is_nominated(
+    zones: tuple[str, ...], namespace: str, *, fits: bool
+) -> None:
+    nodes = [a_node(f"node-{zone}", labels={"zone": zone}) for zone in zones]
+    there = [a_pod(node="node-a", labels={"app": "there"}) for _ in range(3)]
+    nominated = a_pod(namespace=namespace, status={"nominatedNodeName": "node-a"})
+    pod = web(over(selector={}))
+    stage = a_stage(nodes, [*there, nominated, pod])
+    assert (why(stage, pod, "node-a") == "") is fits

@@ -9,7 +9,7 @@ than ``minDomains``, the minimum is zero.
 Constraints with ScheduleAnyway are wishes and never looked at here.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import msgspec
@@ -57,6 +57,24 @@ def prepare_wishes(crowd: Crowd, pod: Pod) -> list[Callable[[Site], int]]:
     return [_Limit(crowd, pod, wish, keys).excess for wish in wishes]
 
 
+def crowded_out(crowd: Crowd, pod: Pod, nominated: Sequence[Pod], site: Site) -> Misfit | None:
+    """What a selector that asks for nothing makes of pods that are nominated to the node: these alone it counts.
+
+    The scheduler counts those that are there from scratch, where such a selector counts nobody, and adds those that are
+    nominated one by one, where it selects everybody.
+    """
+    count = sum(other.metadata.namespace == pod.metadata.namespace for other in nominated)
+    constraints = hard_constraints(pod) if count else ()
+    keys = tuple(constraint.topology_key for constraint in constraints)
+    for constraint in constraints:
+        selector = effective_selector(constraint, pod)
+        if selector is not None and is_empty(selector):
+            misfit = _Limit(crowd, pod, constraint, keys).misfit(site, count)
+            if misfit is not None:
+                return misfit
+    return None
+
+
 class _Limit:
     """One constraint of one kind of pod."""
 
@@ -84,15 +102,17 @@ class _Limit:
             return 1
         return max(0, self._domains.pods.get(value, 0) + self._itself - self._domains.least - self._max_skew)
 
-    def misfit(self, site: Site) -> Misfit | None:
-        """Why the node would make the skew too large, if it would."""
+    def misfit(self, site: Site, more: int = 0) -> Misfit | None:
+        """Why the node would make the skew too large, if it would: with so many more pods than are counted there."""
         value = site.labels.get(self._key)
         if value is None:
             reason = f"spreads over {self._key}, a label that the node does not have"
             return Misfit(FILTER, reason, is_permanent=True)
         pods = self._domains.pods
         least = self._domains.least if len(pods) >= self._min_domains else 0
-        here = pods.get(value, 0) + self._itself
+        if more and len(pods) == 1 >= self._min_domains:
+            least += more  # it is the emptiest domain itself
+        here = pods.get(value, 0) + more + self._itself
         if here - least <= self._max_skew:
             return None
         if len(pods) < self._min_domains:

@@ -6,6 +6,7 @@ from growth.decide.fit.claims import single_pod_claims
 from growth.decide.fit.disks import in_use
 from growth.decide.fit.misfit import Misfit, Verdict, verdict_from
 from growth.decide.fit.site import Check, Site
+from growth.decide.fit.spread import crowded_out
 from growth.decide.fit.stage import Stage
 
 
@@ -50,7 +51,7 @@ def _answer(stage: Stage, pod: Pod, checks: tuple[Check, ...], site: Site) -> Mi
         mark = stage.mark()
         for other in nominated:
             stage.place(other, site.name)
-        misfit = _first_misfit(checks, site)
+        misfit = _first_misfit(checks, site) or crowded_out(stage.crowd, pod, nominated, site)
         stage.back_to(mark)
         if misfit is not None:
             return misfit
