@@ -15,7 +15,7 @@
 | no answer, 5xx, a provider's Unavailable | failed: it may have happened |
 """
 
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, TypeVar
 
@@ -37,7 +37,7 @@ from growth.api.action import (
 from growth.api.core import ObjectReference
 from growth.api.emptiness import is_work
 from growth.api.growth_kinds import GROUP
-from growth.api.kinds import NODES, PODS
+from growth.api.kinds import NODES, PODS, Kind
 from growth.api.machine import Machine
 from growth.api.outcome import Outcome, Result
 from growth.api.references import kind_of, shown
@@ -201,34 +201,34 @@ async def _record(action: RecordEvent, doors: Doors) -> None:
 async def _check_that_nobody_works_on(action: DeleteMachine, doors: Doors) -> None:
     """What is decided on may be older than a pod that moved in; the server knows better than any picture of it."""
     node = action.empty_node
-    try:
-        pods = await doors.client.list(PODS, field_selector=f"spec.nodeName={node}")
-    except Fenced:
-        raise
-    except KubeError as error:
-        # The provider was not asked, so this was no attempt that failed.
-        message = f"nobody says whether a pod works on node {node}: its machine is not given back ({error})"
-        raise Conflict(message, status=409, reason="Conflict") from error
-    counted = [pod for pod in pods.items if pod.status.phase == "Running" or not action.ignores_unstarted]
+    pods = await _seen_live(PODS, f"spec.nodeName={node}", f"whether a pod works on node {node}", doors)
+    counted = [pod for pod in pods if pod.status.phase == "Running" or not action.ignores_unstarted]
     working = [pod.metadata for pod in counted if is_work(pod)]
     if working:
-        message = f"pod {working[0].namespace}/{working[0].name} works on node {node}: its machine is not given back"
-        raise Conflict(message, status=409, reason="Conflict")
+        raise _not_given_back(f"pod {working[0].namespace}/{working[0].name} works on node {node}")
 
 
 async def _check_that_it_is_unready(action: DeleteMachine, doors: Doors) -> None:
     """A node may come back in the last second."""
     name = action.unready_node
+    nodes = await _seen_live(NODES, f"metadata.name={name}", f"whether node {name} is ready", doors)
+    if any(node.is_ready for node in nodes):
+        raise _not_given_back(f"node {name} is ready again")
+
+
+async def _seen_live(kind: Kind[T], selector: str, what: str, doors: Doors) -> Sequence[T]:
+    """These objects as the server has them now."""
     try:
-        nodes = await doors.client.list(NODES, field_selector=f"metadata.name={name}")
+        return (await doors.client.list(kind, field_selector=selector)).items
     except Fenced:
         raise
     except KubeError as error:
-        message = f"nobody says whether node {name} is ready: its machine is not given back ({error})"
-        raise Conflict(message, status=409, reason="Conflict") from error
-    if any(node.is_ready for node in nodes.items):
-        message = f"node {name} is ready again: its machine is not given back"
-        raise Conflict(message, status=409, reason="Conflict")
+        raise _not_given_back(f"nobody says {what} ({error})") from error
+
+
+def _not_given_back(why: str) -> Conflict:
+    """The provider was not asked, so this was no attempt that failed."""
+    return Conflict(f"{why}: its machine is not given back", status=409, reason="Conflict")
 
 
 def _provider(action: CreateMachine | DeleteMachine, doors: Doors) -> Provider:
