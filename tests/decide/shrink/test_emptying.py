@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from growth.api.action import CreateObject, EditObject, RecordEvent
+from growth.api.machine import Power
 from growth.api.noderequest import PLANNED_FOR
 from growth.api.tolerations import Taint
 from growth.decide.decider import Decision
@@ -300,6 +301,13 @@ def test_neither_what_leaves_nor_what_is_not_ready_keeps_anything_ready() -> Non
 def test_a_node_whose_machine_is_gone_keeps_nothing_ready_although_nobody_noticed_yet() -> None:
     pool = a_pool(types=[{"name": "small", "min": 1}])
     assert told(decided(pool, OURS, a_node(at=DUE), a_node(ANOTHER))) == [f"unmark {NAME}"]
+
+
+@pytest.mark.parametrize("power", [Power.OFF, Power.STOPPING])
+def test_neither_does_one_whose_machine_has_no_power(power: Power) -> None:
+    pool = a_pool(types=[{"name": "small", "min": 1}])
+    cloud = a_cloud(a_machine(), msgspec.structs.replace(a_machine(ANOTHER), power=power))
+    assert told(decided(pool, cloud, a_node(at=DUE), a_node(ANOTHER))) == [f"unmark {NAME}"]
 
 
 def test_a_node_with_work_is_one_of_those_that_are_kept_ready() -> None:

@@ -22,7 +22,7 @@ from growth.decide.failures import CLOCKS_DIFFER
 from growth.decide.grow.coming import is_live
 from growth.decide.leaving import asked_to_go
 from growth.decide.shrink.marks import marked, unmarked
-from growth.decide.shrink.needing import is_ours, was_ours, why_left_alone, why_needed
+from growth.decide.shrink.needing import is_off, is_ours, was_ours, why_left_alone, why_needed
 from growth.decide.shrink.scene import Scene
 from growth.decide.shrink.terms import Terms, terms_of
 
@@ -83,8 +83,8 @@ def _beyond_min(scene: Scene, pool: NodePool, spare: list[Node]) -> tuple[set[st
     may_go = set[str]()
     by_type: dict[str, list[Node]] = {}
     for node in _standing(scene, pool):
-        # A node whose machine is gone is Ready until somebody notices that it is silent: it keeps nothing ready.
-        if _is_open(scene, node) and is_ours(scene, node):
+        # A node whose machine is gone, or off, is Ready until somebody notices its silence: it keeps nothing ready.
+        if _is_open(scene, node) and is_ours(scene, node) and not is_off(scene, node):
             by_type.setdefault(scene.server_type(node).lower(), []).append(node)
     for server_type, ready in by_type.items():
         going = [node for node in ready if node.metadata.name in names]

@@ -1,6 +1,7 @@
 """Why a node must stay: asked when it is to be marked, while it is marked, and before its machine is given back."""
 
 from growth.api.emptiness import forbids
+from growth.api.machine import Power
 from growth.api.node import Node
 from growth.api.nodepool import NodePool
 from growth.decide.grow.coming import has_places, is_live
@@ -52,6 +53,12 @@ def is_ours(scene: Scene, node: Node) -> bool:
     """Whether its provider lists the machine now: what nobody can prove to be ours is never touched."""
     found = scene.machine(node.spec.provider_id, node.metadata.name)
     return found is not None and not found[0].problem
+
+
+def is_off(scene: Scene, node: Node) -> bool:
+    """Whether its provider says that the machine has no power, or is about to lose it."""
+    found = scene.machine(node.spec.provider_id, node.metadata.name)
+    return found is not None and found[1].power in (Power.OFF, Power.STOPPING)
 
 
 def was_ours(scene: Scene, node: Node) -> bool:
