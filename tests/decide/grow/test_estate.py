@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from growth.decide.grow.estate import Holding, holdings, shortages
+from growth.api.action import CreateMachine
+from growth.api.cloud import Cloud
+from growth.api.growth_kinds import NODE_REQUESTS
+from growth.api.machine import request_for
+from growth.api.outcome import Outcome, Result, key_of
+from growth.api.references import reference_by_name
+from growth.decide.decider import State
+from growth.decide.grow.estate import Holding, holdings, just_bought, shortages
 from growth.decide.grow.warming import Shortage
 from growth.decide.offerings import shop_of
 from growth.decide.pack.market import Bought
@@ -123,3 +130,26 @@ def test_no_machine_is_ever_counted_twice(forms: list[dict[str, object]]) -> Non
     names = [one.name for one in held(a_cloud(an_offering(), machines=machines), *things)]
     assert len(names) == len(set(names))
     assert {machine.name for machine in machines} <= {*names}  # and none that costs something is forgotten
+
+
+@pytest.mark.parametrize(
+    ("cloud", "counts"),
+    [
+        pytest.param(a_cloud(read_at=NOW - 3 * SECOND), True, id="its provider was asked before: only we know of it"),
+        pytest.param(a_cloud(read_at=NOW - SECOND), False, id="its provider was asked since, and has no such machine"),
+        pytest.param(a_cloud(read_at=NOW + SECOND), True, id="that was read before the clock was set back"),
+    ],
+)
+def test_a_machine_that_was_just_bought_counts_although_its_request_was_deleted(cloud: Cloud, *, counts: bool) -> None:
+    offering = an_offering()
+    purchase = CreateMachine(
+        subject=reference_by_name(NODE_REQUESTS, "default-1"),
+        why="",
+        provider=cloud.provider,
+        request=request_for("default-1", a_pool(), offering),
+    )
+    outcome = Outcome(action=purchase, result=Result.DONE, at=NOW - 2 * SECOND, machine=a_machine())
+    snapshot = a_snapshot(a_pool(), cloud)
+    bought = just_bought(snapshot, State({key_of(purchase): outcome}))
+    found = holdings(snapshot, shop_of(snapshot.clouds, [], [], NOW, PROVISION), bought)
+    assert [one.name for one in found] == (["default-1"] if counts else [])

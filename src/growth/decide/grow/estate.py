@@ -8,12 +8,15 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
+from growth.api.action import CreateMachine
 from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
+from growth.api.machine import Machine
 from growth.api.node import Node
 from growth.api.nodepool import NodePool
 from growth.api.offering import INSTANCE_TYPE, OFFERING, POOL, Offering
 from growth.api.quantity import milli_value, value
 from growth.decide.billing import as_billed
+from growth.decide.decider import State
 from growth.decide.grow.coming import is_live
 from growth.decide.grow.warming import Shortage
 from growth.decide.leaving import leaving_in
@@ -66,8 +69,21 @@ class Ownership:
         return provider_id in self._ids if provider_id else name in self._names
 
 
-def holdings(snapshot: Snapshot, shop: Shop) -> list[Holding]:
-    """All machines of all pools."""
+def just_bought(snapshot: Snapshot, state: State) -> list[Machine]:
+    """Machines that we bought and their providers had no time to list: somebody may have deleted their requests."""
+    found: list[Machine] = []
+    for (kind, _), outcome in state.outcomes.items():
+        if kind != CreateMachine.__name__ or outcome.machine is None or not isinstance(outcome.action, CreateMachine):
+            continue
+        cloud = snapshot.clouds.get(outcome.action.provider)
+        # A list from the future was read before the clock was set back.
+        if cloud is None or cloud.read_at is None or not outcome.at < cloud.read_at <= snapshot.now:
+            found.append(outcome.machine)
+    return found
+
+
+def holdings(snapshot: Snapshot, shop: Shop, bought: Iterable[Machine] = ()) -> list[Holding]:
+    """All machines of all pools; ``bought`` are those that only we know of."""
     requests, ownership = snapshot.table(NODE_REQUESTS), Ownership(snapshot)
     leaving = leaving_in(snapshot) | {
         one.metadata.name for one in requests.values() if one.status.phase == "Deprovisioning"
@@ -89,10 +105,9 @@ def holdings(snapshot: Snapshot, shop: Shop) -> list[Holding]:
         name = request.metadata.name
         if is_live(request) and name not in found:
             found[name] = held(request.spec.pool, name, offering_for(request, shop))
-    for cloud in snapshot.clouds.values():
-        for machine in cloud.machines:
-            if machine.name not in found:
-                found[machine.name] = held(machine.pool, machine.name, shop.get(machine.offering))
+    for machine in (*(one for cloud in snapshot.clouds.values() for one in cloud.machines), *bought):
+        if machine.name not in found:
+            found[machine.name] = held(machine.pool, machine.name, shop.get(machine.offering))
     return list(found.values())
 
 

@@ -12,7 +12,7 @@ from growth.api.settings import Settings
 from growth.decide.decider import State
 from growth.decide.grow.circumstances import Circumstances, circumstances_of, is_limited
 from growth.decide.grow.coming import hand_over_ends, has_places
-from growth.decide.grow.estate import Holding, holdings
+from growth.decide.grow.estate import Holding, holdings, just_bought
 from growth.decide.grow.planning import Plan
 from growth.decide.grow.verdicts import Verdict
 from growth.decide.leaving import leaving_in
@@ -48,7 +48,7 @@ class Outlook:
     @cached_property
     def held(self) -> list[Holding]:
         """All machines of all pools."""
-        return holdings(self.snapshot, self.shop)
+        return holdings(self.snapshot, self.shop, just_bought(self.snapshot, self.state))
 
     @cached_property
     def circumstances(self) -> Circumstances:

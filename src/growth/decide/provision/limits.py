@@ -12,7 +12,7 @@ from growth.api.offering import Offering
 from growth.api.quantity import milli_value, nano_value, value
 from growth.decide.billing import as_billed
 from growth.decide.grow.circumstances import is_limited
-from growth.decide.grow.estate import holdings
+from growth.decide.grow.estate import holdings, just_bought
 from growth.decide.pack.market import Bought
 from growth.decide.provision.scene import Scene
 
@@ -27,7 +27,7 @@ def too_many(scene: Scene) -> dict[str, str]:
         return {}
     names = {one.metadata.name for one in waiting}
     had: dict[str, list[Bought]] = {name: [] for name in limited}
-    for one in holdings(scene.snapshot, scene.shop):
+    for one in holdings(scene.snapshot, scene.shop, just_bought(scene.snapshot, scene.state)):
         if one.pool in had and one.name not in names:
             had[one.pool].append(one.bought)
     found: dict[str, str] = {}
