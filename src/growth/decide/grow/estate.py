@@ -75,9 +75,11 @@ def just_bought(snapshot: Snapshot, state: State) -> list[Machine]:
     for (kind, _), outcome in state.outcomes.items():
         if kind != CreateMachine.__name__ or outcome.machine is None or not isinstance(outcome.action, CreateMachine):
             continue
-        cloud = snapshot.clouds.get(outcome.action.provider)
-        # A list from the future was read before the clock was set back.
-        if cloud is None or cloud.read_at is None or not outcome.at < cloud.read_at <= snapshot.now:
+        cloud, now = snapshot.clouds.get(outcome.action.provider), snapshot.now
+        # A list from the future was read before the clock was set back; of a purchase from there nobody knows how old
+        # it is, and it would count until the clock is there again.
+        is_unlisted = cloud is None or cloud.read_at is None or not outcome.at < cloud.read_at <= now
+        if outcome.at <= now and is_unlisted:
             found.append(outcome.machine)
     return found
 
