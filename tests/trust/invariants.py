@@ -136,6 +136,10 @@ def node_before_machine(step: Step, picture: Picture, deeds: Deeds) -> Iterator[
         yield f"the Node {node.metadata.name} was deleted while {len(attached)} VolumeAttachments of it were there"
 
 
+# A node that turned unready so few changes ago did so in the same moment: nobody had heard of it.
+_STILL_TRAVELS = 10
+
+
 def below_min(step: Step, picture: Picture, deeds: Deeds) -> Iterator[str]:
     """Growth takes an empty node away only if as many of its type are left, Ready and unmarked, as its pool wants.
 
@@ -155,7 +159,7 @@ def below_min(step: Step, picture: Picture, deeds: Deeds) -> Iterator[str]:
         one
         for name, one in picture.nodes.items()
         if (one.metadata.labels.get(POOL), one.metadata.labels.get(INSTANCE_TYPE)) == (pool, kind)
-        and one.is_ready
+        and (one.is_ready or step.version - one.metadata.resource_version <= _STILL_TRAVELS)
         and not is_marked(one)
         and name not in picture.removals
     ]
