@@ -24,6 +24,18 @@ class Cloud(Slim, frozen=True):
     problem: str = ""
     """What the provider says instead of an answer now; empty if it answers."""
 
+    @property
+    def answers(self) -> bool:
+        """Whether what it last said holds: it was asked, and is not silent now."""
+        return self.read_at is not None and not self.problem
+
+    def has_answered(self, since: datetime, now: datetime) -> bool:
+        """Whether it was asked at this instant or later, so that its word holds.
+
+        An answer from the future was read before the clock was set back, and tells nothing.
+        """
+        return self.answers and self.read_at is not None and since <= self.read_at <= now
+
 
 def cloud_of(offering: str, clouds: Mapping[str, Cloud]) -> Cloud | None:
     """Who sells this offering, by its name, whether or not it does so now; None if nobody who is asked does."""

@@ -4,6 +4,7 @@ Its key ``status`` is this, as JSON; its key ``summary`` the same in a few sente
 """
 
 from datetime import datetime
+from functools import lru_cache
 from typing import Annotated, Final
 
 import msgspec
@@ -70,9 +71,13 @@ class ClusterStatus(Slim, frozen=True, omit_defaults=False):
 
 def status_in(found: ConfigMap | None) -> ClusterStatus | None:
     """What the ConfigMap says; None if there is none, or somebody wrote something else into it."""
-    if found is None:
-        return None
+    return _decoded(found.data.get(STATUS, "")) if found is not None else None
+
+
+@lru_cache(8)
+def _decoded(text: str) -> ClusterStatus | None:
+    """Asked for in every pass, of a text that hardly ever changes."""
     try:
-        return msgspec.json.decode(found.data.get(STATUS, ""), type=ClusterStatus)
+        return msgspec.json.decode(text, type=ClusterStatus)
     except msgspec.DecodeError:
         return None

@@ -53,7 +53,7 @@ class Ownership:
     def __init__(self, snapshot: Snapshot) -> None:
         clouds = snapshot.clouds.values()
         self._requests = snapshot.table(NODE_REQUESTS)
-        self._is_unknown = not clouds or any(cloud.read_at is None or cloud.problem for cloud in clouds)
+        self._is_unknown = not clouds or not all(cloud.answers for cloud in clouds)
         self._read_at = min((cloud.read_at for cloud in clouds if cloud.read_at is not None), default=None)
         self._ids = {machine.provider_id for cloud in clouds for machine in cloud.machines}
         self._names = {machine.name for cloud in clouds for machine in cloud.machines}

@@ -89,11 +89,6 @@ class Scene:
         return bool(clouds) and all(cloud.read_at is not None for cloud in clouds)
 
     def has_answered(self, request: NodeRequest, since: datetime) -> bool:
-        """Whether the request's provider was asked at this instant or later, so that its word holds.
-
-        An answer from the future was read before the clock was set back, and tells nothing.
-        """
+        """Whether the request's provider was asked at this instant or later, so that its word holds."""
         cloud = cloud_of(request.spec.target_offering, self.snapshot.clouds)
-        if cloud is None or cloud.read_at is None or cloud.problem:
-            return False
-        return since <= cloud.read_at <= self.now
+        return cloud is not None and cloud.has_answered(since, self.now)

@@ -23,7 +23,6 @@ from growth.decide.ages import counts_from, phase_since, since
 from growth.decide.failures import MET, NO_MACHINE
 from growth.decide.registry.joining import Joined
 from growth.decide.registry.unit import MISSING, NodeState, Unit
-from growth.observe.snapshot import Snapshot
 
 # A node that was never ready has got its Ready condition when it registered, give or take the first report.
 _AT_BIRTH: Final = timedelta(seconds=30)
@@ -46,28 +45,6 @@ class Bench(msgspec.Struct, frozen=True):
     is_halted: bool = False
     """Whether no deadline passes at all: what is late in a broken cluster is not to blame."""
 
-    @staticmethod
-    def of(
-        snapshot: Snapshot,
-        settings: Settings,
-        unready_after: Mapping[str, timedelta],
-        steady_since: datetime | None,
-        healthy_since: datetime | None,
-        *,
-        is_halted: bool,
-    ) -> "Bench":
-        """The one for this snapshot."""
-        return Bench(
-            snapshot.now,
-            settings,
-            snapshot.clouds,
-            snapshot.closed,
-            unready_after,
-            steady_since,
-            healthy_since,
-            is_halted,
-        )
-
     def ends(self, written: datetime | None, patience: timedelta) -> datetime | None:
         """When a time is over that began when this was written; None if that is not to be said now."""
         if self.is_halted:
@@ -81,14 +58,12 @@ class Bench(msgspec.Struct, frozen=True):
     @property
     def is_cloud_unknown(self) -> bool:
         """Whether some provider does not say what it has: silence proves nothing."""
-        return not self.clouds or any(cloud.read_at is None or cloud.problem for cloud in self.clouds.values())
+        return not self.clouds or not all(cloud.answers for cloud in self.clouds.values())
 
     def has_answered(self, offering: str, since: datetime) -> bool:
         """Whether the provider of this offering was asked at this instant or later, so that its word holds."""
         cloud = cloud_of(offering, self.clouds)
-        if cloud is None or cloud.read_at is None or cloud.problem:
-            return False
-        return since <= cloud.read_at <= self.now
+        return cloud is not None and cloud.has_answered(since, self.now)
 
 
 def judge(one: Joined, bench: Bench) -> Unit:

@@ -174,12 +174,14 @@ class _Step:
     # What
 
     def _bench(self, health: Health) -> Bench:
-        return Bench.of(
-            self._snapshot,
-            self._settings,
-            self._unready_after,
-            self._steady_since,
-            health.healthy_since,
+        return Bench(
+            now=self._snapshot.now,
+            settings=self._settings,
+            clouds=self._snapshot.clouds,
+            closed=self._snapshot.closed,
+            unready_after=self._unready_after,
+            steady_since=self._steady_since,
+            healthy_since=health.healthy_since,
             is_halted=health.is_halted,
         )
 

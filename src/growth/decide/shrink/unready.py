@@ -73,7 +73,7 @@ def why_unheard_of(scene: Scene, node: Node, pool: NodePool | None) -> str:
         return "its provider does not say whether its machine is there"
     offering = node.metadata.labels.get(OFFERING, "")
     cloud = cloud_of(offering, scene.snapshot.clouds)
-    if offering and (cloud is None or cloud.problem or cloud.read_at is None):
+    if offering and (cloud is None or not cloud.answers):
         return f"nobody says whether its machine is there, which was bought as {offering}"
     for unit in scene.cluster.in_state(NodeState.READY):
         if not unit.has_machine and cloud_of(unit.offering, scene.snapshot.clouds) is cloud:
