@@ -8,6 +8,7 @@ from tests.stories import (
     growing_pods,
     growing_pools,
     hetzner,
+    hetzner_registry,
     machines,
     registry,
     shrinking,
@@ -25,4 +26,5 @@ STORIES: list[Story] = [
     *registry.STORIES.all,
     *troubles.STORIES.all,
     *hetzner.STORIES.all,
+    *hetzner_registry.STORIES.all,
 ]

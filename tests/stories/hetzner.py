@@ -2,20 +2,19 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-
-import msgspec
+from typing import Any
 
 from growth.api.growth_kinds import NODE_REQUESTS
 from growth.api.kinds import NODES
 from growth.api.noderequest import NodeRequest
+from growth.api.settings import Settings
 from growth.api.status import condition_of
-from growth.play.growing import growing
+from growth.play.growing import QUICK, growing
 from growth.play.hetzner import Project, a_project
 from growth.play.play import Play
 from growth.play.story import Stories
 from growth.sim.hetzner.faults import ActionFails, Lost, Quota, RateLimit, Refuse, SoldOut
-from growth.sim.hetzner.message import request_from
-from growth.sim.hetzner.sandbox import TOKEN, Right
+from growth.sim.hetzner.sandbox import Right
 
 STORIES = Stories("hetzner", alone=True)
 # No two fit on a cx23.
@@ -25,13 +24,13 @@ CHANCE = "NothingComing,MachinesComing"
 
 
 @asynccontextmanager
-async def a_shop(play: Play) -> AsyncGenerator[Project]:
-    """Growth at work with a pool of cx23, which cost the same in both locations."""
-    async with a_project(play) as project, growing(play, others=project.others):
+async def a_shop(play: Play, *, settings: Settings = QUICK, **spec: Any) -> AsyncGenerator[Project]:  # noqa: ANN401
+    """Growth at work with a pool of cx23, which cost the same in both locations; ``spec`` is what else it says."""
+    async with a_project(play) as project, growing(play, settings=settings, others=project.others):
         # With no node at all kube-scheduler tries pods again in its own good time.
         await play.node("other", taints=("dedicated=other:NoSchedule",))
         await project.set_secrets()
-        await project.pool()
+        await project.pool(**spec)
         yield project
 
 
@@ -191,8 +190,7 @@ async def servers_of_others_are_left_alone(play: Play) -> None:
         for name, labels in strangers.items():
             body = {"name": name, "server_type": "cx23", "image": "debian-13", "location": "fsn1", "labels": labels}
             body |= {"user_data": "--register-with-taints=dedicated=other:NoSchedule"}
-            request = request_from("POST", "/v1/servers", f"Bearer {TOKEN}", msgspec.json.encode(body))
-            assert project.sandbox.answer(request).status == 201
+            project.ask("POST", "/servers", body)
         async with growing(play, others=project.others):
             await project.set_secrets()
             await project.pool()

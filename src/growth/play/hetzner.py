@@ -9,6 +9,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, Final, TypeVar
 
+import msgspec
 from hcloud import Client as HetznerClient
 
 from growth.api.kinds import SECRETS
@@ -26,6 +27,7 @@ from growth.play.growing import a_pool
 from growth.play.play import Play
 from growth.run.clouds import OpenProvider
 from growth.sim.hetzner.kwok_nodes import KwokNodes
+from growth.sim.hetzner.message import request_from
 from growth.sim.hetzner.sandbox import TOKEN, Sandbox
 from growth.sim.hetzner.session import ENDPOINT, Adapter
 from growth.sim.hetzner.timings import boots_in
@@ -38,6 +40,7 @@ TOKEN_SECRET: Final = "growth-hetzner"  # noqa: S105 - the name of a Secret
 USER_DATA_SECRET: Final = "growth-user-data"  # noqa: S105
 _USER_DATA: Final = "--node-labels=__GROWTH_LABELS__ --register-with-taints=__GROWTH_TAINTS__"
 _BOOT_SECONDS: Final = 1.0
+_FIRST_REFUSAL: Final = 300
 
 
 @asynccontextmanager
@@ -89,10 +92,17 @@ class Project:
         await self._set_secret(TOKEN_SECRET, {"token": token})
         await self._set_secret(USER_DATA_SECRET, {"user-data": _USER_DATA})
 
-    async def pool(self, types: str = "cx23", **machine: Any) -> None:  # noqa: ANN401
-        """A pool of servers in two locations."""
-        settings = {"image": "debian-13", "userDataSecret": {"name": USER_DATA_SECRET}, **machine}
-        await a_pool(self._play, types=types, provider="hetzner", locations=["fsn1", "nbg1"], machine=settings)
+    async def pool(self, types: str = "cx23", **spec: Any) -> None:  # noqa: ANN401
+        """A pool of servers in two locations, with whatever else its spec should say, in camelCase."""
+        machine = {"image": "debian-13", "userDataSecret": {"name": USER_DATA_SECRET}, **spec.pop("machine", {})}
+        await a_pool(self._play, types=types, provider="hetzner", locations=["fsn1", "nbg1"], machine=machine, **spec)
+
+    def ask(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> None:
+        """Somebody does something by hand; raises ValueError if it is refused."""
+        content = b"" if body is None else msgspec.json.encode(body)
+        answer = self.sandbox.answer(request_from(method, f"/v1{path}", f"Bearer {TOKEN}", content))
+        if answer.status >= _FIRST_REFUSAL:
+            raise ValueError(f"the sandbox refused {method} {path}: {answer.body}")
 
     @property
     def names(self) -> list[str]:

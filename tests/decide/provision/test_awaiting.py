@@ -5,8 +5,10 @@ from datetime import datetime
 import pytest
 
 from growth.api.action import PatchObject
+from growth.api.cloud import Cloud
 from growth.api.node import Node
 from growth.api.offering import OFFERING, ZONE
+from growth.api.outcome import Result
 from growth.api.tolerations import NO_EXECUTE, Taint
 from tests.decide.provision.stage import (
     GPU,
@@ -22,6 +24,7 @@ from tests.decide.provision.stage import (
     a_pool,
     a_request,
     an_event,
+    an_outcome,
     decided,
     status_written,
     told,
@@ -120,6 +123,34 @@ def test_labels_are_set_as_the_plan_counts_on_them() -> None:
 def test_no_node_in_time(cloud: object, expected: list[str]) -> None:
     late = a_request("Provisioning", since=REGISTERS_BY)
     assert told(decided(a_pool(), late, cloud).said) == expected
+
+
+@pytest.mark.parametrize(
+    ("result", "error", "cloud", "expected"),
+    [
+        pytest.param(Result.REFUSED, "OutOfStock", a_cloud(), "OutOfStock", id="for the reason that was told"),
+        pytest.param(Result.FAILED, "Unavailable", a_cloud(), "NoMachine", id="also for one that may pass"),
+        pytest.param(Result.REFUSED, "OutOfStock", HAS_IT, "", id="not while the machine is there"),
+        pytest.param(Result.REFUSED, "OutOfStock", a_cloud(read_at=NOW - MINUTE), "",
+                     id="not before the provider was asked again"),
+        pytest.param(Result.DONE, "", a_cloud(), "", id="not if it went well: it is merely late"),
+    ],
+)  # fmt: skip
+def test_a_purchase_that_fails_after_its_machine_was_seen_is_given_up(
+    result: Result, error: str, cloud: Cloud, expected: str
+) -> None:
+    outcome = an_outcome(a_request(), result, error=error, message="no host")
+    said = decided(a_pool(), COMING, cloud, outcome=outcome).said
+    assert told(said) == ([f"{NAME} -> Unmet"] if expected else [])
+    if expected:
+        (met,) = status_written(a_pool(), COMING, cloud, outcome=outcome)["conditions"]
+        assert (met["status"], met["reason"], met["message"]) == ("False", expected, "no host")
+
+
+def test_a_failure_from_before_the_machine_was_seen_says_nothing_about_it() -> None:
+    late = a_request("Provisioning", since=NOW + MINUTE)
+    outcome = an_outcome(a_request(), Result.FAILED, error="Unavailable")
+    assert told(decided(a_pool(), late, a_cloud(), outcome=outcome).said) == []
 
 
 @pytest.mark.parametrize(

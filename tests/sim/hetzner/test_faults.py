@@ -4,6 +4,7 @@ import pytest
 
 from growth.sim.hetzner.faults import (
     ActionFails,
+    CutOff,
     Fault,
     Lost,
     PowerCut,
@@ -85,6 +86,8 @@ def test_what_nobody_knows_cannot_be_sold_out_or_fail() -> None:
         SoldOut(server_type="cx11")
     with pytest.raises(ValueError, match="location 'mars' is not there: expected one of fsn1, nbg1, "):
         SoldOut(server_type="cax11", location="mars")
+    with pytest.raises(ValueError, match="location 'mars' is not there: expected one of fsn1, nbg1, "):
+        CutOff(location="mars")
     with pytest.raises(ValueError, match="command 'poweron' is no action: expected one of add_subnet, "):
         ActionFails(command="poweron")
 
@@ -166,9 +169,13 @@ def test_a_server_that_is_not_there_cannot_be_hurt() -> None:
 
 def test_all_is_well_when_the_faults_are_cleared() -> None:
     box = box_with(
-        SoldOut(server_type="*"), Quota(servers=0), Refuse(code="conflict"), ActionFails(command="create_image")
+        SoldOut(server_type="*"),
+        Quota(servers=0),
+        CutOff(server="web-1"),
+        Refuse(code="conflict"),
+        ActionFails(command="create_image"),
     )
-    assert len(box.sandbox.faults()) == 4
+    assert len(box.sandbox.faults()) == 5
     box.sandbox.clear_faults()
     assert box.sandbox.faults() == []
     box.create()

@@ -7,7 +7,7 @@ import msgspec
 
 from growth.api.quantity import value
 from growth.sim.cluster import VirtualCluster
-from growth.sim.hetzner.faults import PowerCut, Vanish
+from growth.sim.hetzner.faults import CutOff, PowerCut, Vanish
 from growth.sim.hetzner.kwok_nodes import KwokNodes
 from growth.sim.hetzner.message import request_from
 from growth.sim.hetzner.node_manifest import node_manifest
@@ -112,6 +112,32 @@ def test_a_node_whose_server_is_gone_stays_and_is_silent() -> None:
         await wait_until(lambda: not scene.is_ready())
         await asyncio.sleep(3600)
         assert scene.node() is not None
+
+    on_scene(play)
+
+
+def test_a_server_that_is_cut_off_runs_unseen_until_it_is_connected_again() -> None:
+    async def play(scene: Scene) -> None:
+        server = await scene.booted()
+        first = scene.boot_id()
+        scene.sandbox.order(CutOff(server="web-*"))
+        await wait_until(lambda: not scene.is_ready())
+        assert scene.ask("GET", f"/servers/{server}")["server"]["status"] == "running"
+        scene.sandbox.clear_faults()
+        await wait_until(scene.is_ready)
+        assert scene.boot_id() == first
+
+    on_scene(play)
+
+
+def test_a_server_that_boots_cut_off_never_becomes_a_node_and_one_elsewhere_does() -> None:
+    async def play(scene: Scene) -> None:
+        scene.sandbox.order(CutOff(location="fsn1"))
+        scene.ask("POST", "/servers", wanted("web-1", location="fsn1"))
+        scene.ask("POST", "/servers", wanted("web-2", location="hel1"))
+        await wait_until(lambda: scene.is_ready("web-2"))
+        await asyncio.sleep(3600)
+        assert scene.node("web-1") is None
 
     on_scene(play)
 

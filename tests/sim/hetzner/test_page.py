@@ -14,7 +14,7 @@ PAGE = (Path(__file__).parents[3] / "docs" / "hetzner-sandbox.md").read_text()
 def test_every_order_on_the_page_can_be_given_and_every_kind_is_there() -> None:
     orders = [msgspec.json.decode(text, type=Fault) for text in re.findall(r"`(\{\"kind\".*?\})`", PAGE)]
     kinds = {msgspec.to_builtins(order)["kind"] for order in orders}
-    assert len(orders) == 13
+    assert len(orders) == 14
     assert kinds == {
         "sold_out",
         "quota",
@@ -25,6 +25,7 @@ def test_every_order_on_the_page_can_be_given_and_every_kind_is_there() -> None:
         "action_fails",
         "vanish",
         "power_cut",
+        "cut_off",
     }
 
 

@@ -5,13 +5,15 @@ A provider that does not answer proves nothing: a deadline that needs its word w
 
 from datetime import datetime
 
-from growth.api.action import Hold, PatchObject
+from growth.api.action import CreateMachine, Hold, PatchObject
+from growth.api.growth_kinds import NODE_REQUESTS
 from growth.api.kinds import NODES
 from growth.api.machine import request_for
 from growth.api.node import Node
 from growth.api.noderequest import NodeRequest
+from growth.api.outcome import Outcome, Result
 from growth.api.references import reference_to
-from growth.decide.failures import NEVER_READY, NO_MACHINE, NO_NODE, POOL_GONE
+from growth.decide.failures import ENDING, NEVER_READY, NO_MACHINE, NO_NODE, POOL_GONE
 from growth.decide.provision.arrival import Arrival, Step, arrival_of
 from growth.decide.provision.moves import LABELLED, PROVISIONED, REQUEST_FAILED, moved
 from growth.decide.provision.scene import Scene
@@ -88,6 +90,10 @@ def _registers_by(scene: Scene, request: NodeRequest) -> datetime:
 
 
 def _await_registration(scene: Scene, request: NodeRequest) -> None:
+    if failed := _half_way(scene, request):
+        reason = failed.error if failed.error in ENDING else NO_MACHINE
+        _give_up(scene, request, reason, failed.message, has_machine=False)
+        return
     unit = scene.cluster.request_unit(request.metadata.name)
     if unit is None:
         return
@@ -100,6 +106,19 @@ def _await_registration(scene: Scene, request: NodeRequest) -> None:
         scene.deadlines.append(unit.changes_at)
     elif unit.why:
         scene.hold(request, "ProviderSilent", unit.why)
+
+
+def _half_way(scene: Scene, request: NodeRequest) -> Outcome | None:
+    """How its purchase ended, if its machine was seen, failed to come about after that, and is not there any more.
+
+    Without that word one would wait for it as long as for a machine that is merely late.
+    """
+    outcome = scene.state.outcome_of(CreateMachine, reference_to(NODE_REQUESTS, request.metadata))
+    if outcome is None or outcome.result not in (Result.REFUSED, Result.FAILED) or scene.is_halted:
+        return None
+    is_later = request.status.phase_since is not None and outcome.at >= request.status.phase_since
+    is_gone = scene.machine_of(request) is None and scene.has_answered(request, outcome.at)
+    return outcome if is_later and is_gone else None
 
 
 def _arrived(scene: Scene, request: NodeRequest, arrival: Arrival) -> None:

@@ -11,7 +11,7 @@ from typing import Final, Protocol, TypeVar
 
 import msgspec
 
-from growth.sim.hetzner.faults import Orders, Quota, SoldOut
+from growth.sim.hetzner.faults import CutOff, Orders, Quota, SoldOut
 from growth.sim.hetzner.images import system_images
 from growth.sim.hetzner.records import (
     Action,
@@ -66,6 +66,7 @@ class Account:
         self.orders = Orders()
         self.sold_out: list[SoldOut] = []
         self.quota = Quota()
+        self.cut_off: list[CutOff] = []
         self._last_id = last_id_before(now)
         self._running: dict[Resource, dict[int, None]] = {}
         self._timers: list[tuple[datetime, int, Callable[[], None]]] = []

@@ -4,12 +4,12 @@
     sandbox.order(Lost(method="POST", path="/servers"))            # the next create works, and its answer is lost
     sandbox.order(Refuse(code="server_error", times=3))            # the next three calls, whichever
 
-Some are a state of the account and stay until all faults are cleared (``SoldOut``, ``Quota``), some happen at once and
+Some are a state and stay until all faults are cleared (``SoldOut``, ``Quota``, ``CutOff``), some happen at once and
 leave nothing to clear (``RateLimit``, ``Vanish``, ``PowerCut``), the others wait for the calls or actions that they
 fit.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from typing import Annotated, Final
 
@@ -53,6 +53,12 @@ _Count = Annotated[int, msgspec.Meta(ge=0)]
 _AtLeastOne = Annotated[int, msgspec.Meta(ge=1)]
 
 
+def _check_known(field: str, text: str, known: Iterable[str]) -> None:
+    names = list(known)
+    if not any(fnmatchcase(name, text.lower()) for name in names):
+        raise ValueError(f"{field} {text!r} is not there: expected one of {', '.join(names)}, or *")
+
+
 class _Order(msgspec.Struct, frozen=True, tag_field="kind", forbid_unknown_fields=True, kw_only=True):
     """Anything that can be ordered."""
 
@@ -67,10 +73,8 @@ class SoldOut(_Order, frozen=True, tag="sold_out"):
     """Whether the list of types goes on saying that it is available, which is a hint and no promise."""
 
     def __post_init__(self) -> None:
-        types = [one.name for one in SERVER_TYPES.values()]
-        for field, text, known in (("server_type", self.server_type, types), ("location", self.location, LOCATIONS)):
-            if not any(fnmatchcase(name, text.lower()) for name in known):
-                raise ValueError(f"{field} {text!r} is not there: expected one of {', '.join(known)}, or *")
+        _check_known("server_type", self.server_type, [one.name for one in SERVER_TYPES.values()])
+        _check_known("location", self.location, LOCATIONS)
 
     def is_about(self, server_type: str, location: str) -> bool:
         """Whether this type in this place is meant."""
@@ -100,6 +104,25 @@ class PowerCut(_Order, frozen=True, tag="power_cut"):
     """A server is off, and nobody asked for it."""
 
     server: str
+
+
+class CutOff(_Order, frozen=True, tag="cut_off"):
+    """Servers run, and nothing gets from them to the cluster: a partition, or user data that does not work.
+
+    Hetzner knows nothing of it. With ``--boot kwok`` their nodes fall silent, or never come.
+    """
+
+    server: str = "*"
+    """By name; those that do not exist yet are meant, too."""
+
+    location: str = "*"
+
+    def __post_init__(self) -> None:
+        _check_known("location", self.location, LOCATIONS)
+
+    def is_about(self, name: str, location: str) -> bool:
+        """Whether this server is meant."""
+        return fnmatchcase(name.lower(), self.server.lower()) and fnmatchcase(location, self.location.lower())
 
 
 class _OfCalls(_Order, frozen=True, kw_only=True):
@@ -161,7 +184,7 @@ class ActionFails(_Order, frozen=True, tag="action_fails"):
 
 OfCalls = Refuse | Slow | Lost
 Waiting = OfCalls | ActionFails
-Fault = SoldOut | Quota | RateLimit | Vanish | PowerCut | Refuse | Slow | Lost | ActionFails
+Fault = SoldOut | Quota | CutOff | RateLimit | Vanish | PowerCut | Refuse | Slow | Lost | ActionFails
 
 
 class Orders:

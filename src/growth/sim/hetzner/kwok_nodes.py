@@ -5,7 +5,7 @@
 | runs                   | missing                           | register, silent |
 | runs                   | silent, or of an earlier boot     | enliven: kwok's label comes last |
 | off, or on its way     | with kwok's label                 | silence: the control plane notices by itself |
-| gone                   | with kwok's label                 | silence |
+| gone, or cut off       | with kwok's label                 | silence |
 
 A Node object whose server is gone stays, as it does at Hetzner where no cloud controller removes it: that is Growth's
 work. Moves can be repeated, and what is still to be done is seen from what is there.
@@ -89,7 +89,7 @@ class KwokNodes:
 
     async def step(self) -> None:
         """Make every move that is due."""
-        servers = {node_name(one): one for one in self._sandbox.servers()}
+        servers = {node_name(one): one for one in self._sandbox.connected_servers()}
         async with asyncio.TaskGroup() as tasks:
             for move in moves(servers.values(), self._nodes):
                 tasks.create_task(self._make(move, servers.get(move.name)), name=f"node {move.name}")

@@ -17,6 +17,7 @@ import msgspec
 
 from growth.sim.hetzner.account import Account, found_by
 from growth.sim.hetzner.faults import (
+    CutOff,
     Fault,
     Lost,
     PowerCut,
@@ -112,6 +113,14 @@ class Sandbox:
             self.advance()
             return list(self.account.servers.values())
 
+    def connected_servers(self) -> Sequence[Server]:
+        """Those from which something gets to the cluster, as they are now."""
+        with self._turn:
+            cut_off = self.account.cut_off
+            return [
+                one for one in self.servers() if not any(fault.is_about(one.name, one.location) for fault in cut_off)
+            ]
+
     def add_snapshot(self, labels: Mapping[str, str], architecture: str = "x86", description: str = "") -> Image:
         """An image that somebody made of a server long ago."""
         with self._turn:
@@ -144,6 +153,8 @@ class Sandbox:
                 account.sold_out.append(fault)
             case Quota():
                 account.quota = fault
+            case CutOff():
+                account.cut_off.append(fault)
             case RateLimit(left=left):
                 self.limit.set_left(left, account.now)
             case Vanish(server=name):
@@ -157,12 +168,13 @@ class Sandbox:
         """What is ordered and has yet to happen, or lasts."""
         account = self.account
         quota = [account.quota] if account.quota != Quota() else []
-        return [*account.sold_out, *quota, *account.orders.waiting]
+        return [*account.sold_out, *quota, *account.cut_off, *account.orders.waiting]
 
     def clear_faults(self) -> None:
         """From now on all is well."""
         with self._turn:
             self.account.sold_out.clear()
+            self.account.cut_off.clear()
             self.account.orders.waiting.clear()
             self.account.quota = Quota()
 
