@@ -5,10 +5,11 @@ import pytest
 
 from growth.act.carrying import carry_out
 from growth.act.points import Point
-from growth.api.action import Action, DeleteMachine, PatchObject
+from growth.api.action import Action, DeleteMachine, FenceMachine, PatchObject
 from growth.api.growth_kinds import NODE_REQUESTS
 from growth.api.kinds import NODES
 from growth.api.outcome import Outcome, Result
+from growth.api.references import reference_by_name
 from growth.cloud.errors import OutOfStock, ProviderError, RateLimited, Unavailable
 from growth.kube.errors import (
     ApiError,
@@ -33,6 +34,7 @@ from tests.act.workshop import (
     an_event,
     an_eviction,
 )
+from tests.builders import a_list
 from tests.kube.replica import virtual
 
 PATH = NODE_REQUESTS.path("default-1")
@@ -229,7 +231,9 @@ async def test_every_side_effect_passes_its_point() -> None:
     node = workshop.a_node()
     giving_back = DeleteMachine(subject=REQUEST, why="", provider="kwok", machine_id="id")
     changes: list[Action] = [a_create(), a_patch(node), an_edit(node), a_delete(node)]
-    for action in (*changes, an_eviction(), an_event(), a_purchase(), giving_back):
+    workshop.api.objects[NODES.collection()] = a_list([])
+    fencing = FenceMachine(subject=reference_by_name(NODES, "gone"), why="", provider="kwok", machine_id="id")
+    for action in (*changes, an_eviction(), an_event(), a_purchase(), giving_back, fencing):
         await carry_out(action, workshop.doors)
     assert [point for when, point, _ in workshop.passed if when == "before"] == list(Point)
     assert [point for when, point, _ in workshop.passed if when == "after"] == list(Point)

@@ -205,11 +205,14 @@ def test_a_legal_value_means_the_same_in_the_file_the_environment_and_a_flag(
 ) -> None:
     drawn = {
         str: st.from_regex(r"[a-z]([-a-z]{0,10}[a-z])?", fullmatch=True).filter(lambda t: t not in WORDS_OF_YAML),
+        bool: st.booleans(),
         int: st.integers(*bounds_of(field)),
         # A little above the default, so that it contradicts no other one.
         timedelta: st.integers(1, 99).map(lambda ms: cast("timedelta", field.default) + timedelta(milliseconds=ms)),
     }
     value = data.draw(drawn[field.type])
+    if field.path in CHOICES:
+        value = data.draw(st.sampled_from(CHOICES[field.path]))
     if field.path == "hetzner.endpoint":
         value = f"https://{value}"
     if (field.path, value) == ("providers.enabled", "hetzner"):
@@ -234,3 +237,5 @@ def bounds_of(field: SettingField) -> tuple[int, int]:
 
 
 WORDS_OF_YAML = {"y", "n", "yes", "no", "on", "off", "true", "false", "null"}
+# "off" among them: YAML takes it for false unless it stands in quotes, and it is meant all the same.
+CHOICES = {"failover.mode": ["off", "observe", "act"], "failover.speed": ["fast", "standard"]}

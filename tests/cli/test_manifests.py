@@ -122,7 +122,7 @@ def test_another_namespace_leaves_nothing_behind_in_the_old_one() -> None:
     others = [each for each in documents if each["kind"] != "CustomResourceDefinition"]
     assert one(documents, "Namespace")["metadata"]["name"] == "autoscaler"
     assert "growth-system" not in yaml.safe_dump_all(others)
-    assert {each["metadata"].get("namespace", "autoscaler") for each in others} == {"autoscaler"}
+    assert {each["metadata"].get("namespace", "autoscaler") for each in others} == {"autoscaler", "kube-node-lease"}
     assert {subject["namespace"] for each in others for subject in each.get("subjects", [])} == {"autoscaler"}
 
 

@@ -4,11 +4,12 @@ import msgspec
 
 from growth.api.action import DeleteObject, EditObject
 from growth.api.node import Node
+from growth.api.out_of_service import SHUTDOWN
 from growth.api.tolerations import Taint
-from growth.decide.release import OUT_OF_SERVICE, is_free, released
+from growth.decide.release import is_free, released
 from tests.decide.shrink.stage import HOUR, NAME, a_daemon, a_node, a_pod, a_snapshot, an_attachment, told
 
-OUT = a_node(taints=[OUT_OF_SERVICE])
+OUT = a_node(taints=[SHUTDOWN])
 CLAIM = {"name": "data", "persistentVolumeClaim": {"claimName": "data"}}
 
 

@@ -12,10 +12,10 @@ from growth.api.meta import ObjectMeta
 from growth.api.node import Node
 from growth.api.nodepool import Disruption, NodePoolSpec, ScaleDown
 from growth.api.noderemoval import IF_UNREADY, RETRY
+from growth.api.out_of_service import SHUTDOWN
 from growth.api.phases import REMOVAL_MOVES
 from growth.api.scale_down import LEAVES, SCALE_DOWN_AT
 from growth.api.settings import RemovalSettings
-from growth.decide.release import OUT_OF_SERVICE
 from growth.decide.shrink.writing import DELETION_FAILED, DELETION_REQUESTED
 from tests.decide.stages import a_pod
 
@@ -62,9 +62,7 @@ def test_every_phase_has_its_row(phase: str) -> None:
     assert f"\n| {phase} |" in PAGE
 
 
-@pytest.mark.parametrize(
-    "name", [str(LEAVES), SCALE_DOWN_AT, RETRY, IF_UNREADY, str(OUT_OF_SERVICE), "growth_node_removals"]
-)
+@pytest.mark.parametrize("name", [str(LEAVES), SCALE_DOWN_AT, RETRY, IF_UNREADY, str(SHUTDOWN), "growth_node_removals"])
 def test_every_name_that_growth_writes_is_there(name: str) -> None:
     assert name in PAGE
 

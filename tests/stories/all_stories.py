@@ -3,6 +3,7 @@
 from growth.play.story import Story
 from tests.stories import (
     cluster_life,
+    failover,
     growing,
     growing_nodes,
     growing_pods,
@@ -24,6 +25,7 @@ STORIES: list[Story] = [
     *growing_pools.STORIES.all,
     *shrinking.STORIES.all,
     *registry.STORIES.all,
+    *failover.STORIES.all,
     *troubles.STORIES.all,
     *hetzner.STORIES.all,
     *hetzner_registry.STORIES.all,

@@ -11,13 +11,12 @@ from growth.api.kinds import (
     STORAGE_CLASSES,
     VOLUME_ATTACHMENTS,
 )
-from growth.api.tolerations import Taint
+from growth.api.out_of_service import SHUTDOWN
 from growth.play.play import ZONE, Json, Play
 from growth.play.story import Stories
 from growth.play.workloads import DEPLOYMENTS, STATEFUL_SETS
 
 STORIES = Stories("cluster life")
-OUT_OF_SERVICE = "node.kubernetes.io/out-of-service"
 
 
 @STORIES.story(is_first=True, any_node=True)
@@ -88,8 +87,7 @@ async def a_dead_node_out_of_service_gives_up_its_volume(play: Play) -> None:
     await play.ready("heir")
     await play.silence("dies")
     await play.until(lambda: _seen(play, "Node dies unknown"), "the node is NotReady")
-    taint = Taint(OUT_OF_SERVICE, "nodeshutdown", "NoExecute")
-    await play.change_taints("dies", lambda taints: [*taints, taint])
+    await play.change_taints("dies", lambda taints: [*taints, SHUTDOWN])
     await play.until(play.pod_is("db-0", node="heir"), "the pod runs on the other node")
     await play.until(lambda: sum(one.what == "attached" for one in play.trace.seen) == 2, "so does its volume")
 

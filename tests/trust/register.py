@@ -9,7 +9,11 @@ from typing import Final
 from growth.act.points import Point
 from tests.trust.deeds import EVENTS, KWOK, LEASE
 
-MACHINE_POINTS: Final = {Point.CREATE_MACHINE: "buy machine", Point.DELETE_MACHINE: "give machine back"}
+MACHINE_POINTS: Final = {
+    Point.CREATE_MACHINE: "buy machine",
+    Point.DELETE_MACHINE: "give machine back",
+    Point.FENCE_MACHINE: "fence machine",
+}
 """Providers need not speak through our client, so asking them is a point of its own."""
 
 REGISTER: Final = {
@@ -36,8 +40,10 @@ REGISTER: Final = {
     "patch pods": "Keys, nudges, and how often a pod found no place.",
     "evict pods": "A pod is asked to leave a node of a deleted pool.",
     "delete pods": "A pod whose machine is gone is released.",
+    "patch pods/status": "A pod whose machine is dead is said to have failed.",
     "buy machine": "The provider is asked for a machine.",
     "give machine back": "The provider is asked to delete a machine.",
+    "fence machine": "The provider is asked to cut a machine's power.",
     "create configmaps": "The provider kwok writes it down.",
     "delete configmaps": "The provider kwok deletes it.",
     "kwok: create nodes": "A played machine has booted.",

@@ -31,16 +31,22 @@ from growth.api.action import (
     DeleteObject,
     EditObject,
     EvictPod,
+    FenceMachine,
+    OnMachine,
     PatchObject,
+    ReadPower,
+    ReadPowers,
     RecordEvent,
+    ReleasePod,
 )
 from growth.api.core import ObjectReference
 from growth.api.emptiness import is_work
 from growth.api.growth_kinds import GROUP
 from growth.api.kinds import NODES, PODS, Kind
-from growth.api.machine import Machine
+from growth.api.machine import Machine, PowerReading
 from growth.api.outcome import Outcome, Result
 from growth.api.references import kind_of, shown
+from growth.api.timestamp import format_time
 from growth.cloud.errors import ProviderError, RateLimited, Unavailable
 from growth.cloud.provider import Provider
 from growth.kube.client import Client
@@ -61,6 +67,7 @@ from growth.kube.transport import Method, Request
 
 T = TypeVar("T")
 
+_OnObject = CreateObject | PatchObject | EditObject | DeleteObject | EvictPod | ReleasePod | RecordEvent
 # How the API server (1.36) begins its answer to a JSON patch whose test fails or whose path is not there.
 _CANNOT_APPLY: Final = "the server rejected our request due to an error in our request"
 
@@ -78,13 +85,16 @@ class Doors(msgspec.Struct, frozen=True):
 async def carry_out(action: Action, doors: Doors) -> Outcome:
     """Do it; whatever the other side says becomes an outcome. An action that makes no sense raises."""
     try:
-        machine = await _done(action, doors)
+        if isinstance(action, OnMachine):
+            machine, readings = await _asked(action, doors)
+            return Outcome(action=action, result=Result.DONE, at=doors.now(), machine=machine, readings=readings)
+        await _done(action, doors)
     except (KubeError, ProviderError) as error:
         return _outcome_of(action, error, doors.now())
-    return Outcome(action=action, result=Result.DONE, at=doors.now(), machine=machine)
+    return Outcome(action=action, result=Result.DONE, at=doors.now())
 
 
-async def _done(action: Action, doors: Doors) -> Machine | None:
+async def _done(action: _OnObject, doors: Doors) -> None:
     match action:
         case CreateObject():
             await _create(action, doors)
@@ -96,19 +106,35 @@ async def _done(action: Action, doors: Doors) -> Machine | None:
             await _delete(action, doors)
         case EvictPod():
             await _evict(action, doors)
+        case ReleasePod():
+            await _release(action, doors)
         case RecordEvent():
             await _record(action, doors)
+
+
+async def _asked(action: OnMachine, doors: Doors) -> tuple[Machine | None, tuple[PowerReading, ...]]:
+    """What a provider says: the machine that was bought, or how machines are."""
+    match action:
         case CreateMachine():
             buying = _provider(action, doors).create(action.request)
-            return await _through(Point.CREATE_MACHINE, action.subject, doors, buying)
+            return await _through(Point.CREATE_MACHINE, action.subject, doors, buying), ()
         case DeleteMachine():
             if action.empty_node:
                 await _check_that_nobody_works_on(action, doors)
             if action.unready_node:
-                await _check_that_it_is_unready(action, doors)
+                await _check_that_it_is_unready(action.unready_node, "given back", doors)
             giving_back = _provider(action, doors).delete(action.machine_id)
             await _through(Point.DELETE_MACHINE, action.subject, doors, giving_back)
-    return None
+            return None, ()
+        case FenceMachine():
+            await _check_that_it_is_unready(action.subject.name, "powered off", doors)
+            fencing = _provider(action, doors).fence(action.machine_id)
+            return None, (await _through(Point.FENCE_MACHINE, action.subject, doors, fencing),)
+        case ReadPower():
+            return None, (await _provider(action, doors).power(action.machine_id),)
+        case ReadPowers():
+            machines = await _provider(action, doors).list()
+            return None, tuple(machine.reading for machine in machines)
 
 
 async def _create(action: CreateObject, doors: Doors) -> None:
@@ -150,11 +176,13 @@ async def _patch(action: PatchObject, doors: Doors) -> None:
         raise Conflict(str(error), status=error.status, reason=error.reason) from error
 
 
-async def _edit(action: EditObject, doors: Doors) -> None:
+async def _edit(action: EditObject, doors: Doors, *, subresource: str = "") -> None:
     subject = action.subject
     is_this_one = {"op": "test", "path": "/metadata/uid", "value": subject.uid}
     operations = [*([is_this_one] if subject.uid else []), *action.operations]
-    sending = doors.client.patch(kind_of(subject), subject.name, JsonPatch(operations), subject.namespace)
+    sending = doors.client.patch(
+        kind_of(subject), subject.name, JsonPatch(operations), subject.namespace, subresource=subresource
+    )
     try:
         await _through(Point.EDIT_OBJECT, subject, doors, sending)
     except Invalid as error:
@@ -191,6 +219,28 @@ async def _evict(action: EvictPod, doors: Doors) -> None:
         return
 
 
+async def _release(action: ReleasePod, doors: Doors) -> None:
+    """Two effects in one lane: once it has failed, a pod is not among those that deciders look at.
+
+    Jobs may forgive a pod that was disrupted (``podFailurePolicy``), so that is said as Kubernetes' own controllers do.
+    """
+    subject, words = action.subject, {"reason": "NodeOutOfService", "message": action.why}
+    disrupted = {"type": "DisruptionTarget", "status": "True", **words, "lastTransitionTime": format_time(doors.now())}
+    stated = {"phase": "Failed", **words}
+    operations = [{"op": "add", "path": f"/status/{name}", "value": value} for name, value in stated.items()]
+    noted = {"op": "add", "path": "/status/conditions/-", "value": disrupted}
+    failing = EditObject(subject=subject, why=action.why, operations=(*operations, noted))
+    try:
+        await _edit(failing, doors, subresource="status")
+    except Conflict:
+        # It has no conditions yet, or it is another pod, which the next one finds out.
+        body = {"status": {**stated, "conditions": [disrupted]}}
+        await _patch(PatchObject(subject=subject, why=action.why, body=body, subresource="status"), doors)
+    except NotFound:
+        return
+    await _delete(DeleteObject(subject=subject, why=action.why, grace_seconds=0), doors)
+
+
 async def _record(action: RecordEvent, doors: Doors) -> None:
     async def note() -> None:
         doors.recorder.record(action.subject, EventType(action.type), action.reason, action.action, action.why)
@@ -205,33 +255,34 @@ async def _check_that_nobody_works_on(action: DeleteMachine, doors: Doors) -> No
     counted = [pod for pod in pods if pod.status.phase == "Running" or not action.ignores_unstarted]
     working = [pod.metadata for pod in counted if is_work(pod)]
     if working:
-        raise _not_given_back(f"pod {working[0].namespace}/{working[0].name} works on node {node}")
+        raise _left_alone(f"pod {working[0].namespace}/{working[0].name} works on node {node}")
 
 
-async def _check_that_it_is_unready(action: DeleteMachine, doors: Doors) -> None:
+async def _check_that_it_is_unready(name: str, what: str, doors: Doors) -> None:
     """A node may come back in the last second."""
-    name = action.unready_node
-    nodes = await _seen_live(NODES, f"metadata.name={name}", f"whether node {name} is ready", doors)
+    nodes = await _seen_live(NODES, f"metadata.name={name}", f"whether node {name} is ready", doors, what)
     if any(node.is_ready for node in nodes):
-        raise _not_given_back(f"node {name} is ready again")
+        raise _left_alone(f"node {name} is ready again", what)
 
 
-async def _seen_live(kind: Kind[T], selector: str, what: str, doors: Doors) -> Sequence[T]:
+async def _seen_live(
+    kind: Kind[T], selector: str, question: str, doors: Doors, what: str = "given back"
+) -> Sequence[T]:
     """These objects as the server has them now."""
     try:
         return (await doors.client.list(kind, field_selector=selector)).items
     except Fenced:
         raise
     except KubeError as error:
-        raise _not_given_back(f"nobody says {what} ({error})") from error
+        raise _left_alone(f"nobody says {question} ({error})", what) from error
 
 
-def _not_given_back(why: str) -> Conflict:
+def _left_alone(why: str, what: str = "given back") -> Conflict:
     """The provider was not asked, so this was no attempt that failed."""
-    return Conflict(f"{why}: its machine is not given back", status=409, reason="Conflict")
+    return Conflict(f"{why}: its machine is not {what}", status=409, reason="Conflict")
 
 
-def _provider(action: CreateMachine | DeleteMachine, doors: Doors) -> Provider:
+def _provider(action: OnMachine, doors: Doors) -> Provider:
     """The provider; not after the fence, which the client minds for itself and a provider knows nothing about."""
     if doors.client.is_fenced_off:
         raise Fenced(f"{action.provider} was not asked: the leader's lease ran out")

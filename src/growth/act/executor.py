@@ -14,10 +14,11 @@ from growth.act.carrying import Doors, carry_out
 from growth.act.lanes import Lane, Rests, door_of, lane_of
 from growth.api.action import (
     Action,
-    CreateMachine,
-    DeleteMachine,
     EditObject,
+    OnMachine,
     PatchObject,
+    ReadPower,
+    ReadPowers,
     RecordEvent,
 )
 from growth.api.outcome import Outcome, OutcomeKey, Result, key_of
@@ -204,7 +205,7 @@ class Executor:
             self._wake()
             return
         # A change of an object is seen by watching; only the executor knows what a provider said, and what went wrong.
-        if is_missed or lane[0] == "machine" or task.result().result is not Result.DONE:
+        if is_missed or lane[0] in ("machine", "power") or task.result().result is not Result.DONE:
             self._wake()
         if not self._is_closed:
             self._begin_more()
@@ -224,15 +225,16 @@ class Executor:
         facts = {"action": type(action).__name__, "subject": shown(action.subject), "result": outcome.result.value}
         if outcome.message:
             facts["error"] = outcome.message
-        level = logging.WARNING if is_problem else logging.DEBUG if isinstance(action, RecordEvent) else logging.INFO
+        is_small = isinstance(action, RecordEvent | ReadPower | ReadPowers)
+        level = logging.WARNING if is_problem else logging.DEBUG if is_small else logging.INFO
         words = f"{outcome.message} (wanted because {action.why})" if is_problem else action.why
         _LOG.log(level, "%s", words, extra={"facts": facts})
-        if is_problem and not isinstance(action, RecordEvent):
+        if is_problem and not is_small:
             word = type(action).__name__
             reason = f"{word}{outcome.result.value.capitalize()}"
             self._doors.recorder.record(action.subject, EventType.WARNING, reason, word, outcome.message)
 
 
 def _shown(action: Action) -> str:
-    target = f" {action.provider}" if isinstance(action, CreateMachine | DeleteMachine) else ""
+    target = f" {action.provider}" if isinstance(action, OnMachine) else ""
     return f"{type(action).__name__}{target} for {shown(action.subject)}"

@@ -9,7 +9,17 @@ from typing import Final
 
 import msgspec
 
-from growth.api.action import Action, CreateMachine, DeleteMachine, PatchObject, RecordEvent
+from growth.api.action import (
+    Action,
+    CreateMachine,
+    DeleteMachine,
+    FenceMachine,
+    OnMachine,
+    PatchObject,
+    ReadPower,
+    ReadPowers,
+    RecordEvent,
+)
 from growth.api.outcome import Outcome, Result
 
 Lane = tuple[str, ...]
@@ -32,16 +42,22 @@ def lane_of(action: Action) -> Lane:
             return ("event", *place, action.reason, action.action, action.why)
         case CreateMachine():
             return ("machine", action.provider, action.request.name)
-        case DeleteMachine():
+        case DeleteMachine() | FenceMachine():
             return ("machine", action.provider, action.machine_id)
+        case ReadPower():
+            return ("power", action.provider, action.machine_id)
+        case ReadPowers():
+            return ("power", action.provider)
         case _:
             return ("object", subject.api_version, subject.kind, subject.namespace, subject.name)
 
 
 def door_of(action: Action) -> str:
     """Who is asked: the API server, or one of the providers. Each has slots of its own, so that one that hangs does
-    not hold up what is to be done elsewhere."""
-    return action.provider if isinstance(action, CreateMachine | DeleteMachine) else ""
+    not hold up what is to be done elsewhere. Questions do not wait behind purchases: lives may hang on the answer."""
+    if isinstance(action, ReadPower | ReadPowers):
+        return f"{action.provider} power"
+    return action.provider if isinstance(action, OnMachine) else ""
 
 
 class _Last(msgspec.Struct, frozen=True):

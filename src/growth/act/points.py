@@ -23,6 +23,7 @@ class Point(StrEnum):
     RECORD_EVENT = "record-event"
     CREATE_MACHINE = "create-machine"
     DELETE_MACHINE = "delete-machine"
+    FENCE_MACHINE = "fence-machine"
 
 
 class Hook(Protocol):

@@ -5,6 +5,7 @@ action says what is wanted and on what it was decided (``subject.uid``, ``resour
 same as doing it once.
 """
 
+from datetime import datetime
 from typing import Any, Literal
 
 import msgspec
@@ -90,7 +91,40 @@ class DeleteMachine(_Said, frozen=True, kw_only=True, tag_field="what", tag=True
     """Whether pods do not count that are bound there and never ran: it seems that the node never became ready."""
 
 
-Action = CreateObject | PatchObject | EditObject | DeleteObject | EvictPod | RecordEvent | CreateMachine | DeleteMachine
+class ReadPower(_Said, frozen=True, kw_only=True, tag_field="what", tag=True):
+    """Ask a provider how one machine is; the subject is its node. The answer is ``Outcome.readings``."""
+
+    provider: str
+    machine_id: str
+    asked_at: datetime
+    """Which of many questions this is: the same one is asked once."""
+
+
+class ReadPowers(_Said, frozen=True, kw_only=True, tag_field="what", tag=True):
+    """Ask a provider how all its machines are, where asking for each would take too many calls."""
+
+    provider: str
+    asked_at: datetime
+
+
+class FenceMachine(_Said, frozen=True, kw_only=True, tag_field="what", tag=True):
+    """Cut a machine's power, so that nothing can run on it; the subject is its node, which must not be ready then."""
+
+    provider: str
+    machine_id: str
+
+
+class ReleasePod(_Said, frozen=True, kw_only=True, tag_field="what", tag=True):
+    """End a pod whose machine is dead, as the pod collector would: phase Failed, then deleted without grace.
+
+    The phase comes first because a finalizer may keep the object, and a pod that has not ended keeps its volumes.
+    """
+
+
+OnMachine = CreateMachine | DeleteMachine | ReadPower | ReadPowers | FenceMachine
+"""What a provider is asked."""
+
+Action = CreateObject | PatchObject | EditObject | DeleteObject | EvictPod | ReleasePod | RecordEvent | OnMachine
 
 
 class Hold(_Said, frozen=True, kw_only=True, tag_field="what", tag=True):

@@ -6,6 +6,7 @@ from it; only the provider can say so, and everything it says carries the instan
 
 from datetime import datetime
 from enum import StrEnum
+from typing import Final
 
 from growth.api.nodepool import NodePool, Reserved, UserDataSecret
 from growth.api.offering import HOSTNAME, OFFERING, POOL, Offering, left_of
@@ -15,17 +16,23 @@ from growth.api.tolerations import Taint
 
 
 class Power(StrEnum):
-    """What a provider says about a machine. Only ``OFF`` and ``GONE`` mean that nothing runs on it."""
+    """What a provider says about a machine. Only ``OFF``, ``FAILED`` and ``GONE`` mean that nothing runs on it."""
 
     STARTING = "starting"
     ON = "on"
     STOPPING = "stopping"
     OFF = "off"
+    FAILED = "failed"
+    """Its hardware broke, and it does not run."""
+
     GONE = "gone"
     """The provider answered, and has no such machine. Never said by a provider that could not be asked."""
 
     UNKNOWN = "unknown"
     """The machine is there and the provider does not say how it is (it is being moved, for example)."""
+
+
+_DEAD: Final = frozenset({Power.OFF, Power.FAILED, Power.GONE})
 
 
 class PowerReading(Slim, frozen=True):
@@ -37,6 +44,11 @@ class PowerReading(Slim, frozen=True):
     is_changing: bool = False
     """Whether the provider is just doing something to the machine; then the reading proves nothing."""
 
+    @property
+    def is_dead(self) -> bool:
+        """Whether nothing ran on the machine when this was read, and nobody was about to change that."""
+        return self.power in _DEAD and not self.is_changing
+
 
 class Machine(Slim, frozen=True):
     """A machine that a provider has for us."""
@@ -45,7 +57,7 @@ class Machine(Slim, frozen=True):
     """The provider's own name for it: another machine of the same name has another id."""
 
     provider_id: str
-    """What stands in ``spec.providerID`` of its node, such as ``hcloud://4711``."""
+    """What stands in ``spec.providerID`` of its node, such as ``hcloud://4711``: a prefix of the provider's, the id."""
 
     name: str
     """The name of the NodeRequest, of the machine and of its node: all three are the same."""

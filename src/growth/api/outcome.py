@@ -7,7 +7,7 @@ import msgspec
 
 from growth.api.action import Action
 from growth.api.core import ObjectReference
-from growth.api.machine import Machine
+from growth.api.machine import Machine, PowerReading
 
 
 class Result(StrEnum):
@@ -42,6 +42,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """How long the other side asked to be left alone."""
     machine: Machine | None = None
     """What CreateMachine got."""
+    readings: tuple[PowerReading, ...] = ()
+    """What ReadPower, ReadPowers and FenceMachine were told."""
 
 
 OutcomeKey = tuple[str, ObjectReference]

@@ -243,6 +243,45 @@ class RegistrySettings(Section, frozen=True):
     ] = timedelta(minutes=2)
 
 
+class FailoverSettings(Section, frozen=True):
+    """When work is moved off a machine that is dead."""
+
+    mode: Annotated[
+        str,
+        meaning(
+            "What is done about a machine that is proven dead: nothing, telling people what would be done, doing it.",
+            expected="off, observe or act",
+            pattern="^(off|observe|act)\\Z",
+        ),
+    ] = "observe"
+    speed: Annotated[
+        str,
+        meaning(
+            "Who deletes the pods of a node that is out of service: Growth, at once, or kube-controller-manager.",
+            expected="fast or standard",
+            pattern="^(fast|standard)\\Z",
+        ),
+    ] = "fast"
+    fence: Annotated[
+        bool, meaning("Whether a machine that runs and whose node is silent is powered off, to move its work then.")
+    ] = False
+    foreign_nodes: Annotated[bool, meaning("Whether nodes that Growth did not buy are taken out of service, too.")] = (
+        False
+    )
+    control_plane: Annotated[
+        bool, meaning("Whether nodes of the control plane are, as long as a majority of them works.")
+    ] = False
+    read_every: Annotated[
+        timedelta, meaning("Time between two questions to a provider about a machine whose node is silent.")
+    ] = timedelta(seconds=5)
+    proven_after: Annotated[
+        timedelta, meaning("A machine is dead when its provider has said so, again and again, for so long.")
+    ] = timedelta(seconds=10)
+    return_after: Annotated[
+        timedelta, meaning("A node that came back is taken into service when it has been well for so long.")
+    ] = timedelta(seconds=30)
+
+
 class Settings(Section, frozen=True):
     """All settings."""
 
@@ -264,6 +303,7 @@ class Settings(Section, frozen=True):
     provision: ProvisionSettings = ProvisionSettings()
     removal: RemovalSettings = RemovalSettings()
     registry: RegistrySettings = RegistrySettings()
+    failover: FailoverSettings = FailoverSettings()
 
     def contradictions(self) -> Iterator[tuple[str, str]]:
         """Servers of two clusters in one project can be told apart by nothing but the cluster's name."""

@@ -13,6 +13,9 @@ from growth.api.duration import DurationError, format_duration, parse_duration
 from growth.api.settings import Settings
 
 Value = str | int | timedelta
+# YAML reads a bare off, no, on or yes as a truth value; where that word itself is one of the choices, it was meant.
+_TRUTHS = {"true": True, "false": False}
+_MEANT = {False: "off", True: "on"}
 PREFIX = "GROWTH"
 
 
@@ -57,6 +60,8 @@ class SettingField(msgspec.Struct, frozen=True):
                 if duration <= timedelta(0):
                     raise ValueError(self.expected)
                 return duration
+            case inspect.BoolType(), bool():
+                return raw
             case inspect.IntType(ge=low, le=high), int() if not isinstance(raw, bool):
                 if (low is not None and raw < low) or (high is not None and raw > high):
                     raise ValueError(self.expected)
@@ -65,11 +70,15 @@ class SettingField(msgspec.Struct, frozen=True):
                 if pattern is not None and not re.search(pattern, raw):
                     raise ValueError(self.expected)
                 return raw
+            case inspect.StrType(pattern=str()), bool():
+                return self.value_from(_MEANT[raw])
             case _:
                 raise ValueError(self.expected)
 
     def value_from_text(self, text: str) -> Value:
         """Translate a flag or a variable, where everything is text; raises ValueError."""
+        if self.type is bool and text.strip().lower() in _TRUTHS:
+            return self.value_from(_TRUTHS[text.strip().lower()])
         is_number = self.type is int and re.fullmatch(r"[+-]?[0-9]{1,18}", text.strip())
         return self.value_from(int(text) if is_number else text)
 
@@ -77,6 +86,11 @@ class SettingField(msgspec.Struct, frozen=True):
 def plain(value: Value) -> str | int:
     """A value as the file would hold it."""
     return format_duration(value) if isinstance(value, timedelta) else value
+
+
+def worded(value: Value) -> str:
+    """The same as people write it."""
+    return str(value).lower() if isinstance(value, bool) else str(plain(value))
 
 
 @cache
@@ -104,8 +118,10 @@ def _field(path: str, field: inspect.Field) -> SettingField:
             kind, words = timedelta, "a duration above zero, such as 90s, 10m or 1h30m"
         case inspect.IntType():
             kind, words = int, f"a whole number from {shape.ge} {'up' if shape.le is None else f'to {shape.le}'}"
+        case inspect.BoolType():
+            kind, words = bool, "true or false"
         case inspect.StrType():
             kind, words = str, "a text"
         case _:
-            raise TypeError(f"{path} cannot be a setting of type {shape}: expected str, int or timedelta")
+            raise TypeError(f"{path} cannot be a setting of type {shape}: expected str, bool, int or timedelta")
     return SettingField(path, kind, field.default, schema["description"], extra["expected"] or words, shape)

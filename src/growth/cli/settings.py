@@ -8,7 +8,7 @@ import yaml
 from rich.console import Console
 from rich.table import Table
 
-from growth.api.settings_fields import plain
+from growth.api.settings_fields import plain, worded
 from growth.api.settings_reading import EffectiveSetting, EffectiveSettings
 from growth.cli.settings_options import with_settings
 
@@ -83,4 +83,4 @@ def render_yaml(effective: EffectiveSettings) -> str:
 
 
 def _shown(row: EffectiveSetting) -> str:
-    return str(plain(row.value)) or "-"
+    return worded(row.value) or "-"

@@ -8,7 +8,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 import click
 
-from growth.api.settings_fields import SettingField, plain, setting_fields
+from growth.api.settings_fields import SettingField, setting_fields, worded
 from growth.api.settings_reading import EffectiveSettings, SettingsError, read_settings
 
 P = ParamSpec("P")
@@ -63,8 +63,8 @@ def _with_flags(
 
 
 def _option(field: SettingField) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    metavar = {"str": "TEXT", "int": "NUMBER", "timedelta": "DURATION"}[field.type.__name__]
-    default = f" [default: {plain(field.default)}]" if field.default != "" else ""
+    metavar = {"str": "TEXT", "bool": "BOOLEAN", "int": "NUMBER", "timedelta": "DURATION"}[field.type.__name__]
+    default = f" [default: {worded(field.default)}]" if field.default != "" else ""
     return click.option(field.flag, field.parameter, metavar=metavar, help=f"{field.meaning}{default}")
 
 

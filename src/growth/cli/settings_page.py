@@ -2,7 +2,7 @@
 
 import click
 
-from growth.api.settings_fields import SettingField, plain, setting_fields
+from growth.api.settings_fields import SettingField, setting_fields, worded
 from growth.api.settings_reading import SettingsError, read_settings
 from growth.cli.settings import render_yaml
 
@@ -39,7 +39,7 @@ def render_page() -> str:
 
 
 def _row(field: SettingField) -> str:
-    default = f"`{plain(field.default)}`" if field.default != "" else "empty"
+    default = f"`{worded(field.default)}`" if field.default != "" else "empty"
     names = f"`{field.variable}`<br>`{field.flag}`"
     return f"| `{field.path}` | {default} | {field.meaning} Expected: {field.expected}. | {names} |"
 

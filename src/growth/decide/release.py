@@ -9,20 +9,17 @@ a node that was deleted first is detached six minutes later (docs/removing.md).
 """
 
 from datetime import datetime
-from typing import Final
 
 from growth.api.action import Action, DeleteObject, Hold
 from growth.api.emptiness import is_daemon
 from growth.api.kinds import NODES, PODS, VOLUME_ATTACHMENTS
 from growth.api.node import Node
+from growth.api.out_of_service import SHUTDOWN, out_of_service_taint
 from growth.api.pod import Pod
 from growth.api.references import reference_to
 from growth.api.storage import VolumeAttachment
-from growth.api.tolerations import NO_EXECUTE, Taint
 from growth.decide.shrink.marks import edited, taint_added
 from growth.observe.snapshot import Snapshot
-
-OUT_OF_SERVICE: Final = Taint("node.kubernetes.io/out-of-service", "nodeshutdown", NO_EXECUTE)
 
 
 def released(snapshot: Snapshot, node: Node) -> list[Action | Hold]:
@@ -31,8 +28,8 @@ def released(snapshot: Snapshot, node: Node) -> list[Action | Hold]:
     pods, attached = _left_on(snapshot, name)
     if not pods and not attached:
         return []
-    if all(taint.key != OUT_OF_SERVICE.key for taint in node.spec.taints):
-        return [edited(node, [taint_added(node, OUT_OF_SERVICE)], "its machine is gone, and something is left on it")]
+    if out_of_service_taint(node) is None:
+        return [edited(node, [taint_added(node, SHUTDOWN)], "its machine is gone, and something is left on it")]
     said: list[Action | Hold] = [*_deleted(pods, name)]
     if attached:
         why = f"{len(attached)} volumes still hang on it" if len(attached) > 1 else "a volume still hangs on it"

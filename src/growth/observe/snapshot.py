@@ -12,6 +12,7 @@ from growth.api.kinds import Kind
 from growth.api.node import Node
 from growth.api.pod import Pod
 from growth.observe.families import Families
+from growth.observe.heartbeats import Heartbeats
 from growth.observe.journal import Journal
 from growth.observe.room import Room
 from growth.observe.shapes import Shapes
@@ -37,6 +38,12 @@ class Snapshot(msgspec.Struct, frozen=True):
     """Nodes that carry the start-up taint."""
     to_go: Mapping[str, Node]
     """Nodes that bear the mark of scale-down, whole or not."""
+    out_of_service: Mapping[str, Node]
+    """Nodes that bear the out-of-service taint, whoever set it, or our note of why we did."""
+    lingering: Mapping[str, Pod]
+    """Pods that have ended and are being deleted, and that something (a finalizer) still keeps."""
+    heartbeats: Heartbeats
+    """Which node gave its last sign of life when."""
     work: Mapping[str, int]
     """How many pods work on which node (``api.emptiness``); a node that is not in it is empty."""
     clouds: Mapping[str, Cloud]

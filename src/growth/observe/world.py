@@ -5,7 +5,7 @@ single one. It never asks, waits or forgets to be told: what it shows is what th
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from growth.api.backoff import BACK_OFF
@@ -19,6 +19,7 @@ from growth.api.kinds import (
     CSI_NODES,
     CSI_STORAGE_CAPACITIES,
     DAEMON_SETS,
+    LEASES,
     NAMESPACES,
     NODES,
     PERSISTENT_VOLUME_CLAIMS,
@@ -33,10 +34,12 @@ from growth.api.kinds import (
 from growth.api.node import Node
 from growth.api.noderemoval import NodeRemovalRequest
 from growth.api.noderequest import NodeRequest
+from growth.api.out_of_service import has_marks
 from growth.api.pod import Pod
 from growth.api.scale_down import has_traces
 from growth.api.starting import STARTING
 from growth.observe.families import Families
+from growth.observe.heartbeats import Heartbeats
 from growth.observe.journal import Journal
 from growth.observe.requests import Requests, amounts_from, requests_on_node
 from growth.observe.room import Room
@@ -63,10 +66,14 @@ _TABLED: Final[tuple[Kind[Any], ...]] = (
 Listener = Callable[[list[Change[Any]]], None]
 
 
-class World:
-    """The one picture of the cluster. Change it only through ``hear_of_pods`` and ``hear_of_nodes``."""
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
 
-    def __init__(self) -> None:
+
+class World:
+    """The one picture of the cluster. Change it only through ``listeners``; ``now`` is when it hears of something."""
+
+    def __init__(self, now: Callable[[], datetime] = _utc_now) -> None:
         self.nodes: dict[str, Node] = {}
         self.pods_by_node: dict[str, dict[str, Pod]] = {}
         self.waiting: dict[str, Pod] = {}
@@ -83,6 +90,9 @@ class World:
         self.marked: dict[str, Pod] = {}
         self.closed: dict[str, Node] = {}
         self.to_go: dict[str, Node] = {}
+        self.out_of_service: dict[str, Node] = {}
+        self.lingering: dict[str, Pod] = {}
+        self.heartbeats = Heartbeats(now)
         self.work: dict[str, int] = {}
         self.clouds: dict[str, Cloud] = {}
         self.changes_heard = 0
@@ -95,7 +105,7 @@ class World:
     def listeners(self) -> Mapping[Kind[Any], Listener]:
         """Every kind that the World wants to hear of, and whom to tell."""
         hearers: dict[Kind[Any], Listener] = {kind: table.hear for kind, table in self.tables.items()}
-        hearers |= {PODS: self.hear_of_pods, NODES: self.hear_of_nodes}
+        hearers |= {PODS: self.hear_of_pods, NODES: self.hear_of_nodes, LEASES: self.heartbeats.hear}
         return {kind: self._counting(hear) for kind, hear in hearers.items()}
 
     def _counting(self, hear: Listener) -> Listener:
@@ -120,6 +130,9 @@ class World:
             marked=self.marked,
             closed=self.closed,
             to_go=self.to_go,
+            out_of_service=self.out_of_service,
+            lingering=self.lingering,
+            heartbeats=self.heartbeats,
             work=self.work,
             clouds=self.clouds,
             journal=self.journal,
@@ -163,6 +176,7 @@ class World:
                     del self.nodes[name]
                     self.closed.pop(name, None)
                     self.to_go.pop(name, None)
+                    self.out_of_service.pop(name, None)
                     self.room.close(name, self._allocatable.pop(name))
                 continue
             if known is not None:
@@ -173,6 +187,7 @@ class World:
             is_closed = any(taint.key == STARTING for taint in change.now.spec.taints)
             _keep(self.closed, name, change.now, is_meant=is_closed)
             _keep(self.to_go, name, change.now, is_meant=has_traces(change.now))
+            _keep(self.out_of_service, name, change.now, is_meant=has_marks(change.now))
             self.nodes[name] = change.now
             self._allocatable[name] = amounts_from(change.now.status.allocatable)
             self.room.open(name, self._allocatable[name])
@@ -183,6 +198,10 @@ class World:
             self.refused[uid] = pod
         else:
             self.refused.pop(uid, None)
+        if not is_gone and pod.node_name and pod.is_finished and pod.metadata.deletion_timestamp is not None:
+            self.lingering[uid] = pod
+        else:
+            self.lingering.pop(uid, None)
         if not is_gone and BACK_OFF in pod.metadata.annotations:
             self.marked[uid] = pod
         else:

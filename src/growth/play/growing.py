@@ -14,6 +14,7 @@ from growth.api.catalogue import read_catalogue
 from growth.api.growth_kinds import NODE_POOLS
 from growth.api.kinds import CONFIG_MAPS, EVENTS, LEASES, NAMESPACES
 from growth.api.settings import (
+    FailoverSettings,
     GrowSettings,
     ProvidersSettings,
     ProvisionSettings,
@@ -53,6 +54,9 @@ QUICK: Final = Settings(
         check_every=timedelta(seconds=1),
         foreign_halt_at_most=timedelta(seconds=10),
         improves_after=timedelta(seconds=2),
+    ),
+    failover=FailoverSettings(
+        read_every=timedelta(seconds=1), proven_after=timedelta(seconds=2), return_after=timedelta(seconds=2)
     ),
 )
 CATALOGUE: Final = """

@@ -13,6 +13,7 @@ from growth.api.kinds import (
     CSI_NODES,
     CSI_STORAGE_CAPACITIES,
     DAEMON_SETS,
+    LEASES,
     NAMESPACES,
     NODES,
     PERSISTENT_VOLUME_CLAIMS,
@@ -24,6 +25,7 @@ from growth.api.kinds import (
 )
 from growth.decide import pools
 from growth.decide.decider import Decider
+from growth.decide.failover import deciding as failover
 from growth.decide.grow import deciding as grow
 from growth.decide.provision import deciding as provision
 from growth.decide.registry import telling as registry
@@ -55,6 +57,12 @@ _OURS: Final = (NODE_POOLS, NODE_REQUESTS, NODE_REMOVAL_REQUESTS)
 CAPABILITIES: Final[tuple[Capability, ...]] = (
     Capability(REGISTRY, registry.decide, (NODES, CONFIG_MAPS, *_OURS)),
     Capability("pools", pools.decide, (NODES, *_OURS), reads_registry=True),
+    Capability(
+        "failover",
+        failover.decide,
+        (PODS, NODES, VOLUME_ATTACHMENTS, LEASES, CONFIG_MAPS, *_OURS),
+        reads_registry=True,
+    ),
     Capability("grow", grow.decide, (*_PLACES, *_OURS), reads_registry=True),
     Capability("provision", provision.decide, (PODS, NODES, *_OURS), reads_registry=True),
     Capability("shrink", shrink.decide, (PODS, NODES, VOLUME_ATTACHMENTS, *_OURS), reads_registry=True),

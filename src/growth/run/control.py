@@ -70,7 +70,7 @@ async def control(plant: Plant, health: Health) -> None:
 
     Raises a KubeError that needs a person (a missing right, a kind that is not there) if that happens at the start.
     """
-    world, loops = World(), list[Deciding]()
+    world, loops = World(plant.host.now), list[Deciding]()
 
     def heard() -> None:
         for loop in loops:

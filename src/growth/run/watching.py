@@ -8,7 +8,7 @@ from typing import Any, Final
 from growth.api.change import Change
 from growth.api.cluster_status import GROWTH_STATUS
 from growth.api.growth_kinds import GROUP
-from growth.api.kinds import CONFIG_MAPS, Kind
+from growth.api.kinds import CONFIG_MAPS, LEASES, Kind
 from growth.kube.client import Client
 from growth.kube.informer import Informer
 from growth.observe.world import Listener, World
@@ -18,6 +18,9 @@ from growth.run.heartbeats import Heartbeats
 
 # An informer takes a watch for dead after 190 s and then waits for up to 30 s; a page of a list may take 60.
 _SILENCE_SECONDS: Final = 300.0
+_NODE_LEASES: Final = "kube-node-lease"
+# A thousand nodes renew a hundred Leases in a second: nobody is woken for that, only for one that is not renewed.
+_UNREMARKABLE: Final = frozenset({LEASES})
 
 
 @asynccontextmanager
@@ -33,7 +36,7 @@ async def watching(
 ) -> AsyncGenerator[Sequence[Informer[Any]]]:
     """Enter once the World is complete; inside, it keeps following. Without ``kinds``, all that the World knows.
 
-    Of ConfigMaps only Growth's own status is followed, in its ``namespace``.
+    Of ConfigMaps only Growth's own status is followed, in its ``namespace``; of Leases only those of nodes.
 
     ``heard`` is called after each batch of changes, ``spare`` once, when the first reading is over.
 
@@ -43,7 +46,10 @@ async def watching(
     listeners = world.listeners()
     informers = [
         Informer(
-            _client_of(kind, client, heartbeats), kind, _telling(listeners[kind], heard), **_part_of(kind, namespace)
+            _client_of(kind, client, heartbeats),
+            kind,
+            _telling(listeners[kind], None if kind in _UNREMARKABLE else heard),
+            **_part_of(kind, namespace),
         )
         for kind in (listeners if kinds is None else kinds)
     ]
@@ -68,6 +74,8 @@ def everywhere(world: World) -> list[Kind[Any]]:
 
 def _part_of(kind: Kind[Any], namespace: str) -> dict[str, str]:
     """What to follow of a kind: everything, but for the one that others use for all sorts of things."""
+    if kind == LEASES:
+        return {"namespace": _NODE_LEASES}
     if kind != CONFIG_MAPS:
         return {}
     return {"namespace": namespace, "field_selector": f"metadata.name={GROWTH_STATUS}"}

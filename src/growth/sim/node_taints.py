@@ -9,7 +9,6 @@ from growth.sim.parts import parts
 NOT_READY: Final = "node.kubernetes.io/not-ready"
 UNREACHABLE: Final = "node.kubernetes.io/unreachable"
 UNSCHEDULABLE: Final = "node.kubernetes.io/unschedulable"
-OUT_OF_SERVICE: Final = "node.kubernetes.io/out-of-service"
 NO_SCHEDULE: Final = "NoSchedule"
 NO_EXECUTE: Final = "NoExecute"
 

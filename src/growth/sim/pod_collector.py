@@ -8,9 +8,9 @@ not ready, terminating without a node, or one of too many that have ended.
 import math
 from typing import Final
 
+from growth.api.out_of_service import OUT_OF_SERVICE
 from growth.sim.clock import Clock
 from growth.sim.merging import Json
-from growth.sim.node_taints import OUT_OF_SERVICE
 from growth.sim.parts import part, parts
 from growth.sim.pod_conditions import condition_of, with_condition
 from growth.sim.pods import delete_pod

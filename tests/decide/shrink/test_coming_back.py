@@ -8,10 +8,10 @@ from growth.api.cloud import Cloud
 from growth.api.machine import Power
 from growth.api.node import Node
 from growth.api.noderemoval import NodeRemovalRequest
+from growth.api.out_of_service import SHUTDOWN
 from growth.api.outcome import Result
 from growth.api.started import STARTED_AT
 from growth.api.timestamp import format_time
-from growth.decide.release import OUT_OF_SERVICE
 from tests.decide.shrink.stage import (
     ANOTHER,
     HOUR,
@@ -162,7 +162,7 @@ def test_a_machine_that_went_in_the_end_is_gone_although_its_node_seems_to_work(
 
 
 def released(node: Node) -> Node:
-    taints = (*node.spec.taints, OUT_OF_SERVICE)
+    taints = (*node.spec.taints, SHUTDOWN)
     return msgspec.structs.replace(node, spec=msgspec.structs.replace(node.spec, taints=taints))
 
 

@@ -10,10 +10,10 @@ from growth.api.action import DeleteMachine, DeleteObject
 from growth.api.cloud import Cloud
 from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS
 from growth.api.noderemoval import NodeRemovalRequest
+from growth.api.out_of_service import SHUTDOWN
 from growth.api.outcome import Outcome, Result
 from growth.api.references import reference_to
 from growth.api.settings import RemovalSettings
-from growth.decide.release import OUT_OF_SERVICE
 from tests.decide.shrink.stage import (
     ANOTHER,
     EVERYTHING,
@@ -287,7 +287,7 @@ def test_one_that_failed_and_whose_machine_went_after_all_is_finished() -> None:
 def test_the_machine_goes_first_then_what_is_left_then_the_node_then_the_request() -> None:
     removal = asked()
     pod, volume = a_pod(tolerations=[EVERYTHING]), an_attachment()
-    out = a_node(at=DUE, taints=[OUT_OF_SERVICE])
+    out = a_node(at=DUE, taints=[SHUTDOWN])
     assert told(a_moment_later(a_pool(), NONE, MARKED, removal, pod, volume)) == [f"release {NAME}"]
     assert told(a_moment_later(a_pool(), NONE, out, removal, pod, volume)) == [
         "delete Pod app",
@@ -299,7 +299,7 @@ def test_the_machine_goes_first_then_what_is_left_then_the_node_then_the_request
 
 
 def test_pods_that_are_put_there_again_and_again_keep_no_node_whose_machine_is_gone() -> None:
-    out, pod = a_node(at=DUE, taints=[OUT_OF_SERVICE]), a_pod(tolerations=[EVERYTHING])
+    out, pod = a_node(at=DUE, taints=[SHUTDOWN]), a_pod(tolerations=[EVERYTHING])
     born = pod.metadata.creation_timestamp
     assert born is not None
     memory = decided(a_pool(), OURS, out, asked(asked_at=born - MINUTE), now=born).memory

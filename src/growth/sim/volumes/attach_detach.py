@@ -7,8 +7,9 @@ the volume was unwanted for six minutes. A volume for one node is never on two.
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Final, Literal
+from typing import Literal
 
+from growth.api.out_of_service import OUT_OF_SERVICE
 from growth.sim.clock import Clock
 from growth.sim.merging import Json
 from growth.sim.parts import part, parts
@@ -20,8 +21,6 @@ from growth.sim.volumes.attachment_names import attachment, attachment_name, sec
 from growth.sim.volumes.multi_attach import multi_attach
 from growth.sim.volumes.wishes import Disk, Wishes, disk_of
 from growth.sim.work_queue import WorkQueue
-
-OUT_OF_SERVICE: Final = "node.kubernetes.io/out-of-service"
 
 
 @dataclass(slots=True)

@@ -1,0 +1,70 @@
+"""Which machines are dead, what is moved off them, and which come back? Docs: docs/failover.md.
+
+    silent ──asked──► running: told, fenced where that is allowed
+                 └──► off or gone, proven ──guards──► tainted ──► released ──► back, or deleted
+
+``failover.mode`` says how far it goes: ``off`` looks at nothing and reports taints that it left behind, ``observe``
+asks and tells, ``act`` acts.
+"""
+
+from growth.api.out_of_service import PROOF
+from growth.api.settings import Settings
+from growth.decide.decider import Decision, State
+from growth.decide.failover.asking import ask
+from growth.decide.failover.fencing import follow_running
+from growth.decide.failover.releasing import follow_release
+from growth.decide.failover.returning import follow_return
+from growth.decide.failover.scene import Memory, Scene
+from growth.decide.failover.suspecting import follow_evidence
+from growth.decide.failover.tainting import take_out_of_service
+from growth.decide.failover.telling import (
+    counted,
+    follow_recoveries,
+    note_findings,
+    remembered_timelines,
+    write_timelines,
+)
+from growth.observe.snapshot import Snapshot
+
+
+def decide(snapshot: Snapshot, state: State, settings: Settings) -> Decision:
+    """What should happen now."""
+    memory = state.memory
+    if not isinstance(memory, Memory):
+        memory = Memory(timelines=remembered_timelines(snapshot, settings))
+    scene = Scene(snapshot, state, settings, memory)
+    if settings.failover.mode == "off":
+        _report_taints(scene)
+        return Decision(tuple(scene.said), None, Memory())
+    follow_evidence(scene)
+    note_findings(scene)
+    follow_release(scene)
+    follow_return(scene)
+    take_out_of_service(scene)
+    follow_running(scene)
+    ask(scene)
+    recovered = follow_recoveries(scene)
+    is_written = write_timelines(scene)
+    remembered = Memory(
+        cases=scene.cases,
+        well_since=scene.well_since,
+        seen_out=scene.seen_out,
+        listed_at=scene.listed_at,
+        timelines=scene.timelines,
+        written_at=scene.now if is_written else memory.written_at,
+        noted={name: frozenset(noted) for name, noted in scene.noted.items()},
+        recoveries=scene.recoveries,
+        recovered=recovered,
+        findings=counted(scene),
+        stuck=scene.stuck,
+    )
+    wake_at = min((when for when in scene.deadlines if when > scene.now), default=None)
+    return Decision(tuple(scene.said), wake_at, remembered)
+
+
+def _report_taints(scene: Scene) -> None:
+    """What we did stays done, and somebody must know."""
+    for node in scene.snapshot.out_of_service.values():
+        if PROOF in node.metadata.annotations:
+            why = "Growth took it out of service, and failover.mode is off: its taint stays until a person removes it"
+            scene.alert(node, "OurTaintStays", why)

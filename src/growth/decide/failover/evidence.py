@@ -1,0 +1,120 @@
+"""Evidence: what is known about one node that is silent. Docs: docs/failover.md.
+
+Time proves nothing: a node that nobody hears of may write to its volumes for ever. Only its provider can tell that the
+machine does not run, and one answer may be wrong. So it takes several, over a while, all of them after the last sign of
+life; one renewed Lease, or one other answer, and it begins anew.
+"""
+
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Final
+
+import msgspec
+
+from growth.api.machine import Power, PowerReading
+from growth.api.settings import FailoverSettings
+
+READINGS: Final = 3
+"""So many like answers are needed."""
+FRESH: Final = timedelta(seconds=5)
+"""The last answer must be younger than this when something is done that cannot be undone."""
+
+
+class Finding(StrEnum):
+    """What the evidence amounts to; the label of a metric."""
+
+    SILENT = "Silent"
+    """The node is silent, and its provider has not answered since."""
+    RUNNING = "Running"
+    """The machine runs: the network, or its system, is broken."""
+    CHANGING = "Changing"
+    """It is being started, stopped, moved or rescued, or its provider does not know."""
+    OFF = "Off"
+    """It does not run, as far as is known so far."""
+    DEAD = "Dead"
+    """It is proven not to run."""
+    UNKNOWABLE = "Unknowable"
+    """Nobody can be asked about it."""
+
+
+class Answers(msgspec.Struct, frozen=True):
+    """Like answers of a provider, one after the other."""
+
+    power: Power
+    """What the last one said."""
+    is_dead: bool
+    is_changing: bool
+    first_at: datetime
+    last_at: datetime
+    count: int = 1
+
+    def after(self, reading: PowerReading) -> "Answers":
+        """With one answer more. One that says something else begins anew; off, broken and gone are all dead."""
+        if reading.read_at <= self.last_at:
+            return self
+        is_same = self.power is reading.power and self.is_changing == reading.is_changing
+        if not (reading.is_dead and self.is_dead) and not is_same:
+            return first(reading)
+        return msgspec.structs.replace(self, power=reading.power, last_at=reading.read_at, count=self.count + 1)
+
+
+def first(reading: PowerReading) -> Answers:
+    """The first answer of its like."""
+    return Answers(reading.power, reading.is_dead, reading.is_changing, reading.read_at, reading.read_at)
+
+
+class Case(msgspec.Struct, frozen=True):
+    """One node that is silent, or was and is out of service."""
+
+    name: str
+    uid: str
+    provider_id: str
+    last_sign: datetime
+    """When the node was last heard of, as far as this process knows."""
+    suspected_at: datetime
+    answers: Answers | None = None
+    asked_at: datetime | None = None
+    """When its provider was last asked about it alone."""
+    answered_at: datetime | None = None
+    """Which question it has answered, or failed to."""
+    was_stopping: bool = False
+    """Whether its provider said that it was being shut down."""
+
+    def heard(self, last_sign: datetime) -> "Case":
+        """After a sign of life: what was known before proves nothing."""
+        if last_sign <= self.last_sign:
+            return self
+        return msgspec.structs.replace(self, last_sign=last_sign, answers=None, was_stopping=False)
+
+    def told(self, reading: PowerReading) -> "Case":
+        """After an answer of its provider; one from before the last sign of life says nothing about now."""
+        if reading.read_at <= self.last_sign:
+            return self
+        answers = first(reading) if self.answers is None else self.answers.after(reading)
+        if answers is self.answers:
+            return self
+        was_stopping = self.was_stopping or reading.power is Power.STOPPING
+        return msgspec.structs.replace(self, answers=answers, was_stopping=was_stopping)
+
+    def is_proven(self, settings: FailoverSettings) -> bool:
+        """Whether enough like answers say that nothing runs on the machine."""
+        answers = self.answers
+        if answers is None or not answers.is_dead or answers.count < READINGS:
+            return False
+        return answers.last_at - answers.first_at >= settings.proven_after
+
+    def is_fresh(self, now: datetime) -> bool:
+        """Whether the last answer says that nothing runs, and is young enough to act on."""
+        answers = self.answers
+        return answers is not None and answers.is_dead and timedelta(0) <= now - answers.last_at < FRESH
+
+    def finding(self, settings: FailoverSettings) -> Finding:
+        """What all this amounts to."""
+        answers = self.answers
+        if answers is None:
+            return Finding.SILENT
+        if self.is_proven(settings):
+            return Finding.DEAD
+        if answers.is_dead:
+            return Finding.OFF
+        return Finding.RUNNING if answers.power is Power.ON and not answers.is_changing else Finding.CHANGING

@@ -1,0 +1,57 @@
+"""A machine that runs and whose node is silent: a partition, or a system that hangs. Nobody can tell which from here.
+
+That is never proof. People are told; and only where they allow it (``failover.fence``) the machine is powered off,
+which makes a proof of it.
+"""
+
+from growth.api.action import FenceMachine
+from growth.api.node import Node
+from growth.api.outcome import Result
+from growth.decide.failover.evidence import Case, Finding
+from growth.decide.failover.guards import Census, guard_of
+from growth.decide.failover.scene import Scene, reference
+
+
+def follow_running(scene: Scene) -> None:
+    """What becomes of silent nodes whose machines run."""
+    running = [case for case in scene.cases.values() if case.finding(scene.terms) is Finding.RUNNING]
+    census = Census(scene) if running and scene.terms.fence else None
+    for case in sorted(running, key=lambda one: (one.last_sign, one.name)):
+        node = scene.snapshot.nodes[case.name]
+        if node.is_ready:
+            scene.note(node, "Running", "it missed renewals of its Lease; its machine runs")
+            continue  # Kubernetes has not given it up yet, and most come back within that time
+        why = "it is silent and its machine runs: the network or its system is broken, and its pods may be alive"
+        if census is None:
+            allowed = f"growth node out-of-service {case.name} --fence, or failover.fence, powers it off"
+            scene.alert(node, "Unreachable", f"{why}; {allowed}")
+        elif not _is_sure(scene, case):
+            scene.hold(node, "Unreachable", why)
+        else:
+            _fence(scene, census, node, case, why)
+
+
+def _is_sure(scene: Scene, case: Case) -> bool:
+    """Whether its provider has said more than once, over a while, that the machine runs."""
+    answers = case.answers
+    return answers is not None and answers.last_at - answers.first_at >= scene.terms.proven_after
+
+
+def _fence(scene: Scene, census: Census, node: Node, case: Case, why: str) -> None:
+    place = scene.machines.place(case.provider_id)
+    guard = guard_of(scene, census, node, case)
+    if place is None:
+        return
+    if guard is not None:
+        scene.alert(node, guard.reason, f"{why}; it is not powered off: {guard.why}")
+    elif not scene.acts:
+        scene.alert(node, "Observing", f"{why}: with failover.mode act Growth would power it off now")
+    else:
+        outcome = scene.state.outcome_of(FenceMachine, reference(node))
+        if outcome is not None and outcome.result is Result.REFUSED:
+            scene.alert(node, "NotFenced", f"{why}; its provider does not power it off: {outcome.message}")
+        scene.note(node, "Fencing", f"{why}: it is powered off")
+        scene.tell(reference(node), "Fencing", f"{why}: it is powered off", is_warning=True)
+        scene.begun.append(node)
+        fencing = FenceMachine(subject=reference(node), why=why, provider=place.provider, machine_id=place.machine_id)
+        scene.said.append(fencing)

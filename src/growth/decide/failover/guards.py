@@ -1,0 +1,155 @@
+"""What keeps a node in service although its machine is dead: a brake for each way in which we could be wrong at scale.
+
+Kubernetes' own brakes (zones, eviction rates) do not hold back what the out-of-service taint does, so these must.
+"""
+
+from collections import Counter
+from datetime import timedelta
+from typing import Final
+
+import msgspec
+
+from growth.api.emptiness import forbids
+from growth.api.machine import Power
+from growth.api.node import Node
+from growth.api.offering import POOL
+from growth.api.out_of_service import MAINTENANCE, PROOF, out_of_service_taint, proof_on
+from growth.decide.failover.evidence import Case
+from growth.decide.failover.leftovers import left_on
+from growth.decide.failover.scene import Scene
+
+CONTROL_PLANE: Final = "node-role.kubernetes.io/control-plane"
+_ZONE: Final = "topology.kubernetes.io/zone"
+# As kube-controller-manager takes it: more than this share of a zone, and at least so many nodes, is a broken zone.
+_ZONE_SHARE: Final = 0.55
+_ZONE_NODES: Final = 3
+_AT_ONCE: Final = 2
+_AT_ONCE_SHARE: Final = 0.1
+# A node whose volumes do not come off for so long must not keep the others waiting.
+_IN_THE_WAY: Final = timedelta(minutes=5)
+
+
+class Guard(msgspec.Struct, frozen=True):
+    """Why a node stays in service."""
+
+    reason: str
+    why: str
+    is_alarming: bool = True
+    """Whether a person should hear of it."""
+
+
+class Census:
+    """How many nodes there are, by zone and by pool, and how many of them do not work: counted once in a pass."""
+
+    def __init__(self, scene: Scene) -> None:
+        self.members = 0
+        self.bad: Counter[str] = Counter()
+        self.zones: Counter[str] = Counter()
+        self.pools: Counter[str] = Counter()
+        for node in scene.snapshot.nodes.values():
+            labels = node.metadata.labels
+            self.members += 1
+            self.zones[labels.get(_ZONE, "")] += 1
+            self.pools[labels.get(POOL, "")] += 1
+            if not _works(scene, node):
+                self.bad[labels.get(_ZONE, "")] += 1
+        marked = scene.snapshot.out_of_service.values()
+        self.under_way = Counter(one.metadata.labels.get(POOL, "") for one in marked if _is_under_way(scene, one))
+
+
+def guard_of(scene: Scene, census: Census, node: Node, case: Case) -> Guard | None:
+    """What keeps this node in service; None if nothing does."""
+    return (
+        _wish(node)
+        or _kind(scene, node)
+        or _disbelief(scene, case)
+        or _cluster(scene, census)
+        or _zone(census, node)
+        or _turn(scene, census, node)
+    )
+
+
+def _wish(node: Node) -> Guard | None:
+    if annotation := forbids(node):
+        return Guard("DoNotDisrupt", f"it bears {annotation}")
+    if node.spec.unschedulable and MAINTENANCE in node.metadata.annotations:
+        return Guard("Maintenance", f"a person works on it: it is cordoned and bears {MAINTENANCE}")
+    if PROOF in node.metadata.annotations and out_of_service_taint(node) is None:
+        return Guard("TaintRemoved", "a person took our taint off; it is not set again before the node was heard of")
+    return None
+
+
+def _kind(scene: Scene, node: Node) -> Guard | None:
+    if CONTROL_PLANE not in node.metadata.labels:
+        return None
+    if not scene.terms.control_plane:
+        return Guard("ControlPlane", "it belongs to the control plane, and failover.controlPlane is false")
+    members = [one for one in scene.snapshot.nodes.values() if CONTROL_PLANE in one.metadata.labels]
+    working = sum(_works(scene, one) for one in members)
+    if 2 * working <= len(members):
+        why = f"{working} of {len(members)} nodes of the control plane work, which is no majority"
+        return Guard("Quorum", why)
+    return None
+
+
+def _disbelief(scene: Scene, case: Case) -> Guard | None:
+    """A provider that has forgotten machines whose nodes work is not believed when it says that one is gone."""
+    if case.answers is None or case.answers.power is not Power.GONE:
+        return None
+    place = scene.machines.place(case.provider_id)
+    prefix = case.provider_id.removesuffix(place.machine_id) if place is not None else ""
+    witnesses = [
+        node
+        for node in scene.snapshot.nodes.values()
+        if prefix and node.spec.provider_id.startswith(prefix) and _works(scene, node)
+    ]
+    unlisted = next((node for node in witnesses if scene.machines.listed(node.spec.provider_id) is None), None)
+    if unlisted is not None:
+        name = unlisted.metadata.name
+        return Guard("NotBelieved", f"its provider knows neither its machine nor that of {name}, which works")
+    if not witnesses:
+        return Guard("NotBelieved", "its provider says that the machine is gone, and has none whose node works")
+    return None
+
+
+def _cluster(scene: Scene, census: Census) -> Guard | None:
+    if scene.cluster.is_halted:
+        return Guard("ClusterUnhealthy", f"the cluster is unhealthy: {scene.cluster.health.alarm}", is_alarming=False)
+    # Who is silent is not unready yet, and the registry learns of it half a minute later.
+    registry, bad = scene.settings.registry, census.bad.total()
+    if bad > registry.ok_unready and 100 * bad > registry.unready_percent * census.members:
+        return Guard("ClusterUnhealthy", f"{bad} of {census.members} nodes are unready or silent")
+    return None
+
+
+def _zone(census: Census, node: Node) -> Guard | None:
+    zone = node.metadata.labels.get(_ZONE, "")
+    bad, members = census.bad[zone], census.zones[zone]
+    if bad >= _ZONE_NODES and bad > _ZONE_SHARE * members:
+        where = f"zone {zone}" if zone else "the zone without a name"
+        return Guard("ZoneFailure", f"{bad} of {members} nodes of {where} are unready or silent")
+    return None
+
+
+def _turn(scene: Scene, census: Census, node: Node) -> Guard | None:
+    """Only so many at once; who is silent for longest is asked first, and so comes first."""
+    pool = node.metadata.labels.get(POOL, "")
+    limit = max(_AT_ONCE, int(_AT_ONCE_SHARE * census.pools[pool]))
+    begun = sum(one.metadata.labels.get(POOL, "") == pool for one in scene.begun)
+    busy = census.under_way[pool] + begun
+    if busy < limit:
+        return None
+    where = f"pool {pool}" if pool else "the nodes without a pool"
+    why = f"{busy} nodes of {where} are being failed over, and {limit} may be at once"
+    return Guard("TooMany", why, is_alarming=False)
+
+
+def _is_under_way(scene: Scene, node: Node) -> bool:
+    proof = proof_on(node)
+    if proof is None or out_of_service_taint(node) is None or scene.now - proof.tainted_at > _IN_THE_WAY:
+        return False
+    return bool(left_on(scene.snapshot, node).all)
+
+
+def _works(scene: Scene, node: Node) -> bool:
+    return node.is_ready and node.metadata.uid not in scene.silent

@@ -1,0 +1,66 @@
+"""Which machine a node runs on, and what its provider said about it without being asked.
+
+By providerID alone: a machine that bears the node's name may be another one.
+"""
+
+from collections.abc import Mapping
+from functools import cached_property
+
+import msgspec
+
+from growth.api.cloud import Cloud
+from growth.api.machine import Machine, Power, PowerReading
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Whom to ask about a machine."""
+
+    provider: str
+    machine_id: str
+
+
+class Machines:
+    """What the providers listed."""
+
+    def __init__(self, clouds: Mapping[str, Cloud]) -> None:
+        self._clouds = clouds
+
+    @cached_property
+    def _by_id(self) -> dict[str, Machine]:
+        return {machine.provider_id: machine for cloud in self._clouds.values() for machine in cloud.machines}
+
+    @cached_property
+    def _prefixes(self) -> dict[str, str]:
+        """By what the providerIDs begin with, the provider. One that lists nothing is not known: nor is it believed."""
+        return {
+            machine.provider_id.removesuffix(machine.id): name
+            for name, cloud in self._clouds.items()
+            for machine in cloud.machines[:1]
+        }
+
+    def place(self, provider_id: str) -> Place | None:
+        """Whom to ask about this machine; None if no provider is known to have such ones."""
+        for prefix, provider in self._prefixes.items():
+            if prefix and provider_id.startswith(prefix):
+                return Place(provider, provider_id.removeprefix(prefix))
+        return None
+
+    def listed(self, provider_id: str) -> Machine | None:
+        """The machine, if some provider listed it when it last answered."""
+        return self._by_id.get(provider_id)
+
+    def reading(self, provider_id: str) -> PowerReading | None:
+        """What the last list says about this machine: also that it is gone. None of a provider that is silent."""
+        place = self.place(provider_id)
+        cloud = self._clouds.get(place.provider) if place is not None else None
+        if place is None or cloud is None or not cloud.answers or cloud.read_at is None:
+            return None
+        machine = self.listed(provider_id)
+        if machine is not None:
+            return machine.reading
+        return PowerReading(place.machine_id, Power.GONE, cloud.read_at)
+
+    def pages(self, provider: str, per_page: int) -> int:
+        """How many calls a list of all its machines takes."""
+        cloud = self._clouds.get(provider)
+        return max(1, -(-len(cloud.machines) // per_page)) if cloud is not None else 1

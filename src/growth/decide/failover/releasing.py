@@ -1,0 +1,121 @@
+"""A node that is out of service: its pods are ended, its volumes come off, and what does not happen is told.
+
+    tainted ──► pods ended ──► volumes detached ──► free ──the machine is gone for good──► Node object deleted
+
+Pods are ended only while its provider still says that the machine is dead; a machine that was started again ends what
+is left of its old pods by itself.
+"""
+
+from datetime import datetime, timedelta
+from typing import Final
+
+from growth.api.action import DeleteObject, ReleasePod
+from growth.api.kinds import PODS
+from growth.api.machine import Power
+from growth.api.node import Node
+from growth.api.out_of_service import Proof, out_of_service_taint, proof_on
+from growth.api.references import reference_to
+from growth.decide.ages import is_ahead
+from growth.decide.failover.evidence import Case
+from growth.decide.failover.guards import Census, guard_of
+from growth.decide.failover.leftovers import Leftovers, left_on, why_kept
+from growth.decide.failover.scene import Recovery, Scene, reference
+
+# The pod collector looks every 20 s, and volumes come off within seconds. After so long something is wrong.
+_STUCK_AFTER: Final = timedelta(minutes=1)
+
+
+def follow_release(scene: Scene) -> None:
+    """What becomes of each node that is out of service."""
+    for name, node in sorted(scene.snapshot.out_of_service.items()):
+        if out_of_service_taint(node) is None or name in scene.leaving:
+            continue
+        _warn_of_running(scene, node)
+        left, case = left_on(scene.snapshot, node), scene.case(node)
+        if left.all:
+            scene.note(node, "Releasing", _what_is_left(left))
+        else:
+            scene.note(node, "Released", "nothing of its old life is left on it")
+        if scene.acts and case is not None and _is_dead(scene, node, case):
+            _release(scene, case, left)
+            if not left.all and not left.staying:
+                _delete_node(scene, node, case)
+        _tell_of_stuck(scene, node, left)
+
+
+def _is_dead(scene: Scene, node: Node, case: Case) -> bool:
+    """Whether what cannot be undone may be done: it is proven, by us now or by what we wrote, and still so."""
+    if not case.is_fresh(scene.now):
+        return False
+    proof = proof_on(node)
+    return case.is_proven(scene.terms) or (proof is not None and proof.provider_id == case.provider_id)
+
+
+def _release(scene: Scene, case: Case, left: Leftovers) -> None:
+    if scene.terms.speed != "fast":
+        return
+    why = f"its machine is {case.answers.power.value if case.answers else 'dead'}: node {case.name} is out of service"
+    for pod in left.pods:
+        subject, owner = reference_to(PODS, pod.metadata), pod.metadata.controller
+        scene.said.append(ReleasePod(subject=subject, why=why))
+        if owner is not None and owner.kind == "StatefulSet":
+            scene.tell(subject, "FailedOver", f"it is ended here and starts elsewhere: {why}")
+            key = (pod.metadata.namespace, pod.metadata.name)
+            if key not in scene.recoveries:
+                scene.recoveries[key] = Recovery(pod.metadata.uid, case.name, case.last_sign, scene.now)
+
+
+def _delete_node(scene: Scene, node: Node, case: Case) -> None:
+    """Volumes of a node that is deleted first are detached six minutes later, so this comes last."""
+    is_gone = case.answers is not None and case.answers.power is Power.GONE and case.is_proven(scene.terms)
+    if not is_gone or node.metadata.deletion_timestamp is not None:
+        return
+    if (guard := guard_of(scene, Census(scene), node, case)) is not None and guard.reason != "TooMany":
+        scene.hold(node, guard.reason, f"its machine is gone for good, but its Node object stays: {guard.why}")
+        return
+    why = "its machine is gone for good, and nothing is left on it"
+    scene.note(node, "NodeDeleted", why)
+    scene.tell(reference(node), "NodeDeleted", why)
+    scene.said.append(DeleteObject(subject=reference(node), why=why))
+
+
+def _warn_of_running(scene: Scene, node: Node) -> None:
+    """The taint takes away what keeps a volume attached until it is unmounted: a risk on a machine that runs."""
+    if proof_on(node) is not None:
+        return
+    reading = scene.machines.reading(node.spec.provider_id) if node.spec.provider_id else None
+    if reading is not None and reading.power is Power.ON:
+        why = "a person took it out of service, but its machine runs: what it writes to its volumes may be lost"
+        scene.alert(node, "OutOfServiceRunning", why)
+    else:
+        scene.note(node, "TaintedByHand", "a person took it out of service; that is theirs to end")
+
+
+def _tell_of_stuck(scene: Scene, node: Node, left: Leftovers) -> None:
+    if not left.all:
+        return
+    begun_at = _begun_at(scene, node, proof_on(node))
+    if is_ahead(begun_at + _STUCK_AFTER, scene.now, _STUCK_AFTER):
+        scene.remind(begun_at + _STUCK_AFTER)
+        return
+    scene.stuck += len(left.attachments)
+    for reason, words in why_kept(left):
+        scene.alert(node, reason, words)
+
+
+def _begun_at(scene: Scene, node: Node, proof: Proof | None) -> datetime:
+    """Since when it is to be free: when we tainted it, or first saw that somebody had."""
+    if proof is not None and proof.tainted_at <= scene.now:
+        return proof.tainted_at
+    known = scene.memory.seen_out.get(node.metadata.uid, scene.now)
+    scene.seen_out[node.metadata.uid] = min(known, scene.now)
+    return scene.seen_out[node.metadata.uid]
+
+
+def _what_is_left(left: Leftovers) -> str:
+    parts = [
+        f"{len(left.pods)} pods" if left.pods else "",
+        f"{len(left.lingering)} that ended and are kept" if left.lingering else "",
+        f"{len(left.attachments)} volumes" if left.attachments else "",
+    ]
+    return f"left of its old life: {', '.join(part for part in parts if part)}"

@@ -1,0 +1,78 @@
+"""A node that comes back: it is taken into service when it has truly started anew and nothing of its old life is left.
+
+Ready alone is not enough: a node may be ready for half a minute after its machine died. It must be heard of since, and
+either its boot id is another one or its provider says that the machine runs. And a volume that still hangs there would
+lose what keeps it attached while it is mounted.
+"""
+
+from typing import Any
+
+from growth.api.action import EditObject
+from growth.api.machine import Power
+from growth.api.node import Node
+from growth.api.out_of_service import OUT_OF_SERVICE, PROOF, Proof, out_of_service_taint, proof_on
+from growth.decide.ages import is_ahead
+from growth.decide.failover.leftovers import left_on
+from growth.decide.failover.scene import Scene, reference
+from growth.decide.failover.writing import path_of
+from growth.decide.shrink.marks import edited
+
+
+def follow_return(scene: Scene) -> None:
+    """What becomes of nodes that we took out of service and that may be back."""
+    for name, node in sorted(scene.snapshot.out_of_service.items()):
+        proof = proof_on(node)
+        if proof is None or name in scene.leaving or not _is_back(scene, node, proof):
+            continue
+        if out_of_service_taint(node) is None:
+            if scene.acts:
+                scene.said.append(_freed(node, "a person took the taint off, and the node was heard of since"))
+            continue
+        _take_back(scene, node)
+
+
+def _take_back(scene: Scene, node: Node) -> None:
+    scene.note(node, "BackAgain", "the node is ready again, and its machine runs")
+    left = left_on(scene.snapshot, node)
+    if left.all:
+        what = "volumes hang" if left.attachments else "pods of its old life are"
+        scene.hold(node, "OldLifeLeft", f"it is back, but stays out of service as long as {what} there")
+        return
+    uid = node.metadata.uid
+    since = scene.well_since[uid] = min(scene.memory.well_since.get(uid, scene.now), scene.now)
+    due, delay = since + scene.terms.return_after, scene.terms.return_after
+    if is_ahead(due, scene.now, delay):
+        scene.remind(due)
+        scene.hold(node, "Returning", "it is back, and is taken into service when it has been well for a while")
+    elif not scene.acts:
+        scene.alert(node, "OurTaintStays", "it is back and well, but failover.mode is not act: our taint stays on it")
+    else:
+        why = "it is back, and nothing of its old life is left on it"
+        scene.note(node, "InService", why)
+        scene.tell(reference(node), "InService", why)
+        scene.said.append(_freed(node, why))
+
+
+def _is_back(scene: Scene, node: Node, proof: Proof) -> bool:
+    """Whether it was heard of since, is ready, and truly started anew."""
+    if not node.is_ready or node.metadata.uid in scene.silent:
+        return False
+    heartbeat = scene.snapshot.heartbeats.of(node.metadata.name)
+    if heartbeat is not None and heartbeat.is_renewal and heartbeat.heard_at <= proof.last_sign:
+        return False
+    boot_id = node.status.node_info.boot_id
+    if proof.boot_id and boot_id and boot_id != proof.boot_id:
+        return True
+    reading = scene.machines.reading(node.spec.provider_id)
+    return (
+        reading is not None
+        and reading.power is Power.ON
+        and not reading.is_changing
+        and reading.read_at > proof.last_reading
+    )
+
+
+def _freed(node: Node, why: str) -> EditObject:
+    taints = [number for number, taint in enumerate(node.spec.taints) if taint.key == OUT_OF_SERVICE]
+    operations: list[dict[str, Any]] = [{"op": "remove", "path": f"/spec/taints/{at}"} for at in reversed(taints)]
+    return edited(node, [*operations, {"op": "remove", "path": path_of(PROOF)}], why)

@@ -1,0 +1,144 @@
+"""What one pass of failover looks at, and what it has said so far."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from functools import cached_property
+
+import msgspec
+
+from growth.api.action import Action, Hold, RecordEvent, held_and_told
+from growth.api.core import ObjectReference
+from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS
+from growth.api.kinds import NODES
+from growth.api.node import Node
+from growth.api.references import reference_to
+from growth.api.settings import Settings
+from growth.api.timeline import Entry, Timeline
+from growth.decide.decider import State
+from growth.decide.failover.evidence import Case
+from growth.decide.failover.machines import Machines
+from growth.decide.registry.seeing import cluster_in
+from growth.decide.registry.unit import NodeState, Unit
+from growth.observe.snapshot import Snapshot
+
+ACTION = "FailingOver"
+
+
+class Recovery(msgspec.Struct, frozen=True):
+    """A pod that was ended here, and should run again elsewhere under the same name."""
+
+    uid: str
+    """Of the one that was ended."""
+    node: str
+    last_sign: datetime
+    ended_at: datetime
+
+
+class Memory(msgspec.Struct, frozen=True):
+    """What is lost with the process: unfinished evidence begins anew. A proof is written on the node, and is not."""
+
+    cases: Mapping[str, Case] = {}
+    """By uid of the node."""
+    well_since: Mapping[str, datetime] = {}
+    """By uid, since when nodes that are out of service are seen to be well again."""
+    seen_out: Mapping[str, datetime] = {}
+    """By uid, since when nodes that a person took out of service are known to be."""
+    listed_at: Mapping[str, datetime] = {}
+    """By provider, when it was last asked for all machines at once."""
+    timelines: Mapping[str, Timeline] = {}
+    """By the node's name: what happened to it, for people."""
+    written_at: datetime | None = None
+    """When those were last written down."""
+    noted: Mapping[str, frozenset[str]] = {}
+    """By the node's name, what was so in the last pass: it is noted once, when it begins."""
+    recoveries: Mapping[tuple[str, str], Recovery] = {}
+    """By namespace and name of the pod."""
+    recovered: tuple[float, ...] = ()
+    """Seconds from the last sign of life to running elsewhere, of pods that came to run since the last pass."""
+    findings: Mapping[str, int] = {}
+    """How many nodes are how; for the metric."""
+    stuck: int = 0
+    """How many volumes hang on dead nodes for longer than they should."""
+
+
+class Scene:
+    """One snapshot with what all parts of the pass ask of it; ``said`` and ``deadlines`` are what comes of it."""
+
+    def __init__(self, snapshot: Snapshot, state: State, settings: Settings, memory: Memory) -> None:
+        self.snapshot, self.state, self.settings, self.memory = snapshot, state, settings, memory
+        self.terms = settings.failover
+        self.now = snapshot.now
+        self.cluster = cluster_in(snapshot, state, settings)
+        self.machines = Machines(snapshot.clouds)
+        self.cases: dict[str, Case] = {}
+        self.well_since: dict[str, datetime] = {}
+        self.seen_out: dict[str, datetime] = {}
+        self.listed_at: dict[str, datetime] = dict(memory.listed_at)
+        self.said: list[Action | Hold] = []
+        self.deadlines: list[datetime] = []
+        self.timelines: dict[str, Timeline] = dict(memory.timelines)
+        self.noted: dict[str, set[str]] = {}
+        self.recoveries = dict(memory.recoveries)
+        self.stuck = 0
+        self.silent: set[str] = set()
+        """By uid, all silent nodes, those included that nothing is done about."""
+        self.begun: list[Node] = []
+        """Nodes that are taken out of service in this pass."""
+
+    @property
+    def acts(self) -> bool:
+        """Whether anything is done, and not only told."""
+        return self.terms.mode == "act"
+
+    @cached_property
+    def leaving(self) -> frozenset[str]:
+        """Nodes whose removal is under way: shrink releases what is left on them."""
+        return frozenset(removal.node_name for removal in self.snapshot.table(NODE_REMOVAL_REQUESTS).values())
+
+    def unit(self, node: Node) -> Unit | None:
+        """How the registry sees it."""
+        return self.cluster.unit(node.metadata.name)
+
+    def is_foreign(self, node: Node) -> bool:
+        """Whether it is not ours."""
+        unit = self.unit(node)
+        return unit is None or unit.state is NodeState.FOREIGN
+
+    def case(self, node: Node) -> Case | None:
+        """What is known about it, if it is silent."""
+        return self.cases.get(node.metadata.uid)
+
+    def note(self, node: Node, what: str, words: str) -> None:
+        """A step in the node's story; said in every pass, it is noted once, when it begins."""
+        name = node.metadata.name
+        self.noted.setdefault(name, set()).add(what)
+        if what in self.memory.noted.get(name, ()):
+            return
+        known = self.timelines.get(name)
+        if known is None or known.uid != node.metadata.uid:
+            known = Timeline(name, node.metadata.uid)
+        self.timelines[name] = known.with_entry(Entry(self.now, what, words))
+
+    def hold(self, node: Node, reason: str, why: str) -> None:
+        """Something is not done now."""
+        self.note(node, reason, why)
+        self.said.append(Hold(subject=reference(node), why=why, reason=reason))
+
+    def alert(self, node: Node, reason: str, why: str) -> None:
+        """Something is not done now, and people should hear of it."""
+        self.note(node, reason, why)
+        self.said += held_and_told(reference(node), reason=reason, why=why, action=ACTION)
+
+    def tell(self, subject: ObjectReference, reason: str, why: str, *, is_warning: bool = False) -> None:
+        """Let people know."""
+        kind = "Warning" if is_warning else "Normal"
+        self.said.append(RecordEvent(subject=subject, why=why, type=kind, reason=reason, action=ACTION))
+
+    def remind(self, when: datetime) -> None:
+        """Look again at this instant."""
+        self.deadlines.append(when)
+
+
+def reference(node: Node) -> ObjectReference:
+    """The node, as the subject of what is said."""
+    return reference_to(NODES, node.metadata)

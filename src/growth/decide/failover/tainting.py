@@ -1,0 +1,76 @@
+"""A machine that is proven dead: its node goes out of service, unless something keeps it in."""
+
+from growth.api.action import EditObject
+from growth.api.machine import Power
+from growth.api.node import Node
+from growth.api.out_of_service import HARDWARE, PROOF, SHUTDOWN, Proof, out_of_service_taint
+from growth.api.timestamp import format_time
+from growth.decide.failover.evidence import Case, Finding
+from growth.decide.failover.guards import Census, guard_of
+from growth.decide.failover.scene import Scene, reference
+from growth.decide.failover.writing import annotated
+from growth.decide.shrink.marks import edited, taint_added
+
+
+def take_out_of_service(scene: Scene) -> None:
+    """All that are proven dead and not out of service yet, the longest silent first."""
+    dead = [case for case in scene.cases.values() if case.finding(scene.terms) is Finding.DEAD]
+    if not dead:
+        return
+    census = Census(scene)
+    for case in sorted(dead, key=lambda one: (one.last_sign, one.name)):
+        node = scene.snapshot.nodes[case.name]
+        if out_of_service_taint(node) is not None:
+            continue
+        why = in_words(case)
+        answers = case.answers.count if case.answers is not None else 0
+        scene.note(node, "Dead", f"{why}: {answers} answers, and none to the contrary")
+        guard = guard_of(scene, census, node, case)
+        if guard is not None:
+            words = f"{why}, but it stays in service: {guard.why}"
+            (scene.alert if guard.is_alarming else scene.hold)(node, guard.reason, words)
+        elif not scene.acts:
+            words = f"{why}: with failover.mode act Growth would take it out of service now"
+            scene.alert(node, "Observing", words)
+            scene.begun.append(node)
+        elif not case.is_fresh(scene.now):
+            scene.hold(node, "AnswerTooOld", f"{why}, but the last answer is too old to act on")
+        else:
+            scene.begun.append(node)
+            scene.note(node, "Tainted", f"{why}: it is taken out of service")
+            scene.tell(reference(node), "OutOfService", f"{why}: its pods are moved elsewhere", is_warning=True)
+            scene.said.append(tainted(node, proof_of(case, node, scene), why))
+
+
+def tainted(node: Node, proof: Proof, why: str) -> EditObject:
+    """Taint and note, in one edit of the node as it was seen."""
+    taint = HARDWARE if proof.power is Power.FAILED else SHUTDOWN
+    return edited(node, [taint_added(node, taint), annotated(node, PROOF, proof)], why)
+
+
+def proof_of(case: Case, node: Node, scene: Scene) -> Proof:
+    """All that is known, for the note on the node."""
+    answers = case.answers
+    if answers is None:
+        raise ValueError(f"there is no proof about {case.name}")
+    return Proof(
+        tainted_at=scene.now,
+        provider_id=case.provider_id,
+        last_sign=case.last_sign,
+        power=answers.power,
+        first_reading=answers.first_at,
+        last_reading=answers.last_at,
+        readings=answers.count,
+        boot_id=node.status.node_info.boot_id,
+        was_graceful=case.was_stopping,
+    )
+
+
+def in_words(case: Case) -> str:
+    """What is known about a dead machine, as a sentence without an end. It is the same in every pass."""
+    answers = case.answers
+    if answers is None:
+        return f"it is silent since {format_time(case.last_sign)}"
+    how = "was shut down in good order and is" if case.was_stopping else "is"
+    said = f"its provider says that its machine {how} {answers.power.value}"
+    return f"it is silent since {format_time(case.last_sign)}, and {said}"

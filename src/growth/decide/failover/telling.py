@@ -1,0 +1,124 @@
+"""What people can read later: each node's story, in ``growth-status``; and how long work was away, as a number."""
+
+from collections import Counter
+from datetime import timedelta
+from typing import Any, Final
+
+import msgspec
+
+from growth.api.action import PatchObject
+from growth.api.cluster_status import GROWTH_STATUS
+from growth.api.core import ConfigMap
+from growth.api.kinds import CONFIG_MAPS
+from growth.api.references import reference_to
+from growth.api.settings import Settings
+from growth.api.timeline import Timeline, key_of, timelines_in
+from growth.decide.ages import is_ahead
+from growth.decide.failover.evidence import Finding
+from growth.decide.failover.scene import Recovery, Scene
+from growth.observe.snapshot import Snapshot
+
+_EVERY: Final = timedelta(seconds=1)
+# A story that ended is kept for so long, and so many stories in all: a ConfigMap holds a megabyte.
+_KEPT_FOR: Final = timedelta(hours=24)
+_KEPT: Final = 100
+# Whoever does not run again after so long has another reason.
+_RECOVERS_WITHIN: Final = timedelta(minutes=10)
+
+
+def note_findings(scene: Scene) -> None:
+    """What each case has come to, as a step in the node's story."""
+    for case in scene.cases.values():
+        node, finding = scene.snapshot.nodes[case.name], case.finding(scene.terms)
+        if scene.machines.place(case.provider_id) is None:
+            why = "no provider that answers has such a machine" if case.provider_id else "it has no providerID"
+            scene.hold(node, Finding.UNKNOWABLE.value, f"it is silent, and nobody can be asked about it: {why}")
+            continue
+        match finding:
+            case Finding.SILENT:
+                scene.note(node, finding.value, "it is silent: its provider is asked about its machine")
+            case Finding.CHANGING:
+                power = case.answers.power.value if case.answers is not None else ""
+                words = f"something is being done to its machine, which is {power}"
+                scene.note(node, f"{finding.value}-{power}", words)
+            case Finding.OFF:
+                scene.note(node, finding.value, "its provider says that its machine does not run; that must be proven")
+            case _:
+                pass  # whoever acts on it says so
+
+
+def counted(scene: Scene) -> dict[str, int]:
+    """How many nodes are how."""
+    findings: Counter[str] = Counter()
+    for case in scene.cases.values():
+        is_known = scene.machines.place(case.provider_id) is not None
+        findings[(case.finding(scene.terms) if is_known else Finding.UNKNOWABLE).value] += 1
+    findings["OutOfService"] = len(scene.snapshot.out_of_service)
+    return dict(findings)
+
+
+def remembered_timelines(snapshot: Snapshot, settings: Settings) -> dict[str, Timeline]:
+    """What the last leader told."""
+    return {one.node: one for one in timelines_in(_status(snapshot, settings))}
+
+
+def write_timelines(scene: Scene) -> bool:
+    """Write down what is new, not more than once in a moment; says whether it did."""
+    there = _status(scene.snapshot, scene.settings)
+    if there is None:
+        return False  # the registry makes it
+    _forget_old(scene)
+    wanted = {key_of(name): msgspec.json.encode(one).decode() for name, one in scene.timelines.items()}
+    changed: dict[str, Any] = {key: text for key, text in wanted.items() if there.data.get(key) != text}
+    changed |= {key_of(one.node): None for one in timelines_in(there) if key_of(one.node) not in wanted}
+    if not changed:
+        return False
+    written_at = scene.memory.written_at
+    if written_at is not None and is_ahead(written_at + _EVERY, scene.now, _EVERY):
+        scene.remind(written_at + _EVERY)
+        return False
+    why = f"something happened to {', '.join(sorted(key.partition('.')[2] for key in changed))[:200]}"
+    patch = PatchObject(subject=reference_to(CONFIG_MAPS, there.metadata), why=why, body={"data": changed})
+    scene.said.append(patch)
+    return True
+
+
+def _forget_old(scene: Scene) -> None:
+    known = sorted(scene.timelines.values(), key=lambda one: one.entries[-1].at, reverse=True)
+    kept = [
+        one
+        for one in known
+        if one.node in scene.noted or is_ahead(one.entries[-1].at + _KEPT_FOR, scene.now, _KEPT_FOR)
+    ]
+    scene.timelines = {one.node: one for one in kept[:_KEPT]}
+
+
+def _status(snapshot: Snapshot, settings: Settings) -> ConfigMap | None:
+    return snapshot.table(CONFIG_MAPS).get((settings.namespace, GROWTH_STATUS))
+
+
+def follow_recoveries(scene: Scene) -> tuple[float, ...]:
+    """Seconds from the last sign of life to running again, of pods that came to run."""
+    if not scene.recoveries:
+        return ()
+    running = {
+        (pod.metadata.namespace, pod.metadata.name): pod.metadata.uid
+        for pods in scene.snapshot.pods_by_node.values()
+        for pod in pods.values()
+        if pod.status.phase == "Running"
+    }
+    seconds: list[float] = []
+    for key, recovery in list(scene.recoveries.items()):
+        if running.get(key, recovery.uid) != recovery.uid:
+            seconds.append((scene.now - recovery.last_sign).total_seconds())
+            _note_recovery(scene, recovery, key)
+            del scene.recoveries[key]
+        elif not is_ahead(recovery.ended_at + _RECOVERS_WITHIN, scene.now, _RECOVERS_WITHIN):
+            del scene.recoveries[key]
+    return tuple(seconds)
+
+
+def _note_recovery(scene: Scene, recovery: Recovery, key: tuple[str, str]) -> None:
+    node = scene.snapshot.nodes.get(recovery.node)
+    if node is not None:
+        scene.note(node, f"Recovered-{key[0]}/{key[1]}", f"pod {key[0]}/{key[1]} runs elsewhere")

@@ -1,0 +1,82 @@
+"""Who last gave a sign of life, and when: the Leases of the nodes.
+
+Thousands of Leases are renewed in every ten seconds, and what matters is who is not: so they stand in the order in
+which they were last renewed, and whoever looks for silence begins at the old end.
+
+The instant is the one at which we heard of it: a node's own clock may be wrong.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime, timedelta
+
+import msgspec
+
+from growth.api.change import Change, Happened
+from growth.api.coordination import Lease
+
+# A kubelet renews its Lease four times in the time for which it is good. Two that were missed are half of it.
+_MISSED_SHARE = 0.5
+
+
+class Heartbeat(msgspec.Struct, frozen=True):
+    """The last renewal that we heard of."""
+
+    renewed_at: datetime | None
+    """By the node's clock: only good for telling one renewal from the next."""
+    heard_at: datetime
+    silent_after: timedelta
+    """Two renewals were missed when none was heard of for so long."""
+    is_renewal: bool = True
+    """Whether it was seen to be renewed, and not just found as it was: then it may be long ago."""
+
+    def is_silent(self, now: datetime) -> bool:
+        """Whether two renewals were missed."""
+        return now - self.heard_at > self.silent_after
+
+
+class Heartbeats:
+    """Told of all Leases of nodes; the clock is given."""
+
+    def __init__(self, now: Callable[[], datetime]) -> None:
+        self._now = now
+        self._last: OrderedDict[str, Heartbeat] = OrderedDict()
+        self._shortest = timedelta.max
+
+    def hear(self, changes: Iterable[Change[Lease]]) -> None:
+        """Leases were made, renewed or deleted."""
+        for change in changes:
+            name, spec = change.now.metadata.name, change.now.spec
+            if change.happened is Happened.DELETED:
+                self._last.pop(name, None)
+                continue
+            known = self._last.get(name)
+            if known is not None and known.renewed_at == spec.renew_time:
+                continue  # somebody else edited it, or it was read again
+            silent_after = timedelta(seconds=spec.lease_duration_seconds * _MISSED_SHARE)
+            self._shortest = min(self._shortest, silent_after)
+            self._last[name] = Heartbeat(spec.renew_time, self._now(), silent_after, known is not None)
+            self._last.move_to_end(name)
+
+    def of(self, name: str) -> Heartbeat | None:
+        """The last one of this node; None if it has no Lease."""
+        return self._last.get(name)
+
+    def silent(self, now: datetime) -> Iterator[str]:
+        """Names of nodes that missed two renewals, the longest silent first."""
+        for name, heartbeat in self._last.items():
+            if now - heartbeat.heard_at <= self._shortest:
+                return
+            if heartbeat.is_silent(now):
+                yield name
+
+    def next_silence(self, now: datetime) -> datetime | None:
+        """When the next one falls silent, if it is not heard of before; None if nobody is left to fall silent."""
+        for heartbeat in self._last.values():
+            if not heartbeat.is_silent(now):
+                return heartbeat.heard_at + heartbeat.silent_after
+        return None
+
+    def __len__(self) -> int:
+        """How many nodes have a Lease."""
+        return len(self._last)
