@@ -9,7 +9,7 @@ from functools import cached_property
 import msgspec
 
 from growth.api.cloud import Cloud
-from growth.api.machine import Machine, Power, PowerReading
+from growth.api.machine import Machine, PowerReading
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -50,15 +50,14 @@ class Machines:
         return self._by_id.get(provider_id)
 
     def reading(self, provider_id: str) -> PowerReading | None:
-        """What the last list says about this machine: also that it is gone. None of a provider that is silent."""
-        place = self.place(provider_id)
+        """What the last list says about this machine; None of a provider that is silent.
+
+        That it is not in a list proves nothing: a list holds what was bought for this cluster, and a node may run on
+        something else. Whether a machine is gone is asked about that machine alone.
+        """
+        place, machine = self.place(provider_id), self.listed(provider_id)
         cloud = self._clouds.get(place.provider) if place is not None else None
-        if place is None or cloud is None or not cloud.answers or cloud.read_at is None:
-            return None
-        machine = self.listed(provider_id)
-        if machine is not None:
-            return machine.reading
-        return PowerReading(place.machine_id, Power.GONE, cloud.read_at)
+        return machine.reading if machine is not None and cloud is not None and cloud.answers else None
 
     def pages(self, provider: str, per_page: int) -> int:
         """How many calls a list of all its machines takes."""

@@ -11,7 +11,7 @@ from datetime import datetime
 import msgspec
 
 from growth.api.action import FenceMachine, ReadPower, ReadPowers
-from growth.api.machine import Power, PowerReading
+from growth.api.machine import PowerReading
 from growth.api.node import Node
 from growth.api.outcome import Outcome, Result
 from growth.decide.failover.asking import provider_reference
@@ -84,18 +84,9 @@ def _readings(scene: Scene, node: Node, case: Case) -> Iterator[PowerReading]:
         for reading in _answered(scene.state.outcome_of(action, reference(node))):
             if reading.machine_id == place.machine_id:
                 yield reading
-    if (outcome := scene.state.outcome_of(ReadPowers, provider_reference(place.provider))) is not None:
-        yield from _in_list(outcome, place.machine_id)
+    listing = scene.state.outcome_of(ReadPowers, provider_reference(place.provider))
+    yield from (reading for reading in _answered(listing) if reading.machine_id == place.machine_id)
 
 
 def _answered(outcome: Outcome | None) -> tuple[PowerReading, ...]:
     return outcome.readings if outcome is not None and outcome.result is Result.DONE else ()
-
-
-def _in_list(outcome: Outcome, machine_id: str) -> Iterator[PowerReading]:
-    """What a list says about one machine: also that it is not there, unless the list is empty."""
-    readings = _answered(outcome)
-    if not readings:
-        return
-    found = next((one for one in readings if one.machine_id == machine_id), None)
-    yield found or PowerReading(machine_id, Power.GONE, min(one.read_at for one in readings))
