@@ -8,6 +8,7 @@ import pytest
 
 from growth.api.action import Hold, RecordEvent
 from growth.decide.decider import Decision, State
+from growth.decide.failover.scene import Memory
 from growth.observe.snapshot import Snapshot
 from growth.sim.clock import Clock
 from tests.act.workshop import REQUEST, a_create, a_purchase
@@ -141,6 +142,18 @@ async def test_a_decider_is_reminded_of_what_it_wanted_to_remember() -> None:
         await asyncio.sleep(1)
     assert [state.memory for state in counting.states] == [None, 1, 2, 3]
     assert [state.memory for state in other.states] == [None] * 4
+    await replica.stop()
+
+
+@virtual
+async def test_what_failover_remembers_is_counted() -> None:
+    scribe = Scribe()
+    scribe.decide = lambda _, __: Decision(memory=Memory(findings={"Dead": 1}, stuck=2, recovered=(30.0,)))
+    replica = await a_leader(SmallCluster(), scribe)
+    text = replica.health.metrics.text().decode()
+    assert 'growth_failover_nodes{state="Dead"} 1.0' in text
+    assert "growth_failover_stuck_detachments 2.0" in text
+    assert "growth_failover_seconds_sum 30.0" in text
     await replica.stop()
 
 

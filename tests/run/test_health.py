@@ -23,6 +23,7 @@ from growth.api.settings import Settings
 from growth.cloud.errors import Unavailable
 from growth.cloud.provider import Provider
 from growth.decide.decider import Decision, State
+from growth.decide.failover.scene import Memory
 from growth.decide.registry import stepping
 from growth.kube.client import Client
 from growth.observe.snapshot import Snapshot
@@ -227,3 +228,19 @@ def test_who_leads_no_longer_says_nothing_of_the_cluster() -> None:
     assert b"growth_cluster_healthy 1.0" in metrics.text()
     metrics.unseen()
     assert b"growth_cluster_healthy 0.0" in metrics.text()
+
+
+def test_every_state_of_failover_is_there_and_gone_when_leadership_ends() -> None:
+    metrics = Metrics()
+    metrics.failed_over(Memory(findings={"Dead": 2, "OutOfService": 1}, stuck=3, recovered=(28.5, 61.0)))
+    text = metrics.text().decode()
+    counts = {"Silent": 0, "Running": 0, "Changing": 0, "Off": 0, "Dead": 2, "Unknowable": 0, "OutOfService": 1}
+    assert [f'growth_failover_nodes{{state="{one}"}} {count}.0' in text for one, count in counts.items()] == [True] * 7
+    assert "growth_failover_stuck_detachments 3.0" in text
+    assert 'growth_failover_seconds_bucket{le="30.0"} 1.0' in text
+    assert "growth_failover_seconds_count 2.0" in text
+    metrics.unseen()
+    text = metrics.text().decode()
+    assert "growth_failover_nodes{" not in text
+    assert "growth_failover_stuck_detachments 0.0" in text
+    assert "growth_failover_seconds_count 2.0" in text

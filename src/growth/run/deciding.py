@@ -17,6 +17,7 @@ from growth.api.action import Hold
 from growth.api.references import shown
 from growth.api.settings import Settings
 from growth.decide.decider import Decision, State
+from growth.decide.failover.scene import Memory as Failover
 from growth.decide.registry.state import ClusterState
 from growth.decide.registry.stepping import step
 from growth.observe.snapshot import Snapshot
@@ -186,6 +187,8 @@ class Deciding:
     def _follow(self, capability: Capability, decision: Decision, now: datetime, executor: Executor) -> None:
         name, wake_at = capability.name, decision.wake_at
         self._memories[name] = decision.memory
+        if isinstance(decision.memory, Failover):
+            self._metrics.failed_over(decision.memory)
         self._deadlines[name] = now + _AGAIN if wake_at is not None and wake_at <= now else wake_at
         self._record(name, [said for said in decision.said if isinstance(said, Hold)])
         executor.want(name, [said for said in decision.said if not isinstance(said, Hold)])

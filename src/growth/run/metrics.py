@@ -13,6 +13,8 @@ from growth.api.action import Hold
 from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS
 from growth.api.outcome import Outcome
 from growth.api.phases import REMOVAL_MOVES
+from growth.decide.failover.evidence import Finding
+from growth.decide.failover.scene import Memory
 from growth.decide.registry.state import ClusterState
 from growth.kube.events import EventRecorder
 from growth.observe.world import World
@@ -21,6 +23,10 @@ from growth.observe.world import World
 _STEP_SECONDS: Final = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 5)
 # From one answer of a near server to a provider that takes its time.
 _CALL_SECONDS: Final = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 180)
+# Fine where failover should be done (docs/failover.md), coarse where a person is needed.
+_FAILOVER_SECONDS: Final = (10, 15, 20, 25, 30, 35, 40, 45, 60, 80, 120, 300, 600)
+# What is known about a silent node, and those that are out of service, silent or not.
+_FAILOVER_STATES: Final = (*(finding.value for finding in Finding), "OutOfService")
 
 
 class Metrics:
@@ -89,6 +95,20 @@ class Metrics:
         self.missing = Gauge(
             "growth_missing", "Machines that were asked for and have no node.", ("pool", "offering"), registry=registry
         )
+        self.failover_nodes = Gauge(
+            "growth_failover_nodes", "Nodes that are silent or out of service, by state.", ("state",), registry=registry
+        )
+        self.failover_stuck = Gauge(
+            "growth_failover_stuck_detachments",
+            "Volumes that hang on nodes out of service for longer than they should.",
+            registry=registry,
+        )
+        self.failover_seconds = Histogram(
+            "growth_failover_seconds",
+            "From a node's last sign of life to its pod running elsewhere.",
+            registry=registry,
+            buckets=_FAILOVER_SECONDS,
+        )
 
     def seen(self, cluster: ClusterState) -> None:
         """Show what the registry knows; only what is different from the last time is touched."""
@@ -113,6 +133,16 @@ class Metrics:
         self.cluster_halted.set(0)
         for gauge in (self.node_states, self.pool_healthy, self.upcoming, self.missing):
             gauge.clear()
+        self.failover_nodes.clear()
+        self.failover_stuck.set(0)
+
+    def failed_over(self, memory: Memory) -> None:
+        """Show what failover knows. Every state is there even if no node is in it, so none can be told from unknown."""
+        for state in _FAILOVER_STATES:
+            self.failover_nodes.labels(state).set(memory.findings.get(state, 0))
+        self.failover_stuck.set(memory.stuck)
+        for seconds in memory.recovered:
+            self.failover_seconds.observe(seconds)
 
     def follow(self, world: World, recorder: EventRecorder) -> None:
         """From now on also show what these two know themselves."""
