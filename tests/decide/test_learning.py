@@ -1,65 +1,30 @@
 """What requests and nodes teach about offerings, as it is written into their pool's status."""
 
-from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from growth.api.cloud import Cloud
-from growth.api.node import Node
-from growth.api.nodepool import NodePool, OfferingStatus
+from growth.api.nodepool import OfferingStatus
 from growth.api.noderequest import NodeRequest
-from growth.decide.learning import MOST_ENTRIES, SMALLER, Lesson, learnt, next_change
+from growth.decide.learning import MOST_ENTRIES, next_change
 from growth.decide.offerings import Access, shop_of
+from tests.decide.lessons import lesson_of
 from tests.decide.marketplace import (
     HOUR,
     MINUTE,
     NOW,
-    PROMISED,
     PROVISION,
     SECOND,
     SMALL,
     a_cloud,
     a_failed_request,
-    a_node,
     a_pool,
     a_request,
     an_entry,
     an_offering,
 )
-
-GPU = {**PROMISED, "nvidia.com/gpu": "1"}
-
-
-def lesson_of(
-    requests: Sequence[NodeRequest] = (),
-    known: Sequence[OfferingStatus] = (),
-    *,
-    others: Sequence[NodeRequest] = (),
-    nodes: Sequence[Node] = (),
-    cloud: Cloud | None = None,
-    pool: NodePool | None = None,
-    now: datetime = NOW,
-) -> tuple[OfferingStatus, ...]:
-    """What the pool's status should say."""
-    cloud, pool = cloud or a_cloud(), pool or a_pool()
-    pool = msgspec.structs.replace(pool, status=msgspec.structs.replace(pool.status, offerings=tuple(known)))
-    clouds = {cloud.provider: cloud}
-    lesson = Lesson(
-        pool=pool,
-        requests=tuple(requests),
-        every_request=(*requests, *others),
-        nodes={node.metadata.name: node for node in nodes},
-        shop=shop_of(clouds, [pool], [*requests, *others], now, PROVISION),
-        listed={one.id: one for one in cloud.offerings},
-        providers=tuple(clouds),
-        now=now,
-    )
-    return learnt(lesson, PROVISION)
-
 
 # What could not be had
 
@@ -224,91 +189,6 @@ def test_a_failure_after_the_clock_was_set_back_is_learnt() -> None:
     known = lesson_of(known=[an_entry(since=NOW + 2 * HOUR, until=NOW + 3 * HOUR)])
     (entry,) = lesson_of([a_failed_request(since=NOW + SECOND)], known, now=NOW + SECOND)
     assert (entry.level, entry.since, entry.until) == (2, NOW + SECOND, NOW + SECOND + 10 * MINUTE)
-
-
-# What nodes turn out to have
-
-
-def test_a_node_that_is_smaller_corrects_what_is_believed() -> None:
-    entries = lesson_of([a_request(phase="Ready")], nodes=[a_node(has={"cpu": "1"})])
-    message = "node default-1 has 1 less cpu than promised"
-    assert entries == (
-        OfferingStatus(SMALL, since=NOW, reason=SMALLER, message=message, lacks={"cpu": "1"}, surprises=1),
-    )
-
-
-def test_the_second_surprise_stops_buying_and_says_so() -> None:
-    known = lesson_of([a_request(phase="Ready")], nodes=[a_node(has={"cpu": "1"})])
-    node = a_node("default-2", has={"cpu": "500m"})
-    (entry,) = lesson_of([a_request("default-2", "Ready")], known, nodes=[node], now=NOW + MINUTE)
-    assert (entry.surprises, entry.lacks, entry.since) == (2, {"cpu": "1500m"}, NOW + MINUTE)
-    assert entry.message == (
-        "node default-2 has 1500m less cpu than promised; it is not the first time, so it is not bought any more"
-    )
-
-
-@pytest.mark.parametrize(
-    ("has", "lacks", "surprises"),
-    [
-        pytest.param([{"cpu": "2"}], None, 0, id="what was promised"),
-        pytest.param([{"cpu": "3"}], None, 0, id="more than was promised"),
-        pytest.param([{"memory": "4290Mi"}], None, 0, id="more memory than was promised"),
-        pytest.param([{"memory": "4080Mi"}], {"memory": "16777216"}, 0, id="a little less: believed without a word"),
-        pytest.param([{"cpu": "1"}, {"cpu": "1"}], {"cpu": "1"}, 1, id="two of one purchase that are equally small"),
-        pytest.param([{"cpu": "1"}, {"cpu": "995m"}], {"cpu": "1005m"}, 1, id="or nearly so"),
-        pytest.param([{"cpu": "1"}, {"cpu": "500m"}], {"cpu": "1500m"}, 2, id="the second is much smaller"),
-        pytest.param([{"cpu": "1"}, {"memory": "2Gi"}], {"cpu": "1", "memory": "2147483648"}, 2, id="in another way"),
-    ],
-)  # fmt: skip
-def test_how_much_smaller_is_a_surprise(
-    has: list[Mapping[str, str]], lacks: dict[str, str] | None, surprises: int
-) -> None:
-    nodes = [a_node(f"default-{number}", has=one) for number, one in enumerate(has)]
-    requests = [a_request(node.metadata.name, "Ready") for node in nodes]
-    entries = lesson_of(requests, nodes=nodes)
-    assert [(one.lacks, one.surprises) for one in entries] == ([] if lacks is None else [(lacks, surprises)])
-
-
-def test_a_node_teaches_once() -> None:
-    requests, nodes = [a_request(phase="Ready")], [a_node(has={"cpu": "1"})]
-    known = lesson_of(requests, nodes=nodes)
-    assert lesson_of(requests, known, nodes=nodes, now=NOW + MINUTE) == known
-
-
-def test_a_purchase_that_is_as_small_as_was_believed_is_no_surprise() -> None:
-    known = lesson_of([a_request(phase="Ready")], nodes=[a_node(has={"cpu": "1"})])
-    again = a_node("default-2", has={"cpu": "1"})
-    assert lesson_of([a_request("default-2", "Ready")], known, nodes=[again]) == known
-
-
-@pytest.mark.parametrize(
-    ("request_", "node"),
-    [
-        pytest.param(a_request(phase="Provisioning"), a_node(ready=False, has={"cpu": "0"}), id="it is not ready"),
-        pytest.param(a_request(phase="Deprovisioning"), a_node(has={"cpu": "1"}), id="it is given back"),
-        pytest.param(a_request(phase="Ready", offering="old"), a_node(offering="old", has={"cpu": "1"}), id="not sold"),
-        pytest.param(a_request("default-2", "Ready"), a_node(has={"cpu": "1"}), id="it is another request's"),
-    ],
-)  # fmt: skip
-def test_a_node_that_teaches_nothing(request_: NodeRequest, node: Node) -> None:
-    lessons = lesson_of([request_], nodes=[node])
-    assert [one for one in lessons if one.lacks] == []
-
-
-def test_a_node_teaches_about_what_it_is_even_if_its_request_left_the_location_open() -> None:
-    cloud = a_cloud(an_offering(), an_offering(location="nbg1", price=2.0))
-    anywhere, node = a_request(phase="Ready", offering="kwok-small"), a_node(has={"cpu": "1"})
-    known = lesson_of([anywhere], [an_entry(until=None, surprises=1)], nodes=[node], cloud=cloud)
-    assert [(one.offering, one.surprises) for one in known] == [(SMALL, 2)]
-    assert lesson_of([anywhere], known, nodes=[node], cloud=cloud) == known  # now the other location would be cheapest
-
-
-def test_devices_are_missed_only_once_the_node_has_settled() -> None:
-    cloud = a_cloud(an_offering(resources=GPU))
-    node = a_node()
-    assert lesson_of([a_request(phase="Provisioning")], nodes=[node], cloud=cloud) == ()
-    (entry,) = lesson_of([a_request(phase="Ready")], nodes=[node], cloud=cloud)
-    assert (entry.lacks, entry.surprises) == ({"nvidia.com/gpu": "1"}, 1)
 
 
 # Promises

@@ -222,7 +222,8 @@ def test_an_offering_is_believed_to_be_what_its_nodes_turned_out_to_be() -> None
     shop = a_shop(pools=pools)
     assert shop.sold[SMALL].access is Access.OPEN
     assert shop.sold[SMALL].offering.resources == {"cpu": "1", "memory": "3221225472", "pods": "110"}
-    assert shop.sold[NBG1.id].offering == NBG1
+    assert shop.sold[NBG1.id].offering.resources == shop.sold[SMALL].offering.resources  # one type, wherever it stands
+    assert shop.disappointing == {SMALL, NBG1.id}
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,10 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from growth.api.growth_kinds import NODE_REQUESTS
+from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
 from growth.api.kinds import NODES
 from growth.api.noderequest import NodeRequest
+from growth.api.quantity import nano_value
 from growth.api.settings import Settings
 from growth.api.status import condition_of
 from growth.play.growing import QUICK, growing
@@ -52,6 +53,18 @@ def said(play: Play, reason: str) -> bool:
     """Whether a request could not be met for this reason."""
     found = [condition_of(request.status.conditions, "Met") for request in requests_of(play)]
     return any(one is not None and one.reason == reason for one in found)
+
+
+async def has_more(play: Play, resource: str) -> bool:
+    """Whether the pool has noted that servers have more of it than was estimated."""
+    entries = play.trace.objects[NODE_POOLS]["default"].status.offerings
+    return any(nano_value(one.lacks.get(resource, "0")) < 0 for one in entries)
+
+
+def needing(memory: str) -> dict[str, Any]:
+    """A pod for any node that asks for so much."""
+    resources = {"requests": {"cpu": CPU, "memory": memory}}
+    return {"containers": [{"name": "main", "image": "main", "resources": resources}], "nodeSelector": {}}
 
 
 def servers_by_location(project: Project) -> dict[str, int]:
@@ -177,6 +190,33 @@ async def growth_is_stopped_while_it_buys(play: Play) -> None:
         async with growing(play, others=project.others):
             await until_all_run(play, 1)
             assert len(project.names) == 1
+
+
+@STORIES.story(ignores=CHANCE)
+async def the_first_node_tells_how_much_the_next_one_has(play: Play) -> None:
+    """A node has a little more memory than was estimated, so a pod gets a server that it would not have got before."""
+    async with a_shop(play) as project:
+        await pods(play, 1)
+        await until_all_run(play, 1)
+        await play.until_found(lambda: has_more(play, "memory"), "the pool has noted what the node has")
+        await play.pod("tall", **needing(memory="3750Mi"))
+        await play.until(play.pod_is("tall"), "the pod runs")
+        assert len(project.names) == 2
+
+
+@STORIES.story(ignores=f"{CHANCE},refused")
+async def a_node_that_is_smaller_than_estimated_is_bought_once(play: Play) -> None:
+    """Kubelets keep more for themselves than the pool says. The pod that does not fit gets a larger server, and so does
+    the next one at once."""
+    async with a_project(play) as project, growing(play, others=project.others):
+        await play.node("other", taints=("dedicated=other:NoSchedule",))
+        await project.set_secrets(kubelet="--system-reserved=memory=1Gi")
+        await project.pool(types="cx23 cx33", locations=["fsn1"])
+        for name in ("first", "second"):
+            await play.pod(name, **needing(memory="3500Mi"))
+            await play.until(play.pod_is(name), f"the {name} pod runs")
+        bought = sorted(server.labels["growth.dev/offering"] for server in project.sandbox.servers())
+        assert bought == ["hetzner-cx23-fsn1", "hetzner-cx33-fsn1", "hetzner-cx33-fsn1"]
 
 
 @STORIES.story(ignores=CHANCE)

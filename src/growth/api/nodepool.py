@@ -245,8 +245,10 @@ class OfferingStatus(Slim, frozen=True):
     reason: Annotated[str, about("What went wrong, as one word.", max_length=63)] = ""
     message: Annotated[str, about("What went wrong, in words.", max_length=1024)] = ""
     lacks: Annotated[
-        dict[str, str], about("How much less its nodes have for pods than was promised, by resource.", max_length=32)
+        dict[str, str],
+        about("How much less its nodes have for pods than was promised; below zero: more.", max_length=32),
     ] = {}
+    image: Annotated[str, about("With which image of machines that was measured.", max_length=253)] = ""
     surprises: Annotated[
         int, about("How many times a node was smaller than was believed; after two it is not bought.", ge=0)
     ] = 0

@@ -52,6 +52,9 @@ class Offering(Slim, frozen=True):
     reserved: dict[str, str] = {}
     """What the system keeps of it; the node's allocatable is ``resources`` less this."""
 
+    beyond: dict[str, dict[str, str]] = {}
+    """How much more than ``resources`` machines turned out to have, by image: no provider says so, it is learnt."""
+
     labels: dict[str, str] = {}
     """What its nodes carry beyond the standard labels."""
 
@@ -107,6 +110,14 @@ def family_of(provider: str, offering: str) -> str:
 def left_of(resources: Mapping[str, str], reserved: Mapping[str, str]) -> dict[str, str]:
     """What is left for pods of what a machine has, when the system has taken its share."""
     return {name: _less(text, reserved.get(name)) for name, text in resources.items()}
+
+
+def with_more(resources: Mapping[str, str], more: Mapping[str, str]) -> dict[str, str]:
+    """What a machine has that turned out to have more."""
+    return {
+        name: canonical(f"{nano_value(text) + nano_value(more[name])}n") if name in more else text
+        for name, text in resources.items()
+    }
 
 
 def _less(text: str, reserved: str | None) -> str:

@@ -19,7 +19,7 @@ from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
 from growth.api.nodepool import NodePool, OfferingStatus
 from growth.api.noderequest import NodeRequest
 from growth.api.offering import Offering, left_of
-from growth.api.quantity import nano_value
+from growth.api.quantity import canonical, nano_value
 from growth.api.settings import ProvisionSettings
 from growth.api.status import condition_of
 from growth.decide.ages import is_ahead
@@ -61,7 +61,8 @@ class Shop(msgspec.Struct, frozen=True):
     trials: tuple[str, ...] = ()
     """Providers and families of whose machines only one may be asked for, whichever it is."""
     disappointing: frozenset[str] = frozenset()
-    """Ids of those whose nodes turned out to have less than was promised."""
+    """Ids of those whose nodes turned out to have something else than was promised: one may have less than was planned
+    with."""
 
     @property
     def buyable(self) -> tuple[Offering, ...]:
@@ -94,9 +95,12 @@ def shop_of(
     """What may be bought at this instant."""
     requests = list(requests)
     known: dict[str, _Known] = {}
+    measured: dict[str, list[OfferingStatus]] = {}
     for pool in pools:
         for entry in pool.status.offerings:
             known.setdefault(entry.offering, _Known()).entries.append(entry)
+            if entry.lacks:
+                measured.setdefault(entry.offering, []).append(entry)
     for request in requests:
         failure = failure_of(request, clouds, now, settings)
         if failure is not None:
@@ -104,7 +108,9 @@ def shop_of(
     pending = Counter(one.spec.target_offering for one in requests if one.status.phase == "Pending")
     sold: dict[str, Sold] = {}
     trials: list[str] = []
+    disappointing: set[str] = set()
     for cloud in clouds.values():
+        sizes = _by_type(measured, cloud) if measured else {}
         unlisted = Counter(one.spec.target_offering for one in _unlisted(requests, cloud))
         named = dict.fromkeys(group for one in cloud.offerings for group in one.groups) if known else ()
         groups = {group: _access_by(known[group], None, now, settings) for group in named if group in known}
@@ -113,7 +119,10 @@ def shop_of(
         trials += tried
         for offering in cloud.offerings:
             around = [groups[group] for group in offering.groups if group in groups] if groups else []
-            is_plain = offering.stock is None and offering.id not in known
+            sized = sizes.get(offering.server_type, ())
+            if sized:
+                disappointing.add(offering.id)
+            is_plain = offering.stock is None and offering.id not in known and not sized
             if is_plain and all(access is Access.OPEN for access, _ in around):
                 sold[offering.id] = Sold(offering, Access.OPEN)  # as most are, most of the time
                 continue
@@ -125,11 +134,10 @@ def shop_of(
             for group in tried:
                 if group in offering.groups:
                     stock = _one_at_most(stock, asked_for[group])
-            believed = msgspec.structs.replace(corrected(offering, own.entries), stock=stock)
+            believed = msgspec.structs.replace(corrected(offering, sized), stock=stock)
             worst, reason = max([(access, own_why), *around], key=lambda one: _BADNESS[one[0]])
             sold[offering.id] = Sold(believed, worst, reason, is_listed=offering.stock != 0)
-    disappointing = frozenset(name for name, one in known.items() if any(entry.lacks for entry in one.entries))
-    return Shop(sold, tuple(trials), disappointing)
+    return Shop(sold, tuple(trials), frozenset(disappointing))
 
 
 def accounts_for(entry: OfferingStatus, failure: Failure) -> bool:
@@ -235,10 +243,37 @@ def _is_younger(request: NodeRequest, read_at: datetime | None) -> bool:
 
 
 def corrected(offering: Offering, entries: Iterable[OfferingStatus]) -> Offering:
-    """The offering with what its nodes turned out to have."""
-    lacks: dict[str, str] = {}
+    """The offering with what nodes of its type turned out to have: the least counts.
+
+    With an image of which nothing is known, they have what they had least with any; and never more than was promised.
+    """
+    worst: dict[str, int] = {}
+    by_image: dict[str, dict[str, int]] = {}
     for entry in entries:
+        own = by_image.setdefault(entry.image, {})
         for name, amount in entry.lacks.items():
-            if name not in lacks or nano_value(amount) > nano_value(lacks[name]):
-                lacks[name] = amount
-    return msgspec.structs.replace(offering, resources=left_of(offering.resources, lacks)) if lacks else offering
+            lack = nano_value(amount)
+            own[name] = max(lack, own.get(name, lack))
+            worst[name] = max(lack, worst.get(name, 0), 0)
+    if not worst:
+        return offering
+    beyond = {
+        image: _amounts({name: worst[name] - one for name, one in own.items()}) for image, own in by_image.items()
+    }
+    resources = left_of(offering.resources, _amounts(worst))
+    return msgspec.structs.replace(
+        offering, resources=resources, beyond={image: more for image, more in beyond.items() if more}
+    )
+
+
+def _amounts(nanos: Mapping[str, int]) -> dict[str, str]:
+    return {name: canonical(f"{amount}n") for name, amount in nanos.items() if amount}
+
+
+def _by_type(measured: Mapping[str, list[OfferingStatus]], cloud: Cloud) -> dict[str, list[OfferingStatus]]:
+    """What was learnt about sizes: machines of one type are the same in all places."""
+    found: dict[str, list[OfferingStatus]] = {}
+    for offering in cloud.offerings:
+        if offering.id in measured:
+            found.setdefault(offering.server_type, []).extend(measured[offering.id])
+    return found

@@ -24,8 +24,9 @@ from growth.api.status import MAX_WORDS, StatusCondition, condition_of, with_con
 from growth.decide.ages import is_ahead
 from growth.decide.decider import Decision, State
 from growth.decide.grow.estate import Holding, holdings
-from growth.decide.learning import Lesson, learnt, next_change
+from growth.decide.learning import learnt, next_change
 from growth.decide.leaving import leaving_in
+from growth.decide.lesson import Lesson
 from growth.decide.offerings import shop_in
 from growth.decide.registry.groups import Group
 from growth.decide.registry.seeing import cluster_in

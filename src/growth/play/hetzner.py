@@ -87,15 +87,16 @@ class Project:
         options = {CLUSTER_OPTION: CLUSTER, TOKEN_SECRET_OPTION: TOKEN_SECRET, ENDPOINT_OPTION: ENDPOINT}
         return open_in_sandbox(Surroundings(client, NAMESPACE, self._play.now, options), self.sandbox)
 
-    async def set_secrets(self, token: str = TOKEN) -> None:
-        """The token and the user data, where Growth looks for them."""
+    async def set_secrets(self, token: str = TOKEN, *, kubelet: str = "") -> None:
+        """The token and the user data, where Growth looks for them; ``kubelet`` is what else kubelets are told."""
         await self._set_secret(TOKEN_SECRET, {"token": token})
-        await self._set_secret(USER_DATA_SECRET, {"user-data": _USER_DATA})
+        await self._set_secret(USER_DATA_SECRET, {"user-data": f"{_USER_DATA} {kubelet}"})
 
     async def pool(self, types: str = "cx23", **spec: Any) -> None:  # noqa: ANN401
         """A pool of servers in two locations, with whatever else its spec should say, in camelCase."""
         machine = {"image": "debian-13", "userDataSecret": {"name": USER_DATA_SECRET}, **spec.pop("machine", {})}
-        await a_pool(self._play, types=types, provider="hetzner", locations=["fsn1", "nbg1"], machine=machine, **spec)
+        stated: dict[str, Any] = {"provider": "hetzner", "locations": ["fsn1", "nbg1"], **spec, "machine": machine}
+        await a_pool(self._play, types=types, **stated)
 
     def ask(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> None:
         """Somebody does something by hand; raises ValueError if it is refused."""

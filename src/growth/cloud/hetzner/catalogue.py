@@ -1,7 +1,7 @@
 """From server types and prices to offerings. Pure: what is kept, and for how long, is ``stocktaking``'s business.
 
-What a node will have is estimated, because no node exists yet; a node that turns out smaller corrects it for its
-offering (docs/growing.md). So the estimate is careful: too much would be bought in vain, too little costs a little.
+What a node will have is estimated, because no node exists yet; the first one corrects it, and later ones that are
+smaller (docs/growing.md). So the estimate is careful: too much would be bought in vain, too little costs a little.
 """
 
 from collections.abc import Iterable

@@ -15,7 +15,7 @@ from growth.api.machine import reserved_by
 from growth.api.meta import Condition, ObjectMeta
 from growth.api.node import Node, NodeSpec, NodeStatus
 from growth.api.nodepool import NodePool
-from growth.api.offering import HOSTNAME, INSTANCE_TYPE, OFFERING, POOL, Offering, left_of
+from growth.api.offering import HOSTNAME, INSTANCE_TYPE, OFFERING, POOL, Offering, left_of, with_more
 from growth.api.pod import Pod
 from growth.api.starting import STARTING
 from growth.api.storage import CsiNode
@@ -86,7 +86,9 @@ def node_from(name: str, pool: NodePool, offering: Offering) -> Node:
 
 def allocatable_from(offering: Offering, pool: NodePool) -> dict[str, str]:
     """What pods may use: the machine's resources less what the system keeps; the pool knows best how much that is."""
-    return left_of(offering.resources, {**offering.reserved, **reserved_by(pool.spec.machine.reserved)})
+    more = offering.beyond.get(pool.spec.machine.image)
+    resources = with_more(offering.resources, more) if more else offering.resources
+    return left_of(resources, {**offering.reserved, **reserved_by(pool.spec.machine.reserved)})
 
 
 def is_starting_taint(taint: Taint, pool: NodePool | None = None) -> bool:

@@ -1,0 +1,172 @@
+"""What nodes turn out to have: more or less than was estimated of their type, with the image of their pool.
+
+- A node that is smaller corrects the estimate at once. If it is smaller than was promised and another one was, too, its
+  offering is not bought any more.
+- One that is larger corrects it only if it is the first of its type and image: a hundredth less is believed than it
+  has, as far as all of its kind have that are there. After that only smaller ones count, because what is bought for
+  pods that then do not fit on it costs money, and a little room that nobody counts on does not.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Final
+
+import msgspec
+
+from growth.api.node import Node
+from growth.api.nodepool import OfferingStatus
+from growth.api.noderequest import NodeRequest
+from growth.api.offering import INSTANCE_TYPE, POOL, left_of
+from growth.api.quantity import NANO, canonical, nano_value
+from growth.decide.fit.new_node import allocatable_from
+from growth.decide.lesson import Lesson, bought_as
+from growth.decide.offerings import TOO_MANY_SURPRISES
+from growth.decide.provision.arrival import shortfall
+
+# Machines of one type differ by a little: a hundredth less is believed without a word, and of a larger one so much less
+# than it has. What would be gained by less than another one is not worth a word either.
+_NEGLIGIBLE: Final = 0.01
+_WORTH_IT: Final = 1.02
+# An estimate may be so careful (Hetzner's: 8 % of the memory). A node that is larger still was resized, or says nothing
+# about the next one: that is not believed.
+_AT_MOST: Final = 1.1
+# What is learnt is written in whole bytes, pods and thousandths of a core.
+_UNITS: Final = {"cpu": NANO // 1000}
+SMALLER: Final = "SmallerThanPromised"
+
+
+def measure(lesson: Lesson, entries: dict[str, OfferingStatus]) -> None:
+    """Put what the pool's nodes teach into its entries."""
+    spans: dict[str, _Span] = {}
+    surprising = [request for request in lesson.requests if not _is_as_expected(request, lesson, entries, spans)]
+    for request in sorted(surprising, key=lambda one: one.metadata.name):
+        _blame(request, lesson, entries)
+        _praise(request, lesson, entries)
+
+
+def with_image(entry: OfferingStatus, image: str) -> OfferingStatus:
+    """The entry in a pool with this image: what was measured with another one says nothing about it."""
+    if entry.image == image or not entry.lacks:
+        return entry
+    return msgspec.structs.replace(entry, lacks={}, surprises=0, image="")
+
+
+class _Span:
+    """Between which amounts a node of an offering teaches nothing, and what the last one had of which that is true."""
+
+    __slots__ = ("floor", "known", "roof")
+
+    def __init__(self, expected: Mapping[str, str], measured: Collection[str]) -> None:
+        self.floor = {name: nano_value(amount) for name, amount in expected.items()}
+        self.roof = {name: self.floor[name] * _WORTH_IT for name in _praisable(expected, measured)}
+        self.known: Mapping[str, str] | None = None
+
+    def holds(self, has: Mapping[str, str]) -> bool:
+        if has == self.known:
+            return True
+        amounts = {name: nano_value(has[name]) for name in self.floor if name in has}
+        is_held = all(name in amounts and amounts[name] >= least for name, least in self.floor.items())
+        is_held = is_held and all(amounts[name] <= most for name, most in self.roof.items())
+        if is_held:
+            self.known = has
+        return is_held
+
+
+def _is_as_expected(
+    request: NodeRequest, lesson: Lesson, entries: Mapping[str, OfferingStatus], spans: dict[str, _Span]
+) -> bool:
+    """Whether its node surely teaches nothing: nearly always, so what is expected is worked out once per offering."""
+    node = lesson.nodes.get(request.metadata.name)
+    believed = bought_as(request, lesson) if node is not None else None
+    if node is None or believed is None:
+        return True
+    span = spans.get(believed.id)
+    if span is None:
+        measured = entries[believed.id].lacks if believed.id in entries else ()
+        span = spans[believed.id] = _Span(allocatable_from(believed, lesson.pool), measured)
+    return span.holds(node.status.allocatable)
+
+
+def _blame(request: NodeRequest, lesson: Lesson, entries: dict[str, OfferingStatus]) -> None:
+    """Compare a node with what its offering promised, and believe that it has less."""
+    node, pool = lesson.nodes.get(request.metadata.name), lesson.pool
+    believed = bought_as(request, lesson)
+    if node is None or not node.is_ready or believed is None or request.status.phase not in ("Provisioning", "Ready"):
+        return
+    promised = allocatable_from(lesson.listed.get(believed.id, believed), pool)
+    entry = entries.get(believed.id, OfferingStatus(believed.id))
+    # Another node of the same pass may have taught us something that the shop does not know yet.
+    expected = _least(allocatable_from(believed, pool), left_of(promised, entry.lacks))
+    has_settled = request.status.phase == "Ready"  # before that, devices may still be on their way
+    surprise = _without_devices(shortfall(node, expected), keep=has_settled)
+    if not surprise:
+        return
+    whole = _without_devices(shortfall(node, promised), keep=has_settled)
+    # Of what was believed to be more than was promised, only that is taken back which is not there.
+    found = {name: _lack(promised[name], node.status.allocatable.get(name, "0")) for name in {*whole, *surprise}}
+    lacks = {
+        name: max((one[name] for one in (found, entry.lacks) if name in one), key=nano_value)
+        for name in sorted({*found, *entry.lacks})
+    }
+    words = ", ".join(f"{amount} less {name}" for name, amount in sorted(whole.items()))
+    changed = msgspec.structs.replace(entry, lacks=lacks, image=pool.spec.machine.image)
+    least = _least(expected, promised)
+    # Nobody broke a promise if a node is only smaller than another one was.
+    if _is_remarkable(_without_devices(shortfall(node, least), keep=has_settled), least):
+        message = f"node {node.metadata.name} has {words} than promised"
+        surprises = entry.surprises + 1
+        if surprises >= TOO_MANY_SURPRISES:
+            message += "; it is not the first time, so it is not bought any more"
+        changed = msgspec.structs.replace(
+            changed, surprises=surprises, since=lesson.now, reason=SMALLER, message=message[:1024]
+        )
+    entries[believed.id] = changed
+
+
+def _praise(request: NodeRequest, lesson: Lesson, entries: dict[str, OfferingStatus]) -> None:
+    """Believe that nodes of its type have more than was promised, as far as all have that are there."""
+    node, pool = lesson.nodes.get(request.metadata.name), lesson.pool
+    believed = bought_as(request, lesson)
+    if node is None or not node.is_ready or believed is None or request.status.phase != "Ready":
+        return
+    expected = allocatable_from(believed, pool)
+    promised = allocatable_from(lesson.listed.get(believed.id, believed), pool)
+    entry = entries.get(believed.id, OfferingStatus(believed.id))
+    praisable = _praisable(promised, entry.lacks)
+    alike = [one.status.allocatable for one in lesson.nodes.values() if _is_alike(one, node)] if praisable else []
+    lacks = dict(entry.lacks)
+    for name in praisable:
+        least, estimate = min(nano_value(has.get(name, "0")) for has in alike), nano_value(promised[name])
+        if _WORTH_IT * nano_value(expected[name]) < least <= _AT_MOST * estimate:
+            more = int(least * (1 - _NEGLIGIBLE)) - estimate
+            unit = _UNITS.get(name, NANO)
+            lacks[name] = canonical(f"{-(more // unit) * unit}n")
+    if lacks != entry.lacks:
+        lacks = dict(sorted(lacks.items()))
+        entries[believed.id] = msgspec.structs.replace(entry, lacks=lacks, image=pool.spec.machine.image)
+
+
+def _praisable(resources: Iterable[str], measured: Collection[str]) -> list[str]:
+    """Of what a node may turn out to have more: not of devices, and not of what was measured before."""
+    return [name for name in resources if "/" not in name and name not in measured]
+
+
+def _is_alike(one: Node, node: Node) -> bool:
+    """Whether it is a node of the same pool and type."""
+    return all(one.metadata.labels.get(key) == node.metadata.labels.get(key) for key in (POOL, INSTANCE_TYPE))
+
+
+def _lack(promised: str, has: str) -> str:
+    return canonical(f"{nano_value(promised) - nano_value(has)}n")
+
+
+def _least(one: Mapping[str, str], other: Mapping[str, str]) -> dict[str, str]:
+    """No more of anything than either."""
+    return {name: min(text, other.get(name, text), key=nano_value) for name, text in one.items()}
+
+
+def _without_devices(amounts: Mapping[str, str], *, keep: bool) -> dict[str, str]:
+    return {name: amount for name, amount in amounts.items() if keep or "/" not in name}
+
+
+def _is_remarkable(less: Mapping[str, str], expected: Mapping[str, str]) -> bool:
+    return any(nano_value(amount) > _NEGLIGIBLE * nano_value(expected[name]) for name, amount in less.items())
