@@ -9,7 +9,9 @@ from growth.cloud.kwok.state import machine_from, state_of
 from tests.cloud.kwok_records import BOOT, MADE, a_record
 
 UP, MUTE, SILENT = (Power.ON, True, True), (Power.ON, False, False), (Power.ON, True, False)
-BOOTING, OFF, GONE = ((power, False, False) for power in (Power.STARTING, Power.OFF, Power.GONE))
+BOOTING, OFF, BROKEN, GONE = (
+    (power, False, False) for power in (Power.STARTING, Power.OFF, Power.FAILED, Power.GONE)
+)
 
 
 @pytest.mark.parametrize(
@@ -29,6 +31,8 @@ BOOTING, OFF, GONE = ((power, False, False) for power in (Power.STARTING, Power.
         pytest.param("powerOff=1h", 60, UP, 3600, id="power lasts until it is cut"),
         pytest.param("powerOff=1h", 3600, OFF, None, id="and is cut then"),
         pytest.param("powerOff", 0, OFF, 20, id="without a time it is cut at once"),
+        pytest.param("hardwareFails=1h", 60, UP, 3600, id="hardware lasts until it breaks"),
+        pytest.param("hardwareFails=1h", 3600, BROKEN, None, id="and is broken then"),
         pytest.param("vanishes=5s", 4, BOOTING, 5, id="it may vanish before it is up"),
         pytest.param("vanishes=5s", 5, GONE, 20, id="and is gone then"),
         pytest.param("powerOff, vanishes=1h", 3600, GONE, None, id="gone is more than off"),

@@ -40,6 +40,8 @@ class Kind(StrEnum):
     """Lists are answered by an error."""
     POWER_OFF = "powerOff"
     """The power is cut, at once or so long after the machine was made: ``powerOff=1h``."""
+    HARDWARE_FAILS = "hardwareFails"
+    """The machine breaks and does not run, and its provider says so, at once or so long after it was made."""
     VANISHES = "vanishes"
     """The machine is gone without anybody having deleted it, at once or so long after it was made."""
 
@@ -47,7 +49,7 @@ class Kind(StrEnum):
 _SHARES: Final = (Kind.SMALLER,)
 _COUNTS: Final = (Kind.QUOTA,)
 _NEED_DURATION: Final = (Kind.SLOW_BOOT,)
-_MAY_HAVE_DURATION: Final = (Kind.NEVER_READY, Kind.POWER_OFF, Kind.VANISHES)
+_MAY_HAVE_DURATION: Final = (Kind.NEVER_READY, Kind.POWER_OFF, Kind.HARDWARE_FAILS, Kind.VANISHES)
 
 
 class FaultError(ValueError):

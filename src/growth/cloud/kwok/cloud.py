@@ -201,7 +201,7 @@ class PlayedCloud:
         await self._label(node, KWOK_VALUE, {POWER_CUT_AT: record.power_cut_at or None})
 
     async def _silence(self, record: Record | None, node: Node) -> None:
-        if record is not None and state_of(record, self._now()).power is Power.OFF:
+        if record is not None and state_of(record, self._now()).power in (Power.OFF, Power.FAILED):
             stamp = {POWER_CUT_AT: format_micro_time(self._now())}
             patch = MergePatch({"metadata": {"uid": record.uid, "annotations": stamp}})
             await self._client.patch(CONFIG_MAPS, config_map_name(record.name), patch, self._namespace)

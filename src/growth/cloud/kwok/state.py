@@ -1,7 +1,8 @@
 """How a played machine is at an instant: a pure function of its record and the clock.
 
 made ──boot delay──► on, node registers, kubelet speaks ──powerOff──► off ──(fault taken away)──► on
-  starting                                            └──vanishes──► gone
+  starting                                            ├──hardwareFails──► failed ──(fault taken away)──► on
+                                                      └──vanishes──► gone
 """
 
 from datetime import datetime, timedelta
@@ -31,19 +32,21 @@ def state_of(record: Record, now: datetime) -> State:
     faults = record.behaviour.faults
     slow = find(faults, Kind.SLOW_BOOT)
     boots_at = record.created_at + record.behaviour.boot_delay + (slow.duration if slow else timedelta(0))
-    vanishes_at, off_at, silent_at = (
+    vanishes_at, fails_at, off_at, silent_at = (
         record.created_at + fault.duration if (fault := find(faults, kind)) else None
-        for kind in (Kind.VANISHES, Kind.POWER_OFF, Kind.NEVER_READY)
+        for kind in (Kind.VANISHES, Kind.HARDWARE_FAILS, Kind.POWER_OFF, Kind.NEVER_READY)
     )
     power = Power.ON
     if vanishes_at and vanishes_at <= now:
         power = Power.GONE
     elif record.is_fenced or (off_at and off_at <= now):
         power = Power.OFF
+    elif fails_at and fails_at <= now:
+        power = Power.FAILED
     elif find(faults, Kind.NEVER_BOOTS) or now < boots_at:
         power = Power.STARTING
     registers = power is Power.ON and not find(faults, Kind.NEVER_REGISTERS)
-    later = [instant for instant in (boots_at, vanishes_at, off_at, silent_at) if instant and instant > now]
+    later = [instant for instant in (boots_at, vanishes_at, fails_at, off_at, silent_at) if instant and instant > now]
     return State(
         power=power,
         registers=registers,
