@@ -14,6 +14,7 @@ from growth.api.machine import Power
 from growth.api.node import Node
 from growth.api.offering import POOL
 from growth.api.out_of_service import MAINTENANCE, PROOF, out_of_service_taint, proof_on
+from growth.decide.failover.believing import why_not_believed
 from growth.decide.failover.evidence import Case
 from growth.decide.failover.leftovers import left_on
 from growth.decide.failover.scene import Scene
@@ -93,23 +94,11 @@ def _kind(scene: Scene, node: Node) -> Guard | None:
 
 
 def _disbelief(scene: Scene, case: Case) -> Guard | None:
-    """A provider that has forgotten machines whose nodes work is not believed when it says that one is gone."""
     if case.answers is None or case.answers.power is not Power.GONE:
         return None
-    place = scene.machines.place(case.provider_id)
-    prefix = case.provider_id.removesuffix(place.machine_id) if place is not None else ""
-    witnesses = [
-        node
-        for node in scene.snapshot.nodes.values()
-        if prefix and node.spec.provider_id.startswith(prefix) and _works(scene, node)
-    ]
-    unlisted = next((node for node in witnesses if scene.machines.listed(node.spec.provider_id) is None), None)
-    if unlisted is not None:
-        name = unlisted.metadata.name
-        return Guard("NotBelieved", f"its provider knows neither its machine nor that of {name}, which works")
-    if not witnesses:
-        return Guard("NotBelieved", "its provider says that the machine is gone, and has none whose node works")
-    return None
+    working = (node for node in scene.snapshot.nodes.values() if _works(scene, node))
+    doubt = why_not_believed(scene.machines, case.provider_id, working)
+    return Guard("NotBelieved", doubt) if doubt else None
 
 
 def _cluster(scene: Scene, census: Census) -> Guard | None:

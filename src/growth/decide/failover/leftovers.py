@@ -65,6 +65,16 @@ def why_kept(leftovers: Leftovers) -> list[tuple[str, str]]:
     return said
 
 
+def what_is_left(left: Leftovers) -> str:
+    """It, counted."""
+    parts = [
+        f"{len(left.pods)} pods" if left.pods else "",
+        f"{len(left.lingering)} that ended and are kept" if left.lingering else "",
+        f"{len(left.attachments)} volumes" if left.attachments else "",
+    ]
+    return f"left of its old life: {', '.join(part for part in parts if part)}"
+
+
 def _stays(pod: Pod, taint: Taint) -> bool:
     return is_static(pod) or any(tolerates(toleration, taint) for toleration in pod.spec.tolerations)
 

@@ -18,7 +18,7 @@ from growth.api.references import reference_to
 from growth.decide.ages import is_ahead
 from growth.decide.failover.evidence import Case
 from growth.decide.failover.guards import Census, guard_of
-from growth.decide.failover.leftovers import Leftovers, left_on, why_kept
+from growth.decide.failover.leftovers import Leftovers, left_on, what_is_left, why_kept
 from growth.decide.failover.scene import Recovery, Scene, reference
 
 # The pod collector looks every 20 s, and volumes come off within seconds. After so long something is wrong.
@@ -33,7 +33,7 @@ def follow_release(scene: Scene) -> None:
         _warn_of_running(scene, node)
         left, case = left_on(scene.snapshot, node), scene.case(node)
         if left.all:
-            scene.note(node, "Releasing", _what_is_left(left))
+            scene.note(node, "Releasing", what_is_left(left))
         else:
             scene.note(node, "Released", "nothing of its old life is left on it")
         if scene.acts and case is not None and _is_dead(scene, node, case):
@@ -48,7 +48,8 @@ def _is_dead(scene: Scene, node: Node, case: Case) -> bool:
     if not case.is_fresh(scene.now):
         return False
     proof = proof_on(node)
-    return case.is_proven(scene.terms) or (proof is not None and proof.provider_id == case.provider_id)
+    is_written = proof is not None and not proof.is_forced and proof.provider_id == case.provider_id
+    return case.is_proven(scene.terms) or is_written
 
 
 def _release(scene: Scene, case: Case, left: Leftovers) -> None:
@@ -81,14 +82,16 @@ def _delete_node(scene: Scene, node: Node, case: Case) -> None:
 
 def _warn_of_running(scene: Scene, node: Node) -> None:
     """The taint takes away what keeps a volume attached until it is unmounted: a risk on a machine that runs."""
-    if proof_on(node) is not None:
+    proof = proof_on(node)
+    if proof is not None and not proof.by:
         return
+    who = proof.by if proof is not None else "a person"
     reading = scene.machines.reading(node.spec.provider_id) if node.spec.provider_id else None
     if reading is not None and reading.power is Power.ON:
-        why = "a person took it out of service, but its machine runs: what it writes to its volumes may be lost"
+        why = f"{who} took it out of service, but its machine runs: what it writes to its volumes may be lost"
         scene.alert(node, "OutOfServiceRunning", why)
     else:
-        scene.note(node, "TaintedByHand", "a person took it out of service; that is theirs to end")
+        scene.note(node, "TaintedByHand", f"{who} took it out of service; that is theirs to end")
 
 
 def _tell_of_stuck(scene: Scene, node: Node, left: Leftovers) -> None:
@@ -110,12 +113,3 @@ def _begun_at(scene: Scene, node: Node, proof: Proof | None) -> datetime:
     known = scene.memory.seen_out.get(node.metadata.uid, scene.now)
     scene.seen_out[node.metadata.uid] = min(known, scene.now)
     return scene.seen_out[node.metadata.uid]
-
-
-def _what_is_left(left: Leftovers) -> str:
-    parts = [
-        f"{len(left.pods)} pods" if left.pods else "",
-        f"{len(left.lingering)} that ended and are kept" if left.lingering else "",
-        f"{len(left.attachments)} volumes" if left.attachments else "",
-    ]
-    return f"left of its old life: {', '.join(part for part in parts if part)}"

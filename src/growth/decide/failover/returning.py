@@ -26,9 +26,13 @@ def follow_return(scene: Scene) -> None:
             continue
         if out_of_service_taint(node) is None:
             if scene.acts:
-                scene.said.append(_freed(node, "a person took the taint off, and the node was heard of since"))
+                scene.said.append(freed(node, "a person took the taint off, and the node was heard of since"))
             continue
-        _take_back(scene, node)
+        if proof.by:
+            words = f"it is back; {proof.by} took it out of service: growth node in-service {name}"
+            scene.note(node, "BackAgain", words)
+        else:
+            _take_back(scene, node)
 
 
 def _take_back(scene: Scene, node: Node) -> None:
@@ -50,7 +54,7 @@ def _take_back(scene: Scene, node: Node) -> None:
         why = "it is back, and nothing of its old life is left on it"
         scene.note(node, "InService", why)
         scene.tell(reference(node), "InService", why)
-        scene.said.append(_freed(node, why))
+        scene.said.append(freed(node, why))
 
 
 def _is_back(scene: Scene, node: Node, proof: Proof) -> bool:
@@ -72,7 +76,9 @@ def _is_back(scene: Scene, node: Node, proof: Proof) -> bool:
     )
 
 
-def _freed(node: Node, why: str) -> EditObject:
+def freed(node: Node, why: str) -> EditObject:
+    """Neither taint nor note, in one edit of the node as it was seen."""
     taints = [number for number, taint in enumerate(node.spec.taints) if taint.key == OUT_OF_SERVICE]
     operations: list[dict[str, Any]] = [{"op": "remove", "path": f"/spec/taints/{at}"} for at in reversed(taints)]
-    return edited(node, [*operations, {"op": "remove", "path": path_of(PROOF)}], why)
+    notes = [{"op": "remove", "path": path_of(PROOF)}] if PROOF in node.metadata.annotations else []
+    return edited(node, [*operations, *notes], why)
