@@ -1,11 +1,15 @@
-"""Growth as a process of its own, as people run it: under the shipped role, with the provider of played machines."""
+"""Growth as a process of its own, as people run it: under the shipped role, with the provider of played machines.
+
+``install`` and ``growth_started`` are for those who have settings of their own, or start it more than once.
+"""
 
 import asyncio
 import json
 import os
+import signal
 import sys
 import urllib.request
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -63,15 +67,22 @@ class GrowthProcess:
 
     async def metrics(self) -> str:
         """What /metrics says; empty while there is nobody to ask."""
-        port = next((line["port"] for line in self.lines() if "port" in line), None)
+        port = next((line["port"] for line in reversed(self.lines()) if "port" in line), None)
         return await asyncio.to_thread(_page, f"http://localhost:{port}/metrics") if port else ""
 
-    async def wait_until_at_work(self) -> None:
+    async def stop(self) -> None:
+        """Ask it to end, which gives the Lease back, and wait until it has."""
+        process.send(self._running, signal.SIGTERM)
+        async with asyncio.timeout(_START_SECONDS):
+            while process.is_alive(self._running):  # noqa: ASYNC110 - nobody tells
+                await asyncio.sleep(0.1)
+
+    async def wait_until_at_work(self, provider: str) -> None:
         """Until it leads and its provider has said what it sells."""
         async with asyncio.timeout(_START_SECONDS):
             while True:
                 text = await self.metrics()
-                if "growth_leader 1.0" in text and 'growth_provider_up{provider="kwok"} 1.0' in text:
+                if "growth_leader 1.0" in text and f'growth_provider_up{{provider="{provider}"}} 1.0' in text:
                     return
                 self.check()
                 await asyncio.sleep(0.1)
@@ -81,7 +92,20 @@ class GrowthProcess:
 async def growth_running(
     cluster: LocalCluster, *, read_every: timedelta = _DEFAULTS.providers.read_every
 ) -> AsyncGenerator[GrowthProcess]:
-    """Install and start it; killed at the end, for its cluster goes, too. Its files lie among the cluster's."""
+    """Install it and start it with machines that kwok plays."""
+    kubeconfig = await install(cluster)
+    catalogue = cluster.layout.root / "catalogue.yaml"
+    catalogue.write_text(NO_DELAY)
+    content = {
+        "providers": {"enabled": "kwok", "readEvery": format_duration(read_every)},
+        "kwok": {"catalogue": str(catalogue)},
+    }
+    async with growth_started(cluster, kubeconfig, content) as growth:
+        yield growth
+
+
+async def install(cluster: LocalCluster) -> Path:
+    """Kinds, roles and Lease; the kubeconfig under which Growth runs."""
     await cluster.apply(definitions())
     await cluster.apply(shipped_roles())
     await cluster.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s")
@@ -89,30 +113,27 @@ async def growth_running(
     # Nobody ever held it, so nobody is waited for: `growth manifests` brings it like this.
     lease = {"metadata": {"name": _DEFAULTS.leader_election.lease_name}, "spec": {}}
     await cluster.admin.create(LEASES, lease, ACCOUNT[0])
-    settings, log = _settings(cluster.layout.root, kubeconfig, read_every), cluster.layout.log("growth")
+    return kubeconfig
+
+
+@asynccontextmanager
+async def growth_started(
+    cluster: LocalCluster, kubeconfig: Path, content: Mapping[str, Any]
+) -> AsyncGenerator[GrowthProcess]:
+    """Start it with these settings; killed at the end, for its cluster goes, too. Its files lie among the cluster's."""
+    own = {"kube": {"kubeconfig": str(kubeconfig)}, "health": {"address": "localhost", "port": 0}}
+    settings, log = cluster.layout.root / "growth.yaml", cluster.layout.log("growth")
+    settings.write_text(yaml.safe_dump({**own, **content}))
     command = (sys.executable, "-m", "growth", "run", "--settings", str(settings))
     # What this shell says about settings is not what is measured.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GROWTH_")}
     running = process.start(command, log, environment, dies_with_starter=True)
     try:
         growth = GrowthProcess(running, log)
-        await growth.wait_until_at_work()
+        await growth.wait_until_at_work(content["providers"]["enabled"])
         yield growth
     finally:
         process.end_all([running])
-
-
-def _settings(folder: Path, kubeconfig: Path, read_every: timedelta) -> Path:
-    catalogue, settings = folder / "catalogue.yaml", folder / "growth.yaml"
-    catalogue.write_text(NO_DELAY)
-    content = {
-        "kube": {"kubeconfig": str(kubeconfig)},
-        "health": {"address": "localhost", "port": 0},
-        "providers": {"enabled": "kwok", "readEvery": format_duration(read_every)},
-        "kwok": {"catalogue": str(catalogue)},
-    }
-    settings.write_text(yaml.safe_dump(content))
-    return settings
 
 
 def _page(url: str) -> str:
