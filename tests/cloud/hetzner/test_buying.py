@@ -227,6 +227,12 @@ async def test_what_is_deprecated_is_not_bought_without_a_call() -> None:
         (ActionFails(command="start_server", message="no such luck"), Unavailable),
         (ActionFails(command="create_server", code="resource_unavailable"), OutOfStock),
         (ActionFails(command="create_server", code="resource_limit_exceeded"), QuotaExceeded),
+        (
+            ActionFails(
+                command="start_server", code="resource_limit_exceeded", message="Dedicated core limit exceeded"
+            ),
+            FamilyQuotaExceeded,
+        ),
     ],
     ids=lambda value: f"{value.command} {value.code}" if isinstance(value, ActionFails) else "",
 )
@@ -236,8 +242,9 @@ def test_a_server_that_fails_to_come_about_is_given_back(failure: ActionFails, e
         rig = Rig()
         rig.sandbox.order(failure)
         async with rig.opened() as provider:
-            with pytest.raises(error, match=f"create web-1: {failure.command} failed: {failure.message}"):
+            with pytest.raises(error, match=f"create web-1: {failure.command} failed: {failure.message}") as told:
                 await provider.create(a_request())
+            assert type(told.value) is error
             assert rig.names == []
             await provider.create(a_request())
         assert rig.names == ["web-1"]

@@ -152,7 +152,13 @@ class Purchases:
             raise Unavailable(
                 f"{what}; what is left of it ({server.id}) stays: {error}", may_have_acted=True
             ) from error
-        code = next((one.error.code for one in failed if one.error), "")
-        error = error_from(what, Refused(code, "the server was given back", writes=False), offering=request.offering.id)
-        kinds = (OutOfStock, QuotaExceeded)
-        raise error if isinstance(error, kinds) else Unavailable(what, may_have_acted=False)
+        # One action may have failed because of the other: the first that says more than that is the reason.
+        told = [one for one in (_meant(one, request) for one in failed) if isinstance(one, OutOfStock | QuotaExceeded)]
+        raise told[0] if told else Unavailable(what, may_have_acted=False)
+
+
+def _meant(action: Action, request: MachineRequest) -> ProviderError:
+    """What an action's failure would mean if the call itself had been refused for it."""
+    code, message = (action.error.code, action.error.message) if action.error else ("", "")
+    refused = Refused(code, f"{action.command} failed: {message}", writes=False)
+    return error_from(f"create {request.name}", refused, offering=request.offering.id)

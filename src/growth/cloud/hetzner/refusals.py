@@ -116,7 +116,7 @@ def error_from(what: str, refused: Refused, *, offering: str = "") -> ProviderEr
         case _Meaning.SOLD_OUT:
             return OutOfStock(message, offering=offering)
         case _Meaning.QUOTA:
-            return FamilyQuotaExceeded(message) if _DEDICATED in str(refused) else QuotaExceeded(message)
+            return FamilyQuotaExceeded(message) if _DEDICATED in str(refused).lower() else QuotaExceeded(message)
         case _Meaning.RATE:
             return RateLimited(message, retry_after=refused.retry_after)
         case _Meaning.CREDENTIALS:
