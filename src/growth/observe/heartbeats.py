@@ -32,7 +32,7 @@ class Heartbeat(msgspec.Struct, frozen=True):
 
     def is_silent(self, now: datetime) -> bool:
         """Whether two renewals were missed."""
-        return now - self.heard_at > self.silent_after
+        return now - self.heard_at >= self.silent_after
 
 
 class Heartbeats:
@@ -65,7 +65,7 @@ class Heartbeats:
     def silent(self, now: datetime) -> Iterator[str]:
         """Names of nodes that missed two renewals, the longest silent first."""
         for name, heartbeat in self._last.items():
-            if now - heartbeat.heard_at <= self._shortest:
+            if now - heartbeat.heard_at < self._shortest:
                 return
             if heartbeat.is_silent(now):
                 yield name

@@ -17,6 +17,7 @@ from growth.api.outcome import Outcome, Result
 from growth.decide.failover.asking import provider_reference
 from growth.decide.failover.evidence import Case
 from growth.decide.failover.scene import Scene, reference
+from growth.decide.registry.unit import NodeState
 
 
 def follow_evidence(scene: Scene) -> None:
@@ -35,7 +36,9 @@ def follow_evidence(scene: Scene) -> None:
 def _silent(scene: Scene) -> Iterator[tuple[Node, datetime | None]]:
     """Silent nodes, each with its last sign of life; None if nobody knows when that was."""
     snapshot, steady_since = scene.snapshot, scene.state.steady_since
-    unready = [unit.name for units in scene.cluster.troubled.values() for unit in units if not unit.is_ready]
+    troubled = [unit for units in scene.cluster.troubled.values() for unit in units]
+    # One that boots has said nothing yet, and so is not silent.
+    unready = [unit.name for unit in troubled if not unit.is_ready and unit.state is not NodeState.BOOTING]
     for name in dict.fromkeys((*snapshot.heartbeats.silent(scene.now), *unready)):
         node, heartbeat = snapshot.nodes.get(name), snapshot.heartbeats.of(name)
         if node is None:
@@ -47,7 +50,7 @@ def _silent(scene: Scene) -> Iterator[tuple[Node, datetime | None]]:
             continue
         # A clock that jumped tells nobody for how long it has been silent.
         last_sign = heartbeat.heard_at if steady_since is None else max(heartbeat.heard_at, steady_since)
-        if scene.now - last_sign > heartbeat.silent_after:
+        if scene.now - last_sign >= heartbeat.silent_after:
             yield node, last_sign
         else:
             scene.remind(last_sign + heartbeat.silent_after)
