@@ -23,7 +23,7 @@ class Ear:
         self.now += timedelta(seconds=after)
         spec = LeaseSpec(name, GOOD_FOR, renew_time=self.now)
         lease = Lease(ObjectMeta(name=name, namespace="kube-node-lease"), spec)
-        self.heartbeats.hear([Change(Happened.CHANGED, lease, None)])
+        self.heartbeats.hear([Change(Happened.MODIFIED, lease, None)])
 
     def silent(self, after: float) -> list[str]:
         return list(self.heartbeats.silent(self.now + timedelta(seconds=after)))
