@@ -22,8 +22,8 @@ detached and attached elsewhere by the real attach/detach controller and a stand
 first (``off``), then turns Growth on and tells how long it takes from there (``turned_on``), then cuts the power
 of the machines on which the databases are by then, with Growth at work: the figures as usual.
 
-Weaknesses: all share the cores of one machine, there is no network, nothing is mounted, the stand-in attaches at once (a
-real driver takes seconds), and kwok's pods need no time to start.
+Weaknesses: all share the cores of one machine, there is no network, nothing is mounted, the stand-in attaches at once
+(a real driver takes seconds), and kwok's pods need no time to start.
 """
 
 import argparse
@@ -56,12 +56,10 @@ _LIVING: Final = 4
 
 async def measure(nodes: int, dead: int, *, mode: str, speed: str, seed: int) -> dict[str, Any]:
     """One run with Growth in one mode, from an empty cluster."""
-    pods = _names(dead)
+    pods, seconds = _names(dead), _ACT_SECONDS if mode == "act" else _OFF_SECONDS
     async with a_scene(pods) as scene, scene.growth(mode=mode, speed=speed) as growth:
         await _set_up(scene, growth, nodes, pods)
-        found = await _lose_power(
-            scene, growth, pods, random.Random(seed), _ACT_SECONDS if mode == "act" else _OFF_SECONDS
-        )
+        found = await _lose_power(scene, growth, pods, random.Random(seed), seconds)
         return {"mode": mode, **found, **_wrongs(scene)}
 
 
