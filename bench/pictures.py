@@ -9,6 +9,7 @@ from typing import Final
 
 from rich.console import Console, Group, RenderableType
 
+from bench.failover_picture import failover
 from bench.fleet_scene import NOW, afternoon, world_of
 from bench.growing_picture import growing
 from bench.phase_picture import phases
@@ -111,6 +112,7 @@ def main() -> None:
     (_IMAGES / "growing.svg").write_text(growing())
     (_IMAGES / "removing.svg").write_text(removing())
     (_IMAGES / "states.svg").write_text(states())
+    (_IMAGES / "failover.svg").write_text(failover())
 
 
 if __name__ == "__main__":
