@@ -231,11 +231,12 @@ async def _release(action: ReleasePod, doors: Doors) -> None:
     noted = {"op": "add", "path": "/status/conditions/-", "value": disrupted}
     failing = EditObject(subject=subject, why=action.why, operations=(*operations, noted))
     try:
-        await _edit(failing, doors, subresource="status")
-    except Conflict:
-        # It has no conditions yet, or it is another pod, which the next one finds out.
-        body = {"status": {**stated, "conditions": [disrupted]}}
-        await _patch(PatchObject(subject=subject, why=action.why, body=body, subresource="status"), doors)
+        try:
+            await _edit(failing, doors, subresource="status")
+        except Conflict:
+            # It has no conditions yet, or it is another pod, which the next one finds out.
+            body = {"status": {**stated, "conditions": [disrupted]}}
+            await _patch(PatchObject(subject=subject, why=action.why, body=body, subresource="status"), doors)
     except NotFound:
         return
     await _delete(DeleteObject(subject=subject, why=action.why, grace_seconds=0), doors)

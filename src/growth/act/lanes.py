@@ -13,6 +13,7 @@ from growth.api.action import (
     Action,
     CreateMachine,
     DeleteMachine,
+    EditObject,
     FenceMachine,
     OnMachine,
     PatchObject,
@@ -31,6 +32,7 @@ _FIRST_REST_SECONDS: Final = 1.0
 _LONGEST_REST_SECONDS: Final = 60.0
 # Failed lanes that are remembered. Beyond it the oldest are forgotten, and tried again a little too early.
 _LANES: Final = 20_000
+_VERSION_PATH: Final = "/metadata/resourceVersion"
 
 
 def lane_of(action: Action) -> Lane:
@@ -118,4 +120,12 @@ def _is_same_try(before: Action, now: Action) -> bool:
         return True
     if isinstance(before, PatchObject) and isinstance(now, PatchObject) and now.resource_version is not None:
         return before.resource_version == now.resource_version
+    if isinstance(before, EditObject) and isinstance(now, EditObject) and (version := _version_tested(now)):
+        return _version_tested(before) == version
     return msgspec.structs.replace(before, why="") == msgspec.structs.replace(now, why="")
+
+
+def _version_tested(action: EditObject) -> str:
+    """The version that an edit says it was decided on; empty if it says none."""
+    tests = (one["value"] for one in action.operations if one["op"] == "test" and one["path"] == _VERSION_PATH)
+    return next(tests, "")

@@ -9,6 +9,7 @@ The instant is the one at which we heard of it: a node's own clock may be wrong.
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime, timedelta
+from typing import Final
 
 import msgspec
 
@@ -16,7 +17,9 @@ from growth.api.change import Change, Happened
 from growth.api.coordination import Lease
 
 # A kubelet renews its Lease four times in the time for which it is good. Two that were missed are half of it.
-_MISSED_SHARE = 0.5
+_MISSED_SHARE: Final = 0.5
+# What kubelets write. A Lease that does not say for how long it is good is not one that is always too late.
+_USUAL_SECONDS: Final = 40
 
 
 class Heartbeat(msgspec.Struct, frozen=True):
@@ -31,8 +34,8 @@ class Heartbeat(msgspec.Struct, frozen=True):
     """Whether it was seen to be renewed, and not just found as it was: then it may be long ago."""
 
     def is_silent(self, now: datetime) -> bool:
-        """Whether two renewals were missed."""
-        return now - self.heard_at >= self.silent_after
+        """Whether two renewals were missed, or nobody can tell: the clock was set back since it was heard of."""
+        return not timedelta(0) <= now - self.heard_at < self.silent_after
 
 
 class Heartbeats:
@@ -53,7 +56,7 @@ class Heartbeats:
             known = self._last.get(name)
             if known is not None and known.renewed_at == spec.renew_time:
                 continue  # somebody else edited it, or it was read again
-            silent_after = timedelta(seconds=spec.lease_duration_seconds * _MISSED_SHARE)
+            silent_after = timedelta(seconds=(spec.lease_duration_seconds or _USUAL_SECONDS) * _MISSED_SHARE)
             self._shortest = min(self._shortest, silent_after)
             self._last[name] = Heartbeat(spec.renew_time, self._now(), silent_after, known is not None)
             self._last.move_to_end(name)
@@ -63,9 +66,9 @@ class Heartbeats:
         return self._last.get(name)
 
     def silent(self, now: datetime) -> Iterator[str]:
-        """Names of nodes that missed two renewals, the longest silent first."""
+        """Names of nodes that missed two renewals, as far as the clock tells; the longest silent first."""
         for name, heartbeat in self._last.items():
-            if now - heartbeat.heard_at < self._shortest:
+            if timedelta(0) <= now - heartbeat.heard_at < self._shortest:
                 return
             if heartbeat.is_silent(now):
                 yield name

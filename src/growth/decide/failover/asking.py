@@ -1,11 +1,14 @@
 """Which machines to ask about now. Providers count calls, and most silent nodes come back by themselves.
 
-Up to sixty suspects are asked about one by one, every few seconds. More than that, and one list a while tells of all of
-them, with single questions for those whose turn it is. One that runs, and one that has given no proof for minutes, is
-asked about more rarely: a partition must not eat up the hour's calls.
+Up to sixty suspects of a provider are asked about one by one, every few seconds. More than that, and one list a while
+tells of all of them, with single questions for those whose turn it is: who is said to run needs none. One that runs,
+and one about which nothing is done for minutes, is asked about more rarely: neither a partition nor a machine that
+stays off may eat up the hour's calls.
 """
 
-from datetime import datetime, timedelta
+from collections import defaultdict
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 import msgspec
@@ -14,6 +17,7 @@ from growth.api.action import ReadPower, ReadPowers
 from growth.api.core import ObjectReference
 from growth.decide.ages import is_ahead
 from growth.decide.failover.evidence import Case, Finding
+from growth.decide.failover.machines import Place
 from growth.decide.failover.scene import Scene, reference
 
 _AT_ONCE: Final = 60
@@ -30,53 +34,64 @@ def provider_reference(provider: str) -> ObjectReference:
 
 def ask(scene: Scene) -> None:
     """Ask what is due, and say when the next question is."""
-    known = [case for case in scene.cases.values() if scene.machines.place(case.provider_id) is not None]
-    due = [case for case in known if _is_due(scene, case)]
-    # Whoever was asked about longest ago is next in turn; one that was never asked about comes before all.
-    turn = sorted(due, key=lambda case: (case.asked_at or case.suspected_at, case.name))
-    for case in turn[:_AT_ONCE]:
-        _ask_about(scene, case)
-    if len(known) > _AT_ONCE:
-        for provider in sorted({place.provider for case in known if (place := scene.machines.place(case.provider_id))}):
-            _list(scene, provider)
+    suspects: defaultdict[str, list[tuple[Case, Place]]] = defaultdict(list)
+    for case in scene.cases.values():
+        if (place := scene.machines.place(case.provider_id)) is not None:
+            suspects[place.provider].append((case, place))
+    for provider, known in sorted(suspects.items()):
+        if is_crowd := len(known) > _AT_ONCE:
+            _list(scene, provider, len(known))
+        _ask_singly(scene, known, is_crowd=is_crowd)
 
 
 def every(scene: Scene, case: Case) -> timedelta:
     """How often to ask about it."""
     usual = scene.terms.read_every
-    finding = case.finding(scene.terms)
-    if finding is Finding.RUNNING:
-        return max(usual, _RUNNING_EVERY)
-    is_late = scene.now - case.suspected_at >= _LATE_AFTER and finding is not Finding.DEAD
-    return max(usual, _LATE_EVERY) if is_late else usual
+    if case.uid in scene.pressing:
+        return usual
+    if not is_ahead(case.suspected_at + _LATE_AFTER, scene.now, _LATE_AFTER):
+        return max(usual, _LATE_EVERY)
+    return max(usual, _RUNNING_EVERY) if case.finding(scene.terms) is Finding.RUNNING else usual
 
 
-def _is_due(scene: Scene, case: Case) -> bool:
-    if case.asked_at is None or case.answered_at != case.asked_at:
-        return True  # what was asked for and has not begun is forgotten, unless it is asked for again
-    again_at = case.asked_at + every(scene, case)
-    if is_ahead(again_at, scene.now, every(scene, case)):
-        scene.remind(again_at)
-        return False
-    return True
+def _ask_singly(scene: Scene, known: Sequence[tuple[Case, Place]], *, is_crowd: bool) -> None:
+    open_ones = [(case, place) for case, place in known if case.is_open]
+    for case, place in open_ones:
+        _ask_about(scene, case, place)  # what has not begun is forgotten, unless it is asked for again
+    due: list[tuple[Case, Place]] = []
+    room = _AT_ONCE - len(open_ones)
+    for case, place in known:
+        is_told = is_crowd and case.finding(scene.terms) is Finding.RUNNING  # the list tells
+        rest = scene.terms.read_every if is_told else every(scene, case)
+        if case.asked_at is not None and is_ahead(case.asked_at + rest, scene.now, rest):
+            scene.remind(case.asked_at + rest)
+            room -= not case.is_open
+        elif not is_told and not case.is_open:
+            due.append((case, place))
+    due.sort(key=lambda one: _turn(scene, one[0]))
+    for case, place in due[: max(0, room)]:
+        _ask_about(scene, msgspec.structs.replace(case, asked_at=scene.now), place)
 
 
-def _ask_about(scene: Scene, case: Case) -> None:
-    place, node = scene.machines.place(case.provider_id), scene.snapshot.nodes[case.name]
-    if place is None:
-        return
-    asked_at = case.asked_at
-    if asked_at is None or case.answered_at == asked_at:
-        asked_at = scene.now
-        scene.cases[case.uid] = msgspec.structs.replace(case, asked_at=asked_at)
+def _turn(scene: Scene, case: Case) -> tuple[bool, datetime, datetime, str]:
+    """First whoever waits for nothing else, then who was never asked about, then who was longest ago."""
+    never = datetime.min.replace(tzinfo=UTC)
+    return case.uid not in scene.pressing, case.asked_at or never, case.last_sign, case.name
+
+
+def _ask_about(scene: Scene, case: Case, place: Place) -> None:
+    if case.asked_at is None:
+        raise ValueError(f"nobody says when {case.name} is asked about")
+    scene.cases[case.uid] = case
+    node = scene.snapshot.nodes[case.name]
     why = f"node {case.name} is silent since {case.last_sign:%H:%M:%S}"
     question = ReadPower(
-        subject=reference(node), why=why, provider=place.provider, machine_id=place.machine_id, asked_at=asked_at
+        subject=reference(node), why=why, provider=place.provider, machine_id=place.machine_id, asked_at=case.asked_at
     )
     scene.said.append(question)
 
 
-def _list(scene: Scene, provider: str) -> None:
+def _list(scene: Scene, provider: str, count: int) -> None:
     rest = scene.terms.read_every * scene.machines.pages(provider, _PER_PAGE)
     asked_at: datetime | None = scene.listed_at.get(provider)
     outcome = scene.state.outcome_of(ReadPowers, provider_reference(provider))
@@ -86,5 +101,5 @@ def _list(scene: Scene, provider: str) -> None:
         return
     if asked_at is None or not is_open:
         asked_at = scene.listed_at[provider] = scene.now
-    why = f"{len(scene.cases)} nodes are silent"
+    why = f"{count} nodes are silent"
     scene.said.append(ReadPowers(subject=provider_reference(provider), why=why, provider=provider, asked_at=asked_at))

@@ -35,7 +35,7 @@ def decide(snapshot: Snapshot, state: State, settings: Settings) -> Decision:
     scene = Scene(snapshot, state, settings, memory)
     if settings.failover.mode == "off":
         _report_taints(scene)
-        return Decision(tuple(scene.said), None, Memory())
+        return Decision(tuple(scene.said))
     follow_evidence(scene)
     note_findings(scene)
     follow_release(scene)
@@ -49,6 +49,7 @@ def decide(snapshot: Snapshot, state: State, settings: Settings) -> Decision:
         cases=scene.cases,
         well_since=scene.well_since,
         seen_out=scene.seen_out,
+        fencing=scene.fencing,
         listed_at=scene.listed_at,
         timelines=scene.timelines,
         written_at=scene.now if is_written else memory.written_at,

@@ -47,15 +47,24 @@ class Answers(msgspec.Struct, frozen=True):
     first_at: datetime
     last_at: datetime
     count: int = 1
+    alike: int = 1
+    """How many of the last ones said the very same."""
 
     def after(self, reading: PowerReading) -> "Answers":
         """With one answer more. One that says something else begins anew; off, broken and gone are all dead."""
-        if reading.read_at <= self.last_at:
-            return self
         is_same = self.power is reading.power and self.is_changing == reading.is_changing
-        if not (reading.is_dead and self.is_dead) and not is_same:
+        is_like = is_same or (self.is_dead and reading.is_dead)
+        if reading.read_at <= self.last_at:
+            if is_like or reading.read_at < self.first_at:
+                return self
+            # It comes late, and others were believed that it contradicts: only the last one of them still counts.
+            return msgspec.structs.replace(self, first_at=self.last_at, count=1, alike=1)
+        if not is_like:
             return first(reading)
-        return msgspec.structs.replace(self, power=reading.power, last_at=reading.read_at, count=self.count + 1)
+        alike = self.alike + 1 if is_same else 1
+        return msgspec.structs.replace(
+            self, power=reading.power, last_at=reading.read_at, count=self.count + 1, alike=alike
+        )
 
 
 def first(reading: PowerReading) -> Answers:
@@ -80,6 +89,17 @@ class Case(msgspec.Struct, frozen=True):
     was_stopping: bool = False
     """Whether its provider said that it was being shut down."""
 
+    @property
+    def is_open(self) -> bool:
+        """Whether its provider was asked about it, and neither answered nor failed to."""
+        return self.asked_at is not None and self.answered_at != self.asked_at
+
+    @property
+    def is_ignored(self) -> bool:
+        """Whether its provider was asked since its last answer, and gave none."""
+        last_at = self.answers.last_at if self.answers is not None else self.last_sign
+        return self.asked_at is not None and self.answered_at == self.asked_at and last_at < self.asked_at
+
     def heard(self, last_sign: datetime) -> "Case":
         """After a sign of life: what was known before proves nothing."""
         if last_sign <= self.last_sign:
@@ -102,6 +122,12 @@ class Case(msgspec.Struct, frozen=True):
         if answers is None or not answers.is_dead or answers.count < READINGS:
             return False
         return answers.last_at - answers.first_at >= settings.proven_after
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether its provider has said often enough that it has no such machine: once may be a slip."""
+        answers = self.answers
+        return answers is not None and answers.power is Power.GONE and answers.alike >= READINGS
 
     def is_fresh(self, now: datetime) -> bool:
         """Whether the last answer says that nothing runs, and is young enough to act on."""

@@ -52,6 +52,7 @@ def _fence(scene: Scene, census: Census, node: Node, case: Case, why: str) -> No
             scene.alert(node, "NotFenced", f"{why}; its provider does not power it off: {outcome.message}")
         scene.note(node, "Fencing", f"{why}: it is powered off")
         scene.tell(reference(node), "Fencing", f"{why}: it is powered off", is_warning=True)
-        scene.begun.append(node)
+        scene.begin(node)
+        scene.fencing.setdefault(case.uid, scene.now)
         fencing = FenceMachine(subject=reference(node), why=why, provider=place.provider, machine_id=place.machine_id)
         scene.said.append(fencing)

@@ -4,7 +4,6 @@ Kubernetes' own brakes (zones, eviction rates) do not hold back what the out-of-
 """
 
 from collections import Counter
-from datetime import timedelta
 from typing import Final
 
 import msgspec
@@ -17,7 +16,7 @@ from growth.api.out_of_service import MAINTENANCE, PROOF, out_of_service_taint, 
 from growth.decide.failover.believing import why_not_believed
 from growth.decide.failover.evidence import Case
 from growth.decide.failover.leftovers import left_on
-from growth.decide.failover.scene import Scene
+from growth.decide.failover.scene import IN_THE_WAY, Scene
 
 CONTROL_PLANE: Final = "node-role.kubernetes.io/control-plane"
 _ZONE: Final = "topology.kubernetes.io/zone"
@@ -26,8 +25,6 @@ _ZONE_SHARE: Final = 0.55
 _ZONE_NODES: Final = 3
 _AT_ONCE: Final = 2
 _AT_ONCE_SHARE: Final = 0.1
-# A node whose volumes do not come off for so long must not keep the others waiting.
-_IN_THE_WAY: Final = timedelta(minutes=5)
 
 
 class Guard(msgspec.Struct, frozen=True):
@@ -44,6 +41,8 @@ class Census:
 
     def __init__(self, scene: Scene) -> None:
         self.members = 0
+        self.unwell = 0
+        """Those that neither come nor go, and do not work."""
         self.bad: Counter[str] = Counter()
         self.zones: Counter[str] = Counter()
         self.pools: Counter[str] = Counter()
@@ -54,8 +53,13 @@ class Census:
             self.pools[labels.get(POOL, "")] += 1
             if not _works(scene, node):
                 self.bad[labels.get(_ZONE, "")] += 1
+                unit = scene.unit(node)
+                self.unwell += unit is None or unit.is_unjustified or unit.is_ready
         marked = scene.snapshot.out_of_service.values()
         self.under_way = Counter(one.metadata.labels.get(POOL, "") for one in marked if _is_under_way(scene, one))
+        self.under_way.update(
+            scene.snapshot.nodes[scene.cases[uid].name].metadata.labels.get(POOL, "") for uid in scene.fencing
+        )
 
 
 def guard_of(scene: Scene, census: Census, node: Node, case: Case) -> Guard | None:
@@ -63,10 +67,10 @@ def guard_of(scene: Scene, census: Census, node: Node, case: Case) -> Guard | No
     return (
         _wish(node)
         or _kind(scene, node)
-        or _disbelief(scene, case)
+        or _disbelief(scene, node, case)
         or _cluster(scene, census)
         or _zone(census, node)
-        or _turn(scene, census, node)
+        or (None if case.uid in scene.fencing else _turn(scene, census, node))
     )
 
 
@@ -93,10 +97,14 @@ def _kind(scene: Scene, node: Node) -> Guard | None:
     return None
 
 
-def _disbelief(scene: Scene, case: Case) -> Guard | None:
+def _disbelief(scene: Scene, node: Node, case: Case) -> Guard | None:
+    if scene.machines.place(case.provider_id) is None:
+        return Guard("NotBelieved", "its provider does not say any more that it has machines")
     if case.answers is None or case.answers.power is not Power.GONE:
         return None
-    working = (node for node in scene.snapshot.nodes.values() if _works(scene, node))
+    if scene.is_foreign(node):
+        return Guard("NotBelieved", "its provider says that it has no such machine, and it may never have had it")
+    working = (one for one in scene.snapshot.nodes.values() if _works(scene, one) and not scene.is_foreign(one))
     doubt = why_not_believed(scene.machines, case.provider_id, working)
     return Guard("NotBelieved", doubt) if doubt else None
 
@@ -105,7 +113,7 @@ def _cluster(scene: Scene, census: Census) -> Guard | None:
     if scene.cluster.is_halted:
         return Guard("ClusterUnhealthy", f"the cluster is unhealthy: {scene.cluster.health.alarm}", is_alarming=False)
     # Who is silent is not unready yet, and the registry learns of it half a minute later.
-    registry, bad = scene.settings.registry, census.bad.total()
+    registry, bad = scene.settings.registry, census.unwell
     if bad > registry.ok_unready and 100 * bad > registry.unready_percent * census.members:
         return Guard("ClusterUnhealthy", f"{bad} of {census.members} nodes are unready or silent")
     return None
@@ -135,7 +143,7 @@ def _turn(scene: Scene, census: Census, node: Node) -> Guard | None:
 
 def _is_under_way(scene: Scene, node: Node) -> bool:
     proof = proof_on(node)
-    if proof is None or out_of_service_taint(node) is None or scene.now - proof.tainted_at > _IN_THE_WAY:
+    if proof is None or out_of_service_taint(node) is None or scene.now - proof.tainted_at > IN_THE_WAY:
         return False
     return bool(left_on(scene.snapshot, node).all)
 

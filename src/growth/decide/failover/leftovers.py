@@ -1,7 +1,9 @@
 """What is left of a node's old life: pods and volumes, and why each of them is still there."""
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from functools import cached_property
+from typing import Final
 
 import msgspec
 
@@ -13,6 +15,8 @@ from growth.api.pod import Pod
 from growth.api.storage import VolumeAttachment
 from growth.api.tolerations import Taint, tolerates
 from growth.observe.snapshot import Snapshot
+
+_ATTACHMENTS: Final = "the attachments of each node"
 
 
 class Leftovers(msgspec.Struct, frozen=True, dict=True):
@@ -40,8 +44,18 @@ def left_on(snapshot: Snapshot, node: Node) -> Leftovers:
         pods=tuple(sorted((pod for pod in here if not _stays(pod, taint)), key=_place)),
         staying=tuple(pod for pod in here if _stays(pod, taint)),
         lingering=tuple(pod for pod in snapshot.lingering.values() if pod.node_name == name),
-        attachments=tuple(one for one in snapshot.table(VOLUME_ATTACHMENTS).values() if one.spec.node_name == name),
+        attachments=tuple(_attachments(snapshot).get(name, ())),
     )
+
+
+def _attachments(snapshot: Snapshot) -> Mapping[str, list[VolumeAttachment]]:
+    """By node; there may be thousands, and many nodes are looked at in one pass."""
+    known = snapshot.memo.get(_ATTACHMENTS)
+    if known is None:
+        known = snapshot.memo[_ATTACHMENTS] = defaultdict[str, list[VolumeAttachment]](list)
+        for one in snapshot.table(VOLUME_ATTACHMENTS).values():
+            known[one.spec.node_name].append(one)
+    return known
 
 
 def why_kept(leftovers: Leftovers) -> list[tuple[str, str]]:

@@ -26,28 +26,39 @@ class Machines:
         self._clouds = clouds
 
     @cached_property
-    def _by_id(self) -> dict[str, Machine]:
-        return {machine.provider_id: machine for cloud in self._clouds.values() for machine in cloud.machines}
-
-    @cached_property
-    def _prefixes(self) -> dict[str, str]:
-        """By what the providerIDs begin with, the provider. One that lists nothing is not known: nor is it believed."""
+    def _by_id(self) -> dict[str, tuple[str, Machine]]:
         return {
-            machine.provider_id.removesuffix(machine.id): name
-            for name, cloud in self._clouds.items()
-            for machine in cloud.machines[:1]
+            machine.provider_id: (name, machine) for name, cloud in self._clouds.items() for machine in cloud.machines
         }
 
+    @cached_property
+    def _prefixes(self) -> list[tuple[str, str]]:
+        """What providerIDs begin with, and whose. One that lists nothing is not known: nor is it believed."""
+        return [
+            (machine.provider_id.removesuffix(machine.id), name)
+            for name, cloud in self._clouds.items()
+            for machine in cloud.machines[:1]
+        ]
+
     def place(self, provider_id: str) -> Place | None:
-        """Whom to ask about this machine; None if no provider is known to have such ones."""
-        for prefix, provider in self._prefixes.items():
-            if prefix and provider_id.startswith(prefix):
-                return Place(provider, provider_id.removeprefix(prefix))
-        return None
+        """Whom to ask about this machine; None if no provider is known to have such ones.
+
+        Of two whose machines look alike (two projects of one provider), the one that does not have it would say that it
+        is gone. So only the one that lists it is asked.
+        """
+        if provider_id in self._by_id:
+            provider, machine = self._by_id[provider_id]
+            return Place(provider, machine.id)
+        fitting = [one for one in self._prefixes if one[0] and provider_id.startswith(one[0])]
+        if len(fitting) != 1:
+            return None
+        prefix, provider = fitting[0]
+        return Place(provider, provider_id.removeprefix(prefix))
 
     def listed(self, provider_id: str) -> Machine | None:
         """The machine, if some provider listed it when it last answered."""
-        return self._by_id.get(provider_id)
+        found = self._by_id.get(provider_id)
+        return found[1] if found is not None else None
 
     def reading(self, provider_id: str) -> PowerReading | None:
         """What the last list says about this machine; None of a provider that is silent.

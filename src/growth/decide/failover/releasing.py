@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from growth.api.action import DeleteObject, ReleasePod
+from growth.api.emptiness import is_work
 from growth.api.kinds import PODS
 from growth.api.machine import Power
 from growth.api.node import Node
@@ -27,6 +28,7 @@ _STUCK_AFTER: Final = timedelta(minutes=1)
 
 def follow_release(scene: Scene) -> None:
     """What becomes of each node that is out of service."""
+    census = Census(scene) if any(case.is_gone for case in scene.cases.values()) else None
     for name, node in sorted(scene.snapshot.out_of_service.items()):
         if out_of_service_taint(node) is None or name in scene.leaving:
             continue
@@ -36,29 +38,42 @@ def follow_release(scene: Scene) -> None:
             scene.note(node, "Releasing", what_is_left(left))
         else:
             scene.note(node, "Released", "nothing of its old life is left on it")
-        if scene.acts and case is not None and _is_dead(scene, node, case):
+        if scene.acts and case is not None and (case.is_proven(scene.terms) or _is_written(scene, node, case)):
             _release(scene, case, left)
-            if not left.all and not left.staying:
-                _delete_node(scene, node, case)
+            if not left.all and census is not None:
+                _delete_node(scene, census, node, case, left)
         _tell_of_stuck(scene, node, left)
 
 
-def _is_dead(scene: Scene, node: Node, case: Case) -> bool:
-    """Whether what cannot be undone may be done: it is proven, by us now or by what we wrote, and still so."""
-    if not case.is_fresh(scene.now):
+def _is_written(scene: Scene, node: Node, case: Case) -> bool:
+    """Whether the proof on the node still holds: it is about this machine, and the node did not live since."""
+    proof, heartbeat = proof_on(node), scene.snapshot.heartbeats.of(node.metadata.name)
+    if proof is None or proof.is_forced or proof.provider_id != case.provider_id:
         return False
-    proof = proof_on(node)
-    is_written = proof is not None and not proof.is_forced and proof.provider_id == case.provider_id
-    return case.is_proven(scene.terms) or is_written
+    if heartbeat is not None and heartbeat.is_renewal and heartbeat.heard_at > proof.tainted_at:
+        return False
+    boot_id = node.status.node_info.boot_id
+    return not (proof.boot_id and boot_id and boot_id != proof.boot_id)
+
+
+def _is_sure(scene: Scene, case: Case) -> bool:
+    """Whether what cannot be undone may be done now; if only a fresh answer is missing, that is asked for."""
+    if not case.is_fresh(scene.now):
+        scene.pressing.add(case.uid)
+        return False
+    return True
 
 
 def _release(scene: Scene, case: Case, left: Leftovers) -> None:
-    if scene.terms.speed != "fast":
+    # One that has ended and that nothing keeps was let go by halves: somebody was stopped before its deletion.
+    pods = (*left.pods, *(pod for pod in left.lingering if not pod.metadata.finalizers))
+    if not pods or not _is_sure(scene, case):
         return
     why = f"its machine is {case.answers.power.value if case.answers else 'dead'}: node {case.name} is out of service"
-    for pod in left.pods:
+    for pod in pods:
         subject, owner = reference_to(PODS, pod.metadata), pod.metadata.controller
-        scene.said.append(ReleasePod(subject=subject, why=why))
+        if scene.terms.speed == "fast":
+            scene.said.append(ReleasePod(subject=subject, why=why))
         if owner is not None and owner.kind == "StatefulSet":
             scene.tell(subject, "FailedOver", f"it is ended here and starts elsewhere: {why}")
             key = (pod.metadata.namespace, pod.metadata.name)
@@ -66,13 +81,19 @@ def _release(scene: Scene, case: Case, left: Leftovers) -> None:
                 scene.recoveries[key] = Recovery(pod.metadata.uid, case.name, case.last_sign, scene.now)
 
 
-def _delete_node(scene: Scene, node: Node, case: Case) -> None:
+def _delete_node(scene: Scene, census: Census, node: Node, case: Case, left: Leftovers) -> None:
     """Volumes of a node that is deleted first are detached six minutes later, so this comes last."""
-    is_gone = case.answers is not None and case.answers.power is Power.GONE and case.is_proven(scene.terms)
-    if not is_gone or node.metadata.deletion_timestamp is not None:
+    if not case.is_gone or not case.is_proven(scene.terms) or node.metadata.deletion_timestamp is not None:
         return
-    if (guard := guard_of(scene, Census(scene), node, case)) is not None and guard.reason != "TooMany":
+    if (stays := next(filter(is_work, left.staying), None)) is not None:
+        name = f"{stays.metadata.namespace}/{stays.metadata.name}"
+        words = f"its machine is gone for good, but its Node object stays: pod {name} tolerates the taint"
+        scene.hold(node, "HeldByToleration", words)
+        return
+    if (guard := guard_of(scene, census, node, case)) is not None and guard.reason != "TooMany":
         scene.hold(node, guard.reason, f"its machine is gone for good, but its Node object stays: {guard.why}")
+        return
+    if not _is_sure(scene, case):
         return
     why = "its machine is gone for good, and nothing is left on it"
     scene.note(node, "NodeDeleted", why)

@@ -5,13 +5,14 @@ either its boot id is another one or its provider says that the machine runs. An
 lose what keeps it attached while it is mounted.
 """
 
+from datetime import datetime
 from typing import Any
 
 from growth.api.action import EditObject
 from growth.api.machine import Power
 from growth.api.node import Node
-from growth.api.out_of_service import OUT_OF_SERVICE, PROOF, Proof, out_of_service_taint, proof_on
-from growth.decide.ages import is_ahead
+from growth.api.out_of_service import HARDWARE, OUT_OF_SERVICE, PROOF, SHUTDOWN, Proof, out_of_service_taint, proof_on
+from growth.decide.ages import counts_from, is_ahead
 from growth.decide.failover.leftovers import left_on
 from growth.decide.failover.scene import Scene, reference
 from growth.decide.failover.writing import path_of
@@ -28,11 +29,17 @@ def follow_return(scene: Scene) -> None:
             if scene.acts:
                 scene.said.append(freed(node, "a person took the taint off, and the node was heard of since"))
             continue
-        if proof.by:
-            words = f"it is back; {proof.by} took it out of service: growth node in-service {name}"
+        if who := _other_owner(node, proof):
+            words = f"it is back; {who} took it out of service: growth node in-service {name}"
             scene.note(node, "BackAgain", words)
         else:
             _take_back(scene, node)
+
+
+def _other_owner(node: Node, proof: Proof) -> str:
+    """Who else has a say: a person who asked for it, or who has set a taint that is none of ours."""
+    marks = [taint for taint in node.spec.taints if taint.key == OUT_OF_SERVICE]
+    return proof.by or ("" if all(taint in (SHUTDOWN, HARDWARE) for taint in marks) else "a person")
 
 
 def _take_back(scene: Scene, node: Node) -> None:
@@ -43,7 +50,8 @@ def _take_back(scene: Scene, node: Node) -> None:
         scene.hold(node, "OldLifeLeft", f"it is back, but stays out of service as long as {what} there")
         return
     uid = node.metadata.uid
-    since = scene.well_since[uid] = min(scene.memory.well_since.get(uid, scene.now), scene.now)
+    known = scene.memory.well_since.get(uid, scene.now)
+    since = scene.well_since[uid] = counts_from(known, scene.now, scene.state.steady_since)
     due, delay = since + scene.terms.return_after, scene.terms.return_after
     if is_ahead(due, scene.now, delay):
         scene.remind(due)
@@ -62,7 +70,7 @@ def _is_back(scene: Scene, node: Node, proof: Proof) -> bool:
     if not node.is_ready or node.metadata.uid in scene.silent:
         return False
     heartbeat = scene.snapshot.heartbeats.of(node.metadata.name)
-    if heartbeat is not None and heartbeat.is_renewal and heartbeat.heard_at <= proof.last_sign:
+    if heartbeat is not None and (not heartbeat.is_renewal or heartbeat.heard_at <= _counted(scene, proof.last_sign)):
         return False
     boot_id = node.status.node_info.boot_id
     if proof.boot_id and boot_id and boot_id != proof.boot_id:
@@ -72,8 +80,13 @@ def _is_back(scene: Scene, node: Node, proof: Proof) -> bool:
         reading is not None
         and reading.power is Power.ON
         and not reading.is_changing
-        and reading.read_at > proof.last_reading
+        and _counted(scene, proof.last_reading) < reading.read_at <= scene.now
     )
+
+
+def _counted(scene: Scene, written: datetime) -> datetime:
+    """What was written before the clock was set back would keep the node waiting until it is there again."""
+    return counts_from(written, scene.now, scene.state.steady_since) if written > scene.now else written
 
 
 def freed(node: Node, why: str) -> EditObject:

@@ -1,8 +1,9 @@
 """What one pass of failover looks at, and what it has said so far."""
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cached_property
+from typing import Final
 
 import msgspec
 
@@ -21,7 +22,13 @@ from growth.decide.registry.seeing import cluster_in
 from growth.decide.registry.unit import NodeState, Unit
 from growth.observe.snapshot import Snapshot
 
-ACTION = "FailingOver"
+ACTION: Final = "FailingOver"
+IN_THE_WAY: Final = timedelta(minutes=5)
+"""A node that is not free of its old life after so long must not keep the others waiting."""
+
+
+# Of a step in a node's story.
+_LONGEST: Final = 300
 
 
 class Recovery(msgspec.Struct, frozen=True):
@@ -43,6 +50,8 @@ class Memory(msgspec.Struct, frozen=True):
     """By uid, since when nodes that are out of service are seen to be well again."""
     seen_out: Mapping[str, datetime] = {}
     """By uid, since when nodes that a person took out of service are known to be."""
+    fencing: Mapping[str, datetime] = {}
+    """By uid, since when machines are being powered off whose nodes are not out of service yet."""
     listed_at: Mapping[str, datetime] = {}
     """By provider, when it was last asked for all machines at once."""
     timelines: Mapping[str, Timeline] = {}
@@ -84,6 +93,9 @@ class Scene:
         """By uid, all silent nodes, those included that nothing is done about."""
         self.begun: list[Node] = []
         """Nodes that are taken out of service in this pass."""
+        self.fencing: dict[str, datetime] = {}
+        self.pressing: set[str] = set()
+        """By uid, nodes about which only a fresh answer is missing before something is done."""
 
     @property
     def acts(self) -> bool:
@@ -117,7 +129,7 @@ class Scene:
         known = self.timelines.get(name)
         if known is None or known.uid != node.metadata.uid:
             known = Timeline(name, node.metadata.uid)
-        self.timelines[name] = known.with_entry(Entry(self.now, what, words))
+        self.timelines[name] = known.with_entry(Entry(self.now, what, words[:_LONGEST]))
 
     def hold(self, node: Node, reason: str, why: str) -> None:
         """Something is not done now."""
@@ -133,6 +145,11 @@ class Scene:
         """Let people know."""
         kind = "Warning" if is_warning else "Normal"
         self.said.append(RecordEvent(subject=subject, why=why, type=kind, reason=reason, action=ACTION))
+
+    def begin(self, node: Node) -> None:
+        """This one is failed over: there is room for one less. One whose machine we cut off is counted already."""
+        if node.metadata.uid not in self.fencing:
+            self.begun.append(node)
 
     def remind(self, when: datetime) -> None:
         """Look again at this instant."""

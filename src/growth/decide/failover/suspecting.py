@@ -1,8 +1,8 @@
 """Who is silent, and what is known about them: cases are opened, kept up and closed.
 
-A node is silent if its Lease has missed two renewals. One that Kubernetes calls unready, and whose Lease was not seen
-to be renewed since this process looks, is silent, too; one that is unready and renews its Lease is not: its kubelet
-lives.
+A node is silent if its Lease has missed two renewals. One that Kubernetes has not heard of for long (Ready is Unknown),
+and whose Lease was not seen to be renewed since this process looks, is silent, too; one that is unready and renews its
+Lease is not: its kubelet lives.
 """
 
 from collections.abc import Iterator
@@ -13,10 +13,12 @@ import msgspec
 from growth.api.action import FenceMachine, ReadPower, ReadPowers
 from growth.api.machine import PowerReading
 from growth.api.node import Node
+from growth.api.out_of_service import out_of_service_taint
 from growth.api.outcome import Outcome, Result
+from growth.decide.ages import counts_from, is_ahead
 from growth.decide.failover.asking import provider_reference
 from growth.decide.failover.evidence import Case
-from growth.decide.failover.scene import Scene, reference
+from growth.decide.failover.scene import IN_THE_WAY, Scene, reference
 from growth.decide.registry.unit import NodeState
 
 
@@ -29,13 +31,24 @@ def follow_evidence(scene: Scene) -> None:
         if scene.is_foreign(node) and not scene.terms.foreign_nodes:
             continue
         scene.cases[node.metadata.uid] = _with_answers(scene, node, _known(scene, node, last_sign))
+        _keep_fencing(scene, node)
     if (next_silence := scene.snapshot.heartbeats.next_silence(scene.now)) is not None:
         scene.remind(next_silence)
 
 
+def _keep_fencing(scene: Scene, node: Node) -> None:
+    """Whose machine was powered off by us, and who is yet to be taken out of service."""
+    uid = node.metadata.uid
+    begun_at = scene.memory.fencing.get(uid)
+    if begun_at is None or out_of_service_taint(node) is not None:
+        return
+    if is_ahead(begun_at + IN_THE_WAY, scene.now, IN_THE_WAY):
+        scene.fencing[uid] = begun_at
+
+
 def _silent(scene: Scene) -> Iterator[tuple[Node, datetime | None]]:
     """Silent nodes, each with its last sign of life; None if nobody knows when that was."""
-    snapshot, steady_since = scene.snapshot, scene.state.steady_since
+    snapshot = scene.snapshot
     troubled = [unit for units in scene.cluster.troubled.values() for unit in units]
     # One that boots has said nothing yet, and so is not silent.
     unready = [unit.name for unit in troubled if not unit.is_ready and unit.state is not NodeState.BOOTING]
@@ -43,27 +56,36 @@ def _silent(scene: Scene) -> Iterator[tuple[Node, datetime | None]]:
         node, heartbeat = snapshot.nodes.get(name), snapshot.heartbeats.of(name)
         if node is None:
             continue
-        if heartbeat is None or not heartbeat.is_renewal:
-            # Nothing was heard of it since this process looks; others say that it is unready, or it is silent by now.
-            if not node.is_ready or (heartbeat is not None and heartbeat.is_silent(scene.now)):
+        if heartbeat is None:
+            if _is_given_up(node):
                 yield node, None
             continue
         # A clock that jumped tells nobody for how long it has been silent.
-        last_sign = heartbeat.heard_at if steady_since is None else max(heartbeat.heard_at, steady_since)
-        if scene.now - last_sign >= heartbeat.silent_after:
+        last_sign = counts_from(heartbeat.heard_at, scene.now, scene.state.steady_since)
+        # One whose Lease was only found as it was may be silent for longer than this process looks: others know.
+        is_known = not heartbeat.is_renewal and _is_given_up(node)
+        if is_known or scene.now - last_sign >= heartbeat.silent_after:
             yield node, last_sign
         else:
             scene.remind(last_sign + heartbeat.silent_after)
 
 
+def _is_given_up(node: Node) -> bool:
+    """Whether Kubernetes has not heard of it for long. A kubelet that says itself that it is not ready lives."""
+    ready = next((one.status for one in node.status.conditions if one.type == "Ready"), "False")
+    return ready not in ("True", "False")
+
+
 def _known(scene: Scene, node: Node, last_sign: datetime | None) -> Case:
     """The case so far. Another machine under the same node is another case."""
-    before = scene.memory.cases.get(node.metadata.uid)
+    before, meta = scene.memory.cases.get(node.metadata.uid), node.metadata
     if before is None or before.provider_id != node.spec.provider_id or before.last_sign > scene.now:
-        # What was answered before this process looked is nothing that it has seen.
-        sign = scene.now if last_sign is None else last_sign
-        return Case(node.metadata.name, node.metadata.uid, node.spec.provider_id, sign, scene.now)
-    return before if last_sign is None else before.heard(last_sign)
+        # What was answered before this process looked is nothing that it has seen; and who registers lives.
+        born = min(meta.creation_timestamp or scene.now, scene.now)
+        sign = scene.now if last_sign is None else max(last_sign, born)
+        return Case(meta.name, meta.uid, node.spec.provider_id, sign, scene.now)
+    sign = scene.state.steady_since if last_sign is None else last_sign
+    return before if sign is None else before.heard(sign)
 
 
 def _with_answers(scene: Scene, node: Node, case: Case) -> Case:

@@ -32,11 +32,14 @@ def take_out_of_service(scene: Scene) -> None:
         elif not scene.acts:
             words = f"{why}: with failover.mode act Growth would take it out of service now"
             scene.alert(node, "Observing", words)
-            scene.begun.append(node)
+            scene.begin(node)
         elif not case.is_fresh(scene.now):
             scene.hold(node, "AnswerTooOld", f"{why}, but the last answer is too old to act on")
+            scene.pressing.add(case.uid)
+            if not case.is_ignored:
+                scene.begin(node)  # it is its turn: nobody overtakes it while its provider is asked once more
         else:
-            scene.begun.append(node)
+            scene.begin(node)
             scene.note(node, "Tainted", f"{why}: it is taken out of service")
             scene.tell(reference(node), "OutOfService", f"{why}: its pods are moved elsewhere", is_warning=True)
             scene.said.append(tainted(node, proof_of(case, node, scene), why))

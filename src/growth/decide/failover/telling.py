@@ -22,6 +22,7 @@ _EVERY: Final = timedelta(seconds=1)
 # A story that ended is kept for so long, and so many stories in all: a ConfigMap holds a megabyte.
 _KEPT_FOR: Final = timedelta(hours=24)
 _KEPT: Final = 100
+_KEPT_CHARACTERS: Final = 400_000
 # Whoever does not run again after so long has another reason.
 _RECOVERS_WITHIN: Final = timedelta(minutes=10)
 
@@ -59,7 +60,7 @@ def counted(scene: Scene) -> dict[str, int]:
 
 def remembered_timelines(snapshot: Snapshot, settings: Settings) -> dict[str, Timeline]:
     """What the last leader told."""
-    return {one.node: one for one in timelines_in(_status(snapshot, settings))}
+    return {one.node: one for one in timelines_in(_status(snapshot, settings)) if one.entries}
 
 
 def write_timelines(scene: Scene) -> bool:
@@ -67,8 +68,7 @@ def write_timelines(scene: Scene) -> bool:
     there = _status(scene.snapshot, scene.settings)
     if there is None:
         return False  # the registry makes it
-    _forget_old(scene)
-    wanted = {key_of(name): msgspec.json.encode(one).decode() for name, one in scene.timelines.items()}
+    wanted = _kept(scene)
     changed: dict[str, Any] = {key: text for key, text in wanted.items() if there.data.get(key) != text}
     changed |= {key_of(one.node): None for one in timelines_in(there) if key_of(one.node) not in wanted}
     if not changed:
@@ -83,14 +83,18 @@ def write_timelines(scene: Scene) -> bool:
     return True
 
 
-def _forget_old(scene: Scene) -> None:
-    known = sorted(scene.timelines.values(), key=lambda one: one.entries[-1].at, reverse=True)
-    kept = [
-        one
-        for one in known
-        if one.node in scene.noted or is_ahead(one.entries[-1].at + _KEPT_FOR, scene.now, _KEPT_FOR)
-    ]
-    scene.timelines = {one.node: one for one in kept[:_KEPT]}
+def _kept(scene: Scene) -> dict[str, str]:
+    """The latest stories, as texts by their keys; what is too old, or too much, is forgotten."""
+    known = sorted(scene.timelines.values(), key=lambda one: (one.entries[-1].at, one.node), reverse=True)
+    texts: dict[str, str] = {}
+    room, scene.timelines = _KEPT_CHARACTERS, {}
+    for one in known:
+        is_new = one.node in scene.noted or is_ahead(one.entries[-1].at + _KEPT_FOR, scene.now, _KEPT_FOR)
+        text = msgspec.json.encode(one).decode()
+        room -= len(text) if is_new else 0
+        if is_new and room >= 0 and len(texts) < _KEPT:
+            texts[key_of(one.node)], scene.timelines[one.node] = text, one
+    return texts
 
 
 def _status(snapshot: Snapshot, settings: Settings) -> ConfigMap | None:
