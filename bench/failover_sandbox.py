@@ -1,4 +1,4 @@
-"""A Hetzner in a box as a process of its own, whose servers are nodes of a real cluster, and which loses power on order."""
+"""A Hetzner in a box as a process of its own: its servers are nodes of a real cluster, and lose power on order."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""A cluster of servers that Growth bought, and databases on some of them: one pod with one volume each, no two together."""
+"""A cluster of servers that Growth bought, with databases: one pod with one volume each, no two on one node."""
 
 import asyncio
 import base64

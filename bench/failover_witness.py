@@ -14,7 +14,7 @@ from growth.api.cluster_status import GROWTH_STATUS
 from growth.api.core import ConfigMap
 from growth.api.kinds import CONFIG_MAPS, NODES, PODS, VOLUME_ATTACHMENTS
 from growth.api.node import Node
-from growth.api.out_of_service import out_of_service_taint
+from growth.api.out_of_service import out_of_service_taint, proof_on
 from growth.api.pod import Pod
 from growth.api.starting import STARTING
 from growth.api.storage import VolumeAttachment
@@ -79,6 +79,22 @@ class Witness:
     def note_cut(self, home: Home) -> None:
         """The power of its machine is cut now."""
         self.deaths[home.node] = Death(home, time.time())
+
+    def story_of(self, death: Death) -> str:
+        """What happened after one power cut, for people: seconds from it, and how often its provider was heard."""
+        moments = {
+            "noticed": death.detected_at,
+            "out of service": death.tainted_at,
+            "detached": death.detached_at,
+            "running": death.running_at,
+        }
+        parts = [f"{what} {at - death.cut_at:.1f}" for what, at in moments.items() if at is not None]
+        node = self.nodes.get(death.home.node)
+        proof = proof_on(node) if node is not None else None
+        if proof is not None:
+            seconds = (proof.last_reading - proof.first_reading).total_seconds()
+            parts.append(f"{proof.readings} readings in {seconds:.3f} s")
+        return f"{death.home.node}: {', '.join(parts)}"
 
     def hear_of_nodes(self, changes: list[Change[Node]]) -> None:
         for change in changes:
