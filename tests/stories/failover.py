@@ -1,74 +1,96 @@
-"""Work leaves a dead machine by itself, and never a living one."""
+"""Work leaves a dead machine by itself: the machine is off, broken, and what runs there is a database or a Job."""
 
-from typing import Any
-
-import msgspec
-
-from growth.api.kinds import NODES, PERSISTENT_VOLUME_CLAIMS, VOLUME_ATTACHMENTS
-from growth.api.offering import POOL
-from growth.api.out_of_service import out_of_service_taint, proof_on
-from growth.api.settings import FailoverSettings, Settings
-from growth.play.growing import QUICK, a_pool, growing, until_told
+from growth.api.kinds import JOBS, PERSISTENT_VOLUME_CLAIMS, PODS
+from growth.api.out_of_service import HARDWARE, out_of_service_taint, proof_on
+from growth.play.growing import growing, until_told
 from growth.play.play import Play
 from growth.play.story import Stories
-from growth.play.workloads import STATEFUL_SETS
-from tests.stories.cluster_life import claim, driver, storage
-from tests.stories.shrinking import TAINTED, bought
+from tests.stories.cluster_life import claim, storage
+from tests.stories.failover_scene import (
+    CHANCE,
+    HELD,
+    a_database,
+    acting,
+    attached_to,
+    in_use,
+    on_one_node,
+    out,
+    some_nodes,
+    until_it_moved,
+    until_noted,
+    until_out,
+    with_disk,
+)
+from tests.stories.shrinking import ANYWHERE, TAINTED
 
 STORIES = Stories("failover", alone=True)
-MANAGED = {"volumes.kubernetes.io/controller-managed-attach-detach": "true"}
-# Two machines that stay, whoever needs them.
-TWO = [{"name": "small", "min": 2}]
 
 
-def acting(**terms: Any) -> Settings:  # noqa: ANN401
-    """The settings of a story in which Growth acts."""
-    quick: FailoverSettings = msgspec.structs.replace(QUICK.failover, mode="act", **terms)
-    return msgspec.structs.replace(QUICK, failover=quick)
-
-
-async def two_nodes(play: Play) -> list[str]:
-    """A pool with two machines whose nodes attach volumes; their names."""
-    await a_pool(play, serverTypes=TWO)
-    await play.until(lambda: len(bought(play)) == 2, "two machines are bought")
-    names = bought(play)
-    await play.ready(*names)
-    for name in names:
-        await play.change(NODES, name, {"metadata": {"annotations": MANAGED}})
-    return names
-
-
-async def a_database(play: Play) -> str:
-    """A StatefulSet of one pod with a volume that its node says is in use; the node's name."""
-    await play.create(PERSISTENT_VOLUME_CLAIMS, {"metadata": {"name": "data-db-0"}, "spec": claim(play)})
-    spec = play.pod_spec("500m", nodeSelector={POOL: "default"})
-    spec["volumes"] = [{"name": "data", "persistentVolumeClaim": {"claimName": "data-db-0"}}]
-    labels = {"app": "db"}
-    template = {"metadata": {"labels": labels}, "spec": spec}
-    body = {"replicas": 1, "serviceName": "db", "selector": {"matchLabels": labels}, "template": template}
-    await play.create(STATEFUL_SETS, {"metadata": {"name": "db"}, "spec": body})
-    await play.until(play.pod_is("db-0"), "the database runs")
-    attachments = play.trace.objects[VOLUME_ATTACHMENTS]
-    await play.until(lambda: any(one.status.attached for one in attachments.values()), "its volume is attached")
-    node = play.trace.pods["db-0"].node_name
-    in_use = [f"kubernetes.io/csi/{driver(play)}^handle-0"]
-    await play.change(NODES, node, {"status": {"volumesInUse": in_use}}, subresource="status")
-    return node
-
-
-@STORIES.story(is_first=True, ignores="refused")
+@STORIES.story(is_first=True, ignores=CHANCE)
 async def a_database_leaves_a_machine_that_lost_its_power(play: Play) -> None:
     """Nobody says anything to anybody: Growth proves it, taints the node, and the volume is on one node at a time."""
     await play.node("other", taints=TAINTED)
     await storage(play)
-    play.always(lambda: len(play.trace.objects[VOLUME_ATTACHMENTS]) <= 1, "that the volume is attached to one node")
+    on_one_node(play)
     async with growing(play, settings=acting()) as growth:
-        names = await two_nodes(play)
+        names = await some_nodes(play, 2)
         dies = await a_database(play)
         (heir,) = set(names) - {dies}
         await growth.hurt(dies, "powerOff")
-        await play.until(lambda: out_of_service_taint(play.trace.nodes[dies]), "its node is out of service")
-        await play.until(play.pod_is("db-0", node=heir), "the database runs on the other node")
-        await play.until(lambda: sum(one.what == "attached" for one in play.trace.seen) == 2, "so does its volume")
+        await until_out(play, dies)
+        await until_it_moved(play, heir)
         assert proof_on(play.trace.nodes[dies]) is not None
+        assert out(play) == [dies]
         await until_told(play, dies, "OutOfService")
+        await until_told(play, "db-0", "FailedOver")
+        await until_noted(play, dies, "Released")
+
+
+# The pod collector looks every 20 s.
+@STORIES.story(ignores=CHANCE)
+async def broken_hardware_is_called_so_and_its_pods_are_left_to_kubernetes(play: Play) -> None:
+    """The provider says that the machine failed, and so does the taint. With ``speed: standard`` Kubernetes itself
+    deletes the pods in its own time, as the seed has it, and the database moves all the same."""
+    await play.node("other", taints=TAINTED)
+    await storage(play)
+    on_one_node(play)
+    async with growing(play, settings=acting(speed="standard")) as growth:
+        names = await some_nodes(play, 2)
+        dies = await a_database(play)
+        (heir,) = set(names) - {dies}
+        await growth.hurt(dies, "hardwareFails")
+        await until_out(play, dies)
+        assert out_of_service_taint(play.trace.nodes[dies]) == HARDWARE
+        await until_it_moved(play, heir)
+
+
+@STORIES.story(ignores=CHANCE)
+async def a_finalizer_holds_no_volume_and_who_tolerates_stays(play: Play) -> None:
+    """A Job's pod bears a finalizer, as all of them do, and its volume comes off at once: the next one runs elsewhere.
+    A pod that somebody else's finalizer keeps is said to have failed. One that tolerates everything is not touched."""
+    await play.node("other", taints=TAINTED)
+    await storage(play)
+    on_one_node(play)
+    async with growing(play, settings=acting()) as growth:
+        names = await some_nodes(play, 2)
+        await play.create(PERSISTENT_VOLUME_CLAIMS, {"metadata": {"name": "sums"}, "spec": claim(play)})
+        template = {"metadata": {"labels": {"app": "sum"}}, "spec": with_disk(play, "sums", restartPolicy="Never")}
+        await play.create(JOBS, {"metadata": {"name": "sum"}, "spec": {"template": template}})
+        await play.until(lambda: play.running("sum"), "the Job's pod runs")
+        (pod,) = play.running("sum")
+        dies = pod.node_name
+        (heir,) = set(names) - {dies}
+        await in_use(play, dies)
+        spec = play.pod_spec(nodeSelector={}, nodeName=dies)
+        await play.create(PODS, {"metadata": {"name": "kept", "finalizers": [HELD]}, "spec": spec})
+        await play.pod("tough", nodeSelector={}, nodeName=dies, tolerations=ANYWHERE)
+        await play.until(lambda: play.pod_is("kept")() and play.pod_is("tough")(), "both others run there, too")
+        await growth.hurt(dies, "powerOff")
+        await until_out(play, dies)
+        await play.until(lambda: attached_to(play) == [heir], "the volume is on the other node")
+        await play.until(lambda: [one.node_name for one in play.running("sum")] == [heir], "so is the Job's next pod")
+        await play.until(play.pod_is("kept", "Failed"), "who is kept has failed")
+        tough = play.trace.pods["tough"]
+        assert (tough.status.phase, tough.metadata.deletion_timestamp) == ("Running", None)
+        await play.change(PODS, "kept", {"metadata": {"finalizers": None}})
+        await play.until(lambda: "kept" not in play.trace.pods, "and goes when it may")

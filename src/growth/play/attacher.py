@@ -39,9 +39,10 @@ class Attacher:
     async def _serve(self, attachment: VolumeAttachment) -> None:
         is_leaving = attachment.metadata.deletion_timestamp is not None
         try:
-            if is_leaving and attachment.metadata.finalizers:
+            if is_leaving and _FINALIZER in attachment.metadata.finalizers:
+                others = [one for one in attachment.metadata.finalizers if one != _FINALIZER]
                 await self._patch(attachment, {"status": {"attached": False}}, subresource="status")
-                await self._patch(attachment, {"metadata": {"finalizers": None}})
+                await self._patch(attachment, {"metadata": {"finalizers": others or None}})
             elif not is_leaving and not attachment.status.attached:
                 await self._patch(attachment, {"metadata": {"finalizers": [_FINALIZER]}})
                 await self._patch(attachment, {"status": {"attached": True}}, subresource="status")

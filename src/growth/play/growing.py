@@ -56,7 +56,7 @@ QUICK: Final = Settings(
         improves_after=timedelta(seconds=2),
     ),
     failover=FailoverSettings(
-        read_every=timedelta(seconds=1), proven_after=timedelta(seconds=2), return_after=timedelta(seconds=2)
+        read_every=timedelta(seconds=0.4), proven_after=timedelta(seconds=0.8), return_after=timedelta(seconds=2)
     ),
 )
 CATALOGUE: Final = """

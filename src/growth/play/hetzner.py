@@ -30,7 +30,7 @@ from growth.sim.hetzner.kwok_nodes import KwokNodes
 from growth.sim.hetzner.message import request_from
 from growth.sim.hetzner.sandbox import TOKEN, Sandbox
 from growth.sim.hetzner.session import ENDPOINT, Adapter
-from growth.sim.hetzner.timings import boots_in
+from growth.sim.hetzner.timings import Timings, boots_in
 
 T = TypeVar("T")
 
@@ -39,7 +39,7 @@ NAMESPACE: Final = "growth-system"
 TOKEN_SECRET: Final = "growth-hetzner"  # noqa: S105 - the name of a Secret
 USER_DATA_SECRET: Final = "growth-user-data"  # noqa: S105
 _USER_DATA: Final = "--node-labels=__GROWTH_LABELS__ --register-with-taints=__GROWTH_TAINTS__"
-_BOOT_SECONDS: Final = 1.0
+QUICK_SERVERS: Final = boots_in(1.0)
 _FIRST_REFUSAL: Final = 300
 
 
@@ -74,9 +74,9 @@ async def in_place(work: Callable[[], T], /) -> T:
 class Project:
     """A Hetzner project in a story: its sandbox, and how Growth opens the provider on it (``growing(others=...)``)."""
 
-    def __init__(self, play: Play) -> None:
+    def __init__(self, play: Play, timings: Timings) -> None:
         self._play = play
-        self.sandbox = Sandbox(play.now, timings=boots_in(_BOOT_SECONDS))
+        self.sandbox = Sandbox(play.now, timings=timings)
 
     @property
     def others(self) -> Mapping[str, OpenProvider]:
@@ -119,9 +119,9 @@ class Project:
 
 
 @asynccontextmanager
-async def a_project(play: Play) -> AsyncGenerator[Project]:
+async def a_project(play: Play, timings: Timings = QUICK_SERVERS) -> AsyncGenerator[Project]:
     """A project whose servers become nodes of the story's cluster, as long as the context lasts."""
-    project = Project(play)
+    project = Project(play, timings)
     nodes = asyncio.create_task(KwokNodes(play.client, project.sandbox).run(), name="nodes of servers")
     try:
         yield project

@@ -112,14 +112,15 @@ class Play:
         await self.client.patch(kind, name, MergePatch(patch), space, subresource=subresource)
 
     async def change_taints(self, name: str, change: Callable[[list[Taint]], list[Taint]]) -> None:
-        """Give a node other taints. The list is replaced whole, so it carries the version that was read: nobody's new
-        taint is lost."""
+        """Give a node that was seen other taints. The list is replaced whole, so it carries the version that was read:
+        nobody's new taint is lost."""
+        full = self.trace.nodes[name].metadata.name
         while True:
-            seen = await self.client.get(NODES, self.full(name))
+            seen = await self.client.get(NODES, full)
             taints = [msgspec.to_builtins(one) for one in change(list(seen.spec.taints))]
             version = {"resourceVersion": str(seen.metadata.resource_version)}
             try:
-                await self.change(NODES, self.full(name), {"metadata": version, "spec": {"taints": taints or None}})
+                await self.change(NODES, full, {"metadata": version, "spec": {"taints": taints or None}})
             except Conflict:
                 continue
             return

@@ -60,7 +60,14 @@ class RealWorld:
         async def client() -> Client:
             return await cluster.client_as(*ACCOUNT)
 
-        backstage = Backstage(_now, install, client, this_process)
+        async def outage(seconds: float) -> None:
+            cluster.pause("kube-apiserver")
+            try:
+                await asyncio.sleep(seconds)
+            finally:
+                cluster.resume("kube-apiserver")
+
+        backstage = Backstage(_now, install, client, this_process, outage)
         name = f"story-{secrets.token_hex(3)}"
         async with a_play(cluster.admin, name, patience=PATIENCE_SECONDS, backstage=backstage, alone=alone) as play:
             await tell(play)

@@ -4,7 +4,7 @@ from contextlib import suppress
 from typing import Any, Final
 
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
-from growth.api.kinds import CONFIG_MAPS, NODES, Kind
+from growth.api.kinds import CONFIG_MAPS, NODES, PODS, VOLUME_ATTACHMENTS, Kind
 from growth.cloud.kwok.record import SELECTOR
 from growth.kube.client import Client
 from growth.kube.errors import NotFound
@@ -22,10 +22,31 @@ async def sweep(client: Client) -> None:
             await client.delete(NODE_POOLS, name)
     await _delete_all(client, NODE_REQUESTS)
     await _delete_all(client, NODE_REMOVAL_REQUESTS)
+    await _end_all(client)
     await _delete_all(client, NODES)
+    await _detach_all(client)
     for machine in (await client.list(CONFIG_MAPS, _GROWTHS_NAMESPACE, label_selector=SELECTOR)).items:
         with suppress(NotFound):
             await client.delete(CONFIG_MAPS, machine.metadata.name, _GROWTHS_NAMESPACE)
+
+
+async def _end_all(client: Client) -> None:
+    """Pods first: as long as one of them is there, its volume would be attached again, though its node is gone."""
+    for pod in (await client.list(PODS)).items:
+        name, space = pod.metadata.name, pod.metadata.namespace
+        with suppress(NotFound):
+            if pod.metadata.finalizers:
+                await client.patch(PODS, name, MergePatch({"metadata": {"finalizers": None}}), space)
+            await client.delete(PODS, name, space, grace_seconds=0)
+
+
+async def _detach_all(client: Client) -> None:
+    """Volumes of a node that is gone are detached minutes later, and a driver that a story silenced lets none go."""
+    for attachment in (await client.list(VOLUME_ATTACHMENTS)).items:
+        name = attachment.metadata.name
+        with suppress(NotFound):
+            await client.delete(VOLUME_ATTACHMENTS, name)
+            await client.patch(VOLUME_ATTACHMENTS, name, MergePatch({"metadata": {"finalizers": None}}))
 
 
 async def _delete_all(client: Client, kind: Kind[Any]) -> None:

@@ -1,5 +1,6 @@
 """Stories on a virtual cluster: the same durations as on the real one, without waiting for any of them."""
 
+import asyncio
 import math
 
 from growth.kube.client import Client
@@ -43,8 +44,12 @@ def play_virtually(tell: Telling, seed: int = 0, *, speed: float = math.inf, alo
         async def client() -> Client:
             return cluster.client(service_account(*ACCOUNT))
 
+        async def outage(seconds: float) -> None:
+            cluster.api.restart(seconds)
+            await asyncio.sleep(seconds)
+
         now = cluster.clock.now
-        backstage = Backstage(now, install, client, lambda identity: played(identity, now))
+        backstage = Backstage(now, install, client, lambda identity: played(identity, now), outage)
         async with a_play(cluster.admin(), NAME, patience=PATIENCE_SECONDS, backstage=backstage, alone=alone) as play:
             await tell(play)
             return list(play.trace.seen)
