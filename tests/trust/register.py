@@ -45,6 +45,7 @@ REGISTER: Final = {
     "give machine back": "The provider is asked to delete a machine.",
     "fence machine": "The provider is asked to cut a machine's power.",
     "create configmaps": "The provider kwok writes it down.",
+    "patch configmaps": "The provider kwok cuts its power.",
     "delete configmaps": "The provider kwok deletes it.",
     "kwok: create nodes": "A played machine has booted.",
     "kwok: create csinodes": "Its kubelet begins to speak.",
