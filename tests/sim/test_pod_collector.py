@@ -49,6 +49,66 @@ def test_it_waits_for_the_node_to_be_unready_and_for_the_pod_to_be_leaving() -> 
     on_machinery(play)
 
 
+def test_the_key_alone_counts_and_tolerations_do_not() -> None:
+    """Facts: effect NoSchedule evicts nobody, but after a plain delete PodGC acts as with NoExecute; it checks no
+    tolerations, unlike the text of the proposal; a taint that comes late finds the pod terminating already."""
+
+    async def play(machinery: Machinery) -> None:
+        machinery.node("healthy")
+        machinery.node("one")
+        machinery.pod("plain", "one")
+        machinery.pod("tough", "one", tolerations=[{"operator": "Exists"}])
+        await machinery.pass_by(31)
+        machinery.kubelets.silence("one")
+        await machinery.until(lambda: machinery.ready("one") == "Unknown")
+        for name in ("plain", "tough"):
+            machinery.delete(name)
+        await machinery.pass_by(60)
+        assert machinery.is_leaving("plain")
+        assert machinery.is_leaving("tough")
+        machinery.taint("one", {"key": OUT["key"], "value": "whatever", "effect": "NoSchedule"})
+        assert await machinery.until(lambda: not machinery.has_pod("plain")) <= 20.1
+        assert not machinery.has_pod("tough")
+
+    on_machinery(play)
+
+
+def test_a_node_that_is_ready_again_is_left_to_its_kubelet() -> None:
+    """Fact: PodGC asks whether the node is Ready, whatever its taints are."""
+
+    async def play(machinery: Machinery) -> None:
+        machinery.node("one")
+        machinery.pod("held", "one", finalizers=["a.b/c"])
+        await machinery.pass_by(31)
+        machinery.taint("one", OUT)
+        await machinery.pass_by(60)
+        assert machinery.ready("one") == "True"
+        assert machinery.is_leaving("held")
+        assert machinery.phase("held") == "Running"
+
+    on_machinery(play)
+
+
+def test_whoever_has_failed_already_stays_as_it_is() -> None:
+    """A pod that Growth said has failed is not written to again; it is only deleted."""
+
+    async def play(machinery: Machinery) -> None:
+        machinery.node("healthy")
+        machinery.node("one")
+        machinery.pod("there", "one", finalizers=["a.b/c"])
+        await machinery.pass_by(31)
+        machinery.kubelets.silence("one")
+        await machinery.until(lambda: machinery.ready("one") == "Unknown")
+        machinery.taint("one", OUT)
+        machinery.store.patch(PODS, "there", "default", {"status": {"phase": "Failed", "reason": "NodeOutOfService"}})
+        await machinery.pass_by(41)
+        assert machinery.get("there")["status"]["reason"] == "NodeOutOfService"
+        machinery.store.patch(PODS, "there", "default", {"metadata": {"finalizers": None}})
+        assert not machinery.has_pod("there")
+
+    on_machinery(play)
+
+
 def test_a_taint_that_was_taken_back_leaves_the_pod_terminating() -> None:
     """Fact: taint removed after 0.3 s: pod stuck Terminating; new taint, gone at a tick."""
 
