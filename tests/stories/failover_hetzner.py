@@ -5,13 +5,14 @@ from contextlib import asynccontextmanager
 
 import msgspec
 
+from growth.api.offering import POOL
 from growth.api.out_of_service import proof_on
 from growth.api.settings import Settings
-from growth.play.growing import growing
+from growth.play.growing import growing, until_told
 from growth.play.hetzner import QUICK_SERVERS, Project, a_project
 from growth.play.play import Play
 from growth.play.story import Stories
-from growth.sim.hetzner.faults import PowerCut, Refuse, Vanish
+from growth.sim.hetzner.faults import CutOff, PowerCut, Refuse, Vanish
 from growth.sim.hetzner.records import Server, Status
 from growth.sim.hetzner.timings import Timings
 from tests.stories.cluster_life import storage
@@ -30,11 +31,13 @@ from tests.stories.failover_scene import (
     until_out,
     until_silent,
 )
+from tests.stories.registry import PATIENT
 from tests.stories.shrinking import TAINTED, happened
 
 STORIES = Stories("failover", alone=True)
 # As long as a system takes that ends its pods one after the other.
 SLOW_STOP = msgspec.structs.replace(QUICK_SERVERS, stop_seconds=4.0)
+SLOW_RESET = msgspec.structs.replace(QUICK_SERVERS, other_seconds=3.0)
 # Longer than two renewals take, shorter than Kubernetes waits before it gives nodes up.
 OUTAGE_SECONDS = 3.0
 
@@ -105,6 +108,27 @@ async def a_server_that_is_stopped_in_good_order_is_left_alone_until_it_is_off(p
         proof = proof_on(play.trace.nodes[dies])
         assert proof is not None
         assert proof.was_graceful
+
+
+@STORIES.story(ignores=CHANCE)
+async def a_server_that_reboots_is_waited_for(play: Play) -> None:
+    """Somebody resets it, and its node is silent until it has started. Hetzner says that something is being done to it,
+    and then that it runs: nothing is proven. It is back with another boot id, and was never out of service."""
+    async with servers(play, 2, timings=SLOW_RESET) as project:
+        play.always(lambda: not out(play), "that nothing is out of service")
+        await play.pod("app", nodeSelector={POOL: "default"}, tolerations=PATIENT)
+        await play.until(play.pod_is("app"), "a pod runs")
+        reboots = play.trace.pods["app"].node_name
+        before = play.trace.nodes[reboots].status.node_info.boot_id
+        project.sandbox.order(CutOff(server=reboots))
+        project.ask("POST", f"/servers/{server(project, reboots).id}/actions/reset")
+        await until_noted(play, reboots, "Changing-on")
+        await until_silent(play, reboots)
+        await until_told(play, reboots, "Unreachable")
+        project.sandbox.clear_faults()
+        await play.ready(reboots)
+        assert play.trace.nodes[reboots].status.node_info.boot_id != before
+        assert play.pod_is("app", node=reboots)()
 
 
 # Who looks on is cut off, too, and may miss what is over in a moment.
