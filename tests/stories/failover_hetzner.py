@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 
 import msgspec
 
+from growth.api.kinds import PODS
 from growth.api.offering import POOL
 from growth.api.out_of_service import proof_on
 from growth.api.settings import Settings
@@ -94,11 +95,15 @@ async def a_server_that_is_gone_is_forgotten_when_its_volume_is_free(play: Play)
 
 @STORIES.story(ignores=CHANCE)
 async def a_server_that_is_stopped_in_good_order_is_left_alone_until_it_is_off(play: Play) -> None:
-    """While it stops, nothing is proven. What is left on it when it is off is released, and its story says that it was
-    no accident."""
+    """While it stops, nothing is proven. Only what is left on it when it is off is released, not who has ended, and its
+    story says that it was no accident."""
     async with servers(play, 2, timings=SLOW_STOP) as project:
         dies = await a_database(play)
         (heir,) = set(project.names) - {dies}
+        spec = play.pod_spec(nodeSelector={}, nodeName=dies, restartPolicy="Never")
+        soon = {"growth.dev/finish-after": "1s"}
+        await play.create(PODS, {"metadata": {"name": "ended", "annotations": soon}, "spec": spec})
+        await play.until(play.pod_is("ended", "Succeeded"), "a pod has ended in time")
         play.always(
             lambda: not out(play) or server(project, dies).status is Status.OFF, "that it is left alone while it stops"
         )
@@ -108,6 +113,7 @@ async def a_server_that_is_stopped_in_good_order_is_left_alone_until_it_is_off(p
         proof = proof_on(play.trace.nodes[dies])
         assert proof is not None
         assert proof.was_graceful
+        assert not happened(play, "Pod ended Failed")
 
 
 @STORIES.story(ignores=CHANCE)

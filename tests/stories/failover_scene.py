@@ -34,7 +34,9 @@ LONG: Final = timedelta(seconds=20)
 def acting(settings: Settings = QUICK, **terms: Any) -> Settings:  # noqa: ANN401
     """The settings of a story in which Growth acts, or what else ``mode`` says."""
     stated: FailoverSettings = msgspec.structs.replace(settings.failover, **{"mode": "act", **terms})
-    return msgspec.structs.replace(settings, failover=stated)
+    # Whether a request is tidied away before a story is over is nobody's concern here.
+    kept = msgspec.structs.replace(settings.provision, keep_ready=timedelta(minutes=5))
+    return msgspec.structs.replace(settings, failover=stated, provision=kept)
 
 
 async def some_nodes(play: Play, count: int, server_type: str = "small") -> list[str]:
