@@ -24,6 +24,7 @@ from growth.kube.informer import Informer
 from tests.trust.deeds import Deeds
 from tests.trust.endings import AT_THE_END, IsPlaceable
 from tests.trust.invariants import by_kind
+from tests.trust.out_of_service import note_exit
 from tests.trust.outage import Outages
 from tests.trust.picture import FOLLOWED, Picture, Step, is_machine, step_of
 
@@ -108,6 +109,7 @@ class Audit:
         for step in self.in_order():
             picture.broken_for, picture.mended_at = outages.seconds_at(step.at), outages.ended_at
             picture.take(step)
+            note_exit(step, picture, self._deeds)
             if step.kind in _HEALTH:
                 outages.take(picture, step.at)
             for one in asked.get(step.kind, ()):

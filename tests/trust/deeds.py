@@ -3,8 +3,9 @@
 Informers tell that something is gone, never who did it. The deeds tell that.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
+from math import inf
 from typing import Any, Final
 
 import msgspec
@@ -44,6 +45,8 @@ class Deed:
     """The resource version that it made, as far as the answer told it."""
     at: float
     """When it left, in seconds of the loop's own clock."""
+    body: bytes = field(default=b"", repr=False)
+    """What it said."""
 
     @property
     def may_have_happened(self) -> bool:
@@ -60,6 +63,13 @@ class Deeds:
         """How long Growth waits for a machine to become a node."""
         self.registry = RegistrySettings()
         """How many unready nodes are too many."""
+        self.may_fence = False
+        """Whether Growth is allowed to cut a machine's power."""
+        self.proven_after = inf
+        """For how many seconds a machine must be off before it is dead."""
+        self.by_people: set[int] = set()
+        """Versions of nodes that people are known to have made."""
+        self._unanswered: dict[tuple[str, str], list[Deed]] = {}
         self._creations: dict[tuple[str, str], list[Deed]] = {}
         self._deletions: dict[tuple[str, str], list[Deed]] = {}
         self._by_version: dict[tuple[str, int], list[Deed]] = {}
@@ -74,12 +84,18 @@ class Deeds:
             self._deletions.setdefault((resource, name), []).append(deed)
         elif deed.name.startswith("create "):
             self._creations.setdefault((resource, name), []).append(deed)
+        elif deed.name.startswith("patch ") and not deed.version:
+            self._unanswered.setdefault((resource, name), []).append(deed)
         if deed.version:
             self._by_version.setdefault((resource, deed.version), []).append(deed)
 
     def making(self, resource: str, version: int) -> list[Deed]:
         """Whose answer told this version; a write that changed nothing tells one that somebody else made."""
         return self._by_version.get((resource, version), [])
+
+    def unanswered(self, resource: str, name: str) -> list[Deed]:
+        """Changes of this object of which nobody knows what became."""
+        return self._unanswered.get((resource, name), [])
 
     def creations(self, resource: str, name: str, version: int) -> list[Deed]:
         """Who may have made the object of this version."""

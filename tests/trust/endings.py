@@ -9,10 +9,13 @@ from typing import Final
 
 from growth.api.backoff import BACK_OFF
 from growth.api.offering import POOL
+from growth.api.out_of_service import OUT_OF_SERVICE, proof_on
 from growth.api.pod import Pod
 from growth.api.starting import STARTING
+from growth.api.tolerations import untolerated
 from tests.trust.invariants import is_marked
 from tests.trust.picture import Picture, is_live, is_work
+from tests.trust.power import dies
 
 SCALE_DOWN_AT: Final = "growth.dev/scale-down-at"
 
@@ -86,6 +89,21 @@ def unfinished(picture: Picture, _: IsPlaceable) -> Iterator[str]:
             yield f"the NodeRemovalRequest {name} is still {removal.status.phase}"
 
 
+def still_out(picture: Picture, _: IsPlaceable) -> Iterator[str]:
+    """A node that works bears no taint of ours, and no pod of a StatefulSet stays on one that does."""
+    for name, node in sorted(picture.nodes.items()):
+        proof, marks = proof_on(node), [taint for taint in node.spec.taints if taint.key == OUT_OF_SERVICE]
+        if proof is None or proof.by or not marks:
+            continue
+        machine = picture.machine_of(node)
+        if node.is_ready and machine is not None and not machine.is_fenced and not dies(machine):
+            yield f"the node {name} works, and is out of service"
+        for pod in picture.work_on(name):
+            owner = pod.metadata.controller
+            if owner is not None and owner.kind == "StatefulSet" and untolerated(marks, pod.spec.tolerations):
+                yield f"the pod {pod.metadata.name} is still on {name}, which is out of service"
+
+
 def _is_pool_going(picture: Picture, node: str) -> bool:
     pool = picture.pools.get(picture.nodes[node].metadata.labels.get(POOL, ""))
     return pool is None or pool.metadata.deletion_timestamp is not None
@@ -98,4 +116,5 @@ AT_THE_END: Final = (
     Ending("I8", "nothing is left over", half_marked),
     Ending("I8", "nothing is left over", back_off_left),
     Ending("I8", "nothing is left over", unfinished),
+    Ending("I16", "work leaves the dead, and the living come back", still_out),
 )

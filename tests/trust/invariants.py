@@ -12,17 +12,25 @@ from typing import Any, Final
 from growth.act.points import Point
 from growth.api.duration import parse_duration
 from growth.api.growth_kinds import GROUP, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
-from growth.api.kinds import CONFIG_MAPS, NODES, PODS, Kind
+from growth.api.kinds import CONFIG_MAPS, NODES, PODS, VOLUME_ATTACHMENTS, Kind
 from growth.api.node import Node
 from growth.api.noderemoval import IF_UNREADY, NodeRemovalRequest
 from growth.api.noderequest import NodeRequest
 from growth.api.offering import INSTANCE_TYPE, POOL
+from growth.api.out_of_service import OUT_OF_SERVICE
 from growth.api.pod import Pod
 from growth.api.status import condition_of
 from growth.cloud.kwok.record import config_map_name, record_from, scheme_of
 from growth.decide.failures import MET, NEVER_READY, NO_MACHINE, NO_NODE
 from tests.trust.deeds import Deed, Deeds
 from tests.trust.limits import passed_limits
+from tests.trust.out_of_service import (
+    FRESH_SECONDS,
+    living_taken_for_dead,
+    powered_off_unasked,
+    taken_back_too_soon,
+    torn_off,
+)
 from tests.trust.picture import Picture, Step, has_vanished, is_live, is_work
 
 SCALE_DOWN: Final = "growth.dev/scale-down"
@@ -96,7 +104,7 @@ def work_given_away(step: Step, picture: Picture, deeds: Deeds) -> Iterator[str]
 
 
 def pod_taken_away(step: Step, picture: Picture, deeds: Deeds) -> Iterator[str]:
-    """Growth ends a pod that works only when its machine is gone, or by eviction from a pool that is deleted."""
+    """Growth ends a pod that works only when its machine is dead, or by eviction from a pool that is deleted."""
     pod: Pod = step.now
     begins_to_leave = step.is_end or (
         pod.metadata.deletion_timestamp is not None
@@ -111,14 +119,31 @@ def pod_taken_away(step: Step, picture: Picture, deeds: Deeds) -> Iterator[str]:
     elif step.before is not None and step.before.metadata.deletion_timestamp is not None:
         # Whether it may be evicted was decided when it began to leave; but nobody cuts it short.
         asked = [deed for deed in asked if deed.name != "evict pods"]
-    machine = picture.machines.get(pod.node_name)
-    if not asked or machine is None or has_vanished(machine):
+    if not asked or not _may_live(pod, step.at, picture):
         return
     node = picture.nodes.get(pod.node_name)
     pool = picture.pools.get(node.metadata.labels.get(POOL, "")) if node is not None else None
     is_pool_going = pool is None or pool.metadata.deletion_timestamp is not None
     if any(deed.name != "evict pods" for deed in asked) or not is_pool_going:
         yield f"{pod.metadata.name} was ended by Growth ({asked[0].name}) while the machine {pod.node_name} is there"
+
+
+def called_failed(step: Step, picture: Picture, deeds: Deeds) -> Iterator[str]:
+    """The same of a pod that Growth says has failed: from then on its volumes are free."""
+    pod: Pod = step.now
+    if step.is_end or step.before is None or not is_work(step.before) or is_work(pod) or not pod.node_name:
+        return
+    if deeds.making("pods", step.version) and _may_live(pod, step.at, picture):
+        yield f"{pod.metadata.name} was said to have failed while the machine {pod.node_name} is there"
+
+
+def _may_live(pod: Pod, at: float, picture: Picture) -> bool:
+    """Whether its machine is there, and was not dead when its provider could last be asked."""
+    machine = picture.machines.get(pod.node_name)
+    if machine is None or has_vanished(machine):
+        return False
+    death = picture.powers.last_death(machine.provider_id, at)
+    return death is None or at - death[1] > FRESH_SECONDS
 
 
 def node_before_machine(step: Step, picture: Picture, deeds: Deeds) -> Iterator[str]:
@@ -188,7 +213,8 @@ def foreign_taint_taken_off(step: Step, _: Picture, deeds: Deeds) -> Iterator[st
     if step.before is None or step.is_end:
         return
     before, now = step.before.spec.taints, step.now.spec.taints
-    lost = [str(taint) for taint in before if taint not in now and not taint.key.startswith(f"{GROUP}/")]
+    others = [taint for taint in before if not taint.key.startswith(f"{GROUP}/") and taint.key != OUT_OF_SERVICE]
+    lost = [str(taint) for taint in others if taint not in now]
     editing = [deed for deed in deeds.making("nodes", step.version) if deed.by == Point.EDIT_OBJECT]
     if lost and editing:
         yield f"{step.meta.name} lost {', '.join(lost)}, which is not Growth's: {_who(editing)}"
@@ -264,6 +290,7 @@ ALWAYS: Final = (
     Invariant("I3", "no limit is passed", (CONFIG_MAPS,), beyond_limits),
     Invariant("I4", "no work is lost", (CONFIG_MAPS,), work_given_away),
     Invariant("I4", "no work is lost", (PODS,), pod_taken_away),
+    Invariant("I4", "no work is lost", (PODS,), called_failed),
     Invariant("I5", "the machine goes first, then its Node", (NODES,), node_before_machine),
     Invariant("I6", "scale-down never goes below min", (NODE_REMOVAL_REQUESTS,), below_min),
     Invariant("I9", "what is not ours is never touched", (NODES,), stranger_touched),
@@ -281,6 +308,10 @@ ALWAYS: Final = (
         acted_in_an_outage,
     ),
     Invariant("I12", "no deadline passes in an outage", (NODE_REQUESTS, NODE_REMOVAL_REQUESTS), given_up_too_soon),
+    Invariant("I13", "no living machine is taken for dead", (NODES,), living_taken_for_dead),
+    Invariant("I13", "no living machine is taken for dead", (CONFIG_MAPS,), powered_off_unasked),
+    Invariant("I14", "no volume is torn off a living machine", (VOLUME_ATTACHMENTS,), torn_off),
+    Invariant("I15", "a node returns when its old life is over", (NODES,), taken_back_too_soon),
 )
 
 

@@ -22,6 +22,7 @@ from growth.api.pod import Pod
 from growth.api.storage import VolumeAttachment
 from growth.cloud.kwok.record import Record, record_from
 from growth.kube.lease_record import MISSING_HOLDER
+from tests.trust.power import Powers
 
 FOLLOWED: Final[tuple[Kind[Any], ...]] = (
     PODS,
@@ -63,6 +64,14 @@ class Step:
         return self.happened is Happened.DELETED
 
 
+@dataclass(frozen=True)
+class Exit:
+    """A node was taken out of service."""
+
+    at: float
+    is_growths: bool
+
+
 @dataclass
 class Picture:
     """Everything that is there. Pods by uid, all others by name."""
@@ -94,6 +103,15 @@ class Picture:
     mended_at: float | None = None
     """When the last such time was over."""
 
+    attached_at: dict[str, float] = field(default_factory=dict[str, float])
+    """When an attachment came, by its name."""
+
+    powers: Powers = field(default_factory=Powers)
+    """When which machine ran."""
+
+    exits: dict[str, Exit] = field(default_factory=dict[str, Exit])
+    """Who took which node out of service last, by uid (``out_of_service``)."""
+
     on: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
     """Uids of the pods on a node."""
 
@@ -106,8 +124,12 @@ class Picture:
             things[name] = step.now if step.kind is not CONFIG_MAPS else record_from(step.now)
         if step.kind is PODS:
             self._move_pod(step)
+        if step.kind is CONFIG_MAPS:
+            self.powers.take(record_from(step.now), step.at, is_new=step.is_new, is_end=step.is_end)
         if step.kind is LEASES and not step.is_end and step.now.spec.holder_identity != MISSING_HOLDER:
             self.leader = step.now.spec.holder_identity
+        if step.kind is VOLUME_ATTACHMENTS and step.is_new:
+            self.attached_at[name] = step.at
         if step.kind is NODE_REQUESTS and step.is_new:
             self.asked_at[name], self.came_at[name] = step.version, step.at
         if step.kind is NODE_POOLS and not step.is_end:

@@ -41,9 +41,9 @@ def test_every_right_to_write_is_a_point_and_every_point_has_its_right() -> None
             for verb in rule["verbs"]
             if verb in WRITES
         ]
-        # The provider kwok buys and gives back in Growth's name; everything else it does by itself.
+        # The provider kwok buys, fences and gives back in Growth's name; everything else it does by itself.
         is_kwok = role["metadata"]["name"] == "growth-kwok"
-        bought = {"create configmaps", "delete configmaps"}
+        bought = {"create configmaps", "patch configmaps", "delete configmaps"}
         named |= {f"kwok: {one}" for one in rights if is_kwok and one != "create configmaps"}
         # Beside that, Growth has one ConfigMap of its own.
         ours = [one.replace(" configmaps", " growth-status") for one in rights]

@@ -36,6 +36,9 @@ class Witness:
         client = process.client
         self.deeds.machine_within = process.settings.provision.machine_within
         self.deeds.registry = process.settings.registry
+        failover = process.settings.failover
+        self.deeds.may_fence |= failover.fence
+        self.deeds.proven_after = min(self.deeds.proven_after, failover.proven_after.total_seconds())
 
         def open_kwok(surroundings: Surroundings) -> AbstractAsyncContextManager[KwokProvider]:
             return _as_kwok(process.open_kwok(surroundings))
@@ -124,6 +127,7 @@ class _WatchedSend:
             status=response.status if response else 0,
             version=version_in(answer),
             at=at,
+            body=request.body,
         )
         self._deeds.add(deed)
 
