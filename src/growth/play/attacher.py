@@ -10,11 +10,12 @@ from growth.api.change import Change, Happened
 from growth.api.kinds import VOLUME_ATTACHMENTS
 from growth.api.storage import VolumeAttachment
 from growth.kube.client import Client
-from growth.kube.errors import Conflict, NotFound
+from growth.kube.errors import Conflict, Invalid, NotFound
 from growth.kube.informer import Informer
 from growth.kube.patches import MergePatch
 
 _FINALIZER: Final = "growth.dev/stand-in-attacher"
+_AT_ONCE: Final = 10  # as many as the attacher beside real drivers serves, unless it is told otherwise
 
 
 class Attacher:
@@ -28,8 +29,12 @@ class Attacher:
         """Attach what is wanted, let go what is leaving."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(Informer(self._client, VOLUME_ATTACHMENTS, self._hear).run())
-            while True:
-                await self._serve(await self._work.get())
+            for _ in range(_AT_ONCE):
+                tasks.create_task(self._work_on())
+
+    async def _work_on(self) -> None:
+        while True:
+            await self._serve(await self._work.get())
 
     def _hear(self, changes: list[Change[VolumeAttachment]]) -> None:
         for change in changes:
@@ -46,8 +51,8 @@ class Attacher:
             elif not is_leaving and not attachment.status.attached:
                 await self._patch(attachment, {"metadata": {"finalizers": [_FINALIZER]}})
                 await self._patch(attachment, {"status": {"attached": True}}, subresource="status")
-        except (Conflict, NotFound):
-            return  # it changed meanwhile; the change is on its way to us
+        except (Conflict, Invalid, NotFound):
+            return  # it changed meanwhile, or is leaving and takes no finalizer; the change is on its way to us
 
     async def _patch(self, attachment: VolumeAttachment, patch: dict[str, Any], *, subresource: str = "") -> None:
         await self._client.patch(
