@@ -12,6 +12,12 @@ class Refused(click.ClickException):
     exit_code = 2
 
 
+class NotDone(click.ClickException):
+    """It could be asked for, and was not done because it would do harm: exit code 1."""
+
+    exit_code = 1
+
+
 def sentence_for(error: KubeError) -> str:
     """What the cluster said, and what to do where the error itself cannot know it."""
     if isinstance(error, NotFound) and f"/{GROUP}/" in str(error):

@@ -8,6 +8,7 @@ from growth.cli.crds import crds
 from growth.cli.demo import demo
 from growth.cli.hetzner_sandbox import hetzner_sandbox
 from growth.cli.manifests import manifests
+from growth.cli.node import node
 from growth.cli.request import request
 from growth.cli.run import run
 from growth.cli.settings import settings
@@ -27,6 +28,7 @@ main.add_command(crds)
 main.add_command(demo)
 main.add_command(hetzner_sandbox)
 main.add_command(manifests)
+main.add_command(node)
 main.add_command(request)
 main.add_command(run)
 main.add_command(settings)

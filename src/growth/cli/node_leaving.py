@@ -1,0 +1,146 @@
+"""Out of service, by hand: the machine is proven dead, then taint and note are written in one edit."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import datetime
+from typing import Final
+
+import msgspec
+
+from growth.act.carrying import Doors, carry_out
+from growth.api.action import EditObject
+from growth.api.kinds import NODES
+from growth.api.machine import PowerReading
+from growth.api.node import Node
+from growth.api.out_of_service import Proof, out_of_service_taint
+from growth.api.outcome import Result
+from growth.api.settings import Settings
+from growth.api.timestamp import format_time
+from growth.cli.failures import NotDone, Refused
+from growth.cli.node_machine import Informant, Nobody, Providers, opened
+from growth.cli.node_notes import Wish, forced, proven, tainted
+from growth.cli.node_proving import Proving
+from growth.cli.node_seeing import Seen, see_known, taken_out_by, timeline_of
+from growth.cloud.errors import ProviderError
+from growth.kube.client import Client
+from growth.kube.events import EventRecorder
+from growth.run.clouds import OpenProvider
+
+# A node that dies is edited by several controllers at once. One that changes for longer is looked at by a person.
+_ATTEMPTS: Final = 10
+_SHOWN: Final = 10
+
+
+class Talk(msgspec.Struct, frozen=True):
+    """The person: told how far it is, and asked where something may be lost; with the time."""
+
+    say: Callable[[str], None]
+    agrees: Callable[[str], bool]
+    now: Callable[[], datetime]
+
+
+class Leaving:
+    """One node's way out of service."""
+
+    def __init__(self, client: Client, settings: Settings, wish: Wish, talk: Talk) -> None:
+        self._client, self._settings, self._wish, self._talk = client, settings, wish, talk
+
+    async def run(self, openers: Mapping[str, OpenProvider]) -> None:
+        """Take it out; one that is out already is told of. Raises NotDone or Refused."""
+        seen = await see_known(self._client, self._wish.name, self._talk.now)
+        if out_of_service_taint(seen.node) is not None:
+            self._talk.say(await self._already(seen.node))
+            return
+        async with opened(openers, self._client, self._talk.now) as providers:
+            if self._wish.force:
+                await self._force(seen, providers)
+            else:
+                await self._prove(seen.node, providers)
+        self._talk.say(f"node {self._wish.name} is out of service")
+
+    async def _prove(self, node: Node, providers: Providers) -> None:
+        name, say, now = self._wish.name, self._talk.say, self._talk.now
+        try:
+            informant = providers.informant(node)
+        except Nobody as problem:
+            unknown = f"node {name}: nobody can tell how its machine is: {problem}; nothing was done"
+            force = f"If you know that it is off: growth node out-of-service {name} --force"
+            raise NotDone(f"{unknown}. {force}") from problem
+        proving = Proving(self._client, informant, self._settings.failover, now, say)
+        if self._wish.fence:
+            await proving.fence(node)
+        case = await proving.prove(node)
+
+        async def known(there: Node) -> Proof:
+            return proven(await proving.renewed(case), there, self._wish, now())
+
+        await self._write(node, known)
+
+    async def _force(self, seen: Seen, providers: Providers) -> None:
+        reading = await self._asked_once(seen.node, providers)
+        self._talk.say(what_may_be_lost(seen))
+        if not self._talk.agrees(f"Take node {self._wish.name} out of service without proof?"):
+            raise NotDone("nothing was done")
+
+        async def known(there: Node) -> Proof:
+            return forced(reading, there, self._wish, self._talk.now())
+
+        await self._write(seen.node, known)
+
+    async def _asked_once(self, node: Node, providers: Providers) -> PowerReading | None:
+        """What can be known without waiting, for the person who must decide."""
+        try:
+            informant: Informant = providers.informant(node)
+            reading = await informant.read()
+        except (Nobody, ProviderError) as problem:
+            self._talk.say(f"nobody can tell how its machine is: {problem}")
+            return None
+        self._talk.say(f"{informant.place.provider} says: {reading.power.value}")
+        return reading
+
+    async def _write(self, seen: Node, known: Callable[[Node], Awaitable[Proof]]) -> None:
+        """Taint and note, on the node as it is now; on no other one, and not over somebody else's."""
+        name = self._wish.name
+        for _ in range(_ATTEMPTS):
+            node = await self._client.get(NODES, name)
+            if (node.metadata.uid, node.spec.provider_id) != (seen.metadata.uid, seen.spec.provider_id):
+                raise NotDone(f"node {name} is another one by now, or has another machine; nothing was done")
+            if out_of_service_taint(node) is not None:
+                raise NotDone(f"somebody else took node {name} out of service meanwhile: growth explain node {name}")
+            edit = tainted(node, await known(node), self._wish)
+            if await is_carried_out(self._client, edit, self._talk.now):
+                return
+        raise NotDone(f"node {name} changes all the time, so it could not be edited; nothing was done. Ask again")
+
+    async def _already(self, node: Node) -> str:
+        name = node.metadata.name
+        who, since = taken_out_by(node, await timeline_of(self._client, self._settings.namespace, name))
+        when = f"since {format_time(since)}" if since else "since when, nobody wrote down"
+        return f"node {name} is out of service already, by {who}, {when}"
+
+
+async def is_carried_out(client: Client, edit: EditObject, now: Callable[[], datetime]) -> bool:
+    """Whether an edit was made; not if the object has changed. Raises Refused with the server's words."""
+    outcome = await carry_out(edit, Doors(client, EventRecorder(client, "growth-node", now=now), now))
+    if outcome.result is Result.STALE:
+        return False
+    if outcome.result is not Result.DONE:
+        raise Refused(outcome.message)
+    return True
+
+
+def what_may_be_lost(seen: Seen) -> str:
+    """What a machine that runs after all would do harm to."""
+    name = seen.node.metadata.name
+    pods = [f"{pod.metadata.namespace}/{pod.metadata.name}" for pod in seen.left.pods]
+    volumes = [one.spec.source.persistent_volume_name or one.metadata.name for one in seen.left.attachments]
+    return (
+        f"Nobody proved that the machine of node {name} is off. If it runs, its pods go on working while others\n"
+        "start in their place, and its volumes are detached while it may write to them: data may be lost.\n"
+        f"  pods that are ended:       {_some(pods)}\n"
+        f"  volumes that are detached: {_some(volumes)}"
+    )
+
+
+def _some(names: list[str]) -> str:
+    rest = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return f"{', '.join(names[:_SHOWN])}{rest}" if names else "none"

@@ -1,0 +1,91 @@
+"""Whom to ask about a node's machine: the providers of the settings, opened as ``growth run`` opens them."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Iterable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Final
+
+import msgspec
+
+from growth.api.cloud import Cloud
+from growth.api.machine import Power, PowerReading
+from growth.api.node import Node
+from growth.cli.node_seeing import Now
+from growth.cloud.errors import ProviderError
+from growth.cloud.provider import Provider
+from growth.decide.failover.believing import why_not_believed
+from growth.decide.failover.machines import Machines, Place
+from growth.kube.client import Client
+from growth.run.clouds import OpenProvider
+
+# A person waits: a provider that says nothing for so long has no answer.
+PATIENCE_SECONDS: Final = 30.0
+
+
+class Nobody(Exception):
+    """Nobody can be asked about a machine; the sentence says why, and what to do."""
+
+
+class Informant(msgspec.Struct, frozen=True):
+    """The provider that has the machine, and how it calls it."""
+
+    provider: Provider
+    place: Place
+    machines: Machines
+
+    async def read(self) -> PowerReading:
+        """The machine's power now; raises ProviderError."""
+        try:
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                return await self.provider.power(self.place.machine_id)
+        except TimeoutError:
+            raise ProviderError(f"there was no answer within {PATIENCE_SECONDS:.0f} s") from None
+
+    def doubt(self, reading: PowerReading, provider_id: str, nodes: Iterable[Node]) -> str:
+        """Why this answer is not believed; empty if it is."""
+        if reading.power is not Power.GONE:
+            return ""
+        return why_not_believed(self.machines, provider_id, (node for node in nodes if node.is_ready))
+
+
+class Providers:
+    """Those that are open, what they listed, and what those said that could not be asked."""
+
+    def __init__(self) -> None:
+        self.open: dict[str, Provider] = {}
+        self.clouds: dict[str, Cloud] = {}
+
+    def informant(self, node: Node) -> Informant:
+        """Who knows about this node's machine; raises Nobody."""
+        provider_id, machines = node.spec.provider_id, Machines(self.clouds)
+        if not provider_id:
+            raise Nobody("it has no spec.providerID, by which a provider would know its machine")
+        if not self.clouds:
+            raise Nobody("providers.enabled names no provider: give the settings of growth run with --settings FILE")
+        place = machines.place(provider_id)
+        if place is not None:
+            return Informant(self.open[place.provider], place, machines)
+        silent = [f"{name} does not answer ({cloud.problem})" for name, cloud in self.clouds.items() if cloud.problem]
+        asked = [f"{name} lists no machine whose id begins like it" for name in self.clouds if name in self.open]
+        raise Nobody(f"its machine is {provider_id}, and {'; '.join((*silent, *asked))}")
+
+
+@asynccontextmanager
+async def opened(openers: Mapping[str, OpenProvider], client: Client, now: Now) -> AsyncGenerator[Providers]:
+    """All providers, each asked once which machines it has; one that fails is noted, and stops no other."""
+    providers = Providers()
+    async with AsyncExitStack() as stack:
+        for name, opener in openers.items():
+            try:
+                async with asyncio.timeout(PATIENCE_SECONDS):
+                    provider = await stack.enter_async_context(opener(client))
+                    read_at, machines = now(), await provider.list()
+            except TimeoutError:
+                silence = f"there was no answer within {PATIENCE_SECONDS:.0f} s"
+                providers.clouds[name] = Cloud(name, problem=silence)
+            except ProviderError as error:
+                providers.clouds[name] = Cloud(name, problem=str(error))
+            else:
+                providers.open[name] = provider
+                providers.clouds[name] = Cloud(name, (), tuple(machines), read_at)
+        yield providers

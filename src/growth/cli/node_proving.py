@@ -1,0 +1,161 @@
+"""The proof that a node's machine is dead, made while a person looks on: the same that Growth makes by itself.
+
+Nobody is believed who says it once. The provider must say it several times over a while, and the node must be silent
+meanwhile: one whose Lease is renewed lives, whatever its provider says about some machine.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import Final
+
+from growth.act.carrying import Doors, carry_out
+from growth.api.action import FenceMachine
+from growth.api.change import Change, Happened
+from growth.api.kinds import LEASES, NODES
+from growth.api.machine import PowerReading
+from growth.api.node import Node
+from growth.api.outcome import Result
+from growth.api.settings import FailoverSettings
+from growth.api.timestamp import format_time
+from growth.cli.failures import NotDone
+from growth.cli.node_machine import Informant
+from growth.cli.node_seeing import Now
+from growth.cloud.errors import ProviderError
+from growth.decide.failover.evidence import READINGS, Case, Finding
+from growth.decide.failover.scene import reference
+from growth.kube.client import Client
+from growth.kube.errors import NotFound
+from growth.kube.events import EventRecorder
+from growth.observe.heartbeats import Heartbeat, Heartbeats
+
+_NODE_LEASES: Final = "kube-node-lease"
+# So many questions without an answer, one after the other, and nobody can tell.
+_MISSES: Final = 3
+_DONE: Final = "nothing was done"
+
+
+class Proving:
+    """One node's proof. ``say`` shows how far it is."""
+
+    def __init__(
+        self, client: Client, informant: Informant, terms: FailoverSettings, now: Now, say: Callable[[str], None]
+    ) -> None:
+        self._client, self._informant, self._terms, self._now, self._say = client, informant, terms, now, say
+        self._heartbeats = Heartbeats(now)
+        self._who = informant.place.provider
+
+    async def fence(self, node: Node) -> None:
+        """Power its machine off, unless it is off already; a node that is ready is left alone."""
+        name = node.metadata.name
+        reading = await self._read(name)
+        if reading.is_dead:
+            self._say(f"its machine is {reading.power.value} already")
+            return
+        self._say(f"its machine is {reading.power.value}: {self._who} is asked to power it off")
+        place = self._informant.place
+        action = FenceMachine(
+            subject=reference(node), why="a person asks for it", provider=self._who, machine_id=place.machine_id
+        )
+        recorder = EventRecorder(self._client, "growth-node", now=self._now)
+        outcome = await carry_out(
+            action, Doors(self._client, recorder, self._now, {self._who: self._informant.provider})
+        )
+        if outcome.result is Result.STALE:
+            wait = "Kubernetes calls a silent node NotReady within a minute; one that works is drained: kubectl drain"
+            raise NotDone(f"node {name} is ready, so its machine is not powered off; {wait}")
+        if outcome.result is not Result.DONE:
+            raise NotDone(f"node {name}: {self._who} did not power its machine off: {outcome.message}")
+        self._say("it is powered off")
+
+    async def prove(self, node: Node) -> Case:
+        """All that was learnt, when it is enough; raises NotDone when it is not, with what to do."""
+        name, began = node.metadata.name, self._now()
+        heartbeat = await self._heard(name)
+        renewed_at = heartbeat.renewed_at if heartbeat is not None else None
+        case = Case(name, node.metadata.uid, node.spec.provider_id, min(renewed_at or began, began), began)
+        nodes = (await self._client.list(NODES)).items
+        while True:
+            reading = await self._read(name)
+            case = await self.after(case, reading, nodes)
+            if case.is_proven(self._terms) and await self._is_silent(name):
+                return case
+            await asyncio.sleep(self._terms.read_every.total_seconds())
+
+    async def renewed(self, case: Case) -> Case:
+        """With an answer that is young enough to act on."""
+        if case.is_fresh(self._now()):
+            return case
+        nodes = (await self._client.list(NODES)).items
+        return await self.after(case, await self._read(case.name), nodes)
+
+    async def after(self, case: Case, reading: PowerReading, nodes: list[Node]) -> Case:
+        """What is known after this answer; raises NotDone if it is no good."""
+        case = case.told(reading)
+        count = case.answers.count if case.answers is not None else 0
+        self._say(f"{self._who} says: {reading.power.value} (answer {count}, {READINGS} are needed)")
+        if case.answers is None:
+            return case
+        self._check(case, reading)
+        if doubt := self._informant.doubt(reading, case.provider_id, nodes):
+            raise NotDone(f"node {case.name}: {doubt}; {_DONE}. Is this the right account of {self._who}?")
+        heartbeat = await self._heard(case.name)
+        if heartbeat is not None and heartbeat.is_renewal:
+            at = format_time(heartbeat.heard_at)
+            raise NotDone(f"node {case.name} lives: it renewed its Lease at {at}, while it was looked at; {_DONE}")
+        return case
+
+    def _check(self, case: Case, reading: PowerReading) -> None:
+        name, machine = case.name, case.provider_id
+        match case.finding(self._terms):
+            case Finding.RUNNING:
+                risk = "out of service, its volumes would be torn off while it may write to them"
+                hung = (
+                    f"If it hangs, or nobody reaches it: growth node out-of-service {name} --fence powers it off first"
+                )
+                raise NotDone(
+                    f"node {name}: its machine {machine} runs, says {self._who}; {risk}, so {_DONE}. {hung}. "
+                    f"If it is well: kubectl drain {name}"
+                )
+            case Finding.CHANGING:
+                what = "and something is being done to it" if reading.is_changing else "which is neither on nor off"
+                raise NotDone(
+                    f"node {name}: its machine {machine} is {reading.power.value}, {what}; {_DONE}. "
+                    "Ask again when that is over"
+                )
+            case _:
+                pass
+
+    async def _read(self, name: str) -> PowerReading:
+        """An answer, after as much patience as a person has."""
+        for miss in range(1, _MISSES):
+            try:
+                return await self._informant.read()
+            except ProviderError as error:
+                self._say(f"{self._who} does not answer ({miss} of {_MISSES}): {error}")
+                await asyncio.sleep(self._terms.read_every.total_seconds())
+        try:
+            return await self._informant.read()
+        except ProviderError as error:
+            unknown = f"node {name}: nobody can tell how its machine is: {self._who}: {error}; {_DONE}"
+            raise NotDone(f"{unknown}. Ask again later") from error
+
+    async def _heard(self, name: str) -> Heartbeat | None:
+        """Its last sign of life, and whether that came while we look."""
+        try:
+            lease = await self._client.get(LEASES, name, _NODE_LEASES)
+        except NotFound:
+            return None
+        self._heartbeats.hear([Change(Happened.MODIFIED, lease, None)])
+        return self._heartbeats.of(name)
+
+    async def _is_silent(self, name: str) -> bool:
+        """Whether nobody has heard of it: Kubernetes says so, or it missed two renewals before our eyes."""
+        node, heartbeat = await self._client.get(NODES, name), self._heartbeats.of(name)
+        if not node.is_ready:
+            return True
+        if heartbeat is None:
+            raise NotDone(f"node {name} is ready and has no Lease, so nobody can tell whether it is silent; {_DONE}")
+        is_silent = heartbeat.is_silent(self._now())
+        if not is_silent:
+            self._say("Kubernetes still calls it Ready: two renewals of its Lease must be missed")
+        return is_silent

@@ -1,0 +1,83 @@
+"""One node with all that is left on it, read for a person: a few lists, and no watch of the whole cluster."""
+
+from collections.abc import Callable, Collection
+from datetime import datetime
+from difflib import get_close_matches
+
+import msgspec
+
+from growth.api.change import Change, Happened
+from growth.api.cluster_status import GROWTH_STATUS
+from growth.api.core import ConfigMap
+from growth.api.kinds import CONFIG_MAPS, NODES, PODS, VOLUME_ATTACHMENTS
+from growth.api.node import Node
+from growth.api.out_of_service import proof_on
+from growth.api.timeline import Timeline, timelines_in
+from growth.cli.failures import Refused
+from growth.decide.failover.leftovers import Leftovers, left_on
+from growth.kube.client import Client
+from growth.kube.errors import NotFound
+from growth.observe.world import World
+
+Now = Callable[[], datetime]
+
+
+class Seen(msgspec.Struct, frozen=True):
+    """A node, and what is on it."""
+
+    node: Node
+    left: Leftovers
+
+
+async def see(client: Client, name: str, now: Now) -> Seen | None:
+    """The node as it is now; None if there is none of this name."""
+    try:
+        node = await client.get(NODES, name)
+    except NotFound:
+        return None
+    pods = await client.list(PODS, field_selector=f"spec.nodeName={name}")
+    # Read last: they go when the pods have gone.
+    attachments = await client.list(VOLUME_ATTACHMENTS)
+    world = World(now)
+    for kind, objects in ((NODES, [node]), (PODS, pods.items), (VOLUME_ATTACHMENTS, attachments.items)):
+        world.listeners()[kind]([Change(Happened.ADDED, one, None) for one in objects])
+    return Seen(node, left_on(world.snapshot(now()), node))
+
+
+async def see_known(client: Client, name: str, now: Now) -> Seen:
+    """The same; a name that nobody bears is refused with those that are close."""
+    seen = await see(client, name, now)
+    if seen is None:
+        raise unknown(name, [one.metadata.name for one in (await client.list(NODES)).items])
+    return seen
+
+
+def unknown(name: str, names: Collection[str]) -> Refused:
+    """What to say about a node that is not there."""
+    close = get_close_matches(name, names, 3)
+    hint = f"close to it are {', '.join(close)}" if close else f"there are {len(names)}: kubectl get nodes"
+    return Refused(f"there is no node {name!r}; {hint}")
+
+
+async def timeline_of(client: Client, namespace: str, name: str) -> Timeline | None:
+    """What Growth wrote down about this node, if anything."""
+    return next((one for one in await timelines(client, namespace) if one.node == name), None)
+
+
+async def timelines(client: Client, namespace: str) -> list[Timeline]:
+    """All stories that Growth wrote down."""
+    try:
+        found: ConfigMap = await client.get(CONFIG_MAPS, GROWTH_STATUS, namespace)
+    except NotFound:
+        return []
+    return list(timelines_in(found))
+
+
+def taken_out_by(node: Node, story: Timeline | None) -> tuple[str, datetime | None]:
+    """Who took it out of service, and when that was or was first seen; None if nobody wrote it down."""
+    proof = proof_on(node)
+    if proof is not None:
+        return proof.by or "Growth", proof.tainted_at
+    entries = story.entries if story is not None and story.uid == node.metadata.uid else ()
+    seen_at = [entry.at for entry in entries if entry.what in ("TaintedByHand", "OutOfServiceRunning")]
+    return "somebody without Growth, such as with kubectl taint", seen_at[-1] if seen_at else None
