@@ -58,7 +58,7 @@ def test_errors_end_a_request_exactly_if_their_row_says_unmet() -> None:
     assert sorted(ENDING) == ["FamilyQuotaExceeded", "Invalid", "OutOfStock", "QuotaExceeded", "Unauthorized"]
 
 
-_SCOPES = {Scope.OFFERING: SMALL, Scope.FAMILY: "kwok-small*", Scope.PROVIDER: "kwok"}
+_SCOPES = {Scope.OFFERING: SMALL, Scope.POOLS_OWN: SMALL, Scope.FAMILY: "kwok-small*", Scope.PROVIDER: "kwok"}
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from growth.api.nodepool import OfferingStatus
 from growth.api.noderequest import NodeRequest
+from growth.decide.access import Access
 from growth.decide.learning import MOST_ENTRIES, next_change
-from growth.decide.offerings import Access, shop_of
+from growth.decide.offerings import shop_of
 from tests.decide.lessons import lesson_of
 from tests.decide.marketplace import (
     HOUR,
@@ -124,6 +125,14 @@ def test_what_another_pool_could_have_is_open_for_all() -> None:
     known = [an_entry("kwok", reason="QuotaExceeded", until=NOW - SECOND)]
     (entry,) = lesson_of([], known, others=[a_request("gpu-1", "Provisioning", pool="gpu")])
     assert entry.available_since == NOW
+
+
+@pytest.mark.parametrize(("pool", "is_open"), [("other", False), ("default", True)])
+def test_a_pools_mistake_is_over_when_that_pool_had_one(pool: str, is_open: bool) -> None:  # noqa: FBT001
+    had = [a_request("had-1", "Provisioning", pool=pool)]
+    own, others = (had, []) if pool == "default" else ([], had)
+    (entry,) = lesson_of(own, [an_entry(reason="Invalid", until=NOW - SECOND)], others=others)
+    assert (entry.available_since == NOW) is is_open
 
 
 def test_a_failure_after_it_was_open_again_goes_on_where_the_level_was() -> None:

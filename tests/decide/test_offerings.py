@@ -1,6 +1,6 @@
 """What may be bought: open, on trial, closed; and how many."""
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from datetime import datetime
 
 import pytest
@@ -11,7 +11,8 @@ from growth.api.cloud import Cloud
 from growth.api.nodepool import NodePool, OfferingStatus
 from growth.api.noderequest import NodeRequest
 from growth.api.offering import Offering
-from growth.decide.offerings import Access, Shop, offering_for, shop_of
+from growth.decide.access import Access
+from growth.decide.offerings import Shop, offering_for, shop_of
 from tests.decide.marketplace import (
     HOUR,
     MINUTE,
@@ -125,8 +126,42 @@ def test_a_quota_that_is_not_noted_yet_closes_all_of_the_provider() -> None:
 
 
 def test_the_latest_failure_gives_the_reason() -> None:
-    requests = [a_failed_request("a", reason="Invalid"), a_failed_request("b", since=NOW - MINUTE)]
-    assert a_shop(requests=requests).sold[SMALL].why == "it was Invalid"
+    requests = [a_failed_request("a", reason="NoNode"), a_failed_request("b", since=NOW - MINUTE)]
+    assert a_shop(requests=requests).sold[SMALL].why == "it was NoNode"
+
+
+# A pool's own mistake
+
+NOTHING = frozenset[tuple[str, str]]()
+
+
+@pytest.mark.parametrize(
+    ("learnt", "requests", "closed", "trials"),
+    [
+        pytest.param([], [a_failed_request(reason="Invalid")], {("default", SMALL)}, (), id="before it is noted"),
+        pytest.param([an_entry(reason="Invalid")], [], {("default", SMALL)}, (), id="when it is noted"),
+        pytest.param([an_entry(reason="Invalid", until=OVER)], [], NOTHING, (f"default/{SMALL}",),
+                     id="its time is over: one is tried"),
+        pytest.param([an_entry(reason="Invalid", until=OVER)], [a_request()], {("default", SMALL)}, (),
+                     id="one is being tried: no second one"),
+        pytest.param([an_entry(reason="Invalid", until=OVER)], [a_request(pool="other")], NOTHING,
+                     (f"default/{SMALL}",), id="that of another pool is none of its business"),
+        pytest.param([an_entry(reason="Invalid", available_since=NOW)], [], NOTHING, (), id="one could be had since"),
+    ],
+)  # fmt: skip
+def test_what_one_pool_does_wrong_is_closed_for_that_pool(
+    learnt: list[OfferingStatus], requests: list[NodeRequest], closed: Set[tuple[str, str]], trials: tuple[str, ...]
+) -> None:
+    shop = a_shop(pools=[a_pool(learnt=learnt), a_pool("other")], requests=requests)
+    assert set(accesses(shop).values()) == {"open"}
+    assert (shop.closed, shop.trials) == (closed, trials)
+    assert shop.sold[SMALL].offering == FSN1
+
+
+def test_what_is_known_of_sizes_counts_for_all_although_one_pool_made_a_mistake() -> None:
+    shop = a_shop(an_entry(reason="Invalid", surprises=2, lacks={"cpu": "1"}))
+    assert shop.sold[SMALL].access is Access.CLOSED
+    assert shop.sold[SMALL].offering.resources["cpu"] == "1"
 
 
 # Stock
@@ -139,7 +174,7 @@ def test_the_latest_failure_gives_the_reason() -> None:
         pytest.param(NOW - 2 * MINUTE, 3, an_entry(), "closed", id="listed before the failure: it was wrong"),
         pytest.param(NOW, 0, an_entry(), "closed", id="nothing is listed"),
         pytest.param(NOW, None, an_entry(), "closed", id="the provider does not say"),
-        pytest.param(NOW, 3, an_entry(reason="Invalid"), "closed", id="stock says nothing about what is invalid"),
+        pytest.param(NOW, 3, an_entry(reason="NoNode"), "closed", id="stock says nothing about nodes that never come"),
         pytest.param(NOW, 3, an_entry("kwok", reason="QuotaExceeded"), "closed", id="nor about a quota"),
         pytest.param(NOW, 3, an_entry(level=2), "closed", id="a list that was wrong once is not believed again"),
     ],

@@ -7,6 +7,7 @@ from typing import Any
 from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
 from growth.api.kinds import NODES
 from growth.api.noderequest import NodeRequest
+from growth.api.offering import POOL
 from growth.api.quantity import nano_value
 from growth.api.settings import Settings
 from growth.api.status import condition_of
@@ -217,6 +218,18 @@ async def a_node_that_is_smaller_than_estimated_is_bought_once(play: Play) -> No
             await play.until(play.pod_is(name), f"the {name} pod runs")
         bought = sorted(server.labels["growth.dev/offering"] for server in project.sandbox.servers())
         assert bought == ["hetzner-cx23-fsn1", "hetzner-cx33-fsn1", "hetzner-cx33-fsn1"]
+
+
+@STORIES.story(ignores=f"{CHANCE},refused")
+async def one_pools_mistake_is_no_other_pools(play: Play) -> None:
+    """An image is mistyped: its pool says so and gets nothing. Another pool gets the same type in the same place."""
+    async with a_shop(play) as project:
+        await project.pool(name="typo", machine={"image": "debian-31"})
+        await play.pod("wrong", cpu=CPU, nodeSelector={POOL: "typo"})
+        await play.until(lambda: said(play, "Invalid"), "a request says that there is no such image")
+        await play.pod("right", cpu=CPU, nodeSelector={POOL: "default"})
+        await play.until(play.pod_is("right"), "the other pool's pod runs")
+        assert servers_by_location(project) == {"fsn1": 1}
 
 
 @STORIES.story(ignores=CHANCE)

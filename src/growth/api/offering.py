@@ -107,6 +107,11 @@ def family_of(provider: str, offering: str) -> str:
     return f"{provider}-{''.join(takewhile(str.isalpha, name))}*"
 
 
+def in_pool(pool: str, offering: str) -> str:
+    """A name for an offering as far as one pool buys it. With the slash it is no offering, family or provider."""
+    return f"{pool}/{offering}"
+
+
 def left_of(resources: Mapping[str, str], reserved: Mapping[str, str]) -> dict[str, str]:
     """What is left for pods of what a machine has, when the system has taken its share."""
     return {name: _less(text, reserved.get(name)) for name, text in resources.items()}

@@ -13,7 +13,7 @@ from growth.api.cluster_status import GROWTH_STATUS, ClusterStatus, TroubledNode
 from growth.api.core import ConfigMap
 from growth.api.nodepool import NodeCounts, NodePool
 from growth.api.status import condition_of
-from growth.decide.offerings import TOO_MANY_SURPRISES
+from growth.decide.access import TOO_MANY_SURPRISES
 from growth.decide.pools import VALID
 
 

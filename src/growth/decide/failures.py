@@ -31,6 +31,8 @@ class Scope(StrEnum):
     OFFERING = "the offering"
     FAMILY = "its family of types"
     PROVIDER = "the provider"
+    POOLS_OWN = "the offering, for its pool"
+    """What is asked for is wrong, and each pool asks for something else."""
     NOTHING = "nothing"
 
 
@@ -56,7 +58,7 @@ SAID_BY_PROVIDERS: Final = (
     Consequence("QuotaExceeded", "Unmet", Scope.PROVIDER, _IN_TIME),
     Consequence("FamilyQuotaExceeded", "Unmet", Scope.FAMILY, _IN_TIME),
     Consequence("Unauthorized", "Unmet", Scope.PROVIDER, _IN_TIME),
-    Consequence("Invalid", "Unmet", Scope.OFFERING, _IN_TIME),
+    Consequence("Invalid", "Unmet", Scope.POOLS_OWN, _IN_TIME),
     Consequence("RateLimited", "Pending", Scope.NOTHING, "after the time that was asked for"),
     Consequence("Unavailable", "Pending", Scope.NOTHING, _SOON),
     Consequence(ANYTHING_ELSE, "Pending", Scope.NOTHING, _SOON),
@@ -76,6 +78,8 @@ WAITED_TOO_LONG: Final = (
 ENDING: Final = frozenset(one.error for one in SAID_BY_PROVIDERS if one.phase == "Unmet")
 """Errors that end a request."""
 ENDS_WITH_STOCK: Final = frozenset(one.error for one in SAID_BY_PROVIDERS if one.ends_with_stock)
+OF_ONE_POOL: Final = frozenset(one.error for one in SAID_BY_PROVIDERS if one.leaves_alone is Scope.POOLS_OWN)
+"""Errors that say nothing about what other pools can have."""
 _SCOPES: Final = {one.error: one.leaves_alone for one in (*SAID_BY_PROVIDERS, *WAITED_TOO_LONG)}
 
 
@@ -108,7 +112,7 @@ def failure_of(
     offering = request.spec.target_offering
     provider = max((name for name in providers if offering.startswith(f"{name}-")), key=len, default="")
     where = offering
-    if provider and scope is not Scope.OFFERING:
+    if provider and scope in (Scope.PROVIDER, Scope.FAMILY):
         where = provider if scope is Scope.PROVIDER else family_of(provider, offering)
     at = min(status.phase_since, now)
     asked_at = min(request.metadata.creation_timestamp or at, at)

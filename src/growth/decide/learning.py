@@ -14,10 +14,11 @@ import msgspec
 
 from growth.api.nodepool import OfferingStatus
 from growth.api.settings import ProvisionSettings
-from growth.decide.failures import CLOCKS_DIFFER, Failure, failure_of
+from growth.decide.access import BURST, accounts_for
+from growth.decide.failures import CLOCKS_DIFFER, OF_ONE_POOL, Failure, failure_of
 from growth.decide.lesson import Lesson, bought_as
 from growth.decide.measuring import measure, with_image
-from growth.decide.offerings import BURST, accepted_at_of, accounts_for
+from growth.decide.offerings import accepted_at_of
 
 # As many as a pool's status may hold; the whole status would be refused otherwise.
 MOST_ENTRIES: Final = 256
@@ -73,7 +74,8 @@ def _is_had_again(entry: OfferingStatus, lesson: Lesson) -> bool:
     if entry.until is None or entry.since is None or entry.available_since is not None:
         return False
     news_from = min(entry.until, entry.since + BURST)
-    for request in lesson.every_request:
+    # What another pool could have says nothing about what this one asks for.
+    for request in lesson.requests if entry.reason in OF_ONE_POOL else lesson.every_request:
         offering, accepted_at = bought_as(request, lesson), accepted_at_of(request)
         is_of_it = offering is not None and entry.offering in (offering.id, *offering.groups)
         is_had = request.status.phase in ("Provisioning", "Ready")

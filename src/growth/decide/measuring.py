@@ -17,9 +17,9 @@ from growth.api.nodepool import OfferingStatus
 from growth.api.noderequest import NodeRequest
 from growth.api.offering import INSTANCE_TYPE, POOL, left_of
 from growth.api.quantity import NANO, canonical, nano_value
+from growth.decide.access import TOO_MANY_SURPRISES
 from growth.decide.fit.new_node import allocatable_from
 from growth.decide.lesson import Lesson, bought_as
-from growth.decide.offerings import TOO_MANY_SURPRISES
 from growth.decide.provision.arrival import shortfall
 
 # Machines of one type differ by a little: a hundredth less is believed without a word, and of a larger one so much less

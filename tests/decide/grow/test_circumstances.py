@@ -8,9 +8,10 @@ import pytest
 
 from growth.api.nodepool import NodePool
 from growth.api.offering import Offering
+from growth.decide.access import Access
 from growth.decide.grow.circumstances import Circumstances, circumstances_of
 from growth.decide.grow.estate import Holding
-from growth.decide.offerings import Access, Shop, Sold
+from growth.decide.offerings import Shop, Sold
 from tests.decide.grow.town import LARGE, SMALL
 from tests.decide.marketplace import a_pool
 

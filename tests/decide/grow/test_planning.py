@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import msgspec
+import pytest
 
 from growth.api.nodepool import NodePool
 from growth.api.offering import Offering
@@ -167,6 +168,12 @@ def test_an_offering_on_trial_is_probed_with_one_machine() -> None:
 def test_a_provider_on_trial_is_probed_with_one_machine_whatever_it_is() -> None:
     plan = answer(ask(*a_crowd(3, "1500m"), offerings=(with_(stock=1), with_(LARGE, stock=1)), trials=("kwok",)))
     assert len(plan.wanted) == 1
+
+
+@pytest.mark.parametrize(("pool", "count"), [("default", 1), ("another", 3)])
+def test_an_offering_on_trial_in_one_pool_is_probed_there_with_one_machine(pool: str, count: int) -> None:
+    plan = answer(ask(*a_crowd(3, "1500m"), offerings=(with_(),), trials=(f"{pool}/kwok-small-fsn1",)))
+    assert bought(plan) == [("kwok-small-fsn1", 1)] * count
 
 
 def test_what_is_unmet_is_planned_around() -> None:

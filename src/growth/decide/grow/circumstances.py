@@ -15,8 +15,9 @@ import msgspec
 
 from growth.api.nodepool import Limits, NodePool
 from growth.api.offering import Offering
+from growth.decide.access import Access
 from growth.decide.grow.estate import Holding
-from growth.decide.offerings import Access, Shop
+from growth.decide.offerings import Shop
 
 _HEX_DIGITS: Final = 10
 _USED_UP: Final = "!"

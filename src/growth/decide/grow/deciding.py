@@ -169,7 +169,7 @@ class _Pass:
         """Whether its pool still is one to buy this for, and somebody of those that it is for still waits."""
         if not any(pool.metadata.uid == wanted.pool.metadata.uid for pool in self._outlook.usable):
             return False
-        if (wanted.pool.metadata.name, wanted.offering.id) in self._outlook.cluster.closed_offerings:
+        if (wanted.pool.metadata.name, wanted.offering.id) in self._outlook.closed:
             return False
         return not wanted.pods or any(uid in self._snapshot.waiting for uid in wanted.pods)
 
@@ -260,5 +260,5 @@ class _Pass:
             circumstances=outlook.circumstances,
             trials=outlook.shop.trials,
             spare=spare_nodes(outlook),
-            closed=outlook.cluster.closed_offerings,
+            closed=outlook.closed,
         )

@@ -9,6 +9,7 @@ from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
 from growth.api.nodepool import NodePool
 from growth.api.noderequest import NodeRequest
 from growth.api.settings import Settings
+from growth.decide.access import Access
 from growth.decide.decider import State
 from growth.decide.grow.circumstances import Circumstances, circumstances_of, is_limited
 from growth.decide.grow.coming import hand_over_ends, has_places
@@ -16,7 +17,7 @@ from growth.decide.grow.estate import Holding, holdings, just_bought
 from growth.decide.grow.planning import Plan
 from growth.decide.grow.verdicts import Verdict
 from growth.decide.leaving import leaving_in
-from growth.decide.offerings import Access, shop_in
+from growth.decide.offerings import shop_in
 from growth.decide.registry.seeing import cluster_in
 from growth.decide.registry.unit import NodeState
 from growth.decide.usable import usable
@@ -43,6 +44,8 @@ class Outlook:
         self.shop = shop_in(snapshot, settings.provision)
         self.leaving = leaving_in(snapshot)
         """Nodes that somebody wants to be rid of."""
+        self.closed = self.cluster.closed_offerings | self.shop.closed
+        """Pools and offerings that this pool must not buy."""
         self.verdicts: Mapping[str, Verdict] = {}
 
     @cached_property
@@ -54,7 +57,7 @@ class Outlook:
     def circumstances(self) -> Circumstances:
         """What a plan depends on beside the pods."""
         held = self.held if any(map(is_limited, self.usable)) else ()
-        return circumstances_of(self.usable, self.shop, held, self.cluster.closed_offerings)
+        return circumstances_of(self.usable, self.shop, held, self.closed)
 
     def request(self, name: str) -> NodeRequest | None:
         """The request of this name, if it is seen."""
@@ -74,7 +77,7 @@ class Outlook:
         pool, offering = request.spec.pool, request.spec.target_offering
         sold = self.shop.sold.get(offering)
         is_open = sold is not None and sold.access is Access.OPEN
-        return not is_open or pool in self.cluster.closed_pools or (pool, offering) in self.cluster.closed_offerings
+        return not is_open or pool in self.cluster.closed_pools or (pool, offering) in self.closed
 
     def hand_over_ends(self, request: NodeRequest) -> datetime:
         """When these pods should be there, now that the machine is ready."""

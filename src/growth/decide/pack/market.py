@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from growth.api.nodepool import NodePool, ServerType
-from growth.api.offering import ZONE, Offering
+from growth.api.offering import ZONE, Offering, in_pool
 from growth.api.quantity import milli_value, parse, value
 from growth.decide.billing import as_billed
 from growth.decide.fit.new_node import NewNode, NewNodes
@@ -98,7 +98,8 @@ def market_of(
     """Everything that these pools may buy; offerings that cannot be had right now are left out by the caller, and those
     that one pool must not buy are said (``closed``, pool and offering).
 
-    Of a provider or family that is on trial one machine may be bought, whichever it is.
+    Of a provider or family that is on trial one machine may be bought, whichever it is; and of an offering that is on
+    trial in one pool.
     """
     maker = NewNodes(stage)
     kinds: list[Kind] = []
@@ -198,6 +199,11 @@ def _limits(kinds: Sequence[Kind], pools: Sequence[NodePool], bought: Sequence[B
 
 def _trial_limits(kinds: Sequence[Kind], trials: Collection[str]) -> Iterator[Limit]:
     for group in trials:
-        same = [number for number, kind in enumerate(kinds) if group in kind.offering.groups]
+        same = [number for number, kind in enumerate(kinds) if group in _tried_as(kind)]
         if same:
             yield Limit(f"{group} sells one machine first, to see whether it does again", 1, dict.fromkeys(same, 1.0))
+
+
+def _tried_as(kind: Kind) -> tuple[str, ...]:
+    """Whose trial it would be to buy one of these."""
+    return (*kind.offering.groups, in_pool(kind.pool.metadata.name, kind.offering.id))

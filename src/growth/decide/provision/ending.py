@@ -7,9 +7,9 @@ from growth.api.growth_kinds import NODE_REQUESTS
 from growth.api.noderequest import NodeRequest
 from growth.api.references import reference_to
 from growth.api.status import condition_of
+from growth.decide.access import is_noted
 from growth.decide.failures import MET
 from growth.decide.leaving import asked_to_go
-from growth.decide.offerings import is_noted
 from growth.decide.provision.scene import Scene
 
 

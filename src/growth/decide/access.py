@@ -1,0 +1,129 @@
+"""Whether something may be bought: by what failed, and by what pools have noted of that.
+
+open ──could not be had──► closed ──its time is over, or the provider lists stock──► on trial ──one was had──► open
+"""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Final
+
+import msgspec
+
+from growth.api.nodepool import NodePool, OfferingStatus
+from growth.api.noderequest import NodeRequest
+from growth.api.settings import ProvisionSettings
+from growth.decide.ages import is_ahead
+from growth.decide.failures import ENDS_WITH_STOCK, OF_ONE_POOL, Failure, failure_of
+
+# A node that is smaller than was believed is believed the first time; who is wrong twice is not bought.
+TOO_MANY_SURPRISES: Final = 2
+# Requests of one plan are written one after the other: what was asked for so soon after a failure did not know of it.
+BURST: Final = timedelta(seconds=10)
+# A provider that lists stock is believed once. If nothing could be had all the same, only time helps: otherwise every
+# list that it gives would lead to another purchase in vain.
+_BELIEVED_UP_TO: Final = 1
+
+
+class Access(StrEnum):
+    """Whether an offering may be bought."""
+
+    OPEN = "open"
+    ON_TRIAL = "on trial"
+    """One machine at a time, until one could be had."""
+    CLOSED = "closed"
+
+
+class Known(msgspec.Struct):
+    """What is known of one offering, of a family or of all of a provider, beside what the provider says."""
+
+    entries: list[OfferingStatus] = []
+    failures: list[Failure] = []
+
+
+BADNESS: Final = {access: badness for badness, access in enumerate(Access)}
+
+
+def access_by(
+    known: Known, stock_read_at: datetime | None, now: datetime, settings: ProvisionSettings
+) -> tuple[Access, str]:
+    """The worst that anything known says, and why."""
+    fresh = [one for one in known.failures if not any(accounts_for(entry, one) for entry in known.entries)]
+    if fresh:
+        return Access.CLOSED, max(fresh, key=lambda one: one.at).message
+    failed_at = max((one.at for one in known.failures), default=None)
+    found = [(_access(one, stock_read_at, failed_at, now, settings), one.message) for one in known.entries]
+    worst = max(found, key=lambda one: BADNESS[one[0]], default=(Access.OPEN, ""))
+    return worst if worst[0] is not Access.OPEN else (Access.OPEN, "")
+
+
+def _access(
+    entry: OfferingStatus,
+    stock_read_at: datetime | None,
+    failed_at: datetime | None,
+    now: datetime,
+    settings: ProvisionSettings,
+) -> Access:
+    if entry.surprises >= TOO_MANY_SURPRISES:
+        return Access.CLOSED
+    if entry.until is None or entry.available_since is not None:
+        return Access.OPEN
+    if not is_ahead(entry.until, now, settings.unmet_at_most):
+        return Access.ON_TRIAL
+    if stock_read_at is None or entry.reason not in ENDS_WITH_STOCK or entry.level > _BELIEVED_UP_TO:
+        return Access.CLOSED
+    # A list that was read before the last failure is the one that was wrong.
+    failures = [instant for instant in (entry.since, failed_at) if instant is not None]
+    return Access.ON_TRIAL if all(stock_read_at > instant for instant in failures) else Access.CLOSED
+
+
+class Knowledge(msgspec.Struct, frozen=True):
+    """All that is known beside what providers say."""
+
+    of: dict[str, Known]
+    """Of offerings, families and providers, for all pools."""
+    mistakes: dict[tuple[str, str], Known]
+    """Of offerings in one pool (its name and the offering's id): what it asked for cannot be."""
+
+
+def knowledge_from(
+    pools: Iterable[NodePool],
+    requests: Iterable[NodeRequest],
+    providers: Iterable[str],
+    now: datetime,
+    settings: ProvisionSettings,
+) -> Knowledge:
+    """What pools have noted, and what became of requests."""
+    known = Knowledge({}, {})
+    for pool in pools:
+        for entry in pool.status.offerings:
+            left = entry
+            if entry.reason in OF_ONE_POOL:
+                known.mistakes.setdefault((pool.metadata.name, entry.offering), Known()).entries.append(entry)
+                left = msgspec.structs.replace(entry, until=None)
+            known.of.setdefault(entry.offering, Known()).entries.append(left)
+    names = tuple(providers)
+    for request in requests:
+        failure = failure_of(request, names, now, settings)
+        if failure is not None and failure.reason in OF_ONE_POOL:
+            known.mistakes.setdefault((request.spec.pool, failure.scope), Known()).failures.append(failure)
+        elif failure is not None:
+            known.of.setdefault(failure.scope, Known()).failures.append(failure)
+    return known
+
+
+def accounts_for(entry: OfferingStatus, failure: Failure) -> bool:
+    """Whether this failure has been learnt from: it is the one that was noted, or of those that came with it."""
+    if entry.since is None:
+        return False
+    if failure.at <= entry.since:
+        return True
+    if entry.available_since is not None:
+        return failure.at <= entry.available_since
+    is_in_time = entry.until is not None and failure.at <= entry.until
+    return is_in_time and failure.asked_at <= entry.since + BURST
+
+
+def is_noted(failure: Failure, pool: NodePool) -> bool:
+    """Whether the pool's status tells of this failure."""
+    return any(accounts_for(one, failure) for one in pool.status.offerings if one.offering == failure.scope)
