@@ -9,7 +9,7 @@ from typing import Any
 from growth.api.kinds import NAMESPACES, NODES, PODS, VOLUME_ATTACHMENTS
 from growth.api.machine import Machine, MachineRequest, Power, PowerReading
 from growth.api.node import Node
-from growth.api.offering import Offering
+from growth.api.offering import POOL, Offering
 from growth.api.out_of_service import SHUTDOWN
 from growth.api.settings import Settings
 from growth.cli.node_leaving import Leaving, Talk
@@ -167,7 +167,7 @@ def at_a_desk(tell: Callable[[Desk], Coroutine[Any, Any, None]]) -> None:
         desk = Desk(VirtualCluster(1))
         await desk.client.create(NAMESPACES, {"metadata": {"name": desk.settings.namespace}})
         for name in (DEAD, WELL):
-            await desk.client.create(NODES, kwok_node(name, provider_id=f"oracle://{name}"))
+            await desk.client.create(NODES, kwok_node(name, provider_id=f"oracle://{name}", labels={POOL: "default"}))
             await desk.until_ready(name)
         await tell(desk)
 

@@ -10,6 +10,7 @@ from click.testing import CliRunner, Result
 
 from growth.api.kinds import NODES
 from growth.api.machine import Power
+from growth.api.offering import POOL
 from growth.api.out_of_service import HARDWARE, PROOF, SHUTDOWN, out_of_service_taint, proof_on
 from growth.api.timestamp import format_time
 from growth.cli.failures import NotDone, Refused
@@ -137,6 +138,18 @@ def test_a_provider_that_has_forgotten_a_machine_that_works_is_not_believed() ->
         await desk.silence_for_long()
         desk.oracle.listed, desk.oracle.powers = ["another"], [Power.GONE]
         with pytest.raises(NotDone, match=f"knows neither its machine nor that of {WELL}.*the right account of oracle"):
+            await desk.take_out()
+        assert await is_untouched(desk)
+
+    at_a_desk(tell)
+
+
+def test_a_provider_that_may_never_have_had_the_machine_is_not_believed() -> None:
+    async def tell(desk: Desk) -> None:
+        await desk.client.patch(NODES, DEAD, MergePatch({"metadata": {"labels": {POOL: None}}}))
+        await desk.silence_for_long()
+        desk.oracle.listed, desk.oracle.powers = [WELL], [Power.GONE]
+        with pytest.raises(NotDone, match="it may never have had it"):
             await desk.take_out()
         assert await is_untouched(desk)
 

@@ -1,31 +1,24 @@
 """``growth node``: take a dead machine's node out of service, and into it again, by hand and safely."""
 
-import asyncio
 import getpass
 import socket
 import sys
-from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import TypeVar
 
 import click
 
 from growth.api.settings import KubeSettings
 from growth.api.settings_reading import EffectiveSettings
-from growth.cli.failures import NotDone, Refused, sentence_for
+from growth.cli.asking import asking
+from growth.cli.failures import NotDone, Refused
 from growth.cli.node_following import follow
 from growth.cli.node_leaving import Leaving, Talk
 from growth.cli.node_notes import REASONS, Wish
 from growth.cli.node_returning import take_in
 from growth.cli.settings_options import with_settings_of
 from growth.cloud.errors import Invalid, ProviderError
-from growth.kube.access import find_access
-from growth.kube.client import Client, connect
-from growth.kube.errors import KubeError
+from growth.kube.client import Client
 from growth.run.providers import open_providers
-
-T = TypeVar("T")
 
 
 @click.group()
@@ -97,7 +90,7 @@ def out_of_service(
         await Leaving(client, settings, wish, talk).run(openers)
 
     try:
-        _asking(settings.kube, take)
+        asking(settings.kube, take)
     except KeyboardInterrupt:
         fenced = " Its machine may be powered off by now." if fence else ""
         raise NotDone(f"stopped.{fenced} How the node is: growth explain node {name}") from None
@@ -112,7 +105,7 @@ def _watch(kube: KubeSettings, name: str) -> None:
         await follow(client, name, _now, click.echo)
 
     try:
-        _asking(kube, watch)
+        asking(kube, watch)
     except KeyboardInterrupt:
         click.echo(f"\nNobody watches any more; node {name} stays out of service, and what is under way goes on.")
         click.echo(f"How far it is: growth explain node {name}")
@@ -140,7 +133,7 @@ def in_service(effective: EffectiveSettings, name: str, *, force: bool) -> None:
     async def take(client: Client) -> str:
         return await take_in(client, name, _now, force=force)
 
-    click.echo(_asking(effective.settings.kube, take))
+    click.echo(asking(effective.settings.kube, take))
 
 
 def _now() -> datetime:
@@ -153,17 +146,3 @@ def _person() -> str:
         return f"{getpass.getuser()}@{socket.gethostname()}"
     except (OSError, KeyError):  # a user without a name, as in many containers
         return f"somebody@{socket.gethostname()}"
-
-
-def _asking(kube: KubeSettings, ask: Callable[[Client], Awaitable[T]]) -> T:
-    """What comes of it, or the sentence that says why nothing does."""
-
-    async def connected() -> T:
-        access = find_access(Path(kube.kubeconfig) if kube.kubeconfig else None, kube.context or None)
-        async with connect(access, max_concurrent_requests=kube.max_concurrent_requests) as client:
-            return await ask(client)
-
-    try:
-        return asyncio.run(connected())
-    except KubeError as error:
-        raise Refused(sentence_for(error)) from error

@@ -10,6 +10,7 @@ import msgspec
 from growth.api.cloud import Cloud
 from growth.api.machine import Power, PowerReading
 from growth.api.node import Node
+from growth.api.offering import POOL
 from growth.cli.node_seeing import Now
 from growth.cloud.errors import ProviderError
 from growth.cloud.provider import Provider
@@ -41,11 +42,14 @@ class Informant(msgspec.Struct, frozen=True):
         except TimeoutError:
             raise ProviderError(f"there was no answer within {PATIENCE_SECONDS:.0f} s") from None
 
-    def doubt(self, reading: PowerReading, provider_id: str, nodes: Iterable[Node]) -> str:
-        """Why this answer is not believed; empty if it is."""
+    def doubt(self, reading: PowerReading, node: Node, others: Iterable[Node]) -> str:
+        """Why this answer about the machine of this node is not believed; empty if it is."""
         if reading.power is not Power.GONE:
             return ""
-        return why_not_believed(self.machines, provider_id, (node for node in nodes if node.is_ready))
+        if POOL not in node.metadata.labels:
+            return "its provider says that it has no such machine, and it may never have had it"
+        working = (other for other in others if other.is_ready and POOL in other.metadata.labels)
+        return why_not_believed(self.machines, node.spec.provider_id, working)
 
 
 class Providers:

@@ -12,7 +12,7 @@ from growth.act.carrying import Doors, carry_out
 from growth.api.action import FenceMachine
 from growth.api.change import Change, Happened
 from growth.api.kinds import LEASES, NODES
-from growth.api.machine import PowerReading
+from growth.api.machine import Power, PowerReading
 from growth.api.node import Node
 from growth.api.outcome import Result
 from growth.api.settings import FailoverSettings
@@ -73,10 +73,8 @@ class Proving:
         heartbeat = await self._heard(name)
         renewed_at = heartbeat.renewed_at if heartbeat is not None else None
         case = Case(name, node.metadata.uid, node.spec.provider_id, min(renewed_at or began, began), began)
-        nodes = (await self._client.list(NODES)).items
         while True:
-            reading = await self._read(name)
-            case = await self.after(case, reading, nodes)
+            case = await self._after(case, await self._read(name))
             if case.is_proven(self._terms) and await self._is_silent(name):
                 return case
             await asyncio.sleep(self._terms.read_every.total_seconds())
@@ -85,10 +83,9 @@ class Proving:
         """With an answer that is young enough to act on."""
         if case.is_fresh(self._now()):
             return case
-        nodes = (await self._client.list(NODES)).items
-        return await self.after(case, await self._read(case.name), nodes)
+        return await self._after(case, await self._read(case.name))
 
-    async def after(self, case: Case, reading: PowerReading, nodes: list[Node]) -> Case:
+    async def _after(self, case: Case, reading: PowerReading) -> Case:
         """What is known after this answer; raises NotDone if it is no good."""
         case = case.told(reading)
         count = case.answers.count if case.answers is not None else 0
@@ -96,7 +93,7 @@ class Proving:
         if case.answers is None:
             return case
         self._check(case, reading)
-        if doubt := self._informant.doubt(reading, case.provider_id, nodes):
+        if doubt := await self._doubt(case.name, reading):
             raise NotDone(f"node {case.name}: {doubt}; {_DONE}. Is this the right account of {self._who}?")
         heartbeat = await self._heard(case.name)
         if heartbeat is not None and heartbeat.is_renewal:
@@ -124,6 +121,14 @@ class Proving:
                 )
             case _:
                 pass
+
+    async def _doubt(self, name: str, reading: PowerReading) -> str:
+        if reading.power is not Power.GONE:
+            return ""
+        nodes = {one.metadata.name: one for one in (await self._client.list(NODES)).items}
+        if name not in nodes:
+            raise NotDone(f"node {name} is gone, so there is nothing to take out of service")
+        return self._informant.doubt(reading, nodes[name], nodes.values())
 
     async def _read(self, name: str) -> PowerReading:
         """An answer, after as much patience as a person has."""

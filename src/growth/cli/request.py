@@ -1,11 +1,7 @@
 """``growth request``: what Growth has asked for, and removals that it has given up."""
 
-import asyncio
-from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from difflib import get_close_matches
-from pathlib import Path
-from typing import TypeVar
 
 import click
 import msgspec
@@ -13,18 +9,15 @@ from rich.console import Console
 
 from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.noderemoval import RETRY, NodeRemovalRequest
-from growth.api.settings import KubeSettings
 from growth.api.settings_reading import EffectiveSettings
 from growth.api.timestamp import format_time
-from growth.cli.failures import Refused, sentence_for
+from growth.cli.asking import asking
+from growth.cli.failures import Refused
 from growth.cli.request_view import Line, lines_of, view
 from growth.cli.settings_options import with_settings_of
-from growth.kube.access import find_access
-from growth.kube.client import Client, connect
-from growth.kube.errors import Conflict, KubeError, NotFound
+from growth.kube.client import Client
+from growth.kube.errors import Conflict, NotFound
 from growth.kube.patches import MergePatch
-
-T = TypeVar("T")
 
 
 @click.group()
@@ -51,7 +44,7 @@ def list_requests(effective: EffectiveSettings, output: str) -> None:
       growth request list
       growth request list --output json
     """
-    lines = _asking(effective.settings.kube, _lines)
+    lines = asking(effective.settings.kube, _lines)
     if output == "json":
         click.echo(msgspec.json.format(msgspec.json.encode(lines)).decode())
     else:
@@ -83,7 +76,7 @@ def retry(effective: EffectiveSettings, name: str) -> None:
     async def ask(client: Client) -> str:
         return await ask_for_retry(client, name, datetime.now(UTC))
 
-    click.echo(_asking(effective.settings.kube, ask))
+    click.echo(asking(effective.settings.kube, ask))
 
 
 async def ask_for_retry(client: Client, name: str, now: datetime) -> str:
@@ -119,17 +112,3 @@ def _found(name: str, removals: list[NodeRemovalRequest]) -> NodeRemovalRequest:
     hint = f", the closest is {close[0]!r}" if close else ""
     known = f"those that failed are {', '.join(failed)}" if failed else "none has failed"
     raise Refused(f"there is no NodeRemovalRequest {name!r}{hint}; {known}")
-
-
-def _asking(kube: KubeSettings, ask: Callable[[Client], Awaitable[T]]) -> T:
-    """What the cluster answers, or the sentence that says why it does not."""
-
-    async def connected() -> T:
-        access = find_access(Path(kube.kubeconfig) if kube.kubeconfig else None, kube.context or None)
-        async with connect(access, max_concurrent_requests=kube.max_concurrent_requests) as client:
-            return await ask(client)
-
-    try:
-        return asyncio.run(connected())
-    except KubeError as error:
-        raise Refused(sentence_for(error)) from error
