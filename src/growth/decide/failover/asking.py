@@ -15,7 +15,7 @@ import msgspec
 
 from growth.api.action import ReadPower, ReadPowers
 from growth.api.core import ObjectReference
-from growth.decide.ages import is_ahead
+from growth.decide.ages import counts_from, is_ahead
 from growth.decide.failover.evidence import Case, Finding
 from growth.decide.failover.machines import Place
 from growth.decide.failover.scene import Scene, reference
@@ -49,7 +49,8 @@ def every(scene: Scene, case: Case) -> timedelta:
     usual = scene.terms.read_every
     if case.uid in scene.pressing:
         return usual
-    if not is_ahead(case.suspected_at + _LATE_AFTER, scene.now, _LATE_AFTER):
+    since = counts_from(case.suspected_at, scene.now, scene.state.steady_since)
+    if not is_ahead(since + _LATE_AFTER, scene.now, _LATE_AFTER):
         return max(usual, _LATE_EVERY)
     return max(usual, _RUNNING_EVERY) if case.finding(scene.terms) is Finding.RUNNING else usual
 

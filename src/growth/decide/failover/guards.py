@@ -41,9 +41,8 @@ class Census:
 
     def __init__(self, scene: Scene) -> None:
         self.members = 0
-        self.unwell = 0
-        """Those that neither come nor go, and do not work."""
         self.bad: Counter[str] = Counter()
+        """By zone, those that do not work although they neither come nor go."""
         self.zones: Counter[str] = Counter()
         self.pools: Counter[str] = Counter()
         for node in scene.snapshot.nodes.values():
@@ -51,15 +50,22 @@ class Census:
             self.members += 1
             self.zones[labels.get(_ZONE, "")] += 1
             self.pools[labels.get(POOL, "")] += 1
-            if not _works(scene, node):
+            if _is_unwell(scene, node):
                 self.bad[labels.get(_ZONE, "")] += 1
-                unit = scene.unit(node)
-                self.unwell += unit is None or unit.is_unjustified or unit.is_ready
         marked = scene.snapshot.out_of_service.values()
         self.under_way = Counter(one.metadata.labels.get(POOL, "") for one in marked if _is_under_way(scene, one))
+        self._doubts: dict[str, str] = {}
         self.under_way.update(
             scene.snapshot.nodes[scene.cases[uid].name].metadata.labels.get(POOL, "") for uid in scene.fencing
         )
+
+    def doubt(self, scene: Scene, provider: str, provider_id: str) -> str:
+        """Why a provider is not believed when it says that a machine is gone; empty if it is. The same for all."""
+        if provider not in self._doubts:
+            nodes = scene.snapshot.nodes.values()
+            working = (one for one in nodes if _works(scene, one) and not scene.is_foreign(one))
+            self._doubts[provider] = why_not_believed(scene.machines, provider_id, working)
+        return self._doubts[provider]
 
 
 def guard_of(scene: Scene, census: Census, node: Node, case: Case) -> Guard | None:
@@ -67,7 +73,7 @@ def guard_of(scene: Scene, census: Census, node: Node, case: Case) -> Guard | No
     return (
         _wish(node)
         or _kind(scene, node)
-        or _disbelief(scene, node, case)
+        or _disbelief(scene, census, node, case)
         or _cluster(scene, census)
         or _zone(census, node)
         or (None if case.uid in scene.fencing else _turn(scene, census, node))
@@ -97,15 +103,15 @@ def _kind(scene: Scene, node: Node) -> Guard | None:
     return None
 
 
-def _disbelief(scene: Scene, node: Node, case: Case) -> Guard | None:
-    if scene.machines.place(case.provider_id) is None:
+def _disbelief(scene: Scene, census: Census, node: Node, case: Case) -> Guard | None:
+    place = scene.machines.place(case.provider_id)
+    if place is None:
         return Guard("NotBelieved", "its provider does not say any more that it has machines")
     if case.answers is None or case.answers.power is not Power.GONE:
         return None
     if scene.is_foreign(node):
         return Guard("NotBelieved", "its provider says that it has no such machine, and it may never have had it")
-    working = (one for one in scene.snapshot.nodes.values() if _works(scene, one) and not scene.is_foreign(one))
-    doubt = why_not_believed(scene.machines, case.provider_id, working)
+    doubt = census.doubt(scene, place.provider, case.provider_id)
     return Guard("NotBelieved", doubt) if doubt else None
 
 
@@ -113,7 +119,7 @@ def _cluster(scene: Scene, census: Census) -> Guard | None:
     if scene.cluster.is_halted:
         return Guard("ClusterUnhealthy", f"the cluster is unhealthy: {scene.cluster.health.alarm}", is_alarming=False)
     # Who is silent is not unready yet, and the registry learns of it half a minute later.
-    registry, bad = scene.settings.registry, census.unwell
+    registry, bad = scene.settings.registry, census.bad.total()
     if bad > registry.ok_unready and 100 * bad > registry.unready_percent * census.members:
         return Guard("ClusterUnhealthy", f"{bad} of {census.members} nodes are unready or silent")
     return None
@@ -146,6 +152,13 @@ def _is_under_way(scene: Scene, node: Node) -> bool:
     if proof is None or out_of_service_taint(node) is None or scene.now - proof.tainted_at > IN_THE_WAY:
         return False
     return bool(left_on(scene.snapshot, node).all)
+
+
+def _is_unwell(scene: Scene, node: Node) -> bool:
+    if _works(scene, node):
+        return False
+    unit = scene.unit(node)
+    return unit is None or unit.is_unjustified or node.metadata.uid in scene.silent
 
 
 def _works(scene: Scene, node: Node) -> bool:

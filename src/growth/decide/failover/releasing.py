@@ -6,6 +6,7 @@ Pods are ended only while its provider still says that the machine is dead; a ma
 is left of its old pods by itself.
 """
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -15,6 +16,7 @@ from growth.api.kinds import PODS
 from growth.api.machine import Power
 from growth.api.node import Node
 from growth.api.out_of_service import Proof, out_of_service_taint, proof_on
+from growth.api.pod import Pod
 from growth.api.references import reference_to
 from growth.decide.ages import is_ahead
 from growth.decide.failover.evidence import Case
@@ -24,6 +26,9 @@ from growth.decide.failover.scene import Recovery, Scene, reference
 
 # The pod collector looks every 20 s, and volumes come off within seconds. After so long something is wrong.
 _STUCK_AFTER: Final = timedelta(minutes=1)
+# kube-controller-manager (1.36) evicts by name, mostly within 0.1 s of the taint. Who ends the pod before that sees the
+# next one of the same name evicted, elsewhere: so that is waited for, but for no longer than this.
+_EVICTED_WITHIN: Final = timedelta(seconds=5)
 
 
 def follow_release(scene: Scene) -> None:
@@ -39,7 +44,7 @@ def follow_release(scene: Scene) -> None:
         else:
             scene.note(node, "Released", "nothing of its old life is left on it")
         if scene.acts and case is not None and (case.is_proven(scene.terms) or _is_written(scene, node, case)):
-            _release(scene, case, left)
+            _release(scene, node, case, left)
             if not left.all and census is not None:
                 _delete_node(scene, census, node, case, left)
         _tell_of_stuck(scene, node, left)
@@ -64,9 +69,10 @@ def _is_sure(scene: Scene, case: Case) -> bool:
     return True
 
 
-def _release(scene: Scene, case: Case, left: Leftovers) -> None:
+def _release(scene: Scene, node: Node, case: Case, left: Leftovers) -> None:
     # One that has ended and that nothing keeps was let go by halves: somebody was stopped before its deletion.
-    pods = (*left.pods, *(pod for pod in left.lingering if not pod.metadata.finalizers))
+    evicted = _evicted(scene, node, left.pods)
+    pods = (*evicted, *(pod for pod in left.lingering if not pod.metadata.finalizers))
     if not pods or not _is_sure(scene, case):
         return
     why = f"its machine is {case.answers.power.value if case.answers else 'dead'}: node {case.name} is out of service"
@@ -79,6 +85,15 @@ def _release(scene: Scene, case: Case, left: Leftovers) -> None:
             key = (pod.metadata.namespace, pod.metadata.name)
             if key not in scene.recoveries:
                 scene.recoveries[key] = Recovery(pod.metadata.uid, case.name, case.last_sign, scene.now)
+
+
+def _evicted(scene: Scene, node: Node, pods: Sequence[Pod]) -> Sequence[Pod]:
+    """Those that the taint has evicted by now, and in the end all."""
+    due = _begun_at(scene, node, proof_on(node)) + _EVICTED_WITHIN
+    if not pods or not is_ahead(due, scene.now, _EVICTED_WITHIN):
+        return pods
+    scene.remind(due)
+    return [pod for pod in pods if pod.metadata.deletion_timestamp is not None]
 
 
 def _delete_node(scene: Scene, census: Census, node: Node, case: Case, left: Leftovers) -> None:

@@ -11,6 +11,7 @@ from growth.api.action import Action, Hold, RecordEvent, held_and_told
 from growth.api.core import ObjectReference
 from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS
 from growth.api.kinds import NODES
+from growth.api.machine import PowerReading
 from growth.api.node import Node
 from growth.api.references import reference_to
 from growth.api.settings import Settings
@@ -80,6 +81,8 @@ class Scene:
         self.cluster = cluster_in(snapshot, state, settings)
         self.machines = Machines(snapshot.clouds)
         self.cases: dict[str, Case] = {}
+        self.listings: dict[str, Mapping[str, PowerReading]] = {}
+        """By provider, what the last list said about each machine."""
         self.well_since: dict[str, datetime] = {}
         self.seen_out: dict[str, datetime] = {}
         self.listed_at: dict[str, datetime] = dict(memory.listed_at)

@@ -18,6 +18,7 @@ from growth.api.outcome import Outcome, Result
 from growth.decide.ages import counts_from, is_ahead
 from growth.decide.failover.asking import provider_reference
 from growth.decide.failover.evidence import Case
+from growth.decide.failover.machines import Place
 from growth.decide.failover.scene import IN_THE_WAY, Scene, reference
 from growth.decide.registry.unit import NodeState
 
@@ -109,8 +110,16 @@ def _readings(scene: Scene, node: Node, case: Case) -> Iterator[PowerReading]:
         for reading in _answered(scene.state.outcome_of(action, reference(node))):
             if reading.machine_id == place.machine_id:
                 yield reading
-    listing = scene.state.outcome_of(ReadPowers, provider_reference(place.provider))
-    yield from (reading for reading in _answered(listing) if reading.machine_id == place.machine_id)
+    if (reading := _in_list(scene, place)) is not None:
+        yield reading
+
+
+def _in_list(scene: Scene, place: Place) -> PowerReading | None:
+    """What the last list says that was asked for; of many suspects each asks, so it is taken apart once."""
+    if place.provider not in scene.listings:
+        outcome = scene.state.outcome_of(ReadPowers, provider_reference(place.provider))
+        scene.listings[place.provider] = {reading.machine_id: reading for reading in _answered(outcome)}
+    return scene.listings[place.provider].get(place.machine_id)
 
 
 def _answered(outcome: Outcome | None) -> tuple[PowerReading, ...]:

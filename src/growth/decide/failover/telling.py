@@ -89,11 +89,13 @@ def _kept(scene: Scene) -> dict[str, str]:
     texts: dict[str, str] = {}
     room, scene.timelines = _KEPT_CHARACTERS, {}
     for one in known:
-        is_new = one.node in scene.noted or is_ahead(one.entries[-1].at + _KEPT_FOR, scene.now, _KEPT_FOR)
+        if one.node not in scene.noted and not is_ahead(one.entries[-1].at + _KEPT_FOR, scene.now, _KEPT_FOR):
+            continue
         text = msgspec.json.encode(one).decode()
-        room -= len(text) if is_new else 0
-        if is_new and room >= 0 and len(texts) < _KEPT:
-            texts[key_of(one.node)], scene.timelines[one.node] = text, one
+        room -= len(text)
+        if room < 0 or len(texts) == _KEPT:
+            break
+        texts[key_of(one.node)], scene.timelines[one.node] = text, one
     return texts
 
 

@@ -1,0 +1,46 @@
+"""Kubernetes evicts by name when a node is tainted: who ends a pod before that gets the next one evicted instead."""
+
+from datetime import datetime, timedelta
+
+import msgspec
+
+from growth.api.action import ReleasePod
+from growth.api.change import Change, Happened
+from growth.api.kinds import PODS
+from growth.api.machine import Power
+from growth.api.meta import ObjectMeta
+from growth.api.pod import Pod, PodSpec
+from growth.decide.decider import Decision, State
+from growth.decide.failover.deciding import decide
+from growth.decide.failover.evidence import Answers, Case
+from growth.decide.failover.scene import Memory
+from tests.decide.failover.test_by_hand import NOW, PROVIDER_ID, SECOND, SETTINGS, a_proof, a_world
+
+
+def tainted_ago(ago: timedelta, *, evicted_at: datetime | None) -> Decision:
+    proof = msgspec.structs.replace(a_proof(by=""), tainted_at=NOW - ago)
+    world = a_world(proof, power=Power.OFF, ready=False)
+    meta = ObjectMeta("db-0", "shop", "db-0", deletion_timestamp=evicted_at)
+    world.listeners()[PODS]([Change(Happened.ADDED, Pod(meta, PodSpec(), node_name="n1"), None)])
+    answers = Answers(Power.OFF, is_dead=True, is_changing=False, first_at=NOW - 12 * SECOND, last_at=NOW, count=3)
+    case = Case("n1", "n1", PROVIDER_ID, NOW - 40 * SECOND, NOW - 20 * SECOND, answers)
+    return decide(world.snapshot(NOW), State(memory=Memory(cases={"n1": case})), SETTINGS)
+
+
+def released(decision: Decision) -> list[str]:
+    return [said.subject.name for said in decision.said if isinstance(said, ReleasePod)]
+
+
+def test_a_pod_that_is_not_evicted_yet_is_not_ended_yet() -> None:
+    decision = tainted_ago(SECOND, evicted_at=None)
+    assert released(decision) == []
+    assert decision.wake_at is not None
+    assert decision.wake_at <= NOW + 4 * SECOND
+
+
+def test_a_pod_that_is_evicted_is_ended_at_once() -> None:
+    assert released(tainted_ago(SECOND, evicted_at=NOW)) == ["db-0"]
+
+
+def test_nobody_waits_for_an_eviction_that_does_not_come() -> None:
+    assert released(tainted_ago(5 * SECOND, evicted_at=None)) == ["db-0"]
