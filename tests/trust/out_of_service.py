@@ -1,7 +1,8 @@
 """What must hold at every instant about nodes out of service: no machine that lives is taken for dead, and no volume is
 torn off it; and what was taken out of service comes back only when nothing of its old life is left.
 
-Whether a machine lived is read from the played cloud (``power``), and who set a taint from the wire (``deeds``).
+Whether a machine lived is read from the played cloud (``power``), and who set a taint from the wire (``deeds``). What
+became of servers at Hetzner is known to their sandbox alone, and asked by the stories of it.
 """
 
 from collections.abc import Iterator
@@ -20,7 +21,9 @@ from tests.trust.picture import Exit, Picture, Step
 # What was read so many seconds ago may still be acted on; a write takes some time on top of that.
 FRESH_SECONDS: Final = 5.0
 _TRAVELS_SECONDS: Final = 0.5
-_WRITTEN: Final = OUT_OF_SERVICE.encode()
+_SERVER: Final = "hcloud://"
+# What every edit holds that sets the taint or takes it off: there goes the note, too.
+_WRITTEN: Final = b"out-of-service"
 
 
 def note_exit(step: Step, picture: Picture, deeds: Deeds) -> None:
@@ -35,18 +38,18 @@ def note_exit(step: Step, picture: Picture, deeds: Deeds) -> None:
 
 def made_by_growth(step: Step, deeds: Deeds) -> bool:
     """Whether Growth made this change of what is out of service; also if it never heard that it did."""
-    if step.version in deeds.by_people:
-        return False
-    name = step.kind.plural, step.meta.name
-    return bool(deeds.making(step.kind.plural, step.version)) or any(
-        deed.at <= step.at and _WRITTEN in deed.body for deed in deeds.unanswered(*name)
-    )
+    resource = step.kind.plural
+    if any(_WRITTEN in deed.body for deed in deeds.making(resource, step.version)):
+        return True
+    unanswered = deeds.unanswered(resource, step.meta.name)
+    is_peoples = step.version in deeds.by_people
+    return not is_peoples and any(deed.at <= step.at and _WRITTEN in deed.body for deed in unanswered)
 
 
 def living_taken_for_dead(step: Step, picture: Picture, deeds: Deeds) -> Iterator[str]:
     """Growth's taint is set only when nothing ran on the machine for as long as a proof takes, until just now."""
     node: Node = step.now
-    if step.is_end or not _gained(step) or not made_by_growth(step, deeds):
+    if step.is_end or not _gained(step) or not made_by_growth(step, deeds) or _is_unseen(node):
         return
     death = picture.powers.last_death(node.spec.provider_id, step.at)
     if death is None:
@@ -76,7 +79,7 @@ def torn_off(step: Step, picture: Picture, _: Deeds) -> Iterator[str]:
             if other.spec.source.persistent_volume_name == volume and other.spec.node_name != name:
                 yield f"the volume {volume} was attached to {name} while it hung on {other.spec.node_name}"
     node = picture.nodes.get(name)
-    if node is None or not _begins_to_go(step):
+    if node is None or _is_unseen(node) or not _begins_to_go(step):
         return
     exit_, attached_at = picture.exits.get(node.metadata.uid), picture.attached_at.get(attachment.metadata.name, 0.0)
     if exit_ is None or not exit_.is_growths or not _marks(node) or exit_.at < attached_at:
@@ -105,6 +108,10 @@ def taken_back_too_soon(step: Step, picture: Picture, deeds: Deeds) -> Iterator[
 
 def _marks(node: Node) -> list[Taint]:
     return [taint for taint in node.spec.taints if taint.key == OUT_OF_SERVICE]
+
+
+def _is_unseen(node: Node) -> bool:
+    return node.spec.provider_id.startswith(_SERVER)
 
 
 def _gained(step: Step) -> bool:
