@@ -10,10 +10,13 @@ from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS
 from growth.api.kinds import NODES, POD_DISRUPTION_BUDGETS, PODS
 from growth.api.node import Node
 from growth.api.offering import INSTANCE_TYPE, POOL
+from growth.api.out_of_service import HARDWARE, MAINTENANCE, PROOF, SHUTDOWN, out_of_service_taint
 from growth.api.pod import Pod
 from growth.api.scale_down import LEAVES
 from growth.api.tolerations import untolerated
 from growth.play.workloads import DEPLOYMENTS
+from tests.trust.chaos.disks import holders, without_home
+from tests.trust.chaos.lives import set_mark
 from tests.trust.chaos.pods import APPS
 from tests.trust.chaos.stage import Stage
 from tests.trust.chaos.worlds import CORES, FIRST
@@ -21,9 +24,12 @@ from tests.trust.deeds import Deed
 from tests.trust.invariants import is_marked
 
 _LOOK_SECONDS: Final = 1.0
+# A volume that hung on a node whose Node object is gone comes off after six minutes.
+_FORCED_SECONDS: Final = 400.0
 _POINTS: Final = frozenset(Point)
 _PROTECTIONS: Final = ("growth.dev/do-not-disrupt", "karpenter.sh/do-not-disrupt")
-_BARE: Final = {"metadata": {"annotations": dict.fromkeys(_PROTECTIONS)}}
+_BARE: Final = {"metadata": {"annotations": dict.fromkeys((*_PROTECTIONS, MAINTENANCE))}}
+_OURS: Final = (SHUTDOWN, HARDWARE)
 
 
 async def heal(stage: Stage) -> None:
@@ -38,6 +44,9 @@ async def heal(stage: Stage) -> None:
         await stage.delete(POD_DISRUPTION_BUDGETS, app)
     for name in stage.bought():
         await stage.change(NODES, name, {**_BARE, "spec": {"unschedulable": None}})
+    if stage.terms.ends_dead and (dying := stage.one_of(holders(stage))):
+        stage.stays_dead.add(dying)
+        await stage.hurt(dying, "powerOff")
     for name in sorted(set(map(_comes_back, stage.picture.pods.values())) - {""}):
         await stage.delete(DEPLOYMENTS, name)
     for name, pool in sorted(stage.picture.pools.items()):
@@ -56,8 +65,12 @@ async def _help(stage: Stage) -> None:
         if set(_PROTECTIONS) & set(pod.metadata.annotations):
             await stage.change(PODS, pod.metadata.name, _BARE)
     for name, machine in sorted(stage.picture.machines.items()):
-        if machine.behaviour.faults:
+        if (machine.behaviour.faults or machine.is_fenced) and name not in stage.stays_dead:
             await stage.hurt(name, "")
+    for name, node in sorted(stage.picture.nodes.items()):
+        mark = out_of_service_taint(node)
+        if mark is not None and (PROOF not in node.metadata.annotations or mark not in _OURS):
+            await set_mark(stage, name, None)  # what a person set is a person's to take off
     for name, removal in sorted(stage.picture.removals.items()):
         if removal.status.phase == "RemovalFailed" and "growth.dev/retry" not in removal.metadata.annotations:
             await stage.change(NODE_REMOVAL_REQUESTS, name, {"metadata": {"annotations": {"growth.dev/retry": "1"}}})
@@ -70,7 +83,8 @@ async def _help(stage: Stage) -> None:
 async def converged(stage: Stage) -> list[str]:
     """Wait until all is well and nothing moves; gives what is wrong when patience ends."""
     loop = asyncio.get_running_loop()
-    deadline, since, written = loop.time() + stage.tempo.patience, loop.time(), 0
+    patience = stage.tempo.patience + (_FORCED_SECONDS if stage.terms.disks else 0.0)
+    deadline, since, written = loop.time() + patience, loop.time(), 0
     while True:
         wrong, moves = list(_wrong(stage)), _moves(stage)
         if wrong or len(moves) != written:
@@ -91,6 +105,7 @@ def _moves(stage: Stage) -> list[Deed]:
 
 def _wrong(stage: Stage) -> Iterator[str]:
     yield from stage.audit.missing()
+    yield from without_home(stage)
     picture = stage.picture
     for name, removal in sorted(picture.removals.items()):
         yield f"the removal of {name} is {removal.status.phase}"
@@ -111,7 +126,7 @@ def _unlike_its_pool(stage: Stage, pool: str) -> Iterator[str]:
     for node in nodes:
         if is_marked(node):
             yield f"the node {node.metadata.name} is marked, and neither goes nor stays"
-        if not node.is_ready:
+        if not node.is_ready and node.metadata.name not in stage.stays_dead:
             yield f"the node {node.metadata.name} is not ready"
     for kind in sorted({*wanted, *map(_type_of, nodes)}):
         ready = [node for node in nodes if _type_of(node) == kind and node.is_ready]

@@ -6,11 +6,13 @@ from typing import Final
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.kinds import NODES, POD_DISRUPTION_BUDGETS, PODS
 from growth.api.offering import POOL
+from growth.api.out_of_service import MAINTENANCE, OUT_OF_SERVICE, out_of_service_taint
 from growth.api.scale_down import SCALE_DOWN, SCALE_DOWN_AT
-from growth.play.workloads import DEPLOYMENTS
+from growth.play.workloads import DEPLOYMENTS, STATEFUL_SETS
+from tests.trust.chaos.disks import SET
 from tests.trust.chaos.pods import APPS, drawn_pod
 from tests.trust.chaos.stage import Stage
-from tests.trust.chaos.worlds import drawn_limits, drawn_pool, drawn_terms
+from tests.trust.chaos.worlds import Json, drawn_limits, drawn_pool, drawn_terms
 
 Act = Callable[[Stage], Awaitable[None]]
 
@@ -161,6 +163,42 @@ async def a_node_is_tainted_or_not(stage: Stage) -> None:
         await stage.change(NODES, name, {"metadata": {"resourceVersion": version}, "spec": {"taints": others or None}})
 
 
+async def a_node_is_taken_out_of_service_or_back(stage: Stage) -> None:
+    """By hand, with kubectl, whoever took it out and whether its machine runs or not."""
+    marked = [name for name in stage.bought() if out_of_service_taint(stage.picture.nodes[name]) is not None]
+    back = bool(marked) and stage.chance.random() < 0.6
+    if name := stage.one_of(marked if back else stage.bought()):
+        value = stage.chance.choice(["nodeshutdown", "nodeshutdown", "hardwarefailure", "", "mine"])
+        effect = stage.chance.choice(["NoExecute", "NoExecute", "NoSchedule"])
+        mark = {"key": OUT_OF_SERVICE, "value": value, "effect": effect}
+        await set_mark(stage, name, None if back else mark)
+
+
+async def set_mark(stage: Stage, name: str, mark: Json | None) -> None:
+    """Take a node out of service with this taint, or back into it."""
+    node = stage.picture.nodes[name]
+    taints = [{"key": one.key, "value": one.value, "effect": one.effect} for one in node.spec.taints]
+    others = [*(one for one in taints if one["key"] != OUT_OF_SERVICE), *([mark] if mark is not None else [])]
+    version = str(node.metadata.resource_version)
+    await stage.change(NODES, name, {"metadata": {"resourceVersion": version}, "spec": {"taints": others or None}})
+
+
+async def the_database_is_scaled(stage: Stage) -> None:
+    """Its volumes wait for it."""
+    if stage.terms.disks:
+        replicas = stage.chance.randint(0, stage.terms.disks)
+        await stage.change(STATEFUL_SETS, SET, {"spec": {"replicas": replicas}})
+
+
+async def a_node_is_worked_on_or_not(stage: Stage) -> None:
+    """Cordoned, and with the note that says so."""
+    if name := stage.one_of(stage.bought()):
+        is_closed = stage.picture.nodes[name].spec.unschedulable
+        value = None if is_closed else "somebody"
+        patch = {"metadata": {"annotations": {MAINTENANCE: value}}, "spec": {"unschedulable": not is_closed or None}}
+        await stage.change(NODES, name, patch)
+
+
 async def a_request_is_deleted(stage: Stage) -> None:
     """By somebody who tidies up."""
     if name := stage.one_of(sorted(stage.picture.requests)):
@@ -215,3 +253,10 @@ PEOPLE: Final[dict[Act, int]] = {
     a_removal_is_retried: 1,
 }
 """What they do, and how often compared with each other."""
+
+WITH_FAILOVER: Final[dict[Act, int]] = {
+    a_node_is_taken_out_of_service_or_back: 5,
+    the_database_is_scaled: 3,
+    a_node_is_worked_on_or_not: 2,
+}
+"""And this, where Growth moves work off dead machines."""

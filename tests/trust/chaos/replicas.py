@@ -16,7 +16,7 @@ import msgspec
 from growth.act.points import Points
 from growth.api.catalogue import Catalogue, read_catalogue
 from growth.api.kinds import LEASES, NAMESPACES
-from growth.api.settings import LeaderElectionSettings, ProvidersSettings, RemovalSettings
+from growth.api.settings import FailoverSettings, LeaderElectionSettings, ProvidersSettings, RemovalSettings
 from growth.cloud.finding import Surroundings
 from growth.cloud.kwok.provider import KwokProvider
 from growth.kube.client import Client
@@ -26,6 +26,7 @@ from growth.play.growing import CATALOGUE, QUICK
 from growth.run.capability import CAPABILITIES
 from growth.run.control import Plant, control, new_health
 from growth.run.host import Host
+from tests.trust.chaos.answers import Answering, Answers
 from tests.trust.chaos.valve import Valve
 from tests.trust.interruption import Side
 from tests.trust.witness import Witness
@@ -143,7 +144,7 @@ class Replica:
     async def _process(self) -> tuple[Process, Valve]:
         ground = self._fleet.ground
         host = msgspec.structs.replace(ground.host(self.name), now=self._now)
-        process = self._fleet.witness.around(Process(await ground.client(), host, SETTINGS, Points()))
+        process = self._fleet.witness.around(Process(await ground.client(), host, self._fleet.settings, Points()))
         client = process.client
         # The witness notes what really leaves, so the valve lies before it.
         self._valve = Valve(client.transport, lambda what: self._fleet.say(f"{self.name} {what}"))
@@ -154,10 +155,10 @@ class Replica:
         fleet = self._fleet
 
         @asynccontextmanager
-        async def open_kwok(client: Client) -> AsyncGenerator[KwokProvider]:
+        async def open_kwok(client: Client) -> AsyncGenerator[Answering]:
             async with process.open_kwok(Surroundings(client, SETTINGS.namespace, fleet.ground.now)) as provider:
                 with fleet.selling(provider):
-                    yield provider
+                    yield Answering(provider, fleet.answers, lambda: self._skew)
 
         plant = Plant(
             client=process.client,
@@ -174,8 +175,11 @@ class Replica:
 class Fleet:
     """All replicas, and what is sold to them."""
 
-    def __init__(self, ground: Ground, replicas: int, say: Callable[[str], None]) -> None:
-        self.ground, self.say = ground, say
+    def __init__(
+        self, ground: Ground, replicas: int, say: Callable[[str], None], *, failover: FailoverSettings, answers: Answers
+    ) -> None:
+        self.ground, self.say, self.answers = ground, say, answers
+        self.settings = msgspec.structs.replace(SETTINGS, failover=failover)
         self.witness = Witness()
         self.replicas = [Replica(number, self) for number in range(replicas)]
         self.failures: list[str] = []
@@ -217,7 +221,8 @@ class Fleet:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     def heal(self) -> None:
-        """Everybody runs, and all clocks are right."""
+        """Everybody runs, all clocks are right, and the provider answers."""
+        self.answers.be_well()
         for replica in self.replicas:
             replica.set_right()
             replica.resume()

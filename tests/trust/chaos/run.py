@@ -23,12 +23,15 @@ from growth.sim.cluster import VirtualCluster
 from growth.sim.faults import Fault, Faults
 from growth.sim.virtual_loop import run_virtually
 from tests.trust.audit import Audit
+from tests.trust.chaos import disks
+from tests.trust.chaos.answers import Answers
 from tests.trust.chaos.calm import converged, heal
-from tests.trust.chaos.lives import PEOPLE
+from tests.trust.chaos.lives import PEOPLE, WITH_FAILOVER
 from tests.trust.chaos.overhearing import overhearing
 from tests.trust.chaos.pods import is_placeable
 from tests.trust.chaos.replicas import Fleet, Ground
 from tests.trust.chaos.stage import UNHURRIED, Stage, Tempo
+from tests.trust.chaos.terms import drawn_terms_of
 from tests.trust.chaos.troubles import TROUBLES, drawn_classes
 from tests.trust.chaos.worlds import World, drawn_world
 from tests.trust.mistakes import Mistakes
@@ -76,7 +79,11 @@ class Chaos:
         self._classes = drawn_classes(self._chance)
         self._digest = hashlib.sha256()
         self._following = following
-        self._fleet = Fleet(ground, self._world.replicas, self._say)
+        self._terms = drawn_terms_of(seed)
+        apart = random.Random(f"{seed}/data")  # noqa: S311 - a seed, no secret
+        self._fleet = Fleet(
+            ground, self._world.replicas, self._say, failover=self._terms.failover, answers=Answers(apart)
+        )
         self._tell = say
         self._audit = Audit(
             self._fleet.witness.deeds, is_placeable=self._is_placeable, halts_within=self._halts_within()
@@ -90,6 +97,8 @@ class Chaos:
             tempo=tempo,
             faults=faults,
             restart_server=restart_server,
+            terms=self._terms,
+            apart=apart,
         )
 
     async def play(self) -> Run:
@@ -97,6 +106,7 @@ class Chaos:
         loop = asyncio.get_running_loop()
         began = loop.time()
         self._say(f"seed {self._seed}: {self._world}, with faults of {', '.join(self._classes) or 'nothing'}")
+        self._say(f"{self._terms}")
         await self._prepare()
         mistakes = Mistakes()
         async with AsyncExitStack() as context:
@@ -105,6 +115,9 @@ class Chaos:
                 context.enter_context(self._following(self._audit))
             else:
                 await context.enter_async_context(self._audit.following(self._ground.admin))
+            if self._terms.disks:
+                await disks.prepare(self._stage)
+                await context.enter_async_context(disks.mounting(self._stage))
             if "server" in self._classes:  # from the first watch on
                 await TROUBLES["server"](self._stage)
             await context.enter_async_context(self._fleet.running())
@@ -138,7 +151,8 @@ class Chaos:
         """People act, and what is drawn goes wrong."""
         loop, chance = asyncio.get_running_loop(), self._chance
         ends_at = loop.time() + min(self._world.seconds, self._stage.tempo.trouble)
-        people, weights = list(PEOPLE), list(PEOPLE.values())
+        acts = {**PEOPLE, **(WITH_FAILOVER if self._terms.acts else {})}
+        people, weights = list(acts), list(acts.values())
         while loop.time() < ends_at:
             if self._classes and chance.random() < 0.4:
                 act = TROUBLES[chance.choice(self._classes)]

@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from growth.api.growth_kinds import NODE_POOLS
-from growth.api.kinds import CONFIG_MAPS, Kind
+from growth.api.kinds import CONFIG_MAPS, NODES, Kind
 from growth.api.offering import POOL
-from growth.cloud.kwok.record import FAULTS, config_map_name
+from growth.cloud.kwok.record import FAULTS, FENCED_AT, config_map_name
 from growth.kube.errors import KubeError
 from growth.kube.patches import MergePatch
 from growth.sim.faults import Faults
 from tests.trust.audit import Audit
 from tests.trust.chaos.replicas import SETTINGS, Fleet
+from tests.trust.chaos.terms import Terms
 from tests.trust.chaos.worlds import Json, World
 from tests.trust.picture import Picture
 
@@ -54,11 +55,23 @@ class Stage:
         tempo: Tempo = UNHURRIED,
         faults: Faults | None,
         restart_server: Callable[[], Awaitable[None]] | None = None,
+        terms: Terms,
+        apart: random.Random,
     ) -> None:
         self.world, self.fleet, self.audit, self.chance = world, fleet, audit, chance
         self.namespace, self.tempo = namespace, tempo
         self.faults = faults
         """Of the API server; None where it is a real one."""
+
+        self.terms = terms
+        self.apart = apart
+        """Chance for what lives without data and failover do not have, so that those stay as they were."""
+
+        self.in_use: dict[str, list[str]] = {}
+        """By uid of the node, which volumes its kubelet said it uses."""
+
+        self.stays_dead: set[str] = set()
+        """Machines that nobody mends."""
 
         self.restart_server = restart_server
         self.numbers = itertools.count(1)
@@ -96,8 +109,21 @@ class Stage:
 
     async def change(self, kind: Kind[Any], name: str, patch: Json, subresource: str = "") -> None:
         """Patch an object."""
-        doing = self._admin.patch(kind, name, MergePatch(patch), self._place(kind), subresource=subresource)
+        doing = self._patch(kind, name, patch, subresource)
         await self._try(f"change {kind.name} {name}: {patch}", doing)
+
+    async def quietly(self, kind: Kind[Any], name: str, patch: Json, subresource: str = "") -> bool:
+        """The same, and nobody tells; whether it was done."""
+        try:
+            await self._patch(kind, name, patch, subresource)
+        except KubeError:
+            return False
+        return True
+
+    async def _patch(self, kind: Kind[Any], name: str, patch: Json, subresource: str) -> None:
+        made = await self._admin.patch(kind, name, MergePatch(patch), self._place(kind), subresource=subresource)
+        if kind is NODES:
+            self.fleet.witness.deeds.by_people.add(made.metadata.resource_version)
 
     async def change_pool(self, name: str, spec: Json) -> None:
         """A pool says something else from now on."""
@@ -110,7 +136,9 @@ class Stage:
 
     async def hurt(self, machine: str, faults: str) -> None:
         """Something goes wrong with a machine; an empty text mends it."""
-        patch = MergePatch({"metadata": {"annotations": {FAULTS: faults}}})
+        # Whoever mends a machine switches it on, too.
+        fenced = {} if faults else {FENCED_AT: None}
+        patch = MergePatch({"metadata": {"annotations": {FAULTS: faults, **fenced}}})
         doing = self._admin.patch(CONFIG_MAPS, config_map_name(machine), patch, SETTINGS.namespace)
         await self._try(f"hurt {machine}: {faults or 'not any more'}", doing)
 

@@ -4,6 +4,7 @@ import random
 from typing import Final
 
 from growth.sim.faults import Fault
+from tests.trust.chaos.disks import holders
 from tests.trust.chaos.lives import Act
 from tests.trust.chaos.stage import Stage
 from tests.trust.interruption import Side
@@ -37,6 +38,7 @@ _OF_MACHINES: Final = (
     "listFails",
     "deleteFails, neverReady",
 )
+_OF_THE_DYING: Final = ("powerOff", "powerOff", "hardwareFails", "vanishes", "neverReady", "powerOff, listFails")
 _SILENCES: Final = ("neverReady", "neverReady", "neverReady", "powerOff", "listFails, neverReady")
 # None of them means one.
 _SHARES_OF_NODES: Final = (0.0, 0.5, 0.8, 1.0, 1.0)
@@ -66,27 +68,43 @@ async def the_server_fails(stage: Stage) -> None:
 async def the_provider_fails(stage: Stage) -> None:
     """What it sells is not there, does not work, or does not come; or it is well again."""
     sold = [*_OF_SALES, *(["smaller=50%"] * 5 if stage.world.is_sold_less else [])]
+    if stage.terms.acts and stage.apart.random() < 0.5:
+        await _answers_change(stage)
+        return
     faults = stage.chance.choice(sold) if stage.chance.random() < 0.6 else ""
     stage.say(f"the provider: {faults or 'all is well'}")
     stage.fleet.sell(faults)
 
 
+async def _answers_change(stage: Stage) -> None:
+    answers = stage.fleet.answers
+    answers.failing = stage.apart.choice([0.0, 0.3, 1.0])
+    answers.latest_seconds = stage.apart.choice([0.0, 0.0, 0.5, 3.0, 8.0])
+    stage.say(f"the provider fails to answer {answers.failing:.0%}, and takes {answers.latest_seconds:g} s at most")
+
+
 async def a_machine_fails(stage: Stage) -> None:
     """One that runs; or it is mended."""
     if name := stage.one_of(sorted(stage.picture.machines)):
-        faults = [*_OF_MACHINES, *(["listEmpty"] * 3 if stage.world.is_lied_to else [])]
+        dying = _OF_THE_DYING if stage.terms.acts else ()
+        faults = [*_OF_MACHINES, *dying, *(["listEmpty"] * 3 if stage.world.is_lied_to else [])]
         await stage.hurt(name, stage.chance.choice(faults) if stage.chance.random() < 0.7 else "")
 
 
 async def nodes_fall_silent(stage: Stage) -> None:
     """One or many at once: nobody can reach them, or their machines are off; or those that were hurt come back."""
-    hurt = sorted(name for name, one in stage.picture.machines.items() if one.behaviour.faults)
+    machines = stage.picture.machines.items()
+    hurt = sorted(name for name, one in machines if one.behaviour.faults or one.is_fenced)
     if hurt and stage.chance.random() < 0.35:
         for name in hurt if stage.chance.random() < 0.7 else [stage.chance.choice(hurt)]:
             await stage.hurt(name, "")
         return
     running = sorted(name for name in stage.picture.machines if name in stage.picture.nodes and name not in hurt)
     share, faults = stage.chance.choice(_SHARES_OF_NODES), stage.chance.choice(_SILENCES)
+    if stage.terms.acts and stage.apart.random() < 0.5:
+        # One database dies, and what follows is not hidden by a broken cluster.
+        share, faults = 0.0, stage.apart.choice(_OF_THE_DYING)
+        running = [name for name in running if name in holders(stage)] or running
     for name in stage.chance.sample(running, min(len(running), max(1, round(share * len(running))))):
         await stage.hurt(name, faults)
 
