@@ -149,6 +149,56 @@ async def test_what_we_deleted_ourselves_is_not_looked_for() -> None:
     assert rig.calls == {"GET /servers": 1}
 
 
+def group_names(rig: Rig) -> list[str]:
+    return sorted(group.name for group in rig.sandbox.account.placement_groups.values())
+
+
+@virtual
+async def test_an_empty_group_goes_with_its_last_server_and_costs_two_calls() -> None:
+    rig = Rig()
+    async with rig.opened() as provider:
+        machines = await bought(provider, *(a_request(f"web-{number}", spread=True) for number in range(12)))
+        rig.sandbox.calls.clear()
+        await asyncio.gather(*(provider.delete(machine.id) for machine in machines[1:]))
+        assert group_names(rig) == ["shop-web-1"]
+        await provider.delete(machines[0].id)
+        assert group_names(rig) == []
+        calls = {route: count for route, count in rig.calls.items() if "placement" in route}
+        assert calls == {"GET /placement_groups/{id}": 2, "DELETE /placement_groups/{id}": 2}
+        await provider.create(a_request("web-12", spread=True))
+    assert group_names(rig) == ["shop-web-1"]
+
+
+@virtual
+async def test_a_group_that_somebody_needs_stays() -> None:
+    rig = Rig()
+    async with rig.opened() as provider:
+        first = await provider.create(a_request("web-0", spread=True))
+        buying = asyncio.create_task(provider.create(a_request("web-1", spread=True)))
+        await asyncio.gather(buying, provider.delete(first.id))
+        assert rig.server("web-1").placement_group in rig.sandbox.account.placement_groups
+        foreign = rig.ask("POST", "/placement_groups", {"name": "theirs", "type": "spread"})["placement_group"]["id"]
+        alone = await provider.create(a_request("web-2"))
+        rig.ask("POST", f"/servers/{alone.id}/actions/poweroff")
+        await asyncio.sleep(5)
+        rig.ask("POST", f"/servers/{alone.id}/actions/add_to_placement_group", {"placement_group": foreign})
+        await asyncio.sleep(5)
+        await provider.delete(alone.id)
+    assert group_names(rig) == ["shop-web-1", "theirs"]
+
+
+@virtual
+async def test_a_group_that_cannot_be_deleted_holds_nobody_up() -> None:
+    rig = Rig()
+    async with rig.opened() as provider:
+        machine = await provider.create(a_request(spread=True))
+        rig.sandbox.order(Refuse(method="DELETE", path="/placement_groups/*", code="conflict"))
+        await provider.delete(machine.id)
+        assert (rig.names, group_names(rig)) == ([], ["shop-web-1"])
+        await provider.create(a_request("web-2", spread=True))
+    assert group_names(rig) == ["shop-web-1"]
+
+
 @virtual
 async def test_power_that_was_cut_is_told_with_the_time_of_the_look() -> None:
     rig = Rig()

@@ -12,6 +12,7 @@ from growth.cloud.hetzner.following import Following, reason_of
 from growth.cloud.hetzner.inventory import Inventory
 from growth.cloud.hetzner.refusals import LOCKED, NOT_FOUND, Refused
 from growth.cloud.hetzner.server_reading import CLUSTER, DELETING, is_ours, reading_from
+from growth.cloud.hetzner.spreading import Spreading
 from growth.cloud.hetzner.wire import Action, Server, read
 
 # Another action has the server for itself: it is being created, attached or started. Growth asks again after that.
@@ -26,10 +27,17 @@ class Deletion:
     """Removes servers and cuts their power; raises Refused, Silent or a ProviderError."""
 
     def __init__(
-        self, api: Api, cluster: str, inventory: Inventory, following: Following, now: Callable[[], datetime]
+        self,
+        api: Api,
+        cluster: str,
+        *,
+        inventory: Inventory,
+        following: Following,
+        spreading: Spreading,
+        now: Callable[[], datetime],
     ) -> None:
         self._api, self._cluster, self._now = api, cluster, now
-        self._inventory, self._following = inventory, following
+        self._inventory, self._following, self._spreading = inventory, following, spreading
 
     async def delete(self, server_id: int) -> None:
         """It goes; one that is gone already is no error."""
@@ -47,6 +55,8 @@ class Deletion:
         self._inventory.note_deletion(server_id)
         if answer is not None:
             await self._follow(answer, f"delete {server_id}")
+        if server.placement_group is not None:
+            await self._spreading.leave(server.placement_group, server_id)
 
     async def fence(self, server_id: int) -> PowerReading:
         """Cut its power and look until it is seen without. Raises Unavailable if it is not, after a while."""
@@ -70,7 +80,7 @@ class Deletion:
         raise Unavailable(f"fence {server_id}: it was not seen without power", may_have_acted=True)
 
     def _check_is_ours(self, server: Server) -> None:
-        if not is_ours(server, self._cluster):
+        if not is_ours(server.labels, self._cluster):
             owner = server.labels.get(CLUSTER)
             whose = f"of the cluster {owner!r}" if owner else f"without the label {CLUSTER}"
             raise Invalid(f"server {server.id} ({server.name}) is left alone: {whose}, expected {self._cluster!r}")

@@ -17,6 +17,7 @@ from growth.cloud.hetzner.inventory import Inventory
 from growth.cloud.hetzner.purchase import Purchases, Renderer
 from growth.cloud.hetzner.refusals import as_provider_errors
 from growth.cloud.hetzner.server_reading import number_of, reading_from
+from growth.cloud.hetzner.spreading import Spreading
 from growth.cloud.hetzner.stocktaking import Stocktaking
 
 
@@ -30,13 +31,17 @@ class HetznerProvider:
         self._api, self._now = api, now
         self._following = Following(api)
         self._inventory = Inventory(api, cluster, now, Pace(clock))
-        self._deletion = Deletion(api, cluster, self._inventory, self._following, now)
+        spreading = Spreading(api, cluster)
+        self._deletion = Deletion(
+            api, cluster, inventory=self._inventory, following=self._following, spreading=spreading, now=now
+        )
         self._purchases = Purchases(
             api,
             cluster,
             inventory=self._inventory,
             following=self._following,
             deletion=self._deletion,
+            spreading=spreading,
             renderer=renderer,
             now=now,
         )

@@ -44,14 +44,14 @@ class Purchases:
         inventory: Inventory,
         following: Following,
         deletion: Deletion,
+        spreading: Spreading,
         renderer: Renderer,
         now: Callable[[], datetime],
     ) -> None:
-        clock = asyncio.get_running_loop().time
         self._api, self._cluster, self._now = api, cluster, now
         self._inventory, self._following, self._deletion = inventory, following, deletion
-        self._renderer = renderer
-        self._naming, self._spreading = Naming(api, clock), Spreading(api, cluster)
+        self._renderer, self._spreading = renderer, spreading
+        self._naming = Naming(api, asyncio.get_running_loop().time)
 
     async def buy(self, request: MachineRequest) -> Machine:
         """The server of this name, made if there is none; raises Refused, Silent or a ProviderError."""

@@ -1,5 +1,6 @@
 """From a server to a machine: what it is, whose it is, and what its status proves."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Final
 
@@ -30,9 +31,9 @@ def labels_for(request: MachineRequest, cluster: str) -> dict[str, str]:
     return {CLUSTER: cluster, POOL: request.pool, REQUEST: request.name, OFFERING: request.offering.id}
 
 
-def is_ours(server: Server, cluster: str) -> bool:
-    """Whether this cluster's Growth made it, whatever its name is."""
-    return server.labels.get(CLUSTER) == cluster
+def is_ours(labels: Mapping[str, str], cluster: str) -> bool:
+    """Whether this cluster's Growth made what has these labels, whatever its name is."""
+    return labels.get(CLUSTER) == cluster
 
 
 def machine_from(server: Server, read_at: datetime) -> Machine:
@@ -67,7 +68,7 @@ def is_changing(server: Server) -> bool:
 
 def check_is_asked_for(server: Server, request: MachineRequest, cluster: str) -> None:
     """Refuse to hand out a server of this name that is another's, or was made as something else."""
-    if not is_ours(server, cluster):
+    if not is_ours(server.labels, cluster):
         owner = server.labels.get(CLUSTER)
         whose = f"of the cluster {owner!r}" if owner else f"without the label {CLUSTER}"
         raise Invalid(

@@ -1,17 +1,22 @@
-"""Spread placement groups: servers of a pool on different hosts, ten to a group; then the next group is opened."""
+"""Spread placement groups: servers of a pool on different hosts, ten to a group; then the next group is opened.
+
+A group goes with its last server. One that is left behind (a server that somebody else deleted, a call that failed)
+costs nothing, and is the first that is filled again.
+"""
 
 import asyncio
 from collections.abc import AsyncGenerator, Iterable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Final
 
 import msgspec
 
 from growth.api.offering import POOL
+from growth.cloud.errors import ProviderError
 from growth.cloud.hetzner.calling import Api
 from growth.cloud.hetzner.paging import read_all
-from growth.cloud.hetzner.refusals import NAME_TAKEN, Refused
-from growth.cloud.hetzner.server_reading import CLUSTER
+from growth.cloud.hetzner.refusals import NAME_TAKEN, Refused, Silent
+from growth.cloud.hetzner.server_reading import CLUSTER, is_ours
 from growth.cloud.hetzner.wire import Group, read
 
 MOST_IN_GROUP: Final = 10
@@ -29,6 +34,8 @@ class Spreading:
         """How many purchases are under way into a group."""
         self._entered: list[tuple[int, int]] = []
         """Groups and the servers that came into them since a list was asked for, which may not tell of them."""
+        self._left: dict[int, set[int]] = {}
+        """Servers that went, by group: of several that go at once none sees that it is the last."""
         self._turn = asyncio.Lock()
 
     @asynccontextmanager
@@ -46,6 +53,31 @@ class Spreading:
         """A server stands in a group now."""
         self._entered.append((group_id, server))
         self._groups[pool] = [_with(one, [(group_id, server)]) for one in self._groups.get(pool, [])]
+
+    async def leave(self, group: Group, server: int) -> None:
+        """A server went that stood in this group, of which this was said before; the last one takes it along."""
+        gone = self._left.setdefault(group.id, set())
+        gone.add(server)
+        if not is_ours(group.labels, self._cluster) or not gone.issuperset(group.servers):
+            return
+        async with self._turn:
+            # Nobody gets a place in it meanwhile. Nothing depends on this, so what is refused is let be.
+            with suppress(Refused, Silent, ProviderError):
+                await self._close(group.id)
+
+    async def _close(self, group_id: int) -> None:
+        came = {server for entered, server in self._entered if entered == group_id}
+        if self._taken.get(group_id, 0) or came - self._left.get(group_id, set()):
+            return
+        path = f"/placement_groups/{group_id}"
+        answer = await self._api.ask("GET", path, is_urgent=False)
+        group = read(answer.get("placement_group"), Group, "GET /placement_groups")
+        if group.servers or not is_ours(group.labels, self._cluster):
+            return
+        for pool, known in self._groups.items():
+            self._groups[pool] = [one for one in known if one.id != group_id]
+        await self._api.ask("DELETE", path, is_urgent=False)
+        self._left.pop(group_id, None)
 
     def forget(self, pool: str) -> None:
         """What we believe about the pool's groups is wrong."""

@@ -91,6 +91,15 @@ class Protection(Wire, frozen=True):
     delete: bool = False
 
 
+class Group(Wire, frozen=True):
+    """A placement group, with the ids of the servers in it."""
+
+    id: int
+    name: str
+    servers: tuple[int, ...] = ()
+    labels: dict[str, str] = {}
+
+
 class Server(Wire, frozen=True):
     """A server."""
 
@@ -105,6 +114,7 @@ class Server(Wire, frozen=True):
     """Whether an action runs that wants it for itself."""
 
     protection: Protection = Protection()
+    placement_group: Group | None = None
 
 
 class ActionError(Wire, frozen=True):
@@ -142,14 +152,6 @@ class Image(Wire, frozen=True):
     id: int
     architecture: str
     status: str = "available"
-
-
-class Group(Wire, frozen=True):
-    """A placement group, with the ids of the servers in it."""
-
-    id: int
-    name: str
-    servers: tuple[int, ...] = ()
 
 
 class Field(Wire, frozen=True):
