@@ -11,7 +11,7 @@ from typing import Final
 from growth.act.carrying import Doors, carry_out
 from growth.api.action import FenceMachine
 from growth.api.change import Change, Happened
-from growth.api.kinds import LEASES, NODES
+from growth.api.kinds import NODES
 from growth.api.machine import Power, PowerReading
 from growth.api.node import Node
 from growth.api.outcome import Result
@@ -19,16 +19,14 @@ from growth.api.settings import FailoverSettings
 from growth.api.timestamp import format_time
 from growth.cli.failures import NotDone
 from growth.cli.node_machine import Informant
-from growth.cli.node_seeing import Now
+from growth.cli.node_seeing import Now, lease_of
 from growth.cloud.errors import ProviderError
 from growth.decide.failover.evidence import READINGS, Case, Finding
 from growth.decide.failover.scene import reference
 from growth.kube.client import Client
-from growth.kube.errors import NotFound
 from growth.kube.events import EventRecorder
 from growth.observe.heartbeats import Heartbeat, Heartbeats
 
-_NODE_LEASES: Final = "kube-node-lease"
 # So many questions without an answer, one after the other, and nobody can tell.
 _MISSES: Final = 3
 _DONE: Final = "nothing was done"
@@ -146,9 +144,8 @@ class Proving:
 
     async def _heard(self, name: str) -> Heartbeat | None:
         """Its last sign of life, and whether that came while we look."""
-        try:
-            lease = await self._client.get(LEASES, name, _NODE_LEASES)
-        except NotFound:
+        lease = await lease_of(self._client, name)
+        if lease is None:
             return None
         self._heartbeats.hear([Change(Happened.MODIFIED, lease, None)])
         return self._heartbeats.of(name)

@@ -3,13 +3,15 @@
 from collections.abc import Callable, Collection
 from datetime import datetime
 from difflib import get_close_matches
+from typing import Final
 
 import msgspec
 
 from growth.api.change import Change, Happened
 from growth.api.cluster_status import GROWTH_STATUS
+from growth.api.coordination import Lease
 from growth.api.core import ConfigMap
-from growth.api.kinds import CONFIG_MAPS, NODES, PODS, VOLUME_ATTACHMENTS
+from growth.api.kinds import CONFIG_MAPS, LEASES, NODES, PODS, VOLUME_ATTACHMENTS
 from growth.api.node import Node
 from growth.api.out_of_service import proof_on
 from growth.api.timeline import Timeline, timelines_in
@@ -19,6 +21,7 @@ from growth.kube.client import Client
 from growth.kube.errors import NotFound
 from growth.observe.world import World
 
+_NODE_LEASES: Final = "kube-node-lease"
 Now = Callable[[], datetime]
 
 
@@ -42,6 +45,14 @@ async def see(client: Client, name: str, now: Now) -> Seen | None:
     for kind, objects in ((NODES, [node]), (PODS, pods.items), (VOLUME_ATTACHMENTS, attachments.items)):
         world.listeners()[kind]([Change(Happened.ADDED, one, None) for one in objects])
     return Seen(node, left_on(world.snapshot(now()), node))
+
+
+async def lease_of(client: Client, name: str) -> Lease | None:
+    """The node's Lease, by which it says that it lives."""
+    try:
+        return await client.get(LEASES, name, _NODE_LEASES)
+    except NotFound:
+        return None
 
 
 async def see_known(client: Client, name: str, now: Now) -> Seen:

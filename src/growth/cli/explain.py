@@ -1,0 +1,66 @@
+"""``growth explain``: why things are as they are, told by what Growth wrote down and by what is so now."""
+
+from datetime import UTC, datetime
+
+import click
+import msgspec
+from rich.console import Console
+
+from growth.api.kinds import NODES
+from growth.api.settings_reading import EffectiveSettings
+from growth.cli.asking import asking
+from growth.cli.explain_report import Report, report_of
+from growth.cli.explain_view import view
+from growth.cli.node_seeing import Now, lease_of, see, timelines, unknown
+from growth.cli.settings_options import with_settings_of
+from growth.kube.client import Client
+
+
+@click.group()
+def explain() -> None:
+    """See why something is as it is, and what happened to it.
+
+    \b
+    Example:
+      growth explain node default-93c5d7e118
+    """
+
+
+@explain.command(name="node")
+@with_settings_of("namespace", "kube")
+@click.argument("name", metavar="NODE")
+@click.option("--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def explain_node(effective: EffectiveSettings, name: str, output: str) -> None:
+    """See what happened to NODE: when it fell silent, what its provider said, what was done, and what is stuck.
+
+    First how it is now: in service or not, by whom and since when, the proof (how many answers of its provider, from
+    when to when), whether it was shut down in good order, what is left on it and why, what Growth holds back. Then
+    the timeline, which counts from its last sign of life. Growth keeps stories for a day, also of nodes that are gone.
+
+    It reads the node (get, list), its Lease in kube-node-lease (get), its pods and the volumeattachments (list), and
+    the ConfigMap growth-status in Growth's namespace (get), and changes nothing.
+
+    \b
+    Example:
+      growth explain node default-93c5d7e118
+      growth explain node default-93c5d7e118 --output json | jq -r '.steps[] | "\\(.seconds) \\(.words)"'
+    """
+
+    async def ask(client: Client) -> Report:
+        return await read_report(client, effective.settings.namespace, name, lambda: datetime.now(UTC))
+
+    report = asking(effective.settings.kube, ask)
+    if output == "json":
+        click.echo(msgspec.json.format(msgspec.json.encode(report)).decode())
+    else:
+        console = Console(highlight=False)
+        console.print(view(report, console.width))
+
+
+async def read_report(client: Client, namespace: str, name: str, now: Now) -> Report:
+    """Ask for all of it, and conclude; raises Refused for a name that neither a node nor a story bears."""
+    stories = {one.node: one for one in await timelines(client, namespace)}
+    seen = await see(client, name, now)
+    if seen is None and name not in stories:
+        raise unknown(name, [*(one.metadata.name for one in (await client.list(NODES)).items), *stories])
+    return report_of(name, seen, stories.get(name), await lease_of(client, name), now())
