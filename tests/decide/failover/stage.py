@@ -25,13 +25,14 @@ from growth.api.meta import Condition, ObjectMeta
 from growth.api.node import Node, NodeSpec, NodeStatus, NodeSystemInfo
 from growth.api.noderemoval import NodeRemovalRequest, NodeRemovalRequestSpec
 from growth.api.offering import OFFERING, POOL
-from growth.api.out_of_service import out_of_service_taint
+from growth.api.out_of_service import SHUTDOWN, out_of_service_taint
 from growth.api.outcome import Outcome, OutcomeKey
 from growth.api.pod import Pod
 from growth.api.settings import FailoverSettings, Settings
 from growth.api.started import STARTED_AT
 from growth.api.storage import AttachmentSource, VolumeAttachment, VolumeAttachmentSpec
 from growth.api.timeline import Timeline, timelines_in
+from growth.api.tolerations import tolerates
 from growth.decide.decider import Decision, State
 from growth.decide.failover.deciding import decide
 from growth.decide.failover.scene import Memory
@@ -234,8 +235,11 @@ class Stage:
     def put_node(self, node: Node) -> None:
         """The node as it is now."""
         meta = msgspec.structs.replace(node.metadata, resource_version=node.metadata.resource_version + 1)
+        was_tainted = meta.name in self.tainted
         self.nodes[meta.name] = msgspec.structs.replace(node, metadata=meta)
         self._tell(NODES, self.nodes[meta.name])
+        if meta.name in self.tainted and not was_tainted:
+            self.at(0.1, lambda: self._evict(meta.name))
 
     def change(self, name: str, *, annotations: dict[str, str] | None = None, **spec: Any) -> None:  # noqa: ANN401
         """A person changes a node: annotations are added, fields of the spec replaced."""
@@ -371,6 +375,16 @@ class Stage:
     def put_pod(self, pod: Pod) -> None:
         self.pods[pod.metadata.uid] = pod
         self._tell(PODS, pod)
+
+    def _evict(self, name: str) -> None:
+        """The taint asks those to leave that do not tolerate it, which only a living node could see to."""
+        for pod in [pod for pod in self.pods.values() if pod.node_name == name]:
+            is_static = "kubernetes.io/config.mirror" in pod.metadata.annotations
+            if is_static or any(tolerates(one, SHUTDOWN) for one in pod.spec.tolerations):
+                continue
+            if pod.metadata.deletion_timestamp is None:
+                meta = msgspec.structs.replace(pod.metadata, deletion_timestamp=self.now)
+                self.put_pod(msgspec.structs.replace(pod, metadata=meta))
 
     def end_pod(self, pod: Pod) -> None:
         """As after phase Failed and a deletion without grace: what a finalizer keeps stays as an object."""

@@ -16,9 +16,10 @@ def numbered(count: int) -> list[str]:
     return [f"n{number:02}" for number in range(1, count + 1)]
 
 
-def easy(**fields: object) -> Settings:
+def easy(*, control_plane: bool = False) -> Settings:
     """Settings in which the cluster counts as healthy, whatever is unready."""
-    return msgspec.structs.replace(terms(**fields), registry=RegistrySettings(unready_percent=100))
+    acting = terms(control_plane=control_plane)
+    return msgspec.structs.replace(acting, registry=RegistrySettings(unready_percent=100))
 
 
 def test_nothing_keeps_a_single_dead_node_in_service() -> None:

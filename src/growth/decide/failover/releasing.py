@@ -73,12 +73,13 @@ def _release(scene: Scene, node: Node, case: Case, left: Leftovers) -> None:
     # One that has ended and that nothing keeps was let go by halves: somebody was stopped before its deletion.
     evicted = _evicted(scene, node, left.pods)
     pods = (*evicted, *(pod for pod in left.lingering if not pod.metadata.finalizers))
-    if not pods or not _is_sure(scene, case):
+    if not pods or case.answers is None or not case.answers.is_dead:
         return
-    why = f"its machine is {case.answers.power.value if case.answers else 'dead'}: node {case.name} is out of service"
+    is_ended = scene.terms.speed == "fast" and _is_sure(scene, case)
+    why = f"its machine is {case.answers.power.value}: node {case.name} is out of service"
     for pod in pods:
         subject, owner = reference_to(PODS, pod.metadata), pod.metadata.controller
-        if scene.terms.speed == "fast":
+        if is_ended:
             scene.said.append(ReleasePod(subject=subject, why=why))
         if owner is not None and owner.kind == "StatefulSet":
             scene.tell(subject, "FailedOver", f"it is ended here and starts elsewhere: {why}")
