@@ -6,15 +6,20 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import Any, Final
 
+import msgspec
+
 from growth.act.points import Point, Points
 from growth.api.catalogue import Behaviour, read_catalogue
 from growth.api.core import ObjectReference
 from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
-from growth.api.kinds import CONFIG_MAPS, NAMESPACES, NODES
+from growth.api.kinds import CONFIG_MAPS, NAMESPACES, NODES, VOLUME_ATTACHMENTS
 from growth.api.kwok import KWOK_LABEL, KWOK_VALUE
-from growth.api.machine import MachineRequest
+from growth.api.machine import MachineRequest, Power
+from growth.api.out_of_service import PROOF, SHUTDOWN, Proof
+from growth.api.tolerations import Taint
 from growth.cloud.kwok.node_manifest import node_manifest
 from growth.cloud.kwok.record import config_map_name, manifest, record_from
+from growth.kube.client import Client
 from growth.kube.errors import AlreadyExists
 from growth.kube.patches import MergePatch
 from growth.play.backstage import Process
@@ -77,6 +82,36 @@ class Criminal:
         """Write an annotation on a node."""
         patch = MergePatch({"metadata": {"annotations": {annotation: uuid.uuid4().hex}}})
         await self.client.patch(NODES, name, patch)
+
+    async def take_out(self, name: str) -> None:
+        """Growth's taint on a node, with its note."""
+        machine = record_from(await self.play.client.get(CONFIG_MAPS, config_map_name(name), SPACE))
+        now = self.play.now()
+        proof = Proof(now, machine.provider_id, now, Power.OFF, now, now, 3)
+        notes = {PROOF: msgspec.json.encode(proof).decode()}
+        await self._mark(self.client, name, notes, SHUTDOWN)
+
+    async def take_back(self, name: str) -> None:
+        """Neither taint nor note."""
+        await self._mark(self.client, name, {PROOF: None}, None)
+
+    async def taken_out_by_a_person(self, name: str) -> None:
+        """The taint alone."""
+        await self._mark(self.play.client, name, {}, SHUTDOWN)
+
+    async def _mark(self, client: Client, name: str, notes: Mapping[str, str | None], mark: Taint | None) -> None:
+        taints = [] if mark is None else [{"key": mark.key, "value": mark.value, "effect": mark.effect}]
+        await client.patch(NODES, name, MergePatch({"metadata": {"annotations": notes}, "spec": {"taints": taints}}))
+
+    async def hurt(self, name: str, annotations: Mapping[str, str | None]) -> None:
+        """Something is written on a machine, such as that it is off."""
+        patch = MergePatch({"metadata": {"annotations": annotations}})
+        await self.client.patch(CONFIG_MAPS, config_map_name(name), patch, SPACE)
+
+    async def attach(self, volume: str, node: str) -> None:
+        """A volume hangs on a node."""
+        spec = {"attacher": "criminal", "nodeName": node, "source": {"persistentVolumeName": volume}}
+        await self.play.client.create(VOLUME_ATTACHMENTS, {"metadata": {"name": f"{volume}-{node}"}, "spec": spec})
 
 
 def found_out(commit: Callable[[Criminal], Awaitable[None]]) -> list[str]:

@@ -1,12 +1,14 @@
 """The checker is checked: whatever never may happen is done on purpose, and found out."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 
 import pytest
 
 from growth.act.points import Point
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS
-from growth.api.kinds import LEASES, NODES, PODS
+from growth.api.kinds import LEASES, NODES, PODS, VOLUME_ATTACHMENTS
+from growth.cloud.kwok.record import FAULTS, FENCED_AT
 from growth.kube.patches import JsonPatch, MergePatch
 from growth.play.play import Play
 from growth.play.real import a_real_world
@@ -156,6 +158,68 @@ async def a_removal_stays_pending(criminal: Criminal) -> None:
     await criminal.client.create(NODE_REMOVAL_REQUESTS, {"metadata": {"name": "one"}, "spec": {"nodeName": "one"}})
 
 
+async def a_pod_is_called_failed_on_a_machine_that_runs(criminal: Criminal) -> None:
+    await with_a_pod_at_work(criminal)
+    failed = MergePatch({"status": {"phase": "Failed"}})
+    await criminal.client.patch(PODS, "app", failed, criminal.play.namespace, subresource="status")
+
+
+async def a_machine_that_runs_is_taken_for_dead(criminal: Criminal) -> None:
+    await with_a_pod_at_work(criminal)
+    await criminal.take_out("one")
+
+
+async def one_that_just_lost_its_power_is_taken_for_dead(criminal: Criminal) -> None:
+    await with_a_pod_at_work(criminal)
+    await criminal.hurt("one", {FAULTS: "powerOff"})
+    await asyncio.sleep(0.5)
+    await criminal.take_out("one")
+
+
+async def one_that_was_off_and_runs_again_is_taken_for_dead(criminal: Criminal) -> None:
+    await with_a_pod_at_work(criminal)
+    await criminal.hurt("one", {FAULTS: "hardwareFails"})
+    await asyncio.sleep(5)
+    await criminal.hurt("one", {FAULTS: ""})
+    await asyncio.sleep(7)
+    await criminal.take_out("one")
+
+
+async def the_power_is_cut_without_leave(criminal: Criminal) -> None:
+    await with_a_pod_at_work(criminal)
+    await criminal.hurt("one", {FENCED_AT: "now"})
+
+
+async def a_volume_hangs_on_two_nodes(criminal: Criminal) -> None:
+    await criminal.attach("data", "one")
+    await criminal.attach("data", "two")
+
+
+async def a_volume_is_torn_off(criminal: Criminal) -> None:
+    await with_a_pod_at_work(criminal)
+    await criminal.attach("data", "one")
+    await criminal.take_out("one")
+    await criminal.play.client.delete(VOLUME_ATTACHMENTS, "data-one")
+
+
+async def a_node_is_taken_back_with_a_volume(criminal: Criminal) -> None:
+    await with_a_pod_at_work(criminal)
+    await criminal.attach("data", "one")
+    await criminal.take_out("one")
+    await criminal.take_back("one")
+
+
+async def what_a_person_took_out_is_taken_back(criminal: Criminal) -> None:
+    await with_a_pod_at_work(criminal)
+    await criminal.taken_out_by_a_person("one")
+    await criminal.take_back("one")
+
+
+async def a_node_that_works_stays_out(criminal: Criminal) -> None:
+    await with_a_pod_at_work(criminal)
+    await criminal.take_out("one")
+
+
 CRIMES: list[tuple[str, Callable[[Criminal], Awaitable[None]], str]] = [
     ("I1", two_machines_for_one_pod, "two and one are both coming for the waiting pod app"),
     ("I1", a_machine_that_nobody_asked_for, "no NodeRequest of its name was ever written"),
@@ -166,6 +230,7 @@ CRIMES: list[tuple[str, Callable[[Criminal], Awaitable[None]], str]] = [
     ("I4", a_pod_is_deleted_on_a_machine_that_is_there, "app was ended by Growth (delete pods)"),
     ("I4", a_pod_that_leaves_is_cut_short_on_a_machine_that_is_there, "app was ended by Growth (delete pods)"),
     ("I4", a_pod_is_evicted_from_a_pool_that_stays, "app was ended by Growth (evict pods)"),
+    ("I4", a_pod_is_called_failed_on_a_machine_that_runs, "app was said to have failed while the machine one is there"),
     ("I5", the_node_goes_before_its_machine, "the Node one was deleted"),
     ("I6", the_last_that_is_wanted_goes, "which leaves 0 small in default, which wants 1"),
     ("I7", a_pod_waits_for_good, "the pod app still waits"),
@@ -178,6 +243,15 @@ CRIMES: list[tuple[str, Callable[[Criminal], Awaitable[None]], str]] = [
     ("I9", somebody_elses_node_is_changed, "which is not ours, was touched: criminal did patch nodes"),
     ("I9", somebody_elses_taint_is_taken_off, "one lost person:NoSchedule, which is not Growth's"),
     ("I10", a_decision_without_the_lease, "criminal did patch nodes story-own while nobody held the lease"),
+    ("I13", a_machine_that_runs_is_taken_for_dead, "one was taken out of service, and its machine never lost"),
+    ("I13", one_that_just_lost_its_power_is_taken_for_dead, "and its machine was off for 0.5"),
+    ("I13", one_that_was_off_and_runs_again_is_taken_for_dead, "and its machine ran again for 7.0 s"),
+    ("I13", the_power_is_cut_without_leave, "one was powered off, and failover.fence is false"),
+    ("I14", a_volume_hangs_on_two_nodes, "the volume data was attached to two while it hung on one"),
+    ("I14", a_volume_is_torn_off, "the volume data was taken off one, whose machine ran all the time"),
+    ("I15", a_node_is_taken_back_with_a_volume, "one was taken back into service while pod app, data-one"),
+    ("I15", what_a_person_took_out_is_taken_back, "by Growth, and a person had taken it out"),
+    ("I16", a_node_that_works_stays_out, "the node one works, and is out of service"),
 ]
 
 
@@ -192,6 +266,19 @@ def test_a_pod_at_work_is_no_crime() -> None:
         await with_a_pod_at_work(criminal)
 
     assert [one for one in found_out(nothing) if "still Pending" not in one] == []
+
+
+def test_to_move_work_off_a_machine_that_was_off_for_long_enough_is_no_crime() -> None:
+    async def release(criminal: Criminal) -> None:
+        await with_a_pod_at_work(criminal)
+        await criminal.attach("data", "one")
+        await criminal.hurt("one", {FAULTS: "powerOff"})
+        await asyncio.sleep(1)
+        await criminal.take_out("one")
+        await criminal.client.delete(PODS, "app", criminal.play.namespace, grace_seconds=0)
+        await criminal.play.client.delete(VOLUME_ATTACHMENTS, "data-one")
+
+    assert [one for one in found_out(release) if "still Pending" not in one] == []
 
 
 async def write_in_turn(play: Play) -> list[str]:
