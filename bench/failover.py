@@ -13,6 +13,7 @@ detached and attached elsewhere by the real attach/detach controller and a stand
 | detached_s | until the VolumeAttachment of the dead node was gone |
 | running_s | until the new pod was Running and its volume attached on the same living node |
 | stuck | databases that run nowhere when nobody waits any longer |
+| ended_again | databases whose new pod was ended, too, and came a second time |
 | wrong_taints | nodes that went out of service and whose machines had power then |
 | attached_twice | volumes that were attached to two nodes at one time |
 | hetzner_calls | calls to the provider from the first power cut until all run |

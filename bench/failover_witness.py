@@ -41,6 +41,8 @@ class Death(msgspec.Struct):
     tainted_at: float | None = None
     detached_at: float | None = None
     running_at: float | None = None
+    heirs: set[str] = msgspec.field(default_factory=set[str])
+    """Uids of the pods that came under its name since; more than one: somebody ended the first."""
 
 
 class Witness:
@@ -112,8 +114,11 @@ class Witness:
         for change in changes:
             if change.happened is Happened.DELETED:
                 self.pods.pop(change.now.metadata.name, None)
-            else:
-                self.pods[change.now.metadata.name] = change.now
+                continue
+            pod = self.pods[change.now.metadata.name] = change.now
+            for death in self.deaths.values():
+                if death.home.pod == pod.metadata.name and death.home.uid != pod.metadata.uid:
+                    death.heirs.add(pod.metadata.uid)
         self._look_for_new_homes()
 
     def hear_of_attachments(self, changes: list[Change[VolumeAttachment]]) -> None:
@@ -177,7 +182,7 @@ async def witnessing(
 
 
 def figures(deaths: Iterable[Death]) -> dict[str, Any]:
-    """Median and worst of each moment, from each one's own power cut; ``stuck``: those that run nowhere."""
+    """Median and worst of each moment, from each one's own power cut; how many run nowhere, or came twice."""
     every = list(deaths)
     return {
         "detect_s": _spread(one.detected_at - one.cut_at for one in every if one.detected_at is not None),
@@ -185,6 +190,7 @@ def figures(deaths: Iterable[Death]) -> dict[str, Any]:
         "detached_s": _spread(one.detached_at - one.cut_at for one in every if one.detached_at is not None),
         "running_s": _spread(one.running_at - one.cut_at for one in every if one.running_at is not None),
         "stuck": sum(one.running_at is None for one in every),
+        "ended_again": sum(len(one.heirs) > 1 for one in every),
     }
 
 
