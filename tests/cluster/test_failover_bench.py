@@ -15,8 +15,19 @@ from growth.api.storage import AttachmentSource, VolumeAttachment, VolumeAttachm
 VOLUME = "volume-of-db-0-0"
 
 
-def a_death(node: str, *moments: float | None) -> Death:
-    return Death(Home("db-0-0", "old", node, VOLUME), 1000.0, *(at and 1000.0 + at for at in moments))
+def a_death(
+    node: str,
+    noticed: float | None = None,
+    tainted: float | None = None,
+    detached: float | None = None,
+    running: float | None = None,
+) -> Death:
+    """Each in seconds after the power cut."""
+    detected_at, tainted_at, detached_at, running_at = (
+        None if after_seconds is None else 1000.0 + after_seconds
+        for after_seconds in (noticed, tainted, detached, running)
+    )
+    return Death(Home("db-0-0", "old", node, VOLUME), 1000.0, detected_at, tainted_at, detached_at, running_at)
 
 
 def a_pod(uid: str, node: str) -> Change[Pod]:
