@@ -2,6 +2,7 @@
 
 1. So many pods that need a machine each begin to wait, and Growth buys, in real time: Hetzner's own client on its
    threads, over HTTP, and servers that boot in 10 s and become nodes of a virtual cluster. Every call is counted.
+   Then the pods end, and Growth gives everything back (``seconds`` is the growth, ``shrink_seconds`` that).
 2. So many servers stand for an hour in which nothing happens, on virtual time: what looking at them costs.
 
 Ends in one JSON line. Its weakness: how long the API takes to answer (1 s for a purchase, 0.1 s else) and servers take
@@ -20,25 +21,33 @@ from bench.hetzner_scene import boxed, over_http
 from growth.sim.virtual_loop import run_virtually
 
 HOUR: Final = 3_600.0
+# What is there for longer has leaked.
+_GONE_WITHIN: Final = 300.0
 
 
 async def growing(servers: int) -> dict[str, Any]:
-    """From pods that wait to pods that run."""
+    """From pods that wait to pods that run, and back to nothing."""
     async with over_http() as scene:
         began = time.perf_counter()
         scene.pods(servers)
         await scene.until_running(servers)
         seconds = time.perf_counter() - began
+        growth_calls, bought = len(scene.sandbox.calls), scene.sandbox.servers()
+        unused = sum(server.name not in scene.node_names() for server in bought)
+        began = time.perf_counter()
+        scene.end_pods()
+        await scene.until_no_server_is_left(_GONE_WITHIN)
         calls = Counter(f"{call.method} {call.route}" for call in scene.sandbox.calls)
-        bought = scene.sandbox.servers()
         return {
             "servers": servers,
             "seconds": round(seconds, 1),
+            "shrink_seconds": round(time.perf_counter() - began, 1),
             "api_calls": calls.total(),
             "calls_per_server": round(calls.total() / servers, 2),
+            "calls_per_purchase": round(growth_calls / servers, 2),
             "max_concurrency": scene.most_at_once,
             "duplicates": len(bought) - servers,
-            "leaked": sum(server.name not in scene.node_names() for server in bought),
+            "leaked": unused + len(scene.sandbox.servers()),
             "calls": dict(calls.most_common()),
         }
 

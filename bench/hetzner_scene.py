@@ -4,7 +4,7 @@ import asyncio
 import base64
 import os
 from collections.abc import AsyncGenerator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from typing import Any, Final
 
 import msgspec
@@ -69,6 +69,19 @@ class Scene:
         """Wait until so many pods run."""
         while self._running() < count:  # noqa: ASYNC110 - many pods have no one event
             await asyncio.sleep(_POLL_SECONDS)
+
+    def end_pods(self) -> None:
+        """Nobody needs any of the machines any more."""
+        for pod in list(self._store.all(resources.PODS)):
+            meta = pod["metadata"]
+            self._store.delete(resources.PODS, meta["name"], meta["namespace"], grace_seconds=0)
+
+    async def until_no_server_is_left(self, seconds: float) -> None:
+        """Wait until all servers are gone, for so long at most: those that stay are counted, not waited for."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while self.sandbox.servers():  # noqa: ASYNC110
+                    await asyncio.sleep(_POLL_SECONDS)
 
     def node_names(self) -> set[str]:
         """All nodes."""
@@ -165,7 +178,14 @@ def _prepare(cluster: VirtualCluster, sandbox: Sandbox) -> None:
         "spread": True,
         "userDataSecret": {"name": "growth-user-data"},
     }
-    spec = {"serverTypes": [{"name": "CX23"}], "locations": ["fsn1", "nbg1", "hel1"], "machine": machine}
+    spec = {
+        "serverTypes": [{"name": "CX23"}],
+        "locations": ["fsn1", "nbg1", "hel1"],
+        "machine": machine,
+        # Not the usual minutes, so that the bench ends soon.
+        "scaleDown": {"emptyAfter": "10s", "delayAfterScaleUp": "0s"},
+        "disruption": {"maxUnavailable": "50%"},
+    }
     pools = next(one for one in resources.OURS if one.kind == "NodePool")
     store.create(pools, {"metadata": {"name": "default"}, "spec": spec})
 
