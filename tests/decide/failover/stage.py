@@ -237,7 +237,7 @@ class Stage:
         meta = msgspec.structs.replace(node.metadata, resource_version=node.metadata.resource_version + 1)
         was_tainted = meta.name in self.tainted
         self.nodes[meta.name] = msgspec.structs.replace(node, metadata=meta)
-        self._tell(NODES, self.nodes[meta.name])
+        self.tell(NODES, self.nodes[meta.name])
         if meta.name in self.tainted and not was_tainted:
             self.at(0.1, lambda: self._evict(meta.name))
 
@@ -277,13 +277,13 @@ class Stage:
     def remove_node(self, name: str) -> None:
         node = self.nodes.pop(name)
         self.beating.discard(name)
-        self._tell(NODES, node, happened=Happened.DELETED)
+        self.tell(NODES, node, happened=Happened.DELETED)
 
     def remove(self, name: str) -> None:
         """Its removal is asked for: shrink sees to it."""
         spec = NodeRemovalRequestSpec(pool="default", node_name=name)
         self.removals[name] = NodeRemovalRequest(ObjectMeta(name=name, uid=f"removal-{name}"), spec)
-        self._tell(NODE_REMOVAL_REQUESTS, self.removals[name])
+        self.tell(NODE_REMOVAL_REQUESTS, self.removals[name])
 
     def _beat(self, name: str, uid: str) -> None:
         node = self.nodes.get(name)
@@ -292,7 +292,7 @@ class Stage:
         if self.renewed.get(name, -1.0) == self.elapsed:
             return
         self.renewed[name] = self.elapsed
-        self._tell(LEASES, self._lease(name), is_remarkable=False)
+        self.tell(LEASES, self._lease(name), is_remarkable=False)
         self.at(self.lag, lambda: self.heard.update({name: self.elapsed}))
         self.at(_RENEWED_EVERY, lambda: self._beat(name, uid))
         self.at(_UNREADY_AFTER, lambda: self._give_up(name, uid))
@@ -374,7 +374,7 @@ class Stage:
 
     def put_pod(self, pod: Pod) -> None:
         self.pods[pod.metadata.uid] = pod
-        self._tell(PODS, pod)
+        self.tell(PODS, pod)
 
     def _evict(self, name: str) -> None:
         """The taint asks those to leave that do not tolerate it, which only a living node could see to."""
@@ -394,12 +394,12 @@ class Stage:
         self.put_pod(ended)
         if not meta.finalizers:
             del self.pods[meta.uid]
-            self._tell(PODS, ended, happened=Happened.DELETED)
+            self.tell(PODS, ended, happened=Happened.DELETED)
         self.at(1.0, lambda: self._detach(pod.node_name))
 
     def put_attachment(self, one: VolumeAttachment) -> None:
         self.attachments[one.metadata.name] = one
-        self._tell(VOLUME_ATTACHMENTS, one)
+        self.tell(VOLUME_ATTACHMENTS, one)
 
     def _detach(self, node: str) -> None:
         """Volumes come off a tainted node when nobody holds them."""
@@ -419,13 +419,13 @@ class Stage:
             self.put_attachment(msgspec.structs.replace(one, metadata=meta))
             return
         del self.attachments[name]
-        self._tell(VOLUME_ATTACHMENTS, one, happened=Happened.DELETED)
+        self.tell(VOLUME_ATTACHMENTS, one, happened=Happened.DELETED)
 
     def put_status(self, status: ConfigMap) -> None:
         self.status = status
-        self._tell(CONFIG_MAPS, status)
+        self.tell(CONFIG_MAPS, status)
 
-    def _tell(
+    def tell(
         self,
         kind: Kind[Any],
         thing: Any,  # noqa: ANN401

@@ -81,7 +81,7 @@ def test_a_volume_that_nobody_detaches_is_told_of() -> None:
     stage = Stage(*FIVE)
     pod = stage.database("db-0", "n1")
     del stage.pods[pod.metadata.uid]
-    stage._tell(PODS, pod, happened=Happened.DELETED)
+    stage.tell(PODS, pod, happened=Happened.DELETED)  # nobody ends it, so nobody detaches
     stage.cut("n1")
     stage.wait(95)
     assert stage.holds() == {"n1": "NotDetached"}
