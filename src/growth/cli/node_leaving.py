@@ -55,7 +55,6 @@ class Leaving:
                 await self._force(seen, providers)
             else:
                 await self._prove(seen.node, providers)
-        self._talk.say(f"node {self._wish.name} is out of service")
 
     async def _prove(self, node: Node, providers: Providers) -> None:
         name, say, now = self._wish.name, self._talk.say, self._talk.now
@@ -105,9 +104,11 @@ class Leaving:
             if (node.metadata.uid, node.spec.provider_id) != (seen.metadata.uid, seen.spec.provider_id):
                 raise NotDone(f"node {name} is another one by now, or has another machine; nothing was done")
             if out_of_service_taint(node) is not None:
-                raise NotDone(f"somebody else took node {name} out of service meanwhile: growth explain node {name}")
+                self._talk.say(await self._already(node))  # Growth, or somebody else, was faster
+                return
             edit = tainted(node, await known(node), self._wish)
             if await is_carried_out(self._client, edit, self._talk.now):
+                self._talk.say(f"node {name} is out of service")
                 return
         raise NotDone(f"node {name} changes all the time, so it could not be edited; nothing was done. Ask again")
 
