@@ -8,7 +8,7 @@ HOURS = 7200.0
 
 
 def tainted_by_one_who_is_ahead() -> Stage:
-    """``n1`` was taken out of service by a process whose clock is two hours ahead; another one with a right one leads."""
+    """``n1`` was taken out of service by a process whose clock is hours ahead; another one with a right one leads."""
     stage = Stage(*FIVE)
     stage.jump(HOURS)
     stage.wait(60)

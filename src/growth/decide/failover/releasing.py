@@ -55,8 +55,8 @@ def _is_written(scene: Scene, node: Node, case: Case) -> bool:
     proof, heartbeat = proof_on(node), scene.snapshot.heartbeats.of(node.metadata.name)
     if proof is None or proof.is_forced or proof.provider_id != case.provider_id:
         return False
-    if heartbeat is not None and heartbeat.is_renewal and heartbeat.heard_at > proof.tainted_at:
-        return False
+    if heartbeat is not None and heartbeat.is_renewal and not scene.now >= proof.tainted_at >= heartbeat.heard_at:
+        return False  # it lived since; or that was written by a clock ahead of ours, and nobody can tell
     boot_id = node.status.node_info.boot_id
     return not (proof.boot_id and boot_id and boot_id != proof.boot_id)
 

@@ -5,7 +5,7 @@ either its boot id is another one or its provider says that the machine runs. An
 lose what keeps it attached while it is mounted.
 """
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from growth.api.action import EditObject
@@ -85,8 +85,13 @@ def _is_back(scene: Scene, node: Node, proof: Proof) -> bool:
 
 
 def _counted(scene: Scene, written: datetime) -> datetime:
-    """What was written before the clock was set back would keep the node waiting until it is there again."""
-    return counts_from(written, scene.now, scene.state.steady_since) if written > scene.now else written
+    """What was written by a clock ahead of ours would keep the node waiting until ours is there, too.
+
+    If it was our own, what we saw since it was set back counts. If it was another process's, all that we saw does.
+    """
+    if written <= scene.now:
+        return written
+    return scene.state.steady_since or datetime.min.replace(tzinfo=UTC)
 
 
 def freed(node: Node, why: str) -> EditObject:
