@@ -122,11 +122,11 @@ async def half_of_a_zone_is_not_failed_over(play: Play) -> None:
 
 @STORIES.story(ignores=CHANCE)
 async def too_many_at_once_wait_for_their_turn(play: Play) -> None:
-    """Four of nine lose their power, one after the other, and pods that nobody lets go hang on them. Two are failed
+    """Four of eight lose their power, one after the other, and pods that nobody lets go hang on them. Two are failed
     over; the others wait until something is finished, and whoever is silent for longer comes first."""
     await play.node("other", taints=TAINTED)
     async with growing(play, settings=acting(TOLERANT)) as growth:
-        names = (await some_nodes(play, 9))[:4]
+        names = (await some_nodes(play, 8))[:4]
         for name in names:
             await _a_kept_pod(play, name)
         await _cut_one_by_one(play, growth, names)
