@@ -69,7 +69,7 @@ class Hands:
         stage, lane = self._stage, lane_of(action)
         self._under_way.add(lane)
         self.begun.append((stage.elapsed, action))
-        is_failing = self.fails(action)
+        is_failing, begun_at = self.fails(action), stage.elapsed
         # A provider looks when it is asked, and says so a moment later.
         readings = () if is_failing or stage.provider_fails else self._read(action)
 
@@ -80,6 +80,7 @@ class Hands:
             if isinstance(action, ReadPower | ReadPowers) and stage.provider_fails:
                 result = Result.FAILED
             outcome = Outcome(action=action, result=result, at=stage.now, readings=readings or ())
+            stage.delivered += [(begun_at, reading) for reading in outcome.readings if result is Result.DONE]
             self._under_way.discard(lane)
             self._rests.note(outcome, stage.elapsed)
             self.ended.append((stage.elapsed, outcome))

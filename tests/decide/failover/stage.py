@@ -84,11 +84,14 @@ class Stage:
         self.beating: set[str] = set()
         self.renewed: dict[str, float] = {}
         self.heard: dict[str, float] = {}
-        """When this process last heard of each node's renewal."""
+        """When this process last heard of each node's renewal; of one that it only found, when it found it."""
+        self.renewals: dict[str, float] = {}
+        """The same, without those that it only found."""
+        self.delivered: list[tuple[float, PowerReading]] = []
+        """What this process was told of machines, and when that was read."""
         self.kept: set[str] = set()
         """Attachments that their driver does not let go."""
         self.lag = 0.0
-        self.readings: list[tuple[float, PowerReading]] = []
         self.steady_since: datetime | None = None
         self.said: tuple[Action | Hold, ...] = ()
         self.restart()
@@ -109,6 +112,7 @@ class Stage:
         self.wake_at: datetime | None = None
         self.is_awake = True
         self.heard = dict.fromkeys(self.heard, self.elapsed)
+        self.renewals, self.delivered = {}, []
         self.steady_since = None
         self._told: dict[str, Any] = {}
         listeners = self.world.listeners()
@@ -293,9 +297,13 @@ class Stage:
             return
         self.renewed[name] = self.elapsed
         self.tell(LEASES, self._lease(name), is_remarkable=False)
-        self.at(self.lag, lambda: self.heard.update({name: self.elapsed}))
+        self.at(self.lag, lambda world=self.world: self._note_renewal(name, world))
         self.at(_RENEWED_EVERY, lambda: self._beat(name, uid))
         self.at(_UNREADY_AFTER, lambda: self._give_up(name, uid))
+
+    def _note_renewal(self, name: str, world: World) -> None:
+        if self.world is world:
+            self.renewals[name] = self.heard[name] = self.elapsed
 
     def _give_up(self, name: str, uid: str) -> None:
         node = self.nodes.get(name)
@@ -311,9 +319,7 @@ class Stage:
     # The provider
 
     def reading(self, wanted: str) -> PowerReading:
-        reading = PowerReading(wanted, self.powers.get(wanted, Power.GONE), self.now, wanted in self.changing)
-        self.readings.append((self.elapsed, reading))
-        return reading
+        return PowerReading(wanted, self.powers.get(wanted, Power.GONE), self.now, wanted in self.changing)
 
     def machines(self) -> tuple[Machine, ...]:
         """All that the provider shows, each with its power as of now."""
@@ -346,7 +352,9 @@ class Stage:
             problem = "there was no answer"
             self.world.hear_of_cloud(msgspec.structs.replace(known or Cloud("kwok"), problem=problem))
         else:
-            self.world.hear_of_cloud(Cloud("kwok", (an_offering(),), self.machines(), self.now))
+            machines = self.machines()
+            self.delivered += [(self.elapsed, machine.reading) for machine in machines]
+            self.world.hear_of_cloud(Cloud("kwok", (an_offering(),), machines, self.now))
 
     # Pods and volumes
 

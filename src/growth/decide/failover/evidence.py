@@ -57,6 +57,8 @@ class Answers(msgspec.Struct, frozen=True):
         if reading.read_at <= self.last_at:
             if is_like or reading.read_at < self.first_at:
                 return self
+            if reading.read_at == self.last_at and not reading.is_dead:
+                return first(reading)  # of two that were read in one instant, the one that proves nothing
             # It comes late, and others were believed that it contradicts: only the last one of them still counts.
             return msgspec.structs.replace(self, first_at=self.last_at, count=1, alike=1)
         if not is_like:
