@@ -8,13 +8,14 @@ became of servers at Hetzner is known to their sandbox alone, and asked by the s
 from collections.abc import Iterator
 from typing import Final
 
+from growth.act.points import Point
 from growth.api.kinds import NODES
 from growth.api.node import Node
 from growth.api.out_of_service import OUT_OF_SERVICE, PROOF
 from growth.api.pod import Pod
 from growth.api.storage import VolumeAttachment
 from growth.api.tolerations import Taint, tolerates
-from growth.cloud.kwok.record import record_from
+from growth.cloud.kwok.record import config_map_name, record_from
 from tests.trust.deeds import Deeds
 from tests.trust.picture import Exit, Picture, Step
 
@@ -52,6 +53,8 @@ def living_taken_for_dead(step: Step, picture: Picture, deeds: Deeds) -> Iterato
     if step.is_end or not _gained(step) or not made_by_growth(step, deeds) or _is_unseen(node):
         return
     death = picture.powers.last_death(node.spec.provider_id, step.at)
+    if death is not None and _is_given_back(node, step.at, deeds):
+        return
     if death is None:
         yield f"{node.metadata.name} was taken out of service, and its machine never lost its power"
         return
@@ -60,6 +63,13 @@ def living_taken_for_dead(step: Step, picture: Picture, deeds: Deeds) -> Iterato
         yield f"{node.metadata.name} was taken out of service, and its machine ran again for {step.at - ended:.1f} s"
     elif ended - began < deeds.proven_after:
         yield f"{node.metadata.name} was taken out of service, and its machine was off for {ended - began:.2f} s only"
+
+
+def _is_given_back(node: Node, at: float, deeds: Deeds) -> bool:
+    """Whether Growth itself had its machine deleted: that needs no proof."""
+    uid = node.spec.provider_id.rpartition("/")[2]
+    asked = deeds.deletions("configmaps", config_map_name(node.metadata.name), uid, until=at)
+    return any(deed.by == Point.DELETE_MACHINE for deed in asked)
 
 
 def powered_off_unasked(step: Step, _: Picture, deeds: Deeds) -> Iterator[str]:

@@ -132,7 +132,8 @@ def _unlike_its_pool(stage: Stage, pool: str) -> Iterator[str]:
         ready = [node for node in nodes if _type_of(node) == kind and node.is_ready]
         empty = [node.metadata.name for node in ready if not picture.work_on(node.metadata.name)]
         least = wanted.get(kind, 0)
-        if len(ready) < least:
+        dead = sum(_type_of(node) == kind and node.metadata.name in stage.stays_dead for node in nodes)
+        if len(ready) + dead < least:
             yield f"pool {pool} has {len(ready)} {kind}, and wants {least} at least"
         if spec.scale_down.enabled and len(empty) > max(0, least - (len(ready) - len(empty))):
             yield f"pool {pool} keeps {', '.join(empty)} ({kind}), which nobody needs; it wants {least} at least"
