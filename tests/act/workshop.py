@@ -115,18 +115,20 @@ class Shop:
         self.machines = {name: machine for name, machine in self.machines.items() if machine.id != machine_id}
 
     async def power(self, machine_id: str) -> PowerReading:
+        await self._call(f"power {machine_id}")
         return PowerReading(machine_id, Power.ON, NOON)
 
     async def fence(self, machine_id: str) -> PowerReading:
+        await self._call(f"fence {machine_id}")
         return PowerReading(machine_id, Power.OFF, NOON)
 
 
 class Workshop:
     """Everything an executor needs, and what came of it."""
 
-    def __init__(self, *, points: Points | None = None) -> None:
+    def __init__(self, *, points: Points | None = None, api: FakeApi | None = None) -> None:
         self.clock = asyncio.get_running_loop().time
-        self.api = FakeApi()
+        self.api = api or FakeApi()
         self.send = FakeSend(self.api, self.clock)
         self.shop = Shop()
         self.fence = 1e9
