@@ -47,10 +47,8 @@ async def some_nodes(play: Play, count: int, server_type: str = "small") -> list
 
 async def attaching(play: Play, count: int) -> list[str]:
     """Wait for so many nodes of pools, and let them attach volumes; their names."""
-    await play.until(lambda: len(bought(play)) == count, f"{count} machines are bought")
+    await play.until(lambda: len(bought(play)) == count == len(_open_nodes(play)), f"{count} nodes are open")
     names = bought(play)
-    await play.ready(*names)
-    await play.until(lambda: not any(_is_closed(play, name) for name in names), "all are open")
     for name in names:
         await play.change(NODES, name, {"metadata": {"annotations": MANAGED}})
     return names
@@ -172,5 +170,6 @@ async def let_go(play: Play, attachment: str) -> None:
     await play.change(VOLUME_ATTACHMENTS, attachment, {"metadata": {"finalizers": None}})
 
 
-def _is_closed(play: Play, name: str) -> bool:
-    return any(taint.key.startswith("growth.dev/") for taint in play.trace.nodes[name].spec.taints)
+def _open_nodes(play: Play) -> list[str]:
+    nodes = {name: play.trace.nodes[name] for name in bought(play)}
+    return [name for name, node in nodes.items() if node.is_ready and not node.spec.taints]
