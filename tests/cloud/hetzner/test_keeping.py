@@ -149,6 +149,47 @@ async def test_what_we_deleted_ourselves_is_not_looked_for() -> None:
     assert rig.calls == {"GET /servers": 1}
 
 
+@virtual
+async def test_many_that_go_at_once_are_looked_up_with_one_list() -> None:
+    rig = Rig()
+    async with rig.opened() as provider:
+        machines = await bought(provider, *(a_request(f"web-{number}") for number in range(60)))
+        theirs = rig.ask("POST", "/servers", {"name": "desk", "server_type": "cax11", "image": "debian-13"})["server"][
+            "id"
+        ]
+        await asyncio.sleep(60)
+        rig.sandbox.order(Vanish(server="web-7"))
+        rig.sandbox.calls.clear()
+        numbers = [*(machine.id for machine in machines), str(theirs)]
+        results = await asyncio.gather(*(provider.delete(number) for number in numbers), return_exceptions=True)
+    assert [type(one) for one in results if one is not None] == [Invalid]
+    assert (rig.names, rig.calls["GET /servers"], rig.calls["GET /servers/{id}"]) == (["desk"], 2, 2)
+    assert rig.calls["DELETE /servers/{id}"] == 59
+
+
+@virtual
+async def test_a_list_that_fails_fails_all_who_wait_for_it() -> None:
+    rig = Rig()
+    async with rig.opened() as provider:
+        machines = await bought(provider, *(a_request(f"web-{number}") for number in range(3)))
+        rig.sandbox.order(Refuse(path="/servers", code="unavailable"))
+        ends = await asyncio.gather(*(provider.delete(one.id) for one in machines), return_exceptions=True)
+        assert [type(one) for one in ends] == [Unavailable] * 3
+        await asyncio.gather(*(provider.delete(one.id) for one in machines))
+    assert rig.names == []
+
+
+@virtual
+async def test_who_waits_is_told_when_the_provider_is_closed() -> None:
+    rig = Rig()
+    async with rig.opened() as provider:
+        machine = await provider.create(a_request())
+        going = asyncio.create_task(provider.delete(machine.id))
+        await asyncio.sleep(0.1)
+    with pytest.raises(Unavailable, match="the provider is closed"):
+        await going
+
+
 def group_names(rig: Rig) -> list[str]:
     return sorted(group.name for group in rig.sandbox.account.placement_groups.values())
 

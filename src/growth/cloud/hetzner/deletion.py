@@ -10,6 +10,7 @@ from growth.cloud.errors import Invalid, Unavailable
 from growth.cloud.hetzner.calling import Api, Json
 from growth.cloud.hetzner.following import Following, reason_of
 from growth.cloud.hetzner.inventory import Inventory
+from growth.cloud.hetzner.looking_up import LookingUp
 from growth.cloud.hetzner.refusals import LOCKED, NOT_FOUND, Refused
 from growth.cloud.hetzner.server_reading import CLUSTER, DELETING, is_ours, reading_from
 from growth.cloud.hetzner.spreading import Spreading
@@ -38,10 +39,11 @@ class Deletion:
     ) -> None:
         self._api, self._cluster, self._now = api, cluster, now
         self._inventory, self._following, self._spreading = inventory, following, spreading
+        self._looking_up = LookingUp(inventory)
 
     async def delete(self, server_id: int) -> None:
         """It goes; one that is gone already is no error."""
-        server = await self._inventory.find(server_id)
+        server = await self._looking_up.find(server_id)
         if server is None:
             return
         self._check_is_ours(server)
@@ -78,6 +80,10 @@ class Deletion:
                 await self._follow(answer, f"fence {server_id}")
             is_cut = True
         raise Unavailable(f"fence {server_id}: it was not seen without power", may_have_acted=True)
+
+    async def close(self) -> None:
+        """Look for nobody any more."""
+        await self._looking_up.close()
 
     def _check_is_ours(self, server: Server) -> None:
         if not is_ours(server.labels, self._cluster):

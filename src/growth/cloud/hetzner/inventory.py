@@ -6,7 +6,7 @@ and is missing is asked for by its number, once.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 
 import msgspec
@@ -39,13 +39,10 @@ class Inventory:
 
     async def machines(self) -> Sequence[Machine]:
         """All servers of this cluster, read after the call began. A long list may have to wait for its turn."""
-        await self._pace.wait(-(-len(self._known) // PER_PAGE) or 1)
+        await self._pace.wait(self.pages)
         read_at = self._now()
         expected = {number: server for number, server in self._known.items() if number not in self._leaving}
-        query = {"label_selector": f"{CLUSTER}={self._cluster}", "sort": "id:asc"}
-        servers, pages = await read_all(self._api, "/servers", "servers", Server, query, is_urgent=False)
-        self._pace.note(pages)
-        listed = {server.id: server for server in servers}
+        listed = dict(await self.listed(is_urgent=False))
         for server in await self._still_there(server for server in expected.values() if server.id not in listed):
             listed[server.id] = server
         # What was made while we read may be missing, and is kept for the next list.
@@ -53,6 +50,18 @@ class Inventory:
         self._known = {**{number: server for number, server in made.items() if number not in self._leaving}, **listed}
         self._leaving &= set(listed)
         return tuple(machine_from(server, read_at) for server in listed.values())
+
+    @property
+    def pages(self) -> int:
+        """How many calls it takes to list all servers, as far as we know."""
+        return -(-len(self._known) // PER_PAGE) or 1
+
+    async def listed(self, *, is_urgent: bool = True) -> Mapping[int, Server]:
+        """All that have the cluster's label, by number, read after the call began."""
+        query = {"label_selector": f"{CLUSTER}={self._cluster}", "sort": "id:asc"}
+        servers, pages = await read_all(self._api, "/servers", "servers", Server, query, is_urgent=is_urgent)
+        self._pace.note(pages)
+        return {server.id: server for server in servers}
 
     async def find(self, server_id: int, *, is_urgent: bool = True) -> Server | None:
         """This server, whoever it belongs to; None if the API has none of this number."""

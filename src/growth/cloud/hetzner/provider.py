@@ -95,4 +95,5 @@ class HetznerProvider:
 
     async def close(self) -> None:
         """Follow nothing any more."""
+        await self._deletion.close()
         await self._following.close()
