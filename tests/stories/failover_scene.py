@@ -148,13 +148,13 @@ async def noted(play: Play, name: str) -> list[str]:
     return [entry.what for one in timelines_in(found) if one.node == name for entry in one.entries]
 
 
-async def until_noted(play: Play, name: str, what: str) -> None:
-    """Wait until the node's timeline tells this."""
+async def until_noted(play: Play, name: str, *what: str) -> None:
+    """Wait until the node's timeline tells this, or one of these."""
 
     async def is_noted() -> bool:
-        return what in await noted(play, name)
+        return not set(what).isdisjoint(await noted(play, name))
 
-    await play.until_found(is_noted, f"the story of {name} tells {what}")
+    await play.until_found(is_noted, f"the story of {name} tells {' or '.join(what)}")
 
 
 async def hold_volume(play: Play) -> str:

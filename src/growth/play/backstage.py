@@ -47,7 +47,7 @@ class Backstage:
     client: Callable[[], Awaitable[Client]]
     host: Callable[[str], Host]
     outage: Callable[[float], Awaitable[None]]
-    """Nobody gets an answer from the API server for so many seconds."""
+    """Growth gets no answer from the API server for so many seconds; on a real cluster nobody does."""
 
     around: Callable[[Process], Process] = _as_it_is
     """Laid around each process before it starts, by those who look at what it does, or stop it."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import math
+from typing import Final
 
 from growth.kube.client import Client
 from growth.local.timings import Timings as LocalTimings
@@ -14,10 +15,12 @@ from growth.run.host import played
 from growth.run.role import ACCOUNT, shipped_roles
 from growth.sim.api.rbac import service_account
 from growth.sim.cluster import VirtualCluster
+from growth.sim.faults import Fault
 from growth.sim.timings import Timings
 from growth.sim.virtual_loop import run_virtually
 
 NAME = "story"
+_ALWAYS: Final = 1_000_000
 
 
 def like(local: LocalTimings) -> Timings:
@@ -41,12 +44,19 @@ def play_virtually(tell: Telling, seed: int = 0, *, speed: float = math.inf, alo
         async def install() -> None:
             """A virtual cluster serves our kinds, and was told the role."""
 
+        growth, clients = service_account(*ACCOUNT), list[Client]()
+
         async def client() -> Client:
-            return cluster.client(service_account(*ACCOUNT))
+            clients.append(cluster.client(growth))
+            return clients[-1]
 
         async def outage(seconds: float) -> None:
-            cluster.api.restart(seconds)
+            """For Growth alone: who looks on must miss nothing."""
+            away = cluster.faults.order(Fault.REFUSED, user=growth, times=_ALWAYS)
+            for one in clients:
+                await one.transport.close()
             await asyncio.sleep(seconds)
+            away.times = 0
 
         now = cluster.clock.now
         backstage = Backstage(now, install, client, lambda identity: played(identity, now), outage)
