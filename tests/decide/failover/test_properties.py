@@ -148,7 +148,8 @@ class History:
         for name in HURT:
             if name in stage.nodes:
                 stage.revive(name)
-        self.play(("wait", 200.0))
+        # A node whose volumes hang for so long does not keep others waiting any more.
+        self.play(("wait", 330.0))
 
 
 def generous(mode: str, *, fence: bool) -> Settings:
