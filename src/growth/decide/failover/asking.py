@@ -16,7 +16,7 @@ import msgspec
 from growth.api.action import ReadPower, ReadPowers
 from growth.api.core import ObjectReference
 from growth.decide.ages import counts_from, is_ahead
-from growth.decide.failover.evidence import Case, Finding
+from growth.decide.failover.evidence import READINGS, Case, Finding
 from growth.decide.failover.machines import Place
 from growth.decide.failover.scene import Scene, reference
 
@@ -52,7 +52,21 @@ def every(scene: Scene, case: Case) -> timedelta:
     since = counts_from(case.suspected_at, scene.now, scene.state.steady_since)
     if not is_ahead(since + _LATE_AFTER, scene.now, _LATE_AFTER):
         return max(usual, _LATE_EVERY)
-    return max(usual, _RUNNING_EVERY) if case.finding(scene.terms) is Finding.RUNNING else usual
+    if case.finding(scene.terms) is Finding.RUNNING:
+        return max(usual, _RUNNING_EVERY)
+    return _until_proof(case, usual, scene.terms.proven_after)
+
+
+def _until_proof(case: Case, usual: timedelta, proven_after: timedelta) -> timedelta:
+    """The usual rest, or a little more if the next answer would come just too early to complete the proof.
+
+    A first answer that was late by a moment would otherwise cost a whole turn.
+    """
+    answers, asked_at = case.answers, case.asked_at
+    if asked_at is None or answers is None or not answers.is_dead or answers.count + 1 < READINGS:
+        return usual
+    enough = answers.first_at + proven_after - asked_at
+    return enough if usual < enough < 2 * usual else usual
 
 
 def _ask_singly(scene: Scene, known: Sequence[tuple[Case, Place]], *, is_crowd: bool) -> None:
