@@ -1,22 +1,27 @@
-"""A check of the checkers: Growth with a deliberate defect must be caught, by the crash suite or by chaos.
+"""A check of the checkers: Growth with a deliberate defect must be caught, by the crash suite, by tests or by chaos.
 
     python -m tests.trust.mutants
 
 Each defect is put into the product in memory, for as long as it is tried. First the stories are told, undisturbed and
-then stopped here and there, then runs of chaos are drawn; the table says who noticed what, and after how many runs.
+then stopped here and there, the tests of that part are run, then runs of chaos are drawn; the table says who noticed
+what, and after how many runs.
 """
 
 import argparse
+import io
+import itertools
 import random
 import sys
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, redirect_stdout
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 from unittest.mock import patch
+
+import pytest
 
 from growth.api.action import Action, DeleteObject
 from growth.api.kinds import NODES
@@ -33,24 +38,14 @@ from growth.kube.transport import Request
 from growth.play.story import Story
 from tests.stories.all_stories import STORIES
 from tests.trust.chaos.run import played_run
+from tests.trust.chaos.terms import drawn_terms_of
 from tests.trust.crash_points import stops_of
+from tests.trust.failover_mutants import FAILOVER_MUTANTS
 from tests.trust.mistakes import be_quiet
+from tests.trust.mutant import Mutant
 from tests.trust.trial import tried
 
 _STOPS_PER_STORY: Final = 2
-
-
-@dataclass(frozen=True)
-class Mutant:
-    """One defect: what is replaced by what, by dotted name."""
-
-    name: str
-    changes: Mapping[str, object]
-    story: str = ""
-    """A part of the names of the stories that might notice; empty if only chaos can."""
-
-    seed: int = 100
-    """Of the first run of chaos that is tried."""
 
 
 @dataclass(frozen=True)
@@ -198,14 +193,15 @@ MUTANTS: Final = (
         },
         seed=160,
     ),
+    *FAILOVER_MUTANTS,
 )
 
 
 def caught(mutant: Mutant, chaos_runs: int) -> list[Caught]:
     """Who notices this defect: each suite for itself."""
     with _defect(mutant):
-        crash = _by_crash(mutant)
-    return [crash, _by_chaos(mutant, chaos_runs)]
+        crash, tests = _by_crash(mutant), _by_tests(mutant)
+    return [crash, tests, _by_chaos(mutant, chaos_runs)]
 
 
 @contextmanager
@@ -235,11 +231,35 @@ def _told(story: Story) -> Iterator[list[str]]:
         yield tried(story, stop.wish(), may_be_left=usual.left).problems
 
 
+class _Failure:
+    """A plugin of pytest that remembers what failed first."""
+
+    def __init__(self) -> None:
+        self.ran = 0
+        self.first = ""
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """One step of one test is over."""
+        self.ran += report.when == "call"
+        if report.failed and not self.first:
+            self.first = report.nodeid.rpartition("::")[2]
+
+
+def _by_tests(mutant: Mutant) -> Caught:
+    if not mutant.tests:
+        return Caught(mutant.name, "", 0, "")
+    failure = _Failure()
+    with redirect_stdout(io.StringIO()):
+        pytest.main(["-q", "-x", "-p", "no:cacheprovider", mutant.tests], plugins=[failure])
+    return Caught(mutant.name, "tests" if failure.first else "", failure.ran, failure.first)
+
+
 def _by_chaos(mutant: Mutant, most: int) -> Caught:
-    for number in range(most):
+    seeds = (one for one in itertools.count(mutant.seed) if not mutant.of_failover or drawn_terms_of(one).acts)
+    for number, seed in enumerate(itertools.islice(seeds, most)):
         with _defect(mutant):
-            problems = played_run(mutant.seed + number).problems
-        if problems and not played_run(mutant.seed + number).problems:  # without the defect all is well
+            problems = played_run(seed).problems
+        if problems and not played_run(seed).problems:  # without the defect all is well
             return Caught(mutant.name, "chaos", number + 1, problems[0])
     return Caught(mutant.name, "", most, "")
 
