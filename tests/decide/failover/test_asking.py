@@ -97,11 +97,11 @@ def test_sixty_are_asked_about_one_by_one() -> None:
 
 
 def test_of_a_crowd_one_list_tells_and_sixty_at_a_time_are_asked_about_in_turn() -> None:
-    stage = many(300, settings=terms("observe"))
+    stage = many(200, settings=terms("observe"))
     dead = list(stage.nodes)[:130]
     stage.cut(*dead)
     stage.wait(100)
-    pages = 300 // 50
+    pages = 200 // 50
     assert set(gaps(lists(stage))) == {5.0 * pages}
     asked_at = single(stage)
     assert max(sum(at <= one < at + 4.9 for one in asked_at) for at in set(asked_at)) <= 60
@@ -111,12 +111,12 @@ def test_of_a_crowd_one_list_tells_and_sixty_at_a_time_are_asked_about_in_turn()
 
 
 def test_who_runs_in_a_crowd_keeps_nobody_waiting() -> None:
-    stage = many(300)
+    stage = many(160)
     names = list(stage.nodes)
-    stage.silence(*names[:100])
-    stage.cut(*names[100:110])
+    stage.silence(*names[:61])
+    stage.cut(*names[61:70])
     stage.wait(45)
-    assert stage.tainted == names[100:110]
+    assert stage.tainted == names[61:70]
 
 
 @pytest.mark.parametrize(

@@ -171,7 +171,7 @@ def keep_all_promises(events: list[Event]) -> None:
     assert "n9" in history.stage.tainted, history.stage.told()
 
 
-@settings(max_examples=60)
+@settings(max_examples=35)
 @given(histories)
 def test_no_history_makes_it_break_a_promise(events: list[Event]) -> None:
     keep_all_promises(events)
