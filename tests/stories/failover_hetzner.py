@@ -71,7 +71,7 @@ async def a_database_leaves_a_server_though_hetzner_was_down(play: Play) -> None
         project.sandbox.order(Refuse(code="server_error", times=100_000))
         project.sandbox.order(PowerCut(server=dies))
         await until_silent(play, dies)
-        await until_noted(play, dies, "Silent", "Unknowable")
+        await until_noted(play, dies, "Silent", "Running", "Unknowable")
         assert not out(play)
         project.sandbox.clear_faults()
         await until_out(play, dies)
