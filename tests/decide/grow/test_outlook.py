@@ -4,6 +4,8 @@ import pytest
 
 from growth.api.node import Node
 from growth.api.noderequest import NodeRequest
+from growth.api.out_of_service import SHUTDOWN
+from growth.api.phases import RequestPhase
 from growth.api.settings import Settings
 from growth.api.starting import closed
 from growth.decide.decider import State
@@ -49,3 +51,11 @@ def test_where_nothing_came_there_are_none_as_soon_as_that_is_a_lesson(nodes: li
 def test_two_that_came_to_nothing_are_a_lesson() -> None:
     """Too much of the offering is amiss: it is closed for the pool (S2)."""
     assert not has_places(LATE, a_request("default-2", "Provisioning", since=NOW - 2 * HOUR))
+
+
+@pytest.mark.parametrize("phase", ["Provisioning", "Ready"])
+def test_a_node_that_is_out_of_service_has_none(phase: RequestPhase) -> None:
+    """Whoever would be planned there does not tolerate the taint."""
+    request = a_request(phase=phase)
+    assert has_places(request, a_node())
+    assert not has_places(request, a_node(taints=[SHUTDOWN]))

@@ -8,6 +8,7 @@ import pytest
 from growth.api.action import Hold, PatchObject
 from growth.api.node import Node
 from growth.api.noderequest import NodeRequest
+from growth.api.out_of_service import SHUTDOWN
 from growth.decide.waking import NUDGE
 from tests.decide.grow.town import MS, NOW, REFUSED, SECOND, SMALL, Town, a_crowd, a_pod, for_pool
 from tests.decide.marketplace import a_node, a_pool, an_entry
@@ -112,6 +113,14 @@ def test_who_was_expected_on_a_node_is_demand_at_once_when_it_has_gone() -> None
     town = Town(a_pod("web"), own)
     town.run(SECOND)
     town.remove(own)
+    town.run(SECOND)
+    assert town.bought == [("kwok-small-fsn1", ("web",))]
+
+
+def test_who_was_expected_on_a_node_is_demand_at_once_when_that_is_out_of_service() -> None:
+    town = Town(a_pod("web"), free_node())
+    town.run(SECOND)
+    town.add(a_node("own", pool="", has={"cpu": "1"}, taints=[SHUTDOWN]))
     town.run(SECOND)
     assert town.bought == [("kwok-small-fsn1", ("web",))]
 

@@ -8,6 +8,7 @@ from typing import Final
 from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
 from growth.api.nodepool import NodePool
 from growth.api.noderequest import NodeRequest
+from growth.api.out_of_service import out_of_service_taint
 from growth.api.settings import Settings
 from growth.decide.access import Access
 from growth.decide.decider import State
@@ -46,6 +47,8 @@ class Outlook:
         """Nodes that somebody wants to be rid of."""
         self.closed = self.cluster.closed_offerings | self.shop.closed
         """Pools and offerings that this pool must not buy."""
+        self.dead = {name for name, node in snapshot.out_of_service.items() if out_of_service_taint(node) is not None}
+        """Nodes that are out of service: they are no room, whatever was planned before."""
         self.verdicts: Mapping[str, Verdict] = {}
 
     @cached_property
@@ -65,7 +68,7 @@ class Outlook:
 
     def has_places(self, request: NodeRequest) -> bool:
         """Whether the pods that it was bought for still have their places on it."""
-        if self._is_hopeless(request):
+        if request.metadata.name in self.dead or self._is_hopeless(request):
             return False
         return has_places(request, self.snapshot, self.state, self.settings.provision)
 

@@ -163,7 +163,7 @@ def _is_surprising(outlook: Outlook, request: NodeRequest, node: Node) -> bool:
 
 def _is_expected(outlook: Outlook, pod: Pod, verdict: Verdict) -> bool:
     """Whether the scheduler may still place it where there was room: until others have taken that."""
-    if verdict.node not in outlook.snapshot.nodes or verdict.node in outlook.leaving:
+    if verdict.node not in outlook.snapshot.nodes or verdict.node in outlook.leaving or verdict.node in outlook.dead:
         return False
     if not is_ahead(verdict.at + _EXPECTED, outlook.now, _EXPECTED):
         return False
