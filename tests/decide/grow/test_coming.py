@@ -61,7 +61,7 @@ def test_of_those_that_wait_as_many_are_counted_as_its_node_has_room_for() -> No
     first, second, third = a_pod("first", "600m"), a_pod("second", "600m"), a_pod("third", "300m")
     town = Town(first, second, third, a_node("default-1", has={"cpu": "1"}))
     request = planned(*(pod.metadata.uid for pod in (first, second, third)), "gone", phase="Ready")
-    fitting = still_fitting(request, town.world.snapshot(NOW))
+    fitting = still_fitting(request, town.world.snapshot(NOW), town.world.waiting)
     assert town.names(fitting) == ("first", "third")
 
 

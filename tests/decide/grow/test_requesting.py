@@ -30,6 +30,12 @@ def test_a_request_for_nobody_has_no_annotations() -> None:
     )
 
 
+def test_a_request_says_that_pods_lose_their_machines() -> None:
+    whys = [asked_for(Wanted("default-1", a_pool(), SMALL, uids)).why.partition(",")[0] for uids in (
+        ("successor-of-a",), ("successor-of-a", "successor-of-b"), ("successor-of-a", "b"))]  # fmt: skip
+    assert whys == ["a pod loses its machine", "2 pods lose their machines", "2 pods wait"]
+
+
 def test_who_joins_is_added_to_those_that_the_machine_is_for() -> None:
     first, second = a_pod("first"), a_pod("second")
     town = Town(first)

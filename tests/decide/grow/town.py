@@ -26,6 +26,7 @@ from growth.api.phases import RequestPhase
 from growth.api.pod import Pod
 from growth.api.settings import Settings
 from growth.decide.decider import Decision, State
+from growth.decide.displaced import note_displaced
 from growth.decide.grow.deciding import Memory, decide
 from growth.decide.grow.planning import Plan
 from growth.decide.registry.state import ClusterState
@@ -80,6 +81,8 @@ class Town:
         self.events: list[RecordEvent] = []
         self.taken_back: set[str] = set()
         """Nodes whose marks of scale-down were to be taken off."""
+        self.dying: set[str] = set()
+        """Nodes whose pods failover says will be made anew elsewhere."""
         self.refuses: Refusal = lambda _: ""
         self.is_blind = False
         """Whether what is created or changed is not seen."""
@@ -153,6 +156,7 @@ class Town:
     def look(self) -> Decision:
         """One pass, and what it says is done. A thought that it begins stays one until ``think``."""
         snapshot = self.world.snapshot(self.now)
+        note_displaced(snapshot, [pod for name in self.dying for pod in self.world.pods_by_node.get(name, {}).values()])
         self.cluster = step(self.cluster, snapshot, self.settings, self.steady_since)
         state = State(
             self.outcomes, self.answer, self.thought is not None, self.memory, self.steady_since, self.cluster

@@ -3,15 +3,19 @@
 from collections.abc import Sequence
 from datetime import datetime
 
+import msgspec
 import pytest
 
 from growth.api.action import EditObject
 from growth.api.nodepool import OfferingStatus
-from growth.api.noderequest import NodeRequest
+from growth.api.noderequest import PLANNED_FOR, NodeRequest
 from growth.api.pod import Pod
 from growth.api.started import STARTED_AT
 from growth.api.starting import STARTING, closed
 from growth.api.tolerations import NO_EXECUTE, Taint
+from growth.decide.decider import State
+from growth.decide.displaced import note_displaced
+from growth.decide.provision.deciding import decide
 from tests.decide.provision.stage import (
     ANOTHER,
     MINUTE,
@@ -19,6 +23,7 @@ from tests.decide.provision.stage import (
     NO_SCHEDULE_BY_NETWORK,
     NOW,
     PROVISION,
+    SETTINGS,
     SMALL,
     a_cloud,
     a_machine,
@@ -27,6 +32,7 @@ from tests.decide.provision.stage import (
     a_pool,
     a_removal,
     a_request,
+    a_snapshot,
     decided,
     told,
 )
@@ -160,3 +166,18 @@ def test_a_smaller_node_does_not_wait_for_those_that_it_has_no_room_for() -> Non
     things = (pool, a_cloud(a_machine()), small, ready(pods))
     assert told(decided(*things, *pods).said) == [f"key one: {NAME}"]
     assert told(decided(*things, a_pod("one", node=NAME, requests={"cpu": "900m"}), pods[1]).said) == [f"open {NAME}"]
+
+
+def test_it_stays_closed_for_the_successor_of_a_pod_that_loses_its_machine_and_the_pod_itself_gets_no_key() -> None:
+    lost = a_pod("db", node=ANOTHER)
+    for hands_keys, since, expected in (
+        (True, A_MOMENT_AGO, []),
+        (True, NOW - PROVISION.hand_over, [f"open {NAME}"]),
+        (False, A_MOMENT_AGO, [f"open {NAME}"]),
+    ):
+        request = ready([lost], hands_keys=hands_keys, since=since)
+        uids = {**request.metadata.annotations, PLANNED_FOR: f"successor-of-{lost.metadata.uid}"}
+        request = msgspec.structs.replace(request, metadata=msgspec.structs.replace(request.metadata, annotations=uids))
+        snapshot = a_snapshot(a_pool(), *THERE, request, lost)
+        note_displaced(snapshot, [lost])
+        assert told(decide(snapshot, State(), SETTINGS).said) == expected

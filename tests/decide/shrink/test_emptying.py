@@ -9,7 +9,9 @@ from growth.api.action import CreateObject, EditObject, RecordEvent
 from growth.api.machine import Power
 from growth.api.noderequest import PLANNED_FOR
 from growth.api.tolerations import Taint
-from growth.decide.decider import Decision
+from growth.decide.decider import Decision, State
+from growth.decide.displaced import note_displaced
+from growth.decide.shrink.deciding import decide
 from tests.decide.shrink.stage import (
     ANOTHER,
     EVERYTHING,
@@ -18,6 +20,7 @@ from tests.decide.shrink.stage import (
     NAME,
     NOW,
     SECOND,
+    SETTINGS,
     a_cloud,
     a_daemon,
     a_machine,
@@ -27,6 +30,7 @@ from tests.decide.shrink.stage import (
     a_pool,
     a_removal,
     a_request,
+    a_snapshot,
     an_offering,
     decided,
     told,
@@ -215,6 +219,16 @@ def test_a_node_is_kept_for_the_pods_that_it_was_bought_for() -> None:
     assert told(decided(a_pool(), OURS, a_node(at=DUE), bought)) == [f"remove {NAME}"]
     late = NOW + 2 * MINUTE
     assert told(decided(a_pool(), OURS, a_node(at=DUE), bought, pod, now=late)) == [f"remove {NAME}"]
+
+
+def test_a_node_is_kept_for_the_successor_of_a_pod_that_loses_its_machine() -> None:
+    lost = a_pod(node=ANOTHER)
+    request = a_request(phase="Ready", since=NOW - SECOND)
+    meta = msgspec.structs.replace(request.metadata, annotations={PLANNED_FOR: f"successor-of-{lost.metadata.uid}"})
+    bought = msgspec.structs.replace(request, metadata=meta)
+    snapshot = a_snapshot(a_pool(), OURS, a_node(at=DUE), bought, lost)
+    note_displaced(snapshot, [lost])
+    assert told(decide(snapshot, State(), SETTINGS)) == [f"unmark {NAME}"]
 
 
 def test_a_node_that_is_being_prepared_is_not_empty_yet() -> None:

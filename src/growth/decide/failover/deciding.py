@@ -11,6 +11,7 @@ from growth.api.out_of_service import PROOF
 from growth.api.settings import Settings
 from growth.decide.decider import Decision, State
 from growth.decide.failover.asking import ask
+from growth.decide.failover.displacing import note_who_moves
 from growth.decide.failover.fencing import follow_running
 from growth.decide.failover.releasing import follow_release
 from growth.decide.failover.returning import follow_return
@@ -41,6 +42,7 @@ def decide(snapshot: Snapshot, state: State, settings: Settings) -> Decision:
     follow_release(scene)
     follow_return(scene)
     take_out_of_service(scene)
+    note_who_moves(scene)
     follow_running(scene)
     ask(scene)
     recovered = follow_recoveries(scene)

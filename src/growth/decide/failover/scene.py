@@ -99,6 +99,8 @@ class Scene:
         self.fencing: dict[str, datetime] = {}
         self.pressing: set[str] = set()
         """By uid, nodes about which only a fresh answer is missing before something is done."""
+        self.tainted: list[Node] = []
+        """Nodes whose taint is said in this pass: they are proven dead."""
 
     @property
     def acts(self) -> bool:

@@ -43,6 +43,7 @@ def take_out_of_service(scene: Scene) -> None:
             scene.note(node, "Tainted", f"{why}: it is taken out of service")
             scene.tell(reference(node), "OutOfService", f"{why}: its pods are moved elsewhere", is_warning=True)
             scene.said.append(tainted(node, proof_of(case, node, scene), why))
+            scene.tainted.append(node)
 
 
 def tainted(node: Node, proof: Proof, why: str) -> EditObject:

@@ -55,13 +55,13 @@ def hand_over_ends(request: NodeRequest, now: datetime, state: State, settings: 
     return state.since(phase_since(request, now), now) + settings.hand_over
 
 
-def still_fitting(request: NodeRequest, snapshot: Snapshot) -> list[str]:
+def still_fitting(request: NodeRequest, snapshot: Snapshot, waiting: Mapping[str, Pod]) -> list[str]:
     """Of the pods that a machine was bought for and that still wait, those for which its node has room."""
     name = request.metadata.name
     free = snapshot.room.free(name)
     found: list[str] = []
     for uid in request.planned_for:
-        pod = snapshot.waiting.get(uid)
+        pod = waiting.get(uid)
         if pod is None:
             continue
         asked = snapshot.shapes.of(pod.spec).requests

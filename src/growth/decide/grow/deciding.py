@@ -23,6 +23,7 @@ from growth.api.references import reference_by_name, reference_to
 from growth.api.settings import Settings
 from growth.decide.ages import is_ahead
 from growth.decide.decider import Decision, State
+from growth.decide.displaced import is_stand_in, waiting_in
 from growth.decide.fit.demand import importance
 from growth.decide.fit.stage import Stage
 from growth.decide.grow.coming import Coming
@@ -54,6 +55,8 @@ class Memory(msgspec.Struct, frozen=True):
     """Machines of the plan whose requests were not seen yet."""
     arrivals: int = 0
     """How many pods had begun to wait."""
+    displaced: frozenset[str] = frozenset()
+    """Stand-ins of pods that lose their machine."""
     first_at: datetime | None = None
     last_at: datetime | None = None
     """When the first and the last of those came for whom there is no plan yet."""
@@ -71,7 +74,7 @@ def decide(snapshot: Snapshot, state: State, settings: Settings) -> Decision:
     memory = state.memory if isinstance(state.memory, Memory) else Memory(nodes_heard=snapshot.nodes_heard)
     if isinstance(state.answer, Plan) and state.answer is not memory.plan:
         unseen = frozenset(one.name for one in state.answer.wanted)
-        verdicts = after(state.answer, memory.verdicts, snapshot.waiting)
+        verdicts = after(state.answer, memory.verdicts, waiting_in(snapshot))
         memory = msgspec.structs.replace(memory, plan=state.answer, unseen=unseen, verdicts=verdicts)
     return _Pass(snapshot, state, settings, memory).run()
 
@@ -171,12 +174,16 @@ class _Pass:
             return False
         if (wanted.pool.metadata.name, wanted.offering.id) in self._outlook.closed:
             return False
-        return not wanted.pods or any(uid in self._snapshot.waiting for uid in wanted.pods)
+        # A stand-in goes when its successor comes, whose machine this is.
+        is_new = is_ahead(self._memory.plan.at + _SEEN_WITHIN, self._now, _SEEN_WITHIN)
+        waiting = self._outlook.waiting
+        return not wanted.pods or any(uid in waiting or (is_new and is_stand_in(uid)) for uid in wanted.pods)
 
     def _noticing(self, unseen: list[str], refused: dict[str, Verdict]) -> Memory:
         """What is remembered from now on: who was seen, and whether somebody new waits."""
         memory, now = self._memory, self._now
-        is_news = self._snapshot.arrivals != memory.arrivals
+        displaced = frozenset(self._outlook.displaced)
+        is_news = self._snapshot.arrivals != memory.arrivals or not displaced <= memory.displaced
         first_at, at_most = memory.first_at, self._settings.grow.at_most
         if memory.is_idle and first_at is not None and not is_ahead(first_at + at_most, now, at_most):
             first_at = None  # those found their nodes long ago, and say nothing about who comes now
@@ -185,6 +192,7 @@ class _Pass:
             unseen=frozenset(unseen),
             verdicts={**memory.verdicts, **refused} if refused else memory.verdicts,
             arrivals=self._snapshot.arrivals,
+            displaced=displaced,
             first_at=first_at or (now if is_news else None),
             last_at=now if is_news else memory.last_at,
         )
@@ -259,6 +267,7 @@ class _Pass:
             at=self._now,
             circumstances=outlook.circumstances,
             trials=outlook.shop.trials,
+            displaced=tuple(outlook.displaced.values()),
             spare=spare_nodes(outlook),
             closed=outlook.closed,
         )

@@ -12,6 +12,7 @@ from growth.api.out_of_service import out_of_service_taint
 from growth.api.settings import Settings
 from growth.decide.access import Access
 from growth.decide.decider import State
+from growth.decide.displaced import displaced_in, waiting_in
 from growth.decide.grow.circumstances import Circumstances, circumstances_of, is_limited
 from growth.decide.grow.coming import hand_over_ends, has_places
 from growth.decide.grow.estate import Holding, holdings, just_bought
@@ -47,7 +48,12 @@ class Outlook:
         """Nodes that somebody wants to be rid of."""
         self.closed = self.cluster.closed_offerings | self.shop.closed
         """Pools and offerings that this pool must not buy."""
-        self.dead = {name for name, node in snapshot.out_of_service.items() if out_of_service_taint(node) is not None}
+        self.waiting = waiting_in(snapshot)
+        """All who want a place."""
+        self.displaced = displaced_in(snapshot)
+        self.dead = {one.node for one in self.displaced.values()} | {
+            name for name, node in snapshot.out_of_service.items() if out_of_service_taint(node) is not None
+        }
         """Nodes that are out of service: they are no room, whatever was planned before."""
         self.verdicts: Mapping[str, Verdict] = {}
 

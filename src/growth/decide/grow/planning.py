@@ -12,6 +12,7 @@ import msgspec
 from growth.api.nodepool import NodePool
 from growth.api.offering import Offering
 from growth.api.pod import Pod
+from growth.decide.displaced import Displaced, clear
 from growth.decide.fit.demand import SetAside, has_place, why_unplaceable
 from growth.decide.fit.interpod import feared_by
 from growth.decide.fit.stage import Stage
@@ -48,6 +49,8 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     """Providers of which one machine may be bought."""
     closed: frozenset[tuple[str, str]] = frozenset()
     """Pools and offerings that are not bought for them now: too much of that is amiss."""
+    displaced: tuple[Displaced, ...] = ()
+    """Pods that lose their machine: their stand-ins are among those above."""
     spare: tuple[str, ...] = ()
     """Nodes that are marked because nobody needs them: free room, which costs nothing more."""
 
@@ -106,6 +109,7 @@ NO_PLAN: Final = Plan(at=datetime.min.replace(tzinfo=UTC), circumstances="", out
 def answer(question: Question) -> Plan:
     """Think. The same question has the same answer."""
     stage = question.stage
+    clear(stage, question.displaced)
     for name in question.spare:
         stage.change_node(without_mark(stage.nodes[name]))
     market = market_of(

@@ -7,27 +7,36 @@ from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
 from growth.api.nodepool import NodePool
 from growth.api.noderequest import HANDS_KEYS, PLANNED_FOR, WAKES, NodeRequest
 from growth.api.references import reference_by_name, reference_to
+from growth.decide.displaced import is_stand_in
 from growth.decide.grow.outlook import Outlook
 from growth.decide.grow.planning import Wanted
 
 
 def asked_for(wanted: Wanted) -> CreateObject:
     """Ask for a machine."""
-    pool, offering, pods = wanted.pool, wanted.offering, len(wanted.pods)
+    pool, offering = wanted.pool, wanted.offering
     annotations = {
         **({PLANNED_FOR: ",".join(wanted.pods)} if wanted.pods else {}),
         **({HANDS_KEYS: "true"} if wanted.hands_keys else {}),
         **({WAKES: ",".join(wanted.wakes)} if wanted.wakes else {}),
     }
-    for_whom = f"{pods} pods wait" if pods > 1 else "a pod waits" if pods else "the pool wants it even without load"
     return CreateObject(
         subject=reference_by_name(NODE_REQUESTS, wanted.name),
-        why=f"{for_whom}, and {offering.id} is part of the cheapest plan",
+        why=f"{_for_whom(wanted.pods)}, and {offering.id} is part of the cheapest plan",
         body={
             "metadata": {"ownerReferences": [owned_by(pool)], **({"annotations": annotations} if annotations else {})},
             "spec": {"pool": pool.metadata.name, "targetOffering": offering.id, "location": offering.location},
         },
     )
+
+
+def _for_whom(uids: tuple[str, ...]) -> str:
+    if not uids:
+        return "the pool wants it even without load"
+    count = len(uids)
+    if all(map(is_stand_in, uids)):
+        return f"{count} pods lose their machines" if count > 1 else "a pod loses its machine"
+    return f"{count} pods wait" if count > 1 else "a pod waits"
 
 
 def owned_by(pool: NodePool) -> dict[str, str]:
@@ -38,7 +47,7 @@ def owned_by(pool: NodePool) -> dict[str, str]:
 
 def joined(outlook: Outlook) -> Iterator[PatchObject]:
     """Note on machines that are coming which pods the last plan added to them."""
-    waiting = outlook.snapshot.waiting
+    waiting = outlook.waiting
     for one in outlook.plan.joining:
         request = outlook.request(one.request)
         if request is None or not outlook.has_places(request):

@@ -61,6 +61,8 @@ def sort_out(outlook: Outlook, *, is_node_new: bool) -> Waiting:
 
     A scheduler that refuses one of a crowd will refuse the others, in its time. Who is planned for together is packed
     better, and who has a place before its turn comes goes there at once.
+
+    Stand-ins of pods that lose their machine (``decide.displaced``) are demand, although no scheduler refused them.
     """
     found = Waiting()
     sorting = _Sorting(outlook, _places(outlook, found), is_node_new=is_node_new)
@@ -75,6 +77,14 @@ def sort_out(outlook: Outlook, *, is_node_new: bool) -> Waiting:
         found.unserved += crowd.unserved
         found.seated += crowd.seated
         found.expected += crowd.expected
+    stand_ins = Waiting()
+    for uid, one in outlook.displaced.items():
+        sorting.put(uid, one.stand_in, stand_ins)
+    # To them nothing is said: nobody would hear it.
+    found.unserved += stand_ins.unserved
+    found.seated += stand_ins.seated
+    found.expected += stand_ins.expected
+    found.wake_at += stand_ins.wake_at
     found.wake_at += [one.until for pool in outlook.pools for one in pool.status.offerings if one.until]
     return found
 
@@ -116,7 +126,7 @@ class _Sorting:
 
 def nodes_expected(outlook: Outlook) -> set[str]:
     """Nodes that stand and on which pods are expected that still wait."""
-    waiting, found = outlook.snapshot.waiting, set[str]()
+    waiting, found = outlook.waiting, set[str]()
     for uid, verdict in outlook.verdicts.items():
         is_new = verdict.said is Said.EXPECTED and verdict.node not in found and uid in waiting
         if is_new and _is_expected(outlook, waiting[uid], verdict):
@@ -148,8 +158,8 @@ def _places_on(outlook: Outlook, request: NodeRequest) -> Iterable[str]:
     is_kept = name in snapshot.closed and request.spec.target_offering not in outlook.shop.disappointing
     if node is None or not node.is_ready or is_kept:
         return request.planned_for
-    fitting = still_fitting(request, snapshot)
-    waiting = sum(uid in snapshot.waiting for uid in request.planned_for)
+    fitting = still_fitting(request, snapshot, outlook.waiting)
+    waiting = sum(uid in outlook.waiting for uid in request.planned_for)
     # A plan that is made before the surprise is noted would buy the same again.
     return request.planned_for if len(fitting) < waiting and _is_surprising(outlook, request, node) else fitting
 

@@ -25,7 +25,7 @@ def planned(scene: Scene, request: NodeRequest) -> list[Pod]:
     waiting, node = scene.snapshot.waiting, scene.snapshot.nodes.get(request.metadata.name)
     uids = request.planned_for
     if node is not None and node.is_ready and request.spec.target_offering in scene.shop.disappointing:
-        uids = still_fitting(request, scene.snapshot)
+        uids = still_fitting(request, scene.snapshot, waiting)
     return [waiting[uid] for uid in uids if uid in waiting]
 
 

@@ -19,6 +19,7 @@ from growth.api.references import reference_to
 from growth.api.started import STARTED_AT
 from growth.api.starting import STARTING, key_to, tolerations_of
 from growth.api.timestamp import format_time
+from growth.decide.displaced import displaced_in
 from growth.decide.provision.arrival import Step
 from growth.decide.provision.awaiting import arrival_at, is_another_machine
 from growth.decide.provision.calling import call, planned
@@ -56,8 +57,10 @@ def _has_arrived(scene: Scene, node: Node, request: NodeRequest) -> bool:
 
 
 def _let_in(scene: Scene, node: Node, request: NodeRequest) -> None:
-    waiting = planned(scene, request)
-    if not request.hands_keys or not waiting:
+    waiting, displaced = planned(scene, request), displaced_in(scene.snapshot)
+    # Whoever comes in the place of a pod that loses its machine will need a key.
+    is_awaited = bool(waiting) or any(uid in displaced for uid in request.planned_for)
+    if not request.hands_keys or not is_awaited:
         _open(scene, node, "it is what was planned" if waiting or not request.planned_for else "its pods are there")
         return
     since = scene.since(request) if request.status.phase == "Ready" else scene.now

@@ -4,6 +4,7 @@ from growth.api.emptiness import forbids
 from growth.api.machine import Power
 from growth.api.node import Node
 from growth.api.nodepool import NodePool
+from growth.decide.displaced import waiting_in
 from growth.decide.grow.coming import has_places, is_live
 from growth.decide.shrink.scene import Scene
 
@@ -33,7 +34,7 @@ def why_awaited(scene: Scene, node: Node) -> str:
         if name in scene.snapshot.closed or is_live(request):
             return "it is being prepared"
         provision = scene.settings.provision
-        is_awaited = any(uid in scene.snapshot.waiting for uid in request.planned_for)
+        is_awaited = any(uid in waiting_in(scene.snapshot) for uid in request.planned_for)
         if is_awaited and has_places(request, scene.snapshot, scene.state, provision):
             return "pods that it was bought for are on their way"
     return "pods that wait are expected on it" if name in scene.expected else ""

@@ -1,0 +1,56 @@
+"""Who loses a machine and will be made anew elsewhere: ``grow`` plans for them at once (``decide.displaced``).
+
+It begins in the pass in which the taint is said, and ends when the pods are gone: their successors wait then.
+"""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Final
+
+from growth.api.action import EditObject
+from growth.api.emptiness import is_daemon
+from growth.api.node import Node
+from growth.api.out_of_service import out_of_service_taint, proof_on
+from growth.api.outcome import Result
+from growth.api.pod import Pod
+from growth.decide.ages import is_ahead
+from growth.decide.displaced import note_displaced
+from growth.decide.failover.leftovers import left_on
+from growth.decide.failover.scene import Scene, reference
+
+# Pods are gone 70 s after the power cut at the latest. For those that are not, something else must happen first, and
+# no machine stands empty for them until it does.
+_GONE_WITHIN: Final = timedelta(minutes=5)
+
+
+def note_who_moves(scene: Scene) -> None:
+    """Note them for ``grow``."""
+    if scene.acts:
+        pods = (pod for node in _dead(scene) for pod in left_on(scene.snapshot, node).pods if _is_made_anew(pod))
+        note_displaced(scene.snapshot, pods)
+
+
+def _dead(scene: Scene) -> Iterator[Node]:
+    """Nodes that are proven dead and go out of service now, or went not long ago."""
+    for node in scene.tainted:
+        outcome = scene.state.outcome_of(EditObject, reference(node))
+        if outcome is None or outcome.result is not Result.REFUSED:
+            yield node
+    for name, node in sorted(scene.snapshot.out_of_service.items()):
+        proof = proof_on(node)
+        if proof is None or proof.is_forced or proof.provider_id != node.spec.provider_id or name in scene.leaving:
+            continue
+        if out_of_service_taint(node) and is_ahead(proof.tainted_at + _GONE_WITHIN, scene.now, _GONE_WITHIN):
+            yield node
+
+
+def _is_made_anew(pod: Pod) -> bool:
+    """Whether a successor will come that is not there yet.
+
+    A StatefulSet waits until the pod is gone. All others make a successor as soon as it is asked to go, or never; so
+    when it is, there is nobody to stand in for.
+    """
+    owner = pod.metadata.controller
+    if owner is None or is_daemon(pod):
+        return False
+    return pod.metadata.deletion_timestamp is None or owner.kind == "StatefulSet"
