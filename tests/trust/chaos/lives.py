@@ -9,7 +9,7 @@ from growth.api.offering import POOL
 from growth.api.out_of_service import MAINTENANCE, OUT_OF_SERVICE, out_of_service_taint
 from growth.api.scale_down import SCALE_DOWN, SCALE_DOWN_AT
 from growth.play.workloads import DEPLOYMENTS, STATEFUL_SETS
-from tests.trust.chaos.disks import SET
+from tests.trust.chaos.disks import SET, holders
 from tests.trust.chaos.pods import APPS, drawn_pod
 from tests.trust.chaos.stage import Stage
 from tests.trust.chaos.worlds import Json, drawn_limits, drawn_pool, drawn_terms
@@ -19,6 +19,8 @@ Act = Callable[[Stage], Awaitable[None]]
 # Small worlds find more: nobody adds pods beyond this.
 _MOST_PODS: Final = 30
 _DEPLOYMENTS: Final = ("shop", "mill")
+DYING: Final = ("powerOff", "powerOff", "powerOff", "hardwareFails", "vanishes", "neverReady", "powerOff, listFails")
+"""How machines die, or seem to."""
 
 
 async def pods_come(stage: Stage) -> None:
@@ -183,6 +185,18 @@ async def set_mark(stage: Stage, name: str, mark: Json | None) -> None:
     await stage.change(NODES, name, {"metadata": {"resourceVersion": version}, "spec": {"taints": others or None}})
 
 
+async def a_plug_is_pulled_or_put_back(stage: Stage) -> None:
+    """Of one machine at a time, of one with data if there is any; or it breaks, vanishes, or loses its network."""
+    hurt = sorted(name for name, one in stage.picture.machines.items() if one.behaviour.faults or one.is_fenced)
+    if hurt:
+        if stage.chance.random() < 0.5:
+            await stage.hurt(stage.chance.choice(hurt), "")
+        return
+    running = sorted(name for name in stage.picture.machines if name in stage.picture.nodes)
+    if name := stage.one_of(holders(stage) or running):
+        await stage.hurt(name, stage.chance.choice(DYING))
+
+
 async def the_database_is_scaled(stage: Stage) -> None:
     """Its volumes wait for it."""
     if stage.terms.disks:
@@ -255,7 +269,8 @@ PEOPLE: Final[dict[Act, int]] = {
 """What they do, and how often compared with each other."""
 
 WITH_FAILOVER: Final[dict[Act, int]] = {
-    a_node_is_taken_out_of_service_or_back: 5,
+    a_plug_is_pulled_or_put_back: 16,
+    a_node_is_taken_out_of_service_or_back: 3,
     the_database_is_scaled: 3,
     a_node_is_worked_on_or_not: 2,
 }

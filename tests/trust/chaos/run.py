@@ -37,6 +37,7 @@ from tests.trust.chaos.worlds import World, drawn_world
 from tests.trust.mistakes import Mistakes
 
 _STRANGER: Final = "stranger"
+_LONG: Final = "40s"
 _PAUSES: Final = (0.05, 0.3, 1.0, 2.0, 5.0)
 
 Say = Callable[[str], None]
@@ -143,7 +144,9 @@ class Chaos:
         stranger = kwok_node(_STRANGER, taints=[taint("dedicated=other:NoSchedule")])
         await admin.create(NODES, stranger)
         for name, spec in world.pools.items():
-            await admin.create(NODE_POOLS, {"metadata": {"name": name}, "spec": spec})
+            patience = {"unreadyAfter": _LONG} if self._terms.is_patient else {}
+            body = {**spec, "scaleDown": {**spec["scaleDown"], **patience}}
+            await admin.create(NODE_POOLS, {"metadata": {"name": name}, "spec": body})
         if world.daemon_cpu:
             await admin.create(DAEMON_SETS, _daemon_set(world), self.namespace)
 

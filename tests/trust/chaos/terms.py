@@ -5,6 +5,7 @@ Drawn apart from everything else, so that lives without failover stay as they we
 
 import random
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Final
 
 import msgspec
@@ -26,6 +27,9 @@ class Terms:
     ends_dead: bool
     """Whether, when all trouble is over, one machine with such a pod loses its power for good."""
 
+    is_patient: bool
+    """Whether pools wait for unready nodes, so that those come back; else they are soon given back."""
+
     @property
     def acts(self) -> bool:
         """Whether Growth moves work off the dead."""
@@ -43,4 +47,7 @@ def drawn_terms_of(seed: int) -> Terms:
         fence=mode == "act" and chance.random() < 0.25,
     )
     disks = chance.choice([0, 1, 2, 3]) if mode == "act" else chance.choice([0, 0, 0, 2])
-    return Terms(failover, disks, ends_dead=mode == "act" and disks > 0 and chance.random() < 0.5)
+    ends_dead = mode == "act" and disks > 0 and chance.random() < 0.5
+    # A node is called silent after a second and a half: what is proven sooner than that would be no proof.
+    failover = msgspec.structs.replace(failover, proven_after=timedelta(seconds=chance.choice([0.8, 2.5])))
+    return Terms(failover, disks, ends_dead=ends_dead, is_patient=mode == "act" and chance.random() < 0.6)

@@ -5,7 +5,7 @@ from typing import Final
 
 from growth.sim.faults import Fault
 from tests.trust.chaos.disks import holders
-from tests.trust.chaos.lives import Act
+from tests.trust.chaos.lives import DYING, Act
 from tests.trust.chaos.stage import Stage
 from tests.trust.interruption import Side
 
@@ -38,7 +38,6 @@ _OF_MACHINES: Final = (
     "listFails",
     "deleteFails, neverReady",
 )
-_OF_THE_DYING: Final = ("powerOff", "powerOff", "hardwareFails", "vanishes", "neverReady", "powerOff, listFails")
 _SILENCES: Final = ("neverReady", "neverReady", "neverReady", "powerOff", "listFails, neverReady")
 # None of them means one.
 _SHARES_OF_NODES: Final = (0.0, 0.5, 0.8, 1.0, 1.0)
@@ -86,7 +85,7 @@ async def _answers_change(stage: Stage) -> None:
 async def a_machine_fails(stage: Stage) -> None:
     """One that runs; or it is mended."""
     if name := stage.one_of(sorted(stage.picture.machines)):
-        dying = _OF_THE_DYING if stage.terms.acts else ()
+        dying = DYING if stage.terms.acts else ()
         faults = [*_OF_MACHINES, *dying, *(["listEmpty"] * 3 if stage.world.is_lied_to else [])]
         await stage.hurt(name, stage.chance.choice(faults) if stage.chance.random() < 0.7 else "")
 
@@ -103,7 +102,7 @@ async def nodes_fall_silent(stage: Stage) -> None:
     share, faults = stage.chance.choice(_SHARES_OF_NODES), stage.chance.choice(_SILENCES)
     if stage.terms.acts and stage.apart.random() < 0.5:
         # One database dies, and what follows is not hidden by a broken cluster.
-        share, faults = 0.0, stage.apart.choice(_OF_THE_DYING)
+        share, faults = 0.0, stage.apart.choice(DYING)
         running = [name for name in running if name in holders(stage)] or running
     for name in stage.chance.sample(running, min(len(running), max(1, round(share * len(running))))):
         await stage.hurt(name, faults)
