@@ -38,7 +38,7 @@ from tests.stories.shrinking import TAINTED, happened
 STORIES = Stories("failover", alone=True)
 # As long as a system takes that ends its pods one after the other.
 SLOW_STOP = msgspec.structs.replace(QUICK_SERVERS, stop_seconds=4.0)
-SLOW_RESET = msgspec.structs.replace(QUICK_SERVERS, other_seconds=3.0)
+SLOW_RESET = msgspec.structs.replace(QUICK_SERVERS, other_seconds=6.0)
 # Longer than two renewals take, shorter than Kubernetes waits before it gives nodes up.
 OUTAGE_SECONDS = 3.0
 
