@@ -9,9 +9,7 @@ from growth.cloud.kwok.state import machine_from, state_of
 from tests.cloud.kwok_records import BOOT, MADE, a_record
 
 UP, MUTE, SILENT = (Power.ON, True, True), (Power.ON, False, False), (Power.ON, True, False)
-BOOTING, OFF, BROKEN, GONE = (
-    (power, False, False) for power in (Power.STARTING, Power.OFF, Power.FAILED, Power.GONE)
-)
+BOOTING, OFF, BROKEN, GONE = ((power, False, False) for power in (Power.STARTING, Power.OFF, Power.FAILED, Power.GONE))
 
 
 @pytest.mark.parametrize(
