@@ -230,7 +230,14 @@ async def test_a_status_is_written_whole_and_read_back_the_same(server: LocalClu
         NodeCounts(ready=3, unready=1),
         "0.0153",
         (StatusCondition("Healthy", "True", "MostReady", "3 of 4 nodes are ready.", NOON),),
-        (OfferingStatus("hetzner-cax11-fsn1", 2, NOON, NOON, None, "OutOfStock", "no stock", {"memory": "200Mi"}, 1),),
+        (
+            OfferingStatus(
+                *("hetzner-cax11-fsn1", 2, NOON, NOON, None, "OutOfStock", "no stock"),
+                lacks={"memory": "200Mi"},
+                image="debian-13",
+                surprises=1,
+            ),
+        ),
     )
     for status in (full, NodePoolStatus(NodeCounts()), NodePoolStatus()):
         patch = MergePatch({"status": msgspec.to_builtins(status)})
