@@ -37,7 +37,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from bench.crowd import tell
-from bench.failover_scene import Scene, a_scene
+from bench.failover_cluster import Scene, a_scene
 from bench.failover_witness import Death, after, figures, in_words, wrong_taints
 from bench.growth_process import GrowthProcess
 from bench.shares import Shares
