@@ -1,181 +1,47 @@
-"""A cluster of servers that Growth bought, with databases: one pod with one volume each, no two on one node."""
+"""A database whose machine loses its power, played on a virtual cluster, for the picture of its node's story."""
 
-import asyncio
-import base64
-from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from bench.crowd import tell
-from bench.failover_sandbox import SandboxProcess, sandbox_running
-from bench.failover_witness import Home, Witness, witnessing
-from bench.growth_process import GrowthProcess, growth_started, install
-from growth.api.growth_kinds import NODE_POOLS
-from growth.api.kinds import CSI_DRIVERS, NODES, PERSISTENT_VOLUMES, SECRETS, STORAGE_CLASSES
-from growth.kube.client import Client
-from growth.kube.patches import MergePatch
-from growth.local.cluster import LocalCluster
-from growth.play.attacher import Attacher
+import msgspec
+
+from growth.api.offering import POOL
+from growth.api.out_of_service import out_of_service_taint
+from growth.cli.explain import read_report
+from growth.cli.explain_report import Report
+from growth.play.growing import QUICK, a_pool, growing
+from growth.play.play import Play
+from growth.play.virtual import play_virtually
 from growth.play.workloads import STATEFUL_SETS
-from growth.run.role import ACCOUNT
-from growth.sim.hetzner.sandbox import TOKEN
+from growth.run.logs import silent_logs
 
-NAMESPACE: Final = "failover"
-_BOOT_SECONDS: Final = 1.0
-_DRIVER: Final = "disk.example.com"
-_CLASS: Final = "disk"
-_USER_DATA: Final = "--node-labels=__GROWTH_LABELS__ --register-with-taints=__GROWTH_TAINTS__"
-# Kubelets set it; without it nobody attaches anything. kwok and the sandbox do not.
-_MANAGED: Final = {"volumes.kubernetes.io/controller-managed-attach-detach": "true"}
-_AT_ONCE: Final = 16
-_PATIENCE_SECONDS: Final = 60.0  # without anything that changes
-_LINE_SECONDS: Final = 5.0
+_ACTING: Final = msgspec.structs.replace(QUICK, failover=msgspec.structs.replace(QUICK.failover, mode="act"))
 
 
-class Scene:
-    """What is there. Growth is started and ended by whoever measures."""
+def a_power_cut() -> Report:
+    """What is to be said about the node when its machine has power again and the node is back."""
+    told: list[Report] = []
 
-    def __init__(self, cluster: LocalCluster, sandbox: SandboxProcess, witness: Witness, kubeconfig: Path) -> None:
-        self.cluster, self.sandbox, self.witness = cluster, sandbox, witness
-        self._kubeconfig = kubeconfig
+    async def tell(play: Play) -> None:
+        async with growing(play, settings=_ACTING) as growth:
+            await a_pool(play, serverTypes=[{"name": "small", "min": 2}])
+            await play.create(STATEFUL_SETS, _database(play))
+            await play.until(play.pod_is("db-0"), "the database runs")
+            node = play.trace.pods["db-0"].node_name
+            await growth.hurt(node, "powerOff")
+            await play.until(lambda: out_of_service_taint(play.trace.nodes[node]), "its node is out of service")
+            await play.until(play.pod_is("db-0"), "the database runs again")
+            await play.settled(3.0)
+            await growth.hurt(node, "")
+            await play.until(lambda: not out_of_service_taint(play.trace.nodes[node]), "the node is back in service")
+            told.append(await read_report(play.client, QUICK.namespace, node, play.now))
 
-    def growth(self, *, mode: str, speed: str) -> AbstractAsyncContextManager[GrowthProcess]:
-        """Growth as a process of its own, under the shipped role."""
-        content = {
-            "providers": {"enabled": "hetzner"},
-            "hetzner": {
-                "clusterName": "bench",
-                "endpoint": self.sandbox.endpoint,
-                "tokenSecret": "growth-hetzner",
-            },
-            "failover": {"mode": mode, "speed": speed},
-        }
-        return growth_started(self.cluster, self._kubeconfig, content)
-
-    async def buy(self, nodes: int, growth: GrowthProcess) -> None:
-        """Let Growth buy so many machines that it keeps, and wait until pods can go there."""
-        spec = {
-            "serverTypes": [{"name": "cx23", "min": nodes}],
-            "locations": ["fsn1", "nbg1", "hel1"],
-            "machine": {"image": "debian-13", "userDataSecret": {"name": "growth-user-data"}},
-        }
-        await self.cluster.admin.create(NODE_POOLS, {"metadata": {"name": "default"}, "spec": spec})
-        await until(lambda: len(self.witness.open_nodes), nodes, "nodes work", growth)
-        names = list(self.witness.nodes)
-        await _for_each(names, lambda name: self._patch_node(name, {"metadata": {"annotations": _MANAGED}}))
-
-    async def add_databases(self, pods: Sequence[str], growth: GrowthProcess) -> None:
-        """Each a StatefulSet of one pod, and wait until all run with their volumes attached."""
-        await _for_each(pods, lambda pod: _create_database(self.cluster.admin, pod.removesuffix("-0")))
-        await until(lambda: len(self.homes(pods)), len(pods), "databases run", growth)
-
-    def homes(self, pods: Sequence[str]) -> list[Home]:
-        """Where they run."""
-        return [home for pod in pods if (home := self.witness.home_of(pod)) is not None]
-
-    async def mount(self, homes: Sequence[Home]) -> None:
-        """Say of each volume that its node uses it, as kubelets do: nobody may detach it then without proof."""
-
-        async def say(home: Home) -> None:
-            in_use = [f"kubernetes.io/csi/{_DRIVER}^{home.volume}"]
-            await self._patch_node(home.node, {"status": {"volumesInUse": in_use}}, subresource="status")
-
-        await _for_each(homes, say)
-
-    async def _patch_node(self, name: str, patch: dict[str, Any], subresource: str = "") -> None:
-        await self.cluster.admin.patch(NODES, name, MergePatch(patch), subresource=subresource)
+    with silent_logs():
+        play_virtually(tell, alone=True)
+    return told[0]
 
 
-@asynccontextmanager
-async def a_scene(pods: Sequence[str]) -> AsyncGenerator[Scene]:
-    """A control plane with stock timings, a sandbox, and somebody who attaches volumes, until the context ends."""
-    async with LocalCluster() as cluster, sandbox_running(cluster, _BOOT_SECONDS) as sandbox:
-        kubeconfig = await install(cluster)
-        await _add_secrets(cluster.admin)
-        await cluster.add_namespace(NAMESPACE)
-        await _add_storage(cluster.admin)
-        volumes = {pod: f"volume-of-{pod}" for pod in pods}
-        attaching = asyncio.create_task(Attacher(cluster.admin).run(), name="attacher")
-        try:
-            async with witnessing(cluster.admin, volumes, NAMESPACE, ACCOUNT[0]) as witness:
-                yield Scene(cluster, sandbox, witness, kubeconfig)
-        finally:
-            attaching.cancel()
-            await asyncio.gather(attaching, return_exceptions=True)
-
-
-async def until(look: Callable[[], int], wanted: int, what: str, growth: GrowthProcess) -> None:
-    """Wait for so many, and say every few seconds how many there are. Raises TimeoutError if nothing changes."""
-    seconds, seen, since = 0.0, look(), 0.0
-    while seen < wanted:
-        await asyncio.sleep(0.1)
-        growth.check()
-        seconds += 0.1
-        if (now := look()) != seen:
-            seen, since = now, seconds
-        if seconds > since + _PATIENCE_SECONDS:
-            raise TimeoutError(f"{seen} of {wanted} {what}, and no more come; of Growth: {growth.last_words()}")
-        if seconds % _LINE_SECONDS < 0.1:
-            tell(f"    {seconds:4.0f} s: {seen} of {wanted} {what}")
-
-
-async def _for_each(items: Sequence[Any], do: Callable[[Any], Any]) -> None:
-    """Some at a time: the control plane shares this machine with us."""
-    rest = iter(items)
-
-    async def work() -> None:
-        for item in rest:
-            await do(item)
-
-    async with asyncio.TaskGroup() as working:
-        for _ in range(_AT_ONCE):
-            working.create_task(work())
-
-
-async def _add_secrets(client: Client) -> None:
-    for name, key, text in (("growth-hetzner", "token", TOKEN), ("growth-user-data", "user-data", _USER_DATA)):
-        data = {key: base64.b64encode(text.encode()).decode()}
-        await client.create(SECRETS, {"metadata": {"name": name}, "data": data}, ACCOUNT[0])
-
-
-async def _add_storage(client: Client) -> None:
-    storage_class = {"metadata": {"name": _CLASS}, "provisioner": "kubernetes.io/no-provisioner"}
-    await client.create(STORAGE_CLASSES, storage_class)
-    await client.create(CSI_DRIVERS, {"metadata": {"name": _DRIVER}, "spec": {"attachRequired": True}})
-
-
-async def _create_database(client: Client, name: str) -> None:
-    claim = {
-        "accessModes": ["ReadWriteOnce"],
-        "storageClassName": _CLASS,
-        "resources": {"requests": {"storage": "1Gi"}},
-    }
-    volume = {
-        "capacity": {"storage": "1Gi"},
-        "accessModes": ["ReadWriteOnce"],
-        "storageClassName": _CLASS,
-        "csi": {"driver": _DRIVER, "volumeHandle": f"volume-of-{name}-0"},
-        "claimRef": {"namespace": NAMESPACE, "name": f"data-{name}-0"},
-    }
-    await client.create(PERSISTENT_VOLUMES, {"metadata": {"name": f"volume-of-{name}-0"}, "spec": volume})
-    labels = {"app": name, "kind": "database"}
-    apart = {"labelSelector": {"matchLabels": {"kind": "database"}}, "topologyKey": "kubernetes.io/hostname"}
-    container = {
-        "name": "main",
-        "image": "none",
-        "resources": {"requests": {"cpu": "500m", "memory": "512Mi"}},
-        "volumeMounts": [{"name": "data", "mountPath": "/data"}],
-    }
-    spec = {
-        "containers": [container],
-        "affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [apart]}},
-    }
-    body = {
-        "replicas": 1,
-        "serviceName": name,
-        "selector": {"matchLabels": {"app": name}},
-        "template": {"metadata": {"labels": labels}, "spec": spec},
-        "volumeClaimTemplates": [{"metadata": {"name": "data"}, "spec": claim}],
-    }
-    await client.create(STATEFUL_SETS, {"metadata": {"name": name}, "spec": body}, NAMESPACE)
+def _database(play: Play) -> dict[str, object]:
+    labels = {"app": "db"}
+    template = {"metadata": {"labels": labels}, "spec": play.pod_spec("500m", nodeSelector={POOL: "default"})}
+    spec = {"replicas": 1, "serviceName": "db", "selector": {"matchLabels": labels}, "template": template}
+    return {"metadata": {"name": "db"}, "spec": spec}

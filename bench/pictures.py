@@ -10,6 +10,7 @@ from typing import Final
 from rich.console import Console, Group, RenderableType
 
 from bench.failover_picture import failover
+from bench.failover_scene import a_power_cut
 from bench.fleet_scene import NOW, afternoon, world_of
 from bench.growing_picture import growing
 from bench.phase_picture import phases
@@ -18,6 +19,7 @@ from bench.state_picture import states
 from bench.status_scene import a_night, a_report
 from growth.cli.demo_scene import Scene, scene_of
 from growth.cli.demo_view import frame, last_words
+from growth.cli.explain_view import view as explain_view
 from growth.cli.status_view import view as status_view
 from growth.cli.top_view import view as top_view
 from growth.cli.world_view import view
@@ -107,6 +109,7 @@ def main() -> None:
     draw("world", "growth world --follow", view(world(), 100), 100)
     draw("top", "growth top --follow", top_view(fleet_of(world_of(afternoon()).snapshot(NOW)), 110), 110)
     draw("status", "growth status", status_view(a_report(*a_night()), 110), 110)
+    draw("explain", "growth explain node", explain_view(a_power_cut(), 110), 110)
     draw("demo", "growth demo", demo(100), 100)
     (_IMAGES / "phases.svg").write_text(phases())
     (_IMAGES / "growing.svg").write_text(growing())

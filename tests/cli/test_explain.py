@@ -177,7 +177,7 @@ def a_story() -> Report:
             "it is silent since 12:00:00, and its provider says that its machine is off: 3 answers",
         ),
         (34, "Tainted", "it is taken out of service"),
-        (34.2, "Releasing", "left of its old life: 1 pods, 1 volumes"),
+        (34.2, "Releasing", "left of its old life: a pod, a volume"),
         (96, "DriverSilent", "volume pvc-1: the driver csi.hetzner.cloud does not confirm"),
     ]
     steps = [Step(NOON + seconds * SECOND, seconds, what, words, 0) for seconds, what, words in told]

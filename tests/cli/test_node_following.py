@@ -28,7 +28,7 @@ def test_pods_are_followed_until_the_node_is_free() -> None:
         await desk.run_pod()
         await is_out(desk)
         await following(desk)
-        assert desk.said[0].strip() == "0s  left of its old life: 1 pods"
+        assert desk.said[0].strip() == "0s  left of its old life: a pod"
         assert desk.said[-2].endswith(f"node {DEAD} is free: nothing of its old life is left on it")
         assert desk.said[-1] == f"When it is back: growth node in-service {DEAD}"
 

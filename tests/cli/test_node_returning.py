@@ -60,7 +60,7 @@ def test_volumes_of_its_old_life_keep_it_out_even_by_force(force: bool) -> None:
         await desk.take_out()
         await desk.client.delete(VOLUME_ATTACHMENTS, "csi-pvc-1")
         await desk.wake()
-        words = "left of its old life: 1 volumes: volume pvc-1. Why: .*disk.example.org does not confirm"
+        words = "left of its old life: a volume: volume pvc-1. Why: .*disk.example.org does not confirm"
         with pytest.raises(NotDone, match=words) as refused:
             await back(desk, force=force)
         assert refused.value.exit_code == 1
@@ -76,7 +76,7 @@ def test_pods_of_its_old_life_keep_it_out() -> None:
     async def tell(desk: Desk) -> None:
         await desk.run_pod(finalizers=["example.org/tracking"])
         await desk.taint()
-        with pytest.raises(NotDone, match="1 pods: pod default/db-0"):
+        with pytest.raises(NotDone, match="a pod: pod default/db-0"):
             await back(desk)
         assert await has_taint(desk)
 

@@ -82,11 +82,15 @@ def why_kept(leftovers: Leftovers) -> list[tuple[str, str]]:
 def what_is_left(left: Leftovers) -> str:
     """It, counted."""
     parts = [
-        f"{len(left.pods)} pods" if left.pods else "",
+        _counted(left.pods, "pod") if left.pods else "",
         f"{len(left.lingering)} that ended and are kept" if left.lingering else "",
-        f"{len(left.attachments)} volumes" if left.attachments else "",
+        _counted(left.attachments, "volume") if left.attachments else "",
     ]
     return f"left of its old life: {', '.join(part for part in parts if part)}"
+
+
+def _counted(things: Sequence[object], what: str) -> str:
+    return f"{len(things)} {what}s" if len(things) != 1 else f"a {what}"
 
 
 def _stays(pod: Pod, taint: Taint) -> bool:
