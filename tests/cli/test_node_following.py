@@ -98,7 +98,7 @@ def test_a_taint_that_somebody_takes_off_too_early_is_told() -> None:
         await asyncio.sleep(3)
         body = {"metadata": {"annotations": {PROOF: None}}, "spec": {"taints": None}}
         await desk.client.patch(NODES, DEAD, MergePatch(body))
-        with pytest.raises(NotDone, match=f"somebody took the taint off node {DEAD}, and left of its old life: 1 vol"):
+        with pytest.raises(NotDone, match=f"somebody took the taint off node {DEAD}, and left of its old life: a vol"):
             await watching
 
     at_a_desk(tell)
