@@ -16,7 +16,7 @@ from growth.api.scale_down import LEAVES
 from growth.api.tolerations import untolerated
 from growth.play.workloads import DEPLOYMENTS
 from growth.sim.faults import Fault
-from tests.trust.chaos.disks import holders, without_home
+from tests.trust.chaos.disks import holders, let_go, without_home
 from tests.trust.chaos.lives import set_mark
 from tests.trust.chaos.pods import APPS
 from tests.trust.chaos.stage import Stage
@@ -62,6 +62,7 @@ def _comes_back(pod: Pod) -> str:
 
 async def _help(stage: Stage) -> None:
     """What only people can do, whenever it is needed: a Deployment's pods come back with all that they bore."""
+    await let_go(stage)
     for pod in list(stage.picture.pods.values()):
         if set(_PROTECTIONS) & set(pod.metadata.annotations):
             await stage.change(PODS, pod.metadata.name, _BARE)

@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
-from growth.api.kinds import CSI_DRIVERS, NODES, PERSISTENT_VOLUMES, STORAGE_CLASSES
+from growth.api.kinds import CSI_DRIVERS, NODES, PERSISTENT_VOLUMES, STORAGE_CLASSES, VOLUME_ATTACHMENTS
 from growth.api.kwok import KWOK_LABEL, KWOK_VALUE
 from growth.api.node import Node
 from growth.api.pod import Pod
@@ -17,6 +17,7 @@ from tests.trust.chaos.stage import Stage
 from tests.trust.picture import Picture, is_work
 
 SET: Final = "db"
+_HELD: Final = "growth.dev/held-by-the-driver"
 _MANAGED: Final = {"volumes.kubernetes.io/controller-managed-attach-detach": "true"}
 _LOOK_SECONDS: Final = 0.25
 _SIZES: Final = ("200m", "500m", "1500m")
@@ -103,6 +104,24 @@ def _used(picture: Picture, node: str) -> Iterator[str]:
 
 def _ordinal(pod: Pod, attached: set[str]) -> set[str]:
     return {pod.metadata.name.rpartition("-")[2]} & attached
+
+
+async def the_driver_holds_a_volume_or_lets_go(stage: Stage) -> None:
+    """It does not answer when a volume should come off, for a while."""
+    held = [name for name, one in sorted(stage.picture.attachments.items()) if _HELD in one.metadata.finalizers]
+    if held and stage.chance.random() < 0.5:
+        await let_go(stage)
+    elif name := stage.one_of(sorted(stage.picture.attachments)):
+        keepers = [*stage.picture.attachments[name].metadata.finalizers, _HELD]
+        await stage.change(VOLUME_ATTACHMENTS, name, {"metadata": {"finalizers": keepers}})
+
+
+async def let_go(stage: Stage) -> None:
+    """It answers again."""
+    for name, one in sorted(stage.picture.attachments.items()):
+        others = [keeper for keeper in one.metadata.finalizers if keeper != _HELD]
+        if len(others) < len(one.metadata.finalizers):
+            await stage.change(VOLUME_ATTACHMENTS, name, {"metadata": {"finalizers": others or None}})
 
 
 def is_data(pod: Pod) -> bool:

@@ -9,7 +9,7 @@ from growth.api.offering import POOL
 from growth.api.out_of_service import MAINTENANCE, OUT_OF_SERVICE, out_of_service_taint
 from growth.api.scale_down import SCALE_DOWN, SCALE_DOWN_AT
 from growth.play.workloads import DEPLOYMENTS, STATEFUL_SETS
-from tests.trust.chaos.disks import SET, holders
+from tests.trust.chaos.disks import SET, holders, the_driver_holds_a_volume_or_lets_go
 from tests.trust.chaos.pods import APPS, drawn_pod
 from tests.trust.chaos.stage import Stage
 from tests.trust.chaos.worlds import Json, drawn_limits, drawn_pool, drawn_terms
@@ -271,6 +271,7 @@ PEOPLE: Final[dict[Act, int]] = {
 WITH_FAILOVER: Final[dict[Act, int]] = {
     a_plug_is_pulled_or_put_back: 16,
     a_node_is_taken_out_of_service_or_back: 3,
+    the_driver_holds_a_volume_or_lets_go: 8,
     the_database_is_scaled: 3,
     a_node_is_worked_on_or_not: 2,
 }
