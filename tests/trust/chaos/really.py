@@ -3,6 +3,7 @@
 There is no way to lose a single answer of a real API server on order; all that is virtual only is in ``troubles``.
 """
 
+import asyncio
 import time
 from datetime import UTC, datetime
 from typing import Final
@@ -12,6 +13,7 @@ from growth.api.kinds import LEASES, NAMESPACES
 from growth.kube.client import Client
 from growth.local.cluster import LocalCluster
 from growth.local.timings import Timings
+from growth.play.attacher import Attacher
 from growth.play.sweeping import sweep
 from growth.run.host import this_process
 from growth.run.role import ACCOUNT, shipped_roles
@@ -52,9 +54,12 @@ async def _run(cluster: LocalCluster, seed: int, say: Say, tempo: Tempo) -> Run:
 
     ground = Ground(cluster.admin, client, this_process, lambda: datetime.now(UTC))
     chaos = Chaos(seed, ground, say, tempo=tempo, restart_server=restart)
+    attaching = asyncio.create_task(Attacher(cluster.admin).run())
     try:
         return await chaos.play()
     finally:
+        attaching.cancel()
+        await asyncio.gather(attaching, return_exceptions=True)
         await sweep(cluster.admin)
         await cluster.admin.delete(NAMESPACES, chaos.namespace)
         await cluster.admin.delete(LEASES, SETTINGS.leader_election.lease_name, SETTINGS.namespace)
