@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -222,7 +223,10 @@ async def test_a_plugin_that_never_answers_is_given_up(home: Path) -> None:
     )
 
 
-async def test_a_plugin_that_is_given_up_ends_with_its_children(home: Path) -> None:
+@pytest.mark.parametrize("is_known", [True, False], ids=["while it runs", "before anybody knows that it runs"])
+async def test_a_plugin_that_is_given_up_ends_with_its_children(
+    home: Path, monkeypatch: pytest.MonkeyPatch, *, is_known: bool
+) -> None:
     waits = """
         import signal
         alive = open(os.environ["HOME"] + "/alive", "w")
@@ -236,10 +240,21 @@ async def test_a_plugin_that_is_given_up_ends_with_its_children(home: Path) -> N
     transport, _ = await asyncio.get_running_loop().connect_read_pipe(
         lambda: asyncio.StreamReaderProtocol(alive), os.fdopen(descriptor)
     )
+    told, start = asyncio.Event(), asyncio.create_subprocess_exec
+
+    async def start_slowly(*command: Any, **how: Any) -> asyncio.subprocess.Process:  # noqa: ANN401
+        process = await start(*command, **how)
+        await told.wait()
+        return process
+
+    if not is_known:
+        monkeypatch.setattr(asyncio, "create_subprocess_exec", start_slowly)
     run = asyncio.create_task(run_plugin(plugin_at(a_plugin(home / "plugin", waits))))
     async with asyncio.timeout(20):
         assert await alive.readline() == b"up\n"
         run.cancel()
+        await asyncio.sleep(0)
+        told.set()
         with pytest.raises(asyncio.CancelledError):
             await run
         everything_until_the_last_writer_is_gone = await alive.read()

@@ -133,15 +133,7 @@ def cluster_info(cluster: Cluster, ca: bytes | None) -> dict[str, object]:
 async def run_plugin(plugin: ExecPlugin) -> bytes:
     """What the program prints, in a process group of its own so that nothing of it outlives the time-out."""
     try:
-        process = await asyncio.create_subprocess_exec(
-            plugin.command,
-            *plugin.arguments,
-            env=os.environ | plugin.environment,
-            stdin=DEVNULL,
-            stdout=PIPE,
-            stderr=PIPE,
-            start_new_session=True,
-        )
+        process = await _started(plugin)
     except FileNotFoundError as error:
         step = plugin.install_hint or "install it or correct exec.command"
         raise BadAccess(plugin.where, f"there is no program {plugin.name}", step) from error
@@ -163,6 +155,27 @@ async def run_plugin(plugin: ExecPlugin) -> bytes:
         problem = f"{plugin.name} exited with {process.returncode} ({last})"
         raise BadAccess(plugin.where, problem, "run it by hand, perhaps a login has ended")
     return output
+
+
+async def _started(plugin: ExecPlugin) -> Process:
+    """The running program. Whoever gives up before it is known waits for that: only then its children end with it."""
+    starting = asyncio.ensure_future(
+        asyncio.create_subprocess_exec(
+            plugin.command,
+            *plugin.arguments,
+            env=os.environ | plugin.environment,
+            stdin=DEVNULL,
+            stdout=PIPE,
+            stderr=PIPE,
+            start_new_session=True,
+        )
+    )
+    try:
+        return await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        with suppress(OSError, ValueError):
+            await _end(await starting)
+        raise
 
 
 async def _end(process: Process) -> None:
