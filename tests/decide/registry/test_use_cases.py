@@ -67,6 +67,13 @@ def test_uc1_it_is_requested_since_it_was_asked_for_and_until_its_time_is_over()
     assert (unit.since, unit.changes_at) == (NOW - 2 * MINUTE, NOW - MINUTE + MACHINE_WITHIN)
 
 
+def test_uc1_what_a_clock_ahead_of_ours_wrote_is_looked_at_again_when_ours_comes_near() -> None:
+    far = unit_of(a_pool(), a_request(since=NOW + 5 * MINUTE, asked_at=NOW), a_cloud())
+    near = unit_of(a_pool(), a_request(since=NOW + SECOND, asked_at=NOW), a_cloud())
+    assert far.changes_at == NOW + 4 * MINUTE + timedelta(microseconds=1)
+    assert near.changes_at == NOW + SECOND
+
+
 def test_uc1_the_time_of_one_that_nobody_has_looked_at_has_not_begun() -> None:
     old = a_request(phase="Pending", since=None, asked_at=NOW - HOUR)
     assert unit_of(a_pool(), old, a_cloud()).state is NodeState.REQUESTED

@@ -20,12 +20,14 @@ from growth.api.settings import Settings
 from growth.api.started import was_started
 from growth.api.status import condition_of
 from growth.decide.ages import counts_from, phase_since, since
-from growth.decide.failures import MET, NO_MACHINE
+from growth.decide.failures import CLOCKS_DIFFER, MET, NO_MACHINE
 from growth.decide.registry.joining import Joined
 from growth.decide.registry.unit import MISSING, NodeState, Unit
 
 # A node that was never ready has got its Ready condition when it registered, give or take the first report.
 _AT_BIRTH: Final = timedelta(seconds=30)
+# The least that clocks tell.
+_MOMENT: Final = timedelta(microseconds=1)
 # The patience with an unready node of ours whose pool is gone: nobody says how long to wait.
 _NEVER: Final = timedelta(days=36_500)
 
@@ -68,6 +70,16 @@ class Bench(msgspec.Struct, frozen=True):
 
 def judge(one: Joined, bench: Bench) -> Unit:
     """The one state that a unit is in."""
+    unit = _judged(one, bench)
+    written = one.request.status.phase_since if one.request is not None else None
+    if written is None or written <= bench.now:
+        return unit
+    # A clock that was ahead of ours wrote that. It counts for another time when ours comes near, and when it is there.
+    instants = (unit.changes_at, written - CLOCKS_DIFFER + _MOMENT, written)
+    return msgspec.structs.replace(unit, changes_at=min(one for one in instants if one and one > bench.now))
+
+
+def _judged(one: Joined, bench: Bench) -> Unit:
     node, request, machine = one.node, one.request, one.machine
     if one.removal is not None:
         return _leaving(one, one.removal)
