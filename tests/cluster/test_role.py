@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 from growth.act.carrying import Doors, carry_out
-from growth.api.action import CreateObject
+from growth.api.action import CreateObject, ReleasePod
 from growth.api.backoff import back_off_of
 from growth.api.catalogue import read_catalogue, shipped_catalogue
 from growth.api.core import ObjectReference
@@ -27,7 +27,7 @@ from growth.api.nodepool import UserDataSecret
 from growth.api.noderemoval import RETRY
 from growth.api.offering import POOL, Offering
 from growth.api.outcome import Result
-from growth.api.references import reference_by_name
+from growth.api.references import reference_by_name, reference_to
 from growth.api.scale_down import LEAVES, SCALE_DOWN_AT
 from growth.cloud.finding import Surroundings
 from growth.cloud.hetzner.rendering import Renderer
@@ -290,6 +290,17 @@ async def ask_for_what_is_there(send: Send, admin: Client) -> None:
     await admin.delete(NODE_REMOVAL_REQUESTS, "role-test")
 
 
+async def end_a_pod(send: Send, admin: Client, namespace: str) -> None:
+    """A pod whose machine is dead."""
+    container = {"name": "main", "image": "main"}
+    made = await admin.create(PODS, {"metadata": {"name": "dead"}, "spec": {"containers": [container]}}, namespace)
+    doors = Doors(
+        Client(send), EventRecorder(Client(send), "role-test", now=lambda: datetime.now(UTC)), lambda: datetime.now(UTC)
+    )
+    release = ReleasePod(subject=reference_to(PODS, made.metadata), why="its machine is off")
+    assert (await carry_out(release, doors)).result is Result.DONE
+
+
 async def start_a_server(send: Send, admin: Client) -> None:
     """What a server at Hetzner is told: its user data is read, and a join token is made for it."""
     spec = {"pool": "role-good", "targetOffering": "hetzner-cax11-fsn1"}
@@ -321,6 +332,7 @@ async def test_the_role_grants_what_growth_uses_and_nothing_more(
     await play_a_machine(streaming, control_plane.admin, quick_catalogue)
     await ask_for_what_is_there(streaming, control_plane.admin)
     await start_a_server(streaming, control_plane.admin)
+    await end_a_pod(streaming, control_plane.admin, namespace)
     await grow(streaming, control_plane.admin, namespace)
     await sweep(control_plane.admin)
     used = streaming.used | paging.used
