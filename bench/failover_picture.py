@@ -44,11 +44,11 @@ _WAYS: Final = (
         "Growth",
         "on proof, by itself",
         (
-            Step(0, 15.2, "wait", "silence"),
-            Step(15.2, 25.4, "ours", "proof"),
-            Step(25.4, 27.0, "move", ""),
+            Step(0, 14.1, "wait", "silence"),
+            Step(14.1, 24.4, "ours", "proof"),
+            Step(24.4, 25.9, "move", ""),
         ),
-        "27 s",
+        "25 s",
     ),
 )
 _LEFT, _SCALE, _TOP, _ROW, _BAR = 190, 6.6, 44, 74, 34
