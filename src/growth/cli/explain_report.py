@@ -17,12 +17,12 @@ from growth.cli.node_seeing import Seen, taken_out_by
 
 # After so long in which nothing was noted, what comes is another story.
 _ANOTHER_STORY: Final = timedelta(minutes=30)
-_ENDS: Final = frozenset({"InService", "NodeDeleted"})
+_ENDS: Final = frozenset({"InService", "NodeDeleted", "HeardAgain"})
 _STOPPING: Final = f"Changing-{Power.STOPPING.value}"
 HAPPENED: Final = frozenset(
     {
         *("LastSign", "Silent", "Running", "Changing", "Off", "Dead", "Fencing", "Tainted", "TaintedByHand"),
-        *("Releasing", "Released", "Recovered", "NodeDeleted", "BackAgain", "InService"),
+        *("Releasing", "Released", "Recovered", "NodeDeleted", "BackAgain", "InService", "HeardAgain"),
     }
 )
 """Words of steps that happened, up to a hyphen. Any other one says why something does not."""

@@ -40,6 +40,7 @@ MARKS: Final = {
     "Recovered": _GOOD,
     "BackAgain": _GOOD,
     "InService": _GOOD,
+    "HeardAgain": _GOOD,
 }
 _HELD: Final = ("!", "yellow")
 # A line is drawn between steps that are so far apart.

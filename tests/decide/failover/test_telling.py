@@ -38,6 +38,15 @@ def test_what_stays_so_is_noted_once_and_again_when_it_begins_again() -> None:
     assert stage.story("n1") == ["Running", "Unreachable", "Changing-starting", "Unreachable"]
 
 
+def test_a_silence_that_ends_by_itself_is_the_end_of_the_story() -> None:
+    stage = Stage(*FIVE)
+    stage.silence("n1")
+    stage.wait(40)
+    stage.revive("n1")
+    stage.wait(60)
+    assert stage.story("n1") == ["Running", "HeardAgain"]
+
+
 def test_it_is_written_at_most_once_in_a_second() -> None:
     stage = Stage(*(f"n{number}" for number in range(30)))
     for number in range(10):

@@ -46,6 +46,17 @@ def note_findings(scene: Scene) -> None:
                 scene.note(node, finding.value, "its provider says that its machine does not run; that must be proven")
             case _:
                 pass  # whoever acts on it says so
+    _note_who_is_heard_of(scene)
+
+
+def _note_who_is_heard_of(scene: Scene) -> None:
+    """A silence that ends by itself is the end of the story; one that is out of service has another end."""
+    for uid, case in scene.memory.cases.items():
+        node, story = scene.snapshot.nodes.get(case.name), scene.timelines.get(case.name)
+        if uid in scene.silent or node is None or story is None or {node.metadata.uid, story.uid} != {uid}:
+            continue
+        if case.name not in scene.snapshot.out_of_service and case.name not in scene.leaving:
+            scene.note(node, "HeardAgain", "it is heard of again, and nothing was done")
 
 
 def counted(scene: Scene) -> dict[str, int]:
