@@ -29,6 +29,14 @@ def test_a_clock_that_runs_evenly_was_never_seen_to_jump() -> None:
     assert clocks.wall.steady_since is None
 
 
+def test_a_small_slip_is_noted_and_not_told(caplog: pytest.LogCaptureFixture) -> None:
+    clocks = Clocks()
+    clocks.pass_by(10, on_the_wall=10.4)
+    assert clocks.wall.even_since is None
+    slipped_at = clocks.pass_by(10, on_the_wall=13)
+    assert (clocks.wall.even_since, clocks.wall.steady_since, caplog.records) == (slipped_at, None, [])
+
+
 JUMPS = [
     pytest.param(10, 3_610, "+3600 s", id="set forward"),
     pytest.param(10, -3_590, "-3600 s", id="set back"),

@@ -33,8 +33,15 @@ class State(msgspec.Struct, frozen=True):
     """What the decider asked to be reminded of (``Decision.memory``)."""
     steady_since: datetime | None = None
     """When the wall clock was last seen to jump; None if it never was. What was written before tells no age."""
+    slipped_at: datetime | None = None
+    """When it was last seen to move at all otherwise than time does; None if it never was."""
     cluster: ClusterState | None = None
     """What the registry knows; None where nobody keeps it, then ``cluster_in`` works it out."""
+
+    @property
+    def even_since(self) -> datetime | None:
+        """Since when instants a few seconds apart can be compared."""
+        return self.slipped_at or self.steady_since
 
     def outcome_of(self, action: type[Action], subject: ObjectReference) -> Outcome | None:
         """How the latest action of this type on this subject ended."""

@@ -171,6 +171,7 @@ class Deciding:
             self._thoughts.is_thinking(name),
             self._memories.get(name),
             self._wall.steady_since,
+            self._wall.even_since,
             self._cluster,
         )
         try:

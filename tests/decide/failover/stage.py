@@ -93,6 +93,7 @@ class Stage:
         """Attachments that their driver does not let go."""
         self.lag = 0.0
         self.steady_since: datetime | None = None
+        self.slipped_at: datetime | None = None
         self.said: tuple[Action | Hold, ...] = ()
         self.restart()
         for number, name in enumerate(names):
@@ -113,7 +114,7 @@ class Stage:
         self.is_awake = True
         self.heard = dict.fromkeys(self.heard, self.elapsed)
         self.renewals, self.delivered = {}, []
-        self.steady_since = None
+        self.steady_since = self.slipped_at = None
         self._told: dict[str, Any] = {}
         listeners = self.world.listeners()
         things: list[tuple[Kind[Any], Any]] = [(NODES, one) for one in self.nodes.values()]
@@ -130,7 +131,13 @@ class Stage:
         """One pass; nothing of it is carried out."""
         snapshot = self.world.snapshot(self.now)
         self.cluster = step(self.cluster, snapshot, self.settings, self.steady_since)
-        state = State(self.outcomes, memory=self.memory, steady_since=self.steady_since, cluster=self.cluster)
+        state = State(
+            self.outcomes,
+            memory=self.memory,
+            steady_since=self.steady_since,
+            slipped_at=self.slipped_at,
+            cluster=self.cluster,
+        )
         decision = decide(snapshot, state, self.settings)
         self.memory, self.wake_at, self.said = decision.memory, decision.wake_at, decision.said
         return decision
@@ -164,10 +171,13 @@ class Stage:
         return START + timedelta(seconds=self.elapsed) + self.offset
 
     def jump(self, seconds: float) -> None:
-        """The wall clock is set; a jump is seen if it is a large one."""
+        """The wall clock is set; only a large jump is one, and a moment is not seen at all."""
+        before = self.now
         self.offset += timedelta(seconds=seconds)
+        if abs(seconds) > 0.5:
+            self.slipped_at = max(self.now, before)
         if abs(seconds) > 5:
-            self.steady_since = self.now
+            self.steady_since = self.slipped_at = self.now
         self.is_awake = True
 
     def at(self, seconds: float, event: Callable[[], None]) -> None:

@@ -1,6 +1,7 @@
 """Who is silent, and whose answers count."""
 
 import msgspec
+import pytest
 
 from growth.api.action import ReadPower
 from growth.api.machine import Power
@@ -105,6 +106,19 @@ def test_a_clock_set_ahead_in_the_middle_begins_the_evidence_anew() -> None:
     assert stage.tainted == []
     stage.wait(11)
     assert stage.tainted == ["n1"], "20 s without a sign after the jump, and then 10 s of answers"
+
+
+@pytest.mark.parametrize("seconds", [3, -3])
+def test_a_clock_that_slips_by_seconds_makes_no_proof_shorter(seconds: float) -> None:
+    stage = Stage(*FIVE)
+    stage.cut("n1")
+    stage.wait(26)
+    assert finding(stage) is Finding.OFF
+    stage.jump(seconds)
+    stage.wait(29)
+    assert stage.tainted == []
+    stage.wait(5)
+    assert stage.tainted == ["n1"]
 
 
 def test_a_clock_set_ahead_begins_it_anew_also_for_who_has_no_lease() -> None:

@@ -49,7 +49,7 @@ def every(scene: Scene, case: Case) -> timedelta:
     usual = scene.terms.read_every
     if case.uid in scene.pressing:
         return usual
-    since = counts_from(case.suspected_at, scene.now, scene.state.steady_since)
+    since = counts_from(case.suspected_at, scene.now, scene.state.even_since)
     if not is_ahead(since + _LATE_AFTER, scene.now, _LATE_AFTER):
         return max(usual, _LATE_EVERY)
     if case.finding(scene.terms) is Finding.RUNNING:

@@ -51,7 +51,7 @@ def _take_back(scene: Scene, node: Node) -> None:
         return
     uid = node.metadata.uid
     known = scene.memory.well_since.get(uid, scene.now)
-    since = scene.well_since[uid] = counts_from(known, scene.now, scene.state.steady_since)
+    since = scene.well_since[uid] = counts_from(known, scene.now, scene.state.even_since)
     due, delay = since + scene.terms.return_after, scene.terms.return_after
     if is_ahead(due, scene.now, delay):
         scene.remind(due)
@@ -91,7 +91,7 @@ def _counted(scene: Scene, written: datetime) -> datetime:
     """
     if written <= scene.now:
         return written
-    return scene.state.steady_since or datetime.min.replace(tzinfo=UTC)
+    return scene.state.even_since or datetime.min.replace(tzinfo=UTC)
 
 
 def freed(node: Node, why: str) -> EditObject:

@@ -62,7 +62,7 @@ def _silent(scene: Scene) -> Iterator[tuple[Node, datetime | None]]:
                 yield node, None
             continue
         # A clock that jumped tells nobody for how long it has been silent.
-        last_sign = counts_from(heartbeat.heard_at, scene.now, scene.state.steady_since)
+        last_sign = counts_from(heartbeat.heard_at, scene.now, scene.state.even_since)
         # One whose Lease was only found as it was may be silent for longer than this process looks: others know.
         is_known = not heartbeat.is_renewal and _is_given_up(node)
         if is_known or scene.now - last_sign >= heartbeat.silent_after:
@@ -85,7 +85,7 @@ def _known(scene: Scene, node: Node, last_sign: datetime | None) -> Case:
         born = min(meta.creation_timestamp or scene.now, scene.now)
         sign = scene.now if last_sign is None else max(last_sign, born)
         return Case(meta.name, meta.uid, node.spec.provider_id, sign, scene.now)
-    sign = scene.state.steady_since if last_sign is None else last_sign
+    sign = scene.state.even_since if last_sign is None else last_sign
     return before if sign is None else before.heard(sign)
 
 
