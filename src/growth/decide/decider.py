@@ -33,10 +33,10 @@ class State(msgspec.Struct, frozen=True):
     """What the decider asked to be reminded of (``Decision.memory``)."""
     steady_since: datetime | None = None
     """When the wall clock was last seen to jump; None if it never was. What was written before tells no age."""
-    slipped_at: datetime | None = None
-    """When it was last seen to move at all otherwise than time does; None if it never was."""
     cluster: ClusterState | None = None
     """What the registry knows; None where nobody keeps it, then ``cluster_in`` works it out."""
+    slipped_at: datetime | None = None
+    """When the clock was last seen to move at all otherwise than time does; None if it never was."""
 
     @property
     def even_since(self) -> datetime | None:

@@ -171,8 +171,8 @@ class Deciding:
             self._thoughts.is_thinking(name),
             self._memories.get(name),
             self._wall.steady_since,
-            self._wall.even_since,
             self._cluster,
+            self._wall.even_since,
         )
         try:
             with self._metrics.decider_seconds.labels(name).time():
