@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from growth.api.settings import Settings
-from growth.api.settings_fields import PREFIX, SettingField, plain, setting_fields
+from growth.api.settings_fields import PREFIX, SettingField, plain, setting_fields, worded
 from growth.api.settings_reading import SettingsError, read_settings
 
 
@@ -208,7 +208,10 @@ def test_a_legal_value_means_the_same_in_the_file_the_environment_and_a_flag(
         bool: st.booleans(),
         int: st.integers(*bounds_of(field)),
         # A little above the default, so that it contradicts no other one.
-        timedelta: st.integers(1, 99).map(lambda ms: cast("timedelta", field.default) + timedelta(milliseconds=ms)),
+        timedelta: st.integers(1, 99).map(
+            lambda ms: cast("timedelta", field.default or timedelta(0)) + timedelta(milliseconds=ms)
+        ),
+        tuple: st.lists(st.from_regex(r"[a-z]{1,9}(\.[a-z]{1,9})?", fullmatch=True)).map(tuple),
     }
     value = data.draw(drawn[field.type])
     if field.path in CHOICES:
@@ -221,8 +224,8 @@ def test_a_legal_value_means_the_same_in_the_file_the_environment_and_a_flag(
     line = f"{name}: {plain(value)}"
     everywhere = (
         read_settings(f"{section}: {{{line}}}" if section else line),
-        read_settings("", {field.variable: str(plain(value))}),
-        read_settings("", {field.variable: "ignored"}, {field.parameter: str(plain(value))}),
+        read_settings("", {field.variable: worded(value)}),
+        read_settings("", {field.variable: "ignored"}, {field.parameter: worded(value)}),
     )
     if field.path == "leaderElection.leaseDuration":
         assert all(one.settings.leader_election.lease_duration == value for one in everywhere)
@@ -238,4 +241,9 @@ def bounds_of(field: SettingField) -> tuple[int, int]:
 
 WORDS_OF_YAML = {"y", "n", "yes", "no", "on", "off", "true", "false", "null"}
 # "off" among them: YAML takes it for false unless it stands in quotes, and it is meant all the same.
-CHOICES = {"failover.mode": ["off", "observe", "act"], "failover.speed": ["fast", "standard"]}
+CHOICES = {
+    "failover.mode": ["off", "observe", "act"],
+    "failover.speed": ["fast", "standard"],
+    "memory.mode": ["off", "merge", "replace"],
+    "memory.forgetAfter": [None, timedelta(days=30)],
+}

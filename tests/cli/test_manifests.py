@@ -120,10 +120,20 @@ def test_every_shipped_role_is_everybodys_or_belongs_to_a_provider() -> None:
 def test_another_namespace_leaves_nothing_behind_in_the_old_one() -> None:
     documents = printed("{namespace: autoscaler, providers: {enabled: kwok}}")
     others = [each for each in documents if each["kind"] != "CustomResourceDefinition"]
-    assert one(documents, "Namespace")["metadata"]["name"] == "autoscaler"
+    named = [each["metadata"]["name"] for each in documents if each["kind"] == "Namespace"]
+    assert named == ["autoscaler", "growth-memory", "growth-transactions"]
     assert "growth-system" not in yaml.safe_dump_all(others)
-    assert {each["metadata"].get("namespace", "autoscaler") for each in others} == {"autoscaler", "kube-node-lease"}
+    elsewhere = {"kube-node-lease", "growth-memory", "growth-transactions"}
+    assert {each["metadata"].get("namespace", "autoscaler") for each in others} == {"autoscaler", *elsewhere}
     assert {subject["namespace"] for each in others for subject in each.get("subjects", [])} == {"autoscaler"}
+
+
+def test_memory_may_have_other_namespaces() -> None:
+    documents = printed("{memory: {namespace: past, transactionNamespace: news}}")
+    places = {each["metadata"].get("namespace") for each in documents if each["kind"] == "Role"}
+    assert places == {"growth-system", "kube-node-lease", "past", "news"}
+    assert {each["metadata"]["name"] for each in documents if each["kind"] == "Namespace"} >= {"past", "news"}
+    assert "growth-memory" not in yaml.safe_dump_all(each for each in documents if each["kind"] != "Role")
 
 
 def test_the_names_that_refer_to_each_other_agree() -> None:

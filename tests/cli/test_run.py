@@ -40,7 +40,7 @@ def is_refused(result: Result, *words: str) -> bool:
 
 
 def test_an_unknown_capability_is_refused() -> None:
-    assert is_refused(run("--only", "memory,growht"), "--only memory,growht: there is no capability 'memory'")
+    assert is_refused(run("--only", "memory,growht"), "--only memory,growht: there is no capability 'growht'")
 
 
 def test_an_unknown_provider_is_refused_with_the_closest_name() -> None:

@@ -24,12 +24,12 @@ namespace                     growth-system      default      Namespace in which
 kube.kubeconfig               -                  default      Path of the
 """
 TABLE_120 = """\
-FIELD                         VALUE                         FROM         MEANING
-namespace                     growth-system                 default      Namespace in which Growth keeps its own
-                                                                         objects.
-kube.kubeconfig               -                             default      Path of the kubeconfig; empty means
-                                                                         $KUBECONFIG, then the service account, then
-                                                                         ~/.kube/config.
+FIELD                         VALUE                                  FROM         MEANING
+namespace                     growth-system                          default      Namespace in which Growth keeps its
+                                                                                  own objects.
+kube.kubeconfig               -                                      default      Path of the kubeconfig; empty means
+                                                                                  $KUBECONFIG, then the service account,
+                                                                                  then ~/.kube/config.
 """
 
 

@@ -15,6 +15,7 @@ from tests.stories import (
     hetzner,
     hetzner_registry,
     machines,
+    memory,
     registry,
     shrinking,
     troubles,
@@ -23,6 +24,7 @@ from tests.stories import (
 STORIES: list[Story] = [
     *cluster_life.STORIES.all,
     *machines.STORIES.all,
+    *memory.STORIES.all,
     *growing.STORIES.all,
     *growing_pods.STORIES.all,
     *growing_nodes.STORIES.all,

@@ -12,10 +12,15 @@ import msgspec
 
 from growth.api.cluster_status import GROWTH_STATUS
 from growth.api.kinds import CONFIG_MAPS
-from growth.api.settings import RegistrySettings
+from growth.api.settings import MemorySettings, RegistrySettings
 from growth.kube.transport import Method, Request
 
 _VERBS: Final = {Method.POST: "create", Method.PATCH: "patch", Method.PUT: "replace", Method.DELETE: "delete"}
+
+_OF_MEMORY: Final = {
+    (CONFIG_MAPS.plural, MemorySettings().namespace): "memories",
+    (CONFIG_MAPS.plural, MemorySettings().transaction_namespace): "transactions",
+}
 
 LEASE, EVENTS, KWOK, NOBODY = "lease", "events", "kwok", ""
 """On whose behalf, beside the points of ``act``: the election, the recorder, the cloud that plays machines."""
@@ -123,8 +128,12 @@ def name_of(request: Request, place: Place) -> str:
     """What the write is called in the register (``register``)."""
     if place.subresource == "eviction":
         return "evict pods"
+    if place.resource == "leases" and place.name.startswith("growth-memory-"):
+        return f"{_done_to_the_lease(request.body)} shard" if request.method is Method.PATCH else "create shards"
     if place.resource == "leases" and request.method is Method.PATCH:
         return f"{_done_to_the_lease(request.body)} lease"
+    if (place.resource, place.namespace) in _OF_MEMORY:
+        return f"{_VERBS[request.method]} {_OF_MEMORY[place.resource, place.namespace]}"
     if (place.resource, place.name) == (CONFIG_MAPS.plural, GROWTH_STATUS):
         return f"{_VERBS[request.method]} {GROWTH_STATUS}"
     status = f"/{place.subresource}" if place.subresource else ""

@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+from growth.api.settings import MemorySettings
 from growth.run.role import shipped_roles
 from tests.trust.endings import AT_THE_END
 from tests.trust.invariants import ALWAYS
@@ -24,7 +25,11 @@ def test_the_page_has_every_point_and_no_other() -> None:
     assert dict(rows) == REGISTER
 
 
-LEASE = {"patch leases": ("take lease", "renew lease", "release lease")}
+LEASE = {
+    "patch leases": ("take lease", "renew lease", "release lease", "take shard", "renew shard", "release shard"),
+    "create leases": ("create leases", "create shards"),
+}
+MEMORY = {MemorySettings().namespace: "memories", MemorySettings().transaction_namespace: "transactions"}
 WRITES = ("create", "patch", "update", "delete")
 
 
@@ -46,7 +51,8 @@ def test_every_right_to_write_is_a_point_and_every_point_has_its_right() -> None
         bought = {"create configmaps", "patch configmaps", "delete configmaps"}
         named |= {f"kwok: {one}" for one in rights if is_kwok and one != "create configmaps"}
         # Beside that, Growth has one ConfigMap of its own.
-        ours = [one.replace(" configmaps", " growth-status") for one in rights]
+        what = MEMORY.get(role["metadata"].get("namespace", ""), "growth-status")
+        ours = [one.replace("configmaps", what) for one in rights]
         named |= {one for one in rights if one in bought} if is_kwok else {*ours}
     named = {point for one in named for point in LEASE.get(one, (one,))}
     assert named | set(MACHINE_POINTS.values()) == set(REGISTER)

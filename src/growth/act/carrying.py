@@ -8,6 +8,7 @@
 | NotFound, on patch | stale: it went |
 | a failed test of a JSON patch | stale: decide anew |
 | Conflict, or another uid under the name | stale: decide anew |
+| another version of something else that it was decided on | stale: decide anew, nothing is sent |
 | work, or no answer, on the node of a machine that should go | stale: decide anew, the provider is not asked |
 | a node that is ready again, and was to go because it was not | stale: decide anew, the provider is not asked |
 | TooManyRequests, on evict | refused: the disruption budget's answer |
@@ -32,6 +33,7 @@ from growth.api.action import (
     EditObject,
     EvictPod,
     FenceMachine,
+    Given,
     OnMachine,
     PatchObject,
     ReadPower,
@@ -144,6 +146,8 @@ async def _create(action: CreateObject, doors: Doors) -> None:
     try:
         await _through(Point.CREATE_OBJECT, subject, doors, doors.client.create(kind, body, subject.namespace))
     except AlreadyExists as error:
+        if action.if_absent:
+            return
         path = kind.path(subject.name, subject.namespace)
         there = msgspec.json.decode((await doors.client.request(Request(Method.GET, path))).body)
         if not contains(there, body):
@@ -160,6 +164,8 @@ async def _patch(action: PatchObject, doors: Doors) -> None:
         **({"uid": subject.uid} if subject.uid else {}),
         **({"resourceVersion": str(action.resource_version)} if action.resource_version is not None else {}),
     }
+    for given in action.given:
+        await _check(given, doors)
     body: dict[str, Any] = dict(action.body)
     if preconditions:
         body["metadata"] = {**body.get("metadata", {}), **preconditions}
@@ -247,6 +253,19 @@ async def _record(action: RecordEvent, doors: Doors) -> None:
         doors.recorder.record(action.subject, EventType(action.type), action.reason, action.action, action.why)
 
     await _through(Point.RECORD_EVENT, action.subject, doors, note())
+
+
+async def _check(given: Given, doors: Doors) -> None:
+    """Streams of two kinds may lag by different times; the server itself never does."""
+    kind, there = kind_of(given.subject), None
+    try:
+        found = await doors.client.get(kind, given.subject.name, given.subject.namespace)
+        there = found.metadata.resource_version
+    except NotFound:
+        pass
+    if there != given.resource_version:
+        words = f"{shown(given.subject)} has changed since this was decided"
+        raise Conflict(words, status=409, reason="Conflict")
 
 
 async def _check_that_nobody_works_on(action: DeleteMachine, doors: Doors) -> None:

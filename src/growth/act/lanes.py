@@ -119,7 +119,7 @@ def _is_same_try(before: Action, now: Action) -> bool:
     if isinstance(before, CreateMachine) and isinstance(now, CreateMachine):
         return True
     if isinstance(before, PatchObject) and isinstance(now, PatchObject) and now.resource_version is not None:
-        return before.resource_version == now.resource_version
+        return (before.resource_version, before.given) == (now.resource_version, now.given)
     if isinstance(before, EditObject) and isinstance(now, EditObject) and (version := _version_tested(now)):
         return _version_tested(before) == version
     return msgspec.structs.replace(before, why="") == msgspec.structs.replace(now, why="")

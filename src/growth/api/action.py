@@ -26,6 +26,8 @@ class CreateObject(_Said, frozen=True, kw_only=True, tag_field="what", tag=True)
 
     body: dict[str, Any]
     """All but apiVersion, kind, name and namespace, which the subject says."""
+    if_absent: bool = False
+    """Whether anything of that name will do, whatever it says: it is seen soon enough."""
 
 
 class PatchObject(_Said, frozen=True, kw_only=True, tag_field="what", tag=True):
@@ -36,6 +38,16 @@ class PatchObject(_Said, frozen=True, kw_only=True, tag_field="what", tag=True):
     resource_version: int | None = None
     """The version that it was decided on; None where any version would have led to the same patch. Never None for the
     status of our own kinds, where the server does not check the subject's uid."""
+    given: tuple["Given", ...] = ()
+    """What else it was decided on, and may have been seen too late: that is looked at in the instant before."""
+
+
+class Given(msgspec.Struct, frozen=True):
+    """Another object is in this version."""
+
+    subject: ObjectReference
+    resource_version: int | None
+    """None if there should be none of that name."""
 
 
 class EditObject(_Said, frozen=True, kw_only=True, tag_field="what", tag=True):

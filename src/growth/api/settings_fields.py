@@ -12,18 +12,19 @@ from msgspec import inspect
 from growth.api.duration import DurationError, format_duration, parse_duration
 from growth.api.settings import Settings
 
-Value = str | int | timedelta
+Value = str | int | timedelta | tuple[str, ...] | None
 # YAML reads a bare off, no, on or yes as a truth value; where that word itself is one of the choices, it was meant.
 _TRUTHS = {"true": True, "false": False}
 _MEANT = {False: "off", True: "on"}
 PREFIX = "GROWTH"
+_NEVER = "never"
 
 
 class SettingField(msgspec.Struct, frozen=True):
     """One setting: where it stands in the file and what it may hold."""
 
     path: str
-    type: type[Value]
+    type: type[str | int | timedelta | tuple[str, ...]]
     default: Value
     meaning: str
     expected: str
@@ -52,7 +53,11 @@ class SettingField(msgspec.Struct, frozen=True):
     def value_from(self, raw: object) -> Value:
         """Translate what a file holds, or a text from elsewhere, and check it; raises ValueError."""
         match self.shape, raw:
-            case inspect.TimeDeltaType(), str():
+            case inspect.UnionType(), str() if raw == _NEVER:
+                return None
+            case inspect.VarTupleType(item_type=item), list():
+                return tuple(self._item(item, one) for one in cast("list[object]", raw))
+            case inspect.UnionType() | inspect.TimeDeltaType(), str():
                 try:
                     duration = parse_duration(raw)
                 except DurationError as error:
@@ -75,21 +80,39 @@ class SettingField(msgspec.Struct, frozen=True):
             case _:
                 raise ValueError(self.expected)
 
+    def _item(self, shape: inspect.Type, raw: object) -> str:
+        pattern = shape.pattern if isinstance(shape, inspect.StrType) else None
+        if not isinstance(raw, str) or (pattern is not None and not re.search(pattern, raw)):
+            raise ValueError(self.expected)
+        return raw
+
     def value_from_text(self, text: str) -> Value:
         """Translate a flag or a variable, where everything is text; raises ValueError."""
+        if self.type is tuple:
+            return self.value_from([item.strip() for item in text.split(",") if item.strip()])
         if self.type is bool and text.strip().lower() in _TRUTHS:
             return self.value_from(_TRUTHS[text.strip().lower()])
         is_number = self.type is int and re.fullmatch(r"[+-]?[0-9]{1,18}", text.strip())
         return self.value_from(int(text) if is_number else text)
 
 
-def plain(value: Value) -> str | int:
+def plain(value: Value) -> str | int | list[str]:
     """A value as the file would hold it."""
-    return format_duration(value) if isinstance(value, timedelta) else value
+    match value:
+        case None:
+            return _NEVER
+        case timedelta():
+            return format_duration(value)
+        case tuple():
+            return list(value)
+        case _:
+            return value
 
 
 def worded(value: Value) -> str:
     """The same as people write it."""
+    if isinstance(value, tuple):
+        return ",".join(value)
     return str(value).lower() if isinstance(value, bool) else str(plain(value))
 
 
@@ -122,6 +145,10 @@ def _field(path: str, field: inspect.Field) -> SettingField:
             kind, words = bool, "true or false"
         case inspect.StrType():
             kind, words = str, "a text"
+        case inspect.VarTupleType():
+            kind, words = tuple, "texts"
+        case inspect.UnionType():
+            kind, words = timedelta, f"a duration above zero, such as 90s, 10m or 1h30m, or {_NEVER}"
         case _:
-            raise TypeError(f"{path} cannot be a setting of type {shape}: expected str, bool, int or timedelta")
+            raise TypeError(f"{path} cannot be a setting of type {shape}: expected str, bool, int, timedelta or texts")
     return SettingField(path, kind, field.default, schema["description"], extra["expected"] or words, shape)

@@ -48,7 +48,7 @@ def documents(installation: Installation) -> list[Document]:
     """The namespace first, the Deployment last; each document needs only those before it."""
     settings = installation.settings
     wanted = _wanted(installation.roles, settings.providers.names)
-    roles = [_moved(_reading(role, settings.hetzner.token_secret), settings.namespace) for role in wanted]
+    roles = [_moved(_reading(role, settings.hetzner.token_secret), _places(settings)) for role in wanted]
     files = _files(installation)
     checksum = hashlib.sha256(msgspec.json.encode(sorted(files.items()))).hexdigest()[:16]
     return [
@@ -90,22 +90,33 @@ def _reading(role: Document, secret: str) -> Document:
     return role | {"rules": rules} if rules else role
 
 
-def _moved(document: Document, namespace: str) -> Document:
-    """The same in another namespace: its own name, and every field that names it."""
+def _places(settings: Settings) -> Mapping[str, str]:
+    """The namespaces of the chart, and what they are called here."""
+    defaults, memory = Settings(), settings.memory
+    return {
+        CHART_NAMESPACE: settings.namespace,
+        defaults.memory.namespace: memory.namespace,
+        defaults.memory.transaction_namespace: memory.transaction_namespace,
+    }
+
+
+def _moved(document: Document, places: Mapping[str, str]) -> Document:
+    """The same in other namespaces: their own names, and every field that names one."""
     metadata = document["metadata"]
     if document["kind"] == "Namespace":
+        namespace = places[metadata["name"]]
         # The label is on every namespace, anyway. A document without any field of its own is not recognised by the
         # server (1.36) when it is applied again, and written once more.
         labels = {"labels": {"kubernetes.io/metadata.name": namespace}}
         return document | {"metadata": metadata | {"name": namespace} | labels}
-    moved = document | {"metadata": _moved_field(metadata, namespace)}
+    moved = document | {"metadata": _moved_field(metadata, places)}
     if "subjects" in document:
-        moved["subjects"] = [_moved_field(subject, namespace) for subject in document["subjects"]]
+        moved["subjects"] = [_moved_field(subject, places) for subject in document["subjects"]]
     return moved
 
 
-def _moved_field(part: Document, namespace: str) -> Document:
-    return part | {"namespace": namespace} if part.get("namespace") == CHART_NAMESPACE else part
+def _moved_field(part: Document, places: Mapping[str, str]) -> Document:
+    return part | {"namespace": places[part["namespace"]]} if part.get("namespace") in places else part
 
 
 def _files(installation: Installation) -> dict[str, str]:
@@ -123,7 +134,7 @@ def _files(installation: Installation) -> dict[str, str]:
     return {SETTINGS_KEY: text} | files
 
 
-def _nested(values: Mapping[str, str | int]) -> Document:
+def _nested(values: Mapping[str, object]) -> Document:
     document: Document = {}
     for path, value in values.items():
         *sections, name = path.split(".")

@@ -77,7 +77,10 @@ def render_yaml(effective: EffectiveSettings) -> str:
         if inside != section:
             lines.append(f"{inside}:")
             section = inside
-        text = yaml.safe_dump({name: plain(row.value)}, width=1000).rstrip()
+        value = plain(row.value)
+        # A list stands in its line, like everything else.
+        flow = msgspec.json.encode(value).decode() if isinstance(value, list) else None
+        text = f"{name}: {flow}" if flow else yaml.safe_dump({name: value}, width=1000).rstrip()
         lines += [f"{indent}# {row.field.meaning} ({row.origin})", f"{indent}{text}"]
     return "\n".join(lines) + "\n"
 

@@ -63,8 +63,9 @@ def _with_flags(
 
 
 def _option(field: SettingField) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    metavar = {"str": "TEXT", "bool": "BOOLEAN", "int": "NUMBER", "timedelta": "DURATION"}[field.type.__name__]
-    default = f" [default: {worded(field.default)}]" if field.default != "" else ""
+    metavars = {"str": "TEXT", "bool": "BOOLEAN", "int": "NUMBER", "timedelta": "DURATION", "tuple": "TEXT,TEXT"}
+    metavar = metavars[field.type.__name__]
+    default = f" [default: {worded(field.default)}]" if worded(field.default) else ""
     return click.option(field.flag, field.parameter, metavar=metavar, help=f"{field.meaning}{default}")
 
 

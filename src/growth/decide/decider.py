@@ -37,6 +37,10 @@ class State(msgspec.Struct, frozen=True):
     """What the registry knows; None where nobody keeps it, then ``cluster_in`` works it out."""
     slipped_at: datetime | None = None
     """When the clock was last seen to move at all otherwise than time does; None if it never was."""
+    identity: str = ""
+    """The name of this process, which no other one ever had: for what every replica does by itself."""
+    companions: frozenset[str] = frozenset()
+    """Names of the capabilities that this process runs."""
 
     @property
     def even_since(self) -> datetime | None:

@@ -14,6 +14,7 @@ from growth.api.pod import Pod
 from growth.observe.families import Families
 from growth.observe.heartbeats import Heartbeats
 from growth.observe.journal import Journal
+from growth.observe.past import Past
 from growth.observe.room import Room
 from growth.observe.shapes import Shapes
 from growth.observe.table import Table
@@ -44,6 +45,8 @@ class Snapshot(msgspec.Struct, frozen=True):
     """Pods that have ended and are being deleted, and that something (a finalizer) still keeps."""
     heartbeats: Heartbeats
     """Which node gave its last sign of life when."""
+    past: Past
+    """What is known about each name that a node ever had; empty where nobody remembers."""
     work: Mapping[str, int]
     """How many pods work on which node (``api.emptiness``); a node that is not in it is empty."""
     clouds: Mapping[str, Cloud]

@@ -31,6 +31,7 @@ from growth.api.kinds import (
     VOLUME_ATTACHMENTS,
     Kind,
 )
+from growth.api.memory_objects import MEMORIES, SHARD_LEASES, TRANSACTIONS
 from growth.api.node import Node
 from growth.api.noderemoval import NodeRemovalRequest
 from growth.api.noderequest import NodeRequest
@@ -41,6 +42,7 @@ from growth.api.starting import STARTING
 from growth.observe.families import Families
 from growth.observe.heartbeats import Heartbeats
 from growth.observe.journal import Journal
+from growth.observe.past import Past
 from growth.observe.requests import Requests, amounts_from, requests_on_node
 from growth.observe.room import Room
 from growth.observe.shapes import Shapes
@@ -62,7 +64,10 @@ _TABLED: Final[tuple[Kind[Any], ...]] = (
     PRIORITY_CLASSES,
     NODE_POOLS,
     CONFIG_MAPS,
+    SHARD_LEASES,
 )
+# Only for those who remember: nobody else has anything to read in these places.
+_OF_MEMORY: Final[frozenset[Kind[Any]]] = frozenset({MEMORIES, TRANSACTIONS, SHARD_LEASES})
 Listener = Callable[[list[Change[Any]]], None]
 
 
@@ -73,7 +78,7 @@ def _utc_now() -> datetime:
 class World:
     """The one picture of the cluster. Change it only through ``listeners``; ``now`` is when it hears of something."""
 
-    def __init__(self, now: Callable[[], datetime] = _utc_now) -> None:
+    def __init__(self, now: Callable[[], datetime] = _utc_now, *, remembers: bool = False) -> None:
         self.nodes: dict[str, Node] = {}
         self.pods_by_node: dict[str, dict[str, Pod]] = {}
         self.waiting: dict[str, Pod] = {}
@@ -93,6 +98,8 @@ class World:
         self.out_of_service: dict[str, Node] = {}
         self.lingering: dict[str, Pod] = {}
         self.heartbeats = Heartbeats(now)
+        self.remembers = remembers
+        self.past = Past(now)
         self.work: dict[str, int] = {}
         self.clouds: dict[str, Cloud] = {}
         self.changes_heard = 0
@@ -106,7 +113,10 @@ class World:
         """Every kind that the World wants to hear of, and whom to tell."""
         hearers: dict[Kind[Any], Listener] = {kind: table.hear for kind, table in self.tables.items()}
         hearers |= {PODS: self.hear_of_pods, NODES: self.hear_of_nodes, LEASES: self.heartbeats.hear}
-        return {kind: self._counting(hear) for kind, hear in hearers.items()}
+        hearers |= {TRANSACTIONS: self.past.hear_of_transactions, MEMORIES: self.past.hear_of_memories}
+        return {
+            kind: self._counting(hear) for kind, hear in hearers.items() if self.remembers or kind not in _OF_MEMORY
+        }
 
     def _counting(self, hear: Listener) -> Listener:
         def listen(changes: list[Change[Any]]) -> None:
@@ -133,6 +143,7 @@ class World:
             out_of_service=self.out_of_service,
             lingering=self.lingering,
             heartbeats=self.heartbeats,
+            past=self.past,
             work=self.work,
             clouds=self.clouds,
             journal=self.journal,
@@ -166,6 +177,9 @@ class World:
 
     def hear_of_nodes(self, changes: Iterable[Change[Node]]) -> None:
         """Nodes came, changed or went."""
+        changes = list(changes)
+        if self.remembers:
+            self.past.hear_of_nodes(changes)
         for change in changes:
             name = change.now.metadata.name
             self.journal.note(name)

@@ -16,6 +16,7 @@ from growth.api.kinds import CONFIG_MAPS, EVENTS, LEASES, NAMESPACES
 from growth.api.settings import (
     FailoverSettings,
     GrowSettings,
+    MemorySettings,
     ProvidersSettings,
     ProvisionSettings,
     RegistrySettings,
@@ -58,6 +59,7 @@ QUICK: Final = Settings(
     failover=FailoverSettings(
         read_every=timedelta(seconds=0.4), proven_after=timedelta(seconds=0.8), return_after=timedelta(seconds=2)
     ),
+    memory=MemorySettings(checkpoint_after=timedelta(seconds=0.5), finalizer_deadline=timedelta(seconds=3)),
 )
 CATALOGUE: Final = """
 provider: kwok
@@ -187,13 +189,13 @@ async def growing(
 
 
 async def _install(play: Play, settings: Settings) -> None:
-    """The namespace and the empty Lease, as ``growth manifests`` brings them: so nobody waits for a holder's end."""
-    namespace = settings.namespace
+    """The namespaces and the empty Lease, as ``growth manifests`` brings them: so nobody waits for a holder's end."""
     lease = {"metadata": {"name": settings.leader_election.lease_name}, "spec": {}}
+    for namespace in (settings.namespace, settings.memory.namespace, settings.memory.transaction_namespace):
+        with suppress(AlreadyExists):
+            await play.client.create(NAMESPACES, {"metadata": {"name": namespace}})
     with suppress(AlreadyExists):
-        await play.client.create(NAMESPACES, {"metadata": {"name": namespace}})
-    with suppress(AlreadyExists):
-        await play.client.create(LEASES, lease, namespace)
+        await play.client.create(LEASES, lease, settings.namespace)
 
 
 async def a_pool(play: Play, name: str = "default", types: str = "small medium large", **spec: Any) -> None:  # noqa: ANN401

@@ -23,10 +23,12 @@ from growth.api.kinds import (
     VOLUME_ATTACHMENTS,
     Kind,
 )
+from growth.api.memory_objects import MEMORIES, SHARD_LEASES, TRANSACTIONS
 from growth.decide import pools
 from growth.decide.decider import Decider
 from growth.decide.failover import deciding as failover
 from growth.decide.grow import deciding as grow
+from growth.decide.memory import deciding as memory
 from growth.decide.provision import deciding as provision
 from growth.decide.registry import telling as registry
 from growth.decide.shrink import deciding as shrink
@@ -56,6 +58,12 @@ _OURS: Final = (NODE_POOLS, NODE_REQUESTS, NODE_REMOVAL_REQUESTS)
 
 CAPABILITIES: Final[tuple[Capability, ...]] = (
     Capability(REGISTRY, registry.decide, (NODES, CONFIG_MAPS, *_OURS)),
+    Capability(
+        "memory",
+        memory.decide,
+        (NODES, MEMORIES, TRANSACTIONS, SHARD_LEASES),
+        is_for_leader=False,
+    ),
     Capability("pools", pools.decide, (NODES, *_OURS), reads_registry=True),
     Capability(
         "failover",

@@ -20,6 +20,7 @@ from growth.act.executor import Executor
 from growth.act.points import Points
 from growth.api.cloud import Cloud
 from growth.api.kinds import Kind
+from growth.api.memory_objects import MEMORIES
 from growth.api.settings import Settings
 from growth.kube.client import Client
 from growth.kube.events import EventRecorder
@@ -70,7 +71,8 @@ async def control(plant: Plant, health: Health) -> None:
 
     Raises a KubeError that needs a person (a missing right, a kind that is not there) if that happens at the start.
     """
-    world, loops = World(plant.host.now), list[Deciding]()
+    remembers = any(MEMORIES in capability.kinds for capability in plant.capabilities)
+    world, loops = World(plant.host.now, remembers=remembers), list[Deciding]()
 
     def heard() -> None:
         for loop in loops:
@@ -82,7 +84,7 @@ async def control(plant: Plant, health: Health) -> None:
             plant.client,
             world,
             kinds,
-            namespace=plant.settings.namespace,
+            settings=plant.settings,
             heartbeats=health.heartbeats,
             heard=heard,
             spare=plant.host.spare,
@@ -186,6 +188,7 @@ class _Replica:
             self._plant.host,
             metrics=metrics,
             heartbeat=loop_beat,
+            companions=frozenset(capability.name for capability in self._plant.capabilities),
         )
         executor = Executor(doors, wake=deciding.wake, witness=ActionMetrics(metrics, role), pulse=executor_beat)
         self._loops.append(deciding)

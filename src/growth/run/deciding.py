@@ -18,6 +18,7 @@ from growth.api.references import shown
 from growth.api.settings import Settings
 from growth.decide.decider import Decision, State
 from growth.decide.failover.scene import Memory as Failover
+from growth.decide.memory.desk import Desk
 from growth.decide.registry.state import ClusterState
 from growth.decide.registry.stepping import step
 from growth.observe.snapshot import Snapshot
@@ -63,6 +64,7 @@ class Deciding:
         *,
         metrics: Metrics,
         heartbeat: Heartbeat,
+        companions: frozenset[str] = frozenset(),
     ) -> None:
         self.holds = Holds()
         self._world = world
@@ -72,6 +74,7 @@ class Deciding:
         self._metrics = metrics
         self._pass_seconds = metrics.pass_seconds.labels(role)
         self._heartbeat = heartbeat
+        self._companions = companions
         self._thoughts = Thoughts(host.think, self.wake, metrics)
         self._woken = asyncio.Event()
         self._clock = asyncio.get_running_loop().time
@@ -173,6 +176,8 @@ class Deciding:
             self._wall.steady_since,
             self._cluster,
             self._wall.even_since,
+            self._host.identity,
+            self._companions,
         )
         try:
             with self._metrics.decider_seconds.labels(name).time():
@@ -190,6 +195,8 @@ class Deciding:
         self._memories[name] = decision.memory
         if isinstance(decision.memory, Failover):
             self._metrics.failed_over(decision.memory)
+        if isinstance(decision.memory, Desk):
+            self._metrics.remembered(decision.memory, now)
         self._deadlines[name] = now + _AGAIN if wake_at is not None and wake_at <= now else wake_at
         self._record(name, [said for said in decision.said if isinstance(said, Hold)])
         executor.want(name, [said for said in decision.said if not isinstance(said, Hold)])

@@ -2,6 +2,7 @@
 
 from collections import Counter as Counts
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -15,6 +16,7 @@ from growth.api.outcome import Outcome
 from growth.api.phases import REMOVAL_MOVES
 from growth.decide.failover.evidence import Finding
 from growth.decide.failover.scene import Memory
+from growth.decide.memory.desk import Desk
 from growth.decide.registry.state import ClusterState
 from growth.kube.events import EventRecorder
 from growth.observe.world import World
@@ -109,6 +111,20 @@ class Metrics:
             registry=registry,
             buckets=_FAILOVER_SECONDS,
         )
+        self.memory_oldest = Gauge(
+            "growth_memory_oldest_transaction_seconds",
+            "Age of the oldest transaction that is not dealt with.",
+            registry=registry,
+        )
+        self.memory_waiting = Gauge(
+            "growth_memory_waiting_nodes", "Nodes that do not have their memory back yet.", registry=registry
+        )
+        self.memory_seconds = Histogram(
+            "growth_memory_restore_seconds",
+            "From when a node was first seen to when it has its memory back.",
+            registry=registry,
+            buckets=_CALL_SECONDS,
+        )
 
     def seen(self, cluster: ClusterState) -> None:
         """Show what the registry knows; only what is different from the last time is touched."""
@@ -143,6 +159,13 @@ class Metrics:
         self.failover_stuck.set(memory.stuck)
         for seconds in memory.recovered:
             self.failover_seconds.observe(seconds)
+
+    def remembered(self, desk: Desk, now: datetime) -> None:
+        """Show how far memory is behind, and how long nodes waited for theirs."""
+        self.memory_oldest.set((now - desk.oldest).total_seconds() if desk.oldest is not None else 0)
+        self.memory_waiting.set(len(desk.awaiting))
+        for seconds in desk.restored:
+            self.memory_seconds.observe(seconds)
 
     def follow(self, world: World, recorder: EventRecorder) -> None:
         """From now on also show what these two know themselves."""

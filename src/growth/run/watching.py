@@ -9,6 +9,8 @@ from growth.api.change import Change
 from growth.api.cluster_status import GROWTH_STATUS
 from growth.api.growth_kinds import GROUP
 from growth.api.kinds import CONFIG_MAPS, LEASES, Kind
+from growth.api.memory_objects import MEMORIES, SHARD_LABEL, SHARD_LEASES, SHARD_OF, TRANSACTIONS
+from growth.api.settings import Settings
 from growth.kube.client import Client
 from growth.kube.informer import Informer
 from growth.observe.world import Listener, World
@@ -21,6 +23,7 @@ _SILENCE_SECONDS: Final = 300.0
 _NODE_LEASES: Final = "kube-node-lease"
 # A thousand nodes renew a hundred Leases in a second: nobody is woken for that, only for one that is not renewed.
 _UNREMARKABLE: Final = frozenset({LEASES})
+_DEFAULTS: Final = Settings()
 
 
 @asynccontextmanager
@@ -29,14 +32,15 @@ async def watching(
     world: World,
     kinds: Collection[Kind[Any]] | None = None,
     *,
-    namespace: str = "growth-system",
+    settings: Settings = _DEFAULTS,
     heartbeats: Heartbeats | None = None,
     heard: Callable[[], None] | None = None,
     spare: Callable[[], None] = spare_the_collector,
 ) -> AsyncGenerator[Sequence[Informer[Any]]]:
     """Enter once the World is complete; inside, it keeps following. Without ``kinds``, all that the World knows.
 
-    Of ConfigMaps only Growth's own status is followed, in its ``namespace``; of Leases only those of nodes.
+    Of ConfigMaps only Growth's own status is followed, and memory's, in the namespaces that ``settings`` names; of
+    Leases only those of nodes, and memory's.
 
     ``heard`` is called after each batch of changes, ``spare`` once, when the first reading is over.
 
@@ -49,7 +53,7 @@ async def watching(
             _client_of(kind, client, heartbeats),
             kind,
             _telling(listeners[kind], None if kind in _UNREMARKABLE else heard),
-            **_part_of(kind, namespace),
+            **_part_of(kind, settings),
         )
         for kind in (listeners if kinds is None else kinds)
     ]
@@ -72,13 +76,16 @@ def everywhere(world: World) -> list[Kind[Any]]:
     return [kind for kind in world.listeners() if kind.group != GROUP and kind != CONFIG_MAPS]
 
 
-def _part_of(kind: Kind[Any], namespace: str) -> dict[str, str]:
-    """What to follow of a kind: everything, but for the one that others use for all sorts of things."""
-    if kind == LEASES:
-        return {"namespace": _NODE_LEASES}
-    if kind != CONFIG_MAPS:
-        return {}
-    return {"namespace": namespace, "field_selector": f"metadata.name={GROWTH_STATUS}"}
+def _part_of(kind: Kind[Any], settings: Settings) -> dict[str, str]:
+    """What to follow of a kind: everything, but for those that others use for all sorts of things."""
+    parts: dict[Kind[Any], dict[str, str]] = {
+        LEASES: {"namespace": _NODE_LEASES},
+        CONFIG_MAPS: {"namespace": settings.namespace, "field_selector": f"metadata.name={GROWTH_STATUS}"},
+        MEMORIES: {"namespace": settings.memory.namespace},
+        TRANSACTIONS: {"namespace": settings.memory.transaction_namespace},
+        SHARD_LEASES: {"namespace": settings.namespace, "label_selector": f"{SHARD_LABEL}={SHARD_OF}"},
+    }
+    return parts.get(kind, {})
 
 
 def _client_of(kind: Kind[Any], client: Client, heartbeats: Heartbeats | None) -> Client:

@@ -39,6 +39,9 @@ def open_nodes(scene: Scene) -> None:
         if _index(node) is None:
             why = "its start-up taint is not the one that it was bought with: it is left to whoever set it"
             scene.said.append(Hold(subject=reference_to(NODES, node.metadata), why=why, reason="ClosedByOthers"))
+        elif scene.awaits_memory(node):
+            why = "what it was is not given back to it yet"
+            scene.said.append(Hold(subject=reference_to(NODES, node.metadata), why=why, reason="MemoryNotBack"))
         elif request is None:
             if node.is_ready:
                 _open(scene, node, "nobody waits for it any more")

@@ -6,6 +6,8 @@ from growth.api.action import Action, Hold
 from growth.api.cloud import cloud_of
 from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
 from growth.api.machine import Machine
+from growth.api.memory import is_marked
+from growth.api.node import Node
 from growth.api.noderequest import NodeRequest
 from growth.api.offering import Offering
 from growth.api.references import reference_to
@@ -28,6 +30,7 @@ class Scene:
         self.snapshot, self.state, self.settings = snapshot, state, settings.provision
         self.removal = settings.removal
         self.now = snapshot.now
+        self._remembers = settings.memory.mode != "off" and "memory" in state.companions
         self.pools = {pool.metadata.name: pool for pool in snapshot.table(NODE_POOLS).values()}
         self.requests = {request.metadata.name: request for request in snapshot.table(NODE_REQUESTS).values()}
         self.shop = shop_in(snapshot, settings.provision)
@@ -48,6 +51,10 @@ class Scene:
     def hold(self, request: NodeRequest, reason: str, why: str) -> None:
         """Say that nothing is done about a request now."""
         self.said.append(Hold(subject=reference_to(NODE_REQUESTS, request.metadata), why=why, reason=reason))
+
+    def awaits_memory(self, node: Node) -> bool:
+        """Whether this node may yet turn out to be one that was here before; memory writes its marker either way."""
+        return self._remembers and not is_marked(node)
 
     @property
     def is_halted(self) -> bool:

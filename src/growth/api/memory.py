@@ -1,0 +1,107 @@
+"""What is remembered of a node, and the marks by which nodes, people and replicas know how far that is.
+
+A ``Memento`` is what a node carried at one version of it. The name is the identity (a node of that name that comes back
+is the node that left), and the uid tells one life of it from the next.
+"""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Final
+
+import msgspec
+
+from growth.api.labels import is_label_key, is_label_value
+from growth.api.node import Node
+from growth.api.slim import Slim
+from growth.api.tolerations import NO_SCHEDULE, Taint
+
+MARKER: Final = "growth.dev/labels-restored"
+"""A label of every node whose memory was given back, or that had none: from now on it may be edited."""
+
+FINALIZER: Final = "growth.dev/memory"
+"""Keeps a Node object until its last labels are written down (``memory.finalizer``)."""
+
+REMEMBERING: Final = "growth.dev/remembering"
+"""A taint that foreign nodes may register with: it goes in the write that gives them back what they were."""
+
+NOTHING: Final = "0"
+"""The marker's value on a node for which there was nothing to give back."""
+
+OWNED_KEYS: Final = (
+    *("kubernetes.io/hostname", "kubernetes.io/os", "kubernetes.io/arch", "beta.kubernetes.io/*"),
+    *("node.kubernetes.io/instance-type", "topology.kubernetes.io/zone", "topology.kubernetes.io/region"),
+    *("failure-domain.beta.kubernetes.io/*", "growth.dev/*"),
+)
+"""What a machine knows better than a memory of it."""
+
+# Keys that were removed in a node's life and stay removed. More would mean that somebody makes up keys as they go.
+_REMOVED_AT_MOST: Final = 256
+
+
+class Memento(Slim, frozen=True):
+    """A node as it was at one version of it."""
+
+    uid: str
+    version: int
+    provider_id: str = msgspec.field(name="providerID", default="")
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+    taints: tuple[Taint, ...] = ()
+    removed: tuple[str, ...] = ()
+    """Keys of labels that it once had and that were taken away: a new node that brings one loses it again."""
+    at: datetime | None = None
+    """When it was written down; for people, and for forgetting."""
+
+    @property
+    def is_marked(self) -> bool:
+        """Whether the node had been given back what it was, so that this may take the place of it."""
+        return MARKER in self.labels
+
+    def says_the_same_as(self, other: "Memento") -> bool:
+        """Whether a node would be given back the same by both."""
+        return (
+            self.labels == other.labels
+            and self.annotations == other.annotations
+            and set(self.taints) == set(other.taints)
+            and set(self.removed) == set(other.removed)
+        )
+
+
+def memento_of(node: Node, at: datetime, *, annotations: Iterable[str] = (), taints: Iterable[str] = ()) -> Memento:
+    """What is remembered of a node as it is; annotations and taints as far as their keys begin with these."""
+    meta, beginnings = node.metadata, tuple(annotations)
+    tainted = tuple(taints)
+    return Memento(
+        uid=meta.uid,
+        version=meta.resource_version,
+        provider_id=node.spec.provider_id,
+        labels=meta.labels,
+        annotations={key: value for key, value in meta.annotations.items() if key.startswith(beginnings)}
+        if beginnings
+        else {},
+        taints=tuple(taint for taint in node.spec.taints if taint.key.startswith(tainted)) if tainted else (),
+        at=at,
+    )
+
+
+def with_removed(memento: Memento, earlier: Iterable[Memento | None], also: Iterable[str] = ()) -> Memento:
+    """The same, and which keys are gone that there were before; the newest are kept if they are very many."""
+    keys = dict.fromkeys(key for one in earlier if one is not None for key in (*one.removed, *one.labels))
+    keys |= dict.fromkeys(also)
+    removed = tuple(key for key in keys if key not in memento.labels)[-_REMOVED_AT_MOST:]
+    return msgspec.structs.replace(memento, removed=removed)
+
+
+def is_marked(node: Node) -> bool:
+    """Whether this node was given back what it was, or had nothing coming."""
+    return MARKER in node.metadata.labels
+
+
+def is_remembering(taint: Taint) -> bool:
+    """Whether this taint keeps pods off until the node has its memory back."""
+    return taint.key == REMEMBERING and taint.effect == NO_SCHEDULE
+
+
+def legal(labels: Mapping[str, str]) -> dict[str, str]:
+    """The labels that an API server takes; a memory that somebody edited may hold others."""
+    return {key: value for key, value in labels.items() if is_label_key(key) and is_label_value(value)}

@@ -1,0 +1,74 @@
+"""What a live node is, written down from time to time: one that goes while nobody looks loses no more than that time.
+
+Never before the node bears its marker: until then what it is says nothing about what it was. And once nobody needs what
+is remembered of a node that is gone, it can be forgotten.
+"""
+
+from growth.api.memory import FINALIZER, is_marked, with_removed
+from growth.api.memory_objects import Remembered, is_too_large
+from growth.api.node import Node
+from growth.decide.memory.processing import is_heir
+from growth.decide.memory.scene import Looking
+
+
+def follow(look: Looking, node: Node) -> None:
+    """Write down what a node is, and keep it until that is done, if that is wanted."""
+    is_saved = True
+    if is_marked(node):
+        is_saved = _checkpoint(look, node)
+    follow_finalizer(look, node, is_saved=is_saved)
+
+
+def _checkpoint(look: Looking, node: Node) -> bool:
+    """Whether what it is now is written down."""
+    memory, memento = look.page.memory, look.policy.memento_of(node, look.now)
+    earlier = memory.memento if memory is not None and is_heir(memento, memory) else None
+    memento = with_removed(memento, (earlier,), sorted(look.page.removed))
+    if memory is not None and memento.uid == memory.memento.uid:
+        if not memory.is_final and memento.says_the_same_as(memory.memento):
+            return True
+        if memento.version < memory.memento.version:
+            return False  # somebody saw more of it than we did
+    if is_too_large(memento):
+        why = f"{len(memento.labels)} labels are more than a ConfigMap holds: its last memory is kept"
+        look.warn("MemoryTooLarge", why)
+        return False
+    if _is_urgent(node) or look.has_been("unsaved", look.scene.settings.checkpoint_after):
+        look.remember(memento, f"node {node.metadata.name} is {len(memento.labels)} labels now", is_final=False)
+    return False
+
+
+def _is_urgent(node: Node) -> bool:
+    return node.metadata.deletion_timestamp is not None and FINALIZER in node.metadata.finalizers
+
+
+def follow_finalizer(look: Looking, node: Node, *, is_saved: bool) -> None:
+    """Hold a node back while it should be, and let it go when that is over."""
+    meta, settings = node.metadata, look.scene.settings
+    is_there, is_wanted = FINALIZER in meta.finalizers, settings.finalizer and settings.mode != "off"
+    if meta.deletion_timestamp is None:
+        if is_wanted and not is_there and is_marked(node):
+            body = {"metadata": {"finalizers": [*meta.finalizers, FINALIZER]}}
+            look.change_node(node, body, "keep it until its last labels are written down")
+        elif is_there and not is_wanted:
+            _let_go(look, node, "memory.finalizer is off")
+    elif is_there and is_saved:
+        _let_go(look, node, "its last labels are written down")
+    elif is_there and look.is_due(meta.deletion_timestamp + settings.finalizer_deadline):
+        why = "its last labels could not be written down in time: it goes without"
+        look.warn("MemoryGivesWay", why)
+        _let_go(look, node, why)
+
+
+def _let_go(look: Looking, node: Node, why: str) -> None:
+    others = [name for name in node.metadata.finalizers if name != FINALIZER]
+    look.change_node(node, {"metadata": {"finalizers": others}}, f"let it go: {why}")
+
+
+def forget(look: Looking, memory: Remembered) -> None:
+    """Drop what is remembered of a node that has been gone for long enough."""
+    after, gone_at = look.scene.settings.forget_after, memory.memento.at
+    if after is None or gone_at is None or not memory.is_final:
+        return
+    if look.is_due(gone_at + after):
+        look.forget(memory, f"node {look.page.name} has been gone since {gone_at:%Y-%m-%d %H:%M}")

@@ -1,0 +1,161 @@
+"""What is remembered of whom, and who is given it back? Docs: docs/node-memory.md.
+
+    node came or went ──► transaction ──the shard's worker──► memory, or the node ──► transaction gone
+    node changed ──after a while──► checkpoint
+
+It runs on every replica. Each writes down what happened, under names that follow from it, so that it is written once;
+what is to be done about it is done by whoever holds the node's shard.
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+from growth.api.action import Action, Hold
+from growth.api.memory import is_marked
+from growth.api.memory_objects import shard_of
+from growth.api.settings import Settings
+from growth.decide.decider import Decision, State
+from growth.decide.memory.checkpoints import follow, follow_finalizer, forget
+from growth.decide.memory.desk import UNWRITTEN, Desk, Look
+from growth.decide.memory.processing import process
+from growth.decide.memory.recording import record
+from growth.decide.memory.scene import Looking, Scene
+from growth.decide.memory.shards import Shards
+from growth.observe.past import Page
+from growth.observe.snapshot import Snapshot
+
+# More than can be begun before we look again.
+_AT_ONCE: Final = 256
+
+
+def decide(snapshot: Snapshot, state: State, settings: Settings) -> Decision:
+    """What should happen now."""
+    desk = state.memory if isinstance(state.memory, Desk) else Desk()
+    return _Pass(snapshot, state, settings, desk).run()
+
+
+class _Pass:
+    def __init__(self, snapshot: Snapshot, state: State, settings: Settings, desk: Desk) -> None:
+        self._snapshot, self._settings, self._desk = snapshot, settings, desk
+        self._identity = state.identity
+        self._scene = Scene(snapshot, settings)
+        self._shards = {shard: dict(looks) for shard, looks in desk.shards.items()}
+        self._awaiting = dict(desk.awaiting)
+        self._restored: list[float] = []
+
+    def run(self) -> Decision:
+        """Look at what changed or is due, then say what all looks came to, as far as it is our turn."""
+        for name in self._names():
+            self._look_at(name)
+        needed = [shard for shard, looks in self._shards.items() if looks]
+        shards = Shards(self._snapshot, self._settings, self._identity, self._desk.sights, needed)
+        said = self._said(shards)
+        due = (look.due for looks in self._shards.values() for look in looks.values())
+        deadlines = [when for when in (*due, *shards.deadlines) if when is not None]
+        memory = Desk(
+            self._snapshot.past.journal.number,
+            {shard: looks for shard, looks in self._shards.items() if looks},
+            {**self._desk.sights, **shards.sights},
+            self._awaiting,
+            tuple(self._restored),
+        )
+        return Decision(tuple(said), min(deadlines, default=None), memory)
+
+    def _names(self) -> Iterable[str]:
+        """Of whom something may be different now."""
+        past, now = self._snapshot.past, self._snapshot.now
+        changed = past.journal.since(self._desk.journal)
+        if changed is None or not self._desk.journal:
+            changed = list(past.pages)
+        looks = ((name, look) for open_ in self._shards.values() for name, look in open_.items())
+        due = [name for name, look in looks if look.follows or (look.due is not None and look.due <= now)]
+        return dict.fromkeys((*reversed(changed), *due))
+
+    def _look_at(self, name: str) -> None:
+        page = self._scene.page(name)
+        self._note_wait(page)
+        looks = self._shards.setdefault(shard_of(name, self._settings.memory.shards), {})
+        look = look_at(self._scene, page, looks.get(name, Look()))
+        if look.is_idle:
+            looks.pop(name, None)
+        else:
+            looks[name] = look
+
+    def _note_wait(self, page: Page) -> None:
+        """How long nodes wait for their marker, for those who measure."""
+        node, waited = page.node, self._awaiting.get(page.name)
+        if node is not None and not is_marked(node) and page.heard_at is not None:
+            self._awaiting[page.name] = (page.uid, page.heard_at)
+            return
+        self._awaiting.pop(page.name, None)
+        if node is not None and waited is not None and waited[0] == page.uid:
+            self._restored.append((self._snapshot.now - waited[1]).total_seconds())
+
+    def _said(self, shards: Shards) -> list[Action | Hold]:
+        works = {shard: sum(len(look.works) for look in looks.values()) for shard, looks in self._shards.items()}
+        ours = shards.take({shard: count for shard, count in works.items() if self._is_needed(shard, count)})
+        said: list[Action | Hold] = list(shards.said)
+        said += [told for looks in self._shards.values() for look in looks.values() for told in look.told]
+        said += self._records(shards)
+        return said + self._works(sorted(ours))
+
+    def _works(self, shards: Iterable[int]) -> list[Action]:
+        """What is to be done in our shards."""
+        works: list[Action] = []
+        for shard in shards:
+            for name, look in list(self._shards[shard].items()):
+                if look.node_version:
+                    self._look_again(name, look)
+                works += self._shards[shard].get(name, look).works
+                if len(works) >= _AT_ONCE:
+                    return works
+        return works
+
+    def _look_again(self, name: str, look: Look) -> None:
+        """A node says how it is all the time. Nobody looks at what is remembered of it for that, but who writes to it
+        must know its version."""
+        node = self._scene.page(name).node
+        if node is not None and node.metadata.resource_version != look.node_version:
+            self._look_at(name)
+
+    def _is_needed(self, shard: int, works: int) -> bool:
+        """Whether a shard's Lease is worth having: there is something to do, or will be as soon as it is recorded."""
+        return works > 0 or any(look.records for look in self._shards[shard].values())
+
+    def _records(self, shards: Shards) -> list[Action]:
+        """What is to be written down, by us at once or, if others should have done it, after a while."""
+        now, records = self._snapshot.now, list[Action]()
+        for shard, looks in self._shards.items():
+            for look in looks.values():
+                if not look.records:
+                    continue
+                at = shards.writes_at(shard, look.since.get(UNWRITTEN, now))
+                if at <= now:
+                    records += look.records
+                else:
+                    shards.deadlines.append(at)
+                if len(records) >= _AT_ONCE:
+                    return records
+        return records
+
+
+def look_at(scene: Scene, page: Page, before: Look) -> Look:
+    """What one page needs next."""
+    look = Looking(scene, page, before)
+    if scene.settings.mode == "off":
+        if page.node is not None:
+            follow_finalizer(look, page.node, is_saved=True)
+        return look.end()
+    unwritten = record(look)
+    if page.problem:
+        look.warn("MemoryUnreadable", f"{page.problem}; mend it, or drop it with: growth memory forget {page.name}")
+        return look.end()
+    first = page.transactions[0] if page.transactions else None
+    if first is not None:
+        if not unwritten.is_before(first.version):
+            process(look, first)
+    elif page.node is not None:
+        follow(look, page.node)
+    elif page.memory is not None:
+        forget(look, page.memory)
+    return look.end()

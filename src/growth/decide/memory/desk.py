@@ -1,0 +1,65 @@
+"""What memory keeps in mind between two passes: names about which something is to be done, shard by shard."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Final
+
+import msgspec
+
+from growth.api.action import Action, Hold, RecordEvent
+
+UNWRITTEN: Final = "unwritten"
+"""Since when there is something to write down."""
+
+
+class Look(msgspec.Struct, frozen=True):
+    """What one look at a page came to. It holds until the page changes or its time has come."""
+
+    records: tuple[Action, ...] = ()
+    """What happened and is to be written down; every replica sees to that."""
+    works: tuple[Action, ...] = ()
+    """What is to be done about it; by whoever holds the shard."""
+    told: tuple[Hold | RecordEvent, ...] = ()
+    due: datetime | None = None
+    """When to look again even if nothing changes."""
+    since: Mapping[str, datetime] = {}
+    """Since when something is the case for which one waits a while."""
+    oldest: datetime | None = None
+    """When the oldest transaction was made that is not dealt with."""
+    node_version: int = 0
+    """The version of the node that it would write to; 0 if to none."""
+    follows: str = ""
+    """The name of another node on whose memory this depends."""
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether there is nothing to keep in mind."""
+        return not (self.records or self.works or self.told or self.due or self.oldest)
+
+
+class Sight(msgspec.Struct, frozen=True):
+    """A shard's Lease as it was seen, and since when it has looked like that."""
+
+    record: tuple[object, ...]
+    since: datetime
+
+
+Looks = Mapping[str, Look]
+
+
+class Desk(msgspec.Struct, frozen=True):
+    """All of it."""
+
+    journal: int = 0
+    shards: Mapping[int, Looks] = {}
+    sights: Mapping[int, Sight] = {}
+    awaiting: Mapping[str, tuple[str, datetime]] = {}
+    """Nodes without the marker: uid and since when they are known."""
+    restored: tuple[float, ...] = ()
+    """How long nodes waited for it that got it since the last pass, in seconds."""
+
+    @property
+    def oldest(self) -> datetime | None:
+        """When the oldest transaction was made that is not dealt with."""
+        every = (look.oldest for looks in self.shards.values() for look in looks.values() if look.oldest is not None)
+        return min(every, default=None)

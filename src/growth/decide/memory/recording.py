@@ -1,0 +1,87 @@
+"""What happened to a node is written down, as transactions: by every replica, under the same names.
+
+First who left, then who came: whoever reads the second knows that the first is there, or was.
+"""
+
+from datetime import timedelta
+from typing import Final
+
+import msgspec
+
+from growth.api.memory import Memento, is_marked
+from growth.api.memory_objects import is_too_large
+from growth.decide.memory.scene import Looking
+from growth.observe.past import Departure
+
+# Streams of two kinds may lag by different times. What looks like something that everybody missed is one only if it
+# still looks like that after so long.
+_LAG: Final = timedelta(seconds=5)
+
+
+class Unwritten(msgspec.Struct, frozen=True):
+    """Who left and is not known to be written down."""
+
+    mementos: tuple[Memento, ...] = ()
+    is_unsure: bool = False
+    """Whether somebody may have left of whom we do not know yet."""
+
+    def is_before(self, version: int) -> bool:
+        """Whether something must be written down before what has this version is dealt with."""
+        return self.is_unsure or any(memento.version < version for memento in self.mementos)
+
+
+def record(look: Looking) -> Unwritten:
+    """Write down what happened; returns who left and is being written down."""
+    unwritten = _unwritten(look)
+    for memento in unwritten.mementos:
+        look.record("deleted", memento, f"left, as version {memento.version}")
+    if not unwritten.mementos and not unwritten.is_unsure:
+        _record_arrival(look)
+    return unwritten
+
+
+def _unwritten(look: Looking) -> Unwritten:
+    page, mementos, is_unsure = look.page, list[Memento](), False
+    for uid, departure in page.departed.items():
+        memento = _memento_of(look, departure)
+        if page.written.get(uid, -1) >= memento.version:
+            continue
+        if is_too_large(memento):
+            why = f"{len(memento.labels)} labels are more than a ConfigMap holds: its last memory is kept"
+            look.warn("MemoryTooLarge", why)
+            continue
+        mementos.append(memento)
+    memory = page.memory
+    if memory is not None and not memory.is_final:
+        uid, version = memory.memento.uid, memory.memento.version
+        is_known = uid == page.uid or uid in page.departed or page.written.get(uid, -1) >= version
+        if not is_known and look.has_been("missed", _LAG):
+            mementos.append(memory.memento)
+        elif not is_known:
+            is_unsure = True
+    return Unwritten(tuple(sorted(mementos, key=lambda one: one.version)), is_unsure)
+
+
+def _memento_of(look: Looking, departure: Departure) -> Memento:
+    """What it was when it left. If nobody saw that, its last checkpoint, so that all replicas write down the same;
+    unless we saw more than that."""
+    memento = look.policy.memento_of(departure.node, look.now)
+    memento = msgspec.structs.replace(memento, removed=tuple(sorted(departure.removed)))
+    memory = look.page.memory
+    if departure.is_missed and memory is not None and not memory.is_final and memory.memento.uid == memento.uid:
+        last = memory.memento
+        if (last.labels, last.annotations, last.taints) == (memento.labels, memento.annotations, memento.taints):
+            return last
+    return memento
+
+
+def _record_arrival(look: Looking) -> None:
+    page, node = look.page, look.page.node
+    if node is None or is_marked(node):
+        return
+    if any(one.type == "added" and one.memento.uid == page.uid for one in page.transactions):
+        return
+    if page.uid in page.arrivals and not look.has_been("arrival", _LAG):
+        return  # it was dealt with, and the marker will be seen soon
+    memento = Memento(uid=page.uid, version=page.first_version, provider_id=node.spec.provider_id, at=look.now)
+    look.record("added", memento, f"came, as version {page.first_version}")

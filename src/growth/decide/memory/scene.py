@@ -1,0 +1,150 @@
+"""What one look at a page may ask, and what it has come to so far."""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from growth.api.action import Action, CreateObject, DeleteObject, Given, Hold, PatchObject, RecordEvent, held_and_told
+from growth.api.core import ObjectReference
+from growth.api.growth_kinds import NODE_REQUESTS
+from growth.api.kinds import NODES
+from growth.api.memory import Memento
+from growth.api.memory_objects import (
+    MEMORIES,
+    TRANSACTIONS,
+    Remembered,
+    Transaction,
+    memory_data,
+    transaction_body,
+    transaction_name,
+)
+from growth.api.node import Node
+from growth.api.references import reference_by_name, reference_to
+from growth.api.settings import Settings
+from growth.decide.memory.desk import UNWRITTEN, Look
+from growth.decide.memory.policy import Policy
+from growth.observe.past import Page
+from growth.observe.snapshot import Snapshot
+
+
+class Scene:
+    """One snapshot, and what all looks of a pass share."""
+
+    def __init__(self, snapshot: Snapshot, settings: Settings) -> None:
+        self.snapshot, self.settings = snapshot, settings.memory
+        self.now = snapshot.now
+        self.policy = Policy(settings.memory)
+
+    def page(self, name: str) -> Page:
+        """What is known about this name."""
+        return self.snapshot.past.pages.get(name) or Page(name)
+
+    def predecessor_of(self, node: str) -> str:
+        """The node whose place this one takes, if Growth bought it to replace one; empty if not."""
+        request = self.snapshot.table(NODE_REQUESTS).get(("", node))
+        return request.spec.replaces if request is not None else ""
+
+
+class Looking:
+    """One look at one page: what it comes to is collected here."""
+
+    def __init__(self, scene: Scene, page: Page, before: Look) -> None:
+        self.scene, self.page, self.policy, self.now = scene, page, scene.policy, scene.now
+        self.follows = ""
+        self._node_version = 0
+        self._before = before
+        self._records: list[Action] = []
+        self._works: list[Action] = []
+        self._told: list[Hold | RecordEvent] = []
+        self._since: dict[str, datetime] = {}
+        self._due: list[datetime] = []
+
+    def end(self) -> Look:
+        """What it came to."""
+        made = [one.metadata.creation_timestamp for one in self.page.transactions]
+        return Look(
+            tuple(self._records),
+            tuple(self._works),
+            tuple(self._told),
+            min((when for when in self._due if when > self.now), default=None),
+            self._since,
+            min((when for when in made if when is not None), default=None),
+            self._node_version,
+            self.follows,
+        )
+
+    # Waiting
+
+    def has_been(self, what: str, seconds: timedelta) -> bool:
+        """Whether this has been the case for so long; if not, it is looked at again then."""
+        since = min(self._before.since.get(what, self.now), self.now)
+        self._since[what] = since
+        return self.is_due(since + seconds)
+
+    def is_due(self, when: datetime) -> bool:
+        """Whether this instant has come; if not, it is looked at again then."""
+        if self.now >= when:
+            return True
+        self._due.append(when)
+        return False
+
+    # Saying
+
+    def record(self, kind: str, memento: Memento, why: str) -> None:
+        """Write down that something happened to this node."""
+        name, place = self.page.name, self.scene.settings.transaction_namespace
+        subject = reference_by_name(TRANSACTIONS, transaction_name(name, memento.version), place)
+        body = transaction_body("added" if kind == "added" else "deleted", name, memento)
+        self._since[UNWRITTEN] = min(self._before.since.get(UNWRITTEN, self.now), self.now)
+        self._records.append(CreateObject(subject=subject, why=f"node {name} {why}", body=body, if_absent=True))
+
+    def remember(self, memento: Memento, why: str, *, is_final: bool) -> None:
+        """Make this the memory of the node, in the place of what it is now."""
+        data, memory = memory_data(memento, is_final=is_final), self.page.memory
+        if memory is None:
+            subject = reference_by_name(MEMORIES, self.page.name, self.scene.settings.namespace)
+            body = {"data": {key: value for key, value in data.items() if value is not None}}
+            self._works.append(CreateObject(subject=subject, why=why, body=body, if_absent=True))
+        else:
+            self._change(memory, {"data": data}, why)
+
+    def claim(self, memory: Remembered, claimant: str, why: str) -> None:
+        """Take over another node's memory, if nobody did since."""
+        self._change(memory, {"data": {"claimedBy": claimant}}, why)
+
+    def _change(self, memory: Remembered, body: dict[str, Any], why: str) -> None:
+        version = memory.metadata.resource_version
+        subject = reference_to(MEMORIES, memory.metadata)
+        self._works.append(PatchObject(subject=subject, why=why, body=body, resource_version=version))
+
+    def forget(self, memory: Remembered, why: str) -> None:
+        """Delete a memory, if it is still as it was."""
+        subject, version = reference_to(MEMORIES, memory.metadata), memory.metadata.resource_version
+        self._works.append(DeleteObject(subject=subject, why=why, resource_version=version))
+
+    def finish(self, transaction: Transaction, why: str) -> None:
+        """Delete a transaction: it has had its effect, or has none any more."""
+        meta = transaction.metadata
+        subject = reference_to(TRANSACTIONS, meta)
+        self._works.append(DeleteObject(subject=subject, why=why, resource_version=meta.resource_version))
+
+    def change_node(self, node: Node, body: Mapping[str, Any], why: str, given: tuple[Given, ...] = ()) -> None:
+        """Write to the node, if it is still as it was seen."""
+        self._node_version = node.metadata.resource_version
+        self._works.append(
+            PatchObject(
+                subject=reference_to(NODES, node.metadata),
+                why=why,
+                body=dict(body),
+                resource_version=node.metadata.resource_version,
+                given=given,
+            )
+        )
+
+    def warn(self, reason: str, why: str) -> None:
+        """Tell people what is not done, on the node that it is about."""
+        node = self.page.node
+        subject: ObjectReference = (
+            reference_to(NODES, node.metadata) if node is not None else reference_by_name(NODES, self.page.name)
+        )
+        self._told += held_and_told(subject, reason=reason, why=why, action="Remembering")
