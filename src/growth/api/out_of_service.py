@@ -46,6 +46,11 @@ class Proof(Slim, frozen=True):
     is_forced: bool = False
     """Whether that person did so without proof."""
 
+    @property
+    def text(self) -> str:
+        """As it stands on the node."""
+        return msgspec.json.encode(self).decode()
+
 
 def out_of_service_taint(node: Node) -> Taint | None:
     """The taint on this node, whoever set it."""

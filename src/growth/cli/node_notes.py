@@ -10,8 +10,7 @@ from growth.api.machine import Power, PowerReading
 from growth.api.node import Node
 from growth.api.out_of_service import HARDWARE, PROOF, SHUTDOWN, Proof
 from growth.decide.failover.evidence import Case
-from growth.decide.failover.writing import annotated
-from growth.decide.shrink.marks import edited, taint_added
+from growth.decide.node_edits import annotated, edited, taint_added
 
 REASONS: Final = {taint.value: taint for taint in (SHUTDOWN, HARDWARE)}
 
@@ -31,7 +30,11 @@ def tainted(node: Node, proof: Proof, wish: Wish) -> EditObject:
     """Taint and note, in one edit of the node as it was seen."""
     usual = HARDWARE if proof.power is Power.FAILED else SHUTDOWN
     taint = REASONS.get(wish.reason, usual)
-    return edited(node, [taint_added(node, taint), annotated(node, PROOF, proof)], f"{wish.by} takes it out of service")
+    return edited(
+        node,
+        [taint_added(node, taint), annotated(node, PROOF, proof.text)],
+        f"{wish.by} takes it out of service",
+    )
 
 
 def proven(case: Case, node: Node, wish: Wish, at: datetime) -> Proof:

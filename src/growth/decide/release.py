@@ -18,7 +18,7 @@ from growth.api.out_of_service import SHUTDOWN, out_of_service_taint
 from growth.api.pod import Pod
 from growth.api.references import reference_to
 from growth.api.storage import VolumeAttachment
-from growth.decide.shrink.marks import edited, taint_added
+from growth.decide.node_edits import edited, taint_added
 from growth.observe.snapshot import Snapshot
 
 

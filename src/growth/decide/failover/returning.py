@@ -15,8 +15,7 @@ from growth.api.out_of_service import HARDWARE, OUT_OF_SERVICE, PROOF, SHUTDOWN,
 from growth.decide.ages import counts_from, is_ahead
 from growth.decide.failover.leftovers import left_on
 from growth.decide.failover.scene import Scene, reference
-from growth.decide.failover.writing import path_of
-from growth.decide.shrink.marks import edited
+from growth.decide.node_edits import annotation_path, edited
 
 
 def follow_return(scene: Scene) -> None:
@@ -98,5 +97,5 @@ def freed(node: Node, why: str) -> EditObject:
     """Neither taint nor note, in one edit of the node as it was seen."""
     taints = [number for number, taint in enumerate(node.spec.taints) if taint.key == OUT_OF_SERVICE]
     operations: list[dict[str, Any]] = [{"op": "remove", "path": f"/spec/taints/{at}"} for at in reversed(taints)]
-    notes = [{"op": "remove", "path": path_of(PROOF)}] if PROOF in node.metadata.annotations else []
+    notes = [{"op": "remove", "path": annotation_path(PROOF)}] if PROOF in node.metadata.annotations else []
     return edited(node, [*operations, *notes], why)

@@ -8,8 +8,7 @@ from growth.api.timestamp import format_time
 from growth.decide.failover.evidence import Case, Finding
 from growth.decide.failover.guards import Census, guard_of
 from growth.decide.failover.scene import Scene, reference
-from growth.decide.failover.writing import annotated
-from growth.decide.shrink.marks import edited, taint_added
+from growth.decide.node_edits import annotated, edited, taint_added
 
 
 def take_out_of_service(scene: Scene) -> None:
@@ -49,7 +48,7 @@ def take_out_of_service(scene: Scene) -> None:
 def tainted(node: Node, proof: Proof, why: str) -> EditObject:
     """Taint and note, in one edit of the node as it was seen."""
     taint = HARDWARE if proof.power is Power.FAILED else SHUTDOWN
-    return edited(node, [taint_added(node, taint), annotated(node, PROOF, proof)], why)
+    return edited(node, [taint_added(node, taint), annotated(node, PROOF, proof.text)], why)
 
 
 def proof_of(case: Case, node: Node, scene: Scene) -> Proof:

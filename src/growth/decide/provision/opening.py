@@ -20,6 +20,7 @@ from growth.api.started import STARTED_AT
 from growth.api.starting import STARTING, key_to, tolerations_of
 from growth.api.timestamp import format_time
 from growth.decide.displaced import displaced_in
+from growth.decide.node_edits import annotation_path
 from growth.decide.provision.arrival import Step
 from growth.decide.provision.awaiting import arrival_at, is_another_machine
 from growth.decide.provision.calling import call, planned
@@ -100,7 +101,7 @@ def _recorded(scene: Scene, node: Node) -> tuple[dict[str, Any], ...]:
     """That it was ready once (``api.started``)."""
     text, meta = format_time(scene.now), node.metadata
     if meta.annotations:
-        return ({"op": "add", "path": f"/metadata/annotations/{STARTED_AT.replace('/', '~1')}", "value": text},)
+        return ({"op": "add", "path": annotation_path(STARTED_AT), "value": text},)
     # Somebody's first annotation, written meanwhile, must not be lost.
     is_same = {"op": "test", "path": "/metadata/resourceVersion", "value": str(meta.resource_version)}
     return (is_same, {"op": "add", "path": "/metadata/annotations", "value": {STARTED_AT: text}})

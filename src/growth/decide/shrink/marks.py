@@ -9,20 +9,16 @@ from typing import Any
 import msgspec
 
 from growth.api.action import EditObject
-from growth.api.kinds import NODES
 from growth.api.node import Node
-from growth.api.references import reference_to
 from growth.api.scale_down import LEAVES, SCALE_DOWN, SCALE_DOWN_AT, is_tainted
 from growth.api.timestamp import format_time
-from growth.api.tolerations import Taint
-
-_ANNOTATION_PATH = f"/metadata/annotations/{SCALE_DOWN_AT.replace('/', '~1')}"
+from growth.decide.node_edits import annotated, annotation_path, edited, taint_added
 
 
 def marked(node: Node, at: datetime, why: str) -> EditObject:
     """No new pods for this node, and when it goes."""
     taints = [] if is_tainted(node) else [taint_added(node, LEAVES)]
-    return edited(node, [*taints, _annotated(node, format_time(at))], why)
+    return edited(node, [*taints, annotated(node, SCALE_DOWN_AT, format_time(at))], why)
 
 
 def unmarked(node: Node, why: str) -> EditObject:
@@ -30,7 +26,7 @@ def unmarked(node: Node, why: str) -> EditObject:
     taints = [number for number, taint in enumerate(node.spec.taints) if taint.key == SCALE_DOWN]
     operations: list[dict[str, Any]] = [{"op": "remove", "path": f"/spec/taints/{at}"} for at in reversed(taints)]
     if SCALE_DOWN_AT in node.metadata.annotations:
-        operations.append({"op": "remove", "path": _ANNOTATION_PATH})
+        operations.append({"op": "remove", "path": annotation_path(SCALE_DOWN_AT)})
     return edited(node, operations, why)
 
 
@@ -38,23 +34,3 @@ def without_mark(node: Node) -> Node:
     """The node as it would be if it were not to go."""
     taints = tuple(taint for taint in node.spec.taints if taint.key != SCALE_DOWN)
     return msgspec.structs.replace(node, spec=msgspec.structs.replace(node.spec, taints=taints))
-
-
-def taint_added(node: Node, taint: Taint) -> dict[str, Any]:
-    """One more taint, whether there are others or not."""
-    value = {"key": taint.key, "effect": taint.effect, **({"value": taint.value} if taint.value else {})}
-    if node.spec.taints:
-        return {"op": "add", "path": "/spec/taints/-", "value": value}
-    return {"op": "add", "path": "/spec/taints", "value": [value]}
-
-
-def edited(node: Node, operations: list[dict[str, Any]], why: str) -> EditObject:
-    """Operations on the node as it was seen, and on no other version of it."""
-    version = {"op": "test", "path": "/metadata/resourceVersion", "value": str(node.metadata.resource_version)}
-    return EditObject(subject=reference_to(NODES, node.metadata), why=why, operations=(version, *operations))
-
-
-def _annotated(node: Node, text: str) -> dict[str, Any]:
-    if node.metadata.annotations:
-        return {"op": "add", "path": _ANNOTATION_PATH, "value": text}
-    return {"op": "add", "path": "/metadata/annotations", "value": {SCALE_DOWN_AT: text}}
