@@ -148,6 +148,8 @@ def look_at(scene: Scene, page: Page, before: Look) -> Look:
         return look.end()
     unwritten = record(look)
     if page.problem:
+        if page.node is None and not page.transactions:
+            return look.end()  # Kubernetes itself puts a ConfigMap into every namespace: it is in nobody's way
         look.warn("MemoryUnreadable", f"{page.problem}; mend it, or drop it with: growth memory forget {page.name}")
         return look.end()
     first = page.transactions[0] if page.transactions else None
