@@ -90,7 +90,6 @@ class Growth:
         self._play, self.settings, self.catalogue = play, settings, catalogue
         self._others, self._points = others, points
         self._provider: KwokProvider | None = None
-        self.health = new_health()
 
     def set_catalogue(self, text: str) -> None:
         """From now on this is sold, and this is what goes wrong with it."""
@@ -104,7 +103,8 @@ class Growth:
         await self._play.client.patch(CONFIG_MAPS, config_map_name(name), patch, self.settings.namespace)
 
     async def run(self) -> None:
-        """Until cancelled. Where somebody kills a process another one is started, as a Deployment would do."""
+        """One replica, until cancelled. Where somebody kills its process another one is started, as a Deployment would
+        do."""
         dead: list[asyncio.Task[None]] = []
         try:
             while True:
@@ -130,10 +130,9 @@ class Growth:
         async def open_kwok(client: Client) -> AsyncGenerator[KwokProvider]:
             async with process.open_kwok(Surroundings(client, self.settings.namespace, self._play.now)) as provider:
                 provider.catalogue = read_catalogue(self.catalogue)
-                self._provider = provider
+                self._provider = provider  # of the leader, who alone opens one
                 yield provider
 
-        self.health = new_health()
         plant = Plant(
             client=process.client,
             lease_client=process.client,
@@ -143,7 +142,7 @@ class Growth:
             providers={"kwok": open_kwok, **self._others},
             points=process.points,
         )
-        await control(plant, self.health)
+        await control(plant, new_health())
 
 
 async def _is_killed(process: Process, life: asyncio.Task[None]) -> bool:
@@ -171,19 +170,21 @@ async def growing(
     catalogue: str = CATALOGUE,
     others: Mapping[str, OpenProvider] | None = None,
     points: Points = _NOWHERE,
+    replicas: int = 1,
 ) -> AsyncGenerator[Growth]:
     """Growth runs as long as the context lasts; if it fails or is stopped at one of the points, the context does.
 
-    ``others`` are providers beside kwok.
+    ``others`` are providers beside kwok. Of several ``replicas`` one leads, as in a Deployment.
     """
     await _install(play, settings)
     growth = Growth(play, settings, catalogue, others=others or {}, points=points)
     play.encore = lambda: growing(play, settings=settings, catalogue=growth.catalogue, others=others)
     try:
         async with asyncio.TaskGroup() as tasks:
-            running = tasks.create_task(growth.run(), name="growth")
+            running = [tasks.create_task(growth.run(), name=f"growth {number}") for number in range(replicas)]
             yield growth
-            running.cancel()
+            for replica in running:
+                replica.cancel()
     except BaseExceptionGroup as group:
         raise group.exceptions[0] from None
 

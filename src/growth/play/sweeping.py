@@ -5,12 +5,15 @@ from typing import Any, Final
 
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.kinds import CONFIG_MAPS, NODES, PODS, VOLUME_ATTACHMENTS, Kind
+from growth.api.memory_objects import SHARD_LABEL, SHARD_LEASES, SHARD_OF
+from growth.api.settings import Settings
 from growth.cloud.kwok.record import SELECTOR
 from growth.kube.client import Client
 from growth.kube.errors import NotFound
 from growth.kube.patches import MergePatch
 
-_GROWTHS_NAMESPACE: Final = "growth-system"
+_USUAL: Final = Settings()
+_GROWTHS_NAMESPACE: Final = _USUAL.namespace
 
 
 async def sweep(client: Client) -> None:
@@ -23,8 +26,9 @@ async def sweep(client: Client) -> None:
     await _delete_all(client, NODE_REQUESTS)
     await _delete_all(client, NODE_REMOVAL_REQUESTS)
     await _end_all(client)
-    await _delete_all(client, NODES)
+    await _unregister_all(client)
     await _detach_all(client)
+    await _forget_all(client)
     for machine in (await client.list(CONFIG_MAPS, _GROWTHS_NAMESPACE, label_selector=SELECTOR)).items:
         with suppress(NotFound):
             await client.delete(CONFIG_MAPS, machine.metadata.name, _GROWTHS_NAMESPACE)
@@ -38,6 +42,28 @@ async def _end_all(client: Client) -> None:
             if pod.metadata.finalizers:
                 await client.patch(PODS, name, MergePatch({"metadata": {"finalizers": None}}), space)
             await client.delete(PODS, name, space, grace_seconds=0)
+
+
+async def _unregister_all(client: Client) -> None:
+    """Nobody is there any more who would let nodes go that memory holds."""
+    for node in (await client.list(NODES)).items:
+        name = node.metadata.name
+        with suppress(NotFound):
+            if node.metadata.finalizers:
+                await client.patch(NODES, name, MergePatch({"metadata": {"finalizers": None}}))
+            await client.delete(NODES, name)
+
+
+async def _forget_all(client: Client) -> None:
+    """What is remembered, and who worked on it: the next Growth would wait until that Lease has run out."""
+    for namespace in (_USUAL.memory.transaction_namespace, _USUAL.memory.namespace):
+        for thing in (await client.list(CONFIG_MAPS, namespace)).items:
+            with suppress(NotFound):
+                await client.delete(CONFIG_MAPS, thing.metadata.name, namespace)
+    shards = await client.list(SHARD_LEASES, _GROWTHS_NAMESPACE, label_selector=f"{SHARD_LABEL}={SHARD_OF}")
+    for lease in shards.items:
+        with suppress(NotFound):
+            await client.delete(SHARD_LEASES, lease.metadata.name, _GROWTHS_NAMESPACE)
 
 
 async def _detach_all(client: Client) -> None:
