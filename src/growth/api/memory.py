@@ -27,6 +27,9 @@ REMEMBERING: Final = "growth.dev/remembering"
 NOTHING: Final = "0"
 """The marker's value on a node for which there was nothing to give back."""
 
+IMPORTED: Final = "imported"
+"""The marker's value on a node that was given back what came from elsewhere, and has no version of this cluster."""
+
 OWNED_KEYS: Final = (
     *("kubernetes.io/hostname", "kubernetes.io/os", "kubernetes.io/arch", "beta.kubernetes.io/*"),
     *("node.kubernetes.io/instance-type", "topology.kubernetes.io/zone", "topology.kubernetes.io/region"),
@@ -56,6 +59,11 @@ class Memento(Slim, frozen=True):
     def is_marked(self) -> bool:
         """Whether the node had been given back what it was, so that this may take the place of it."""
         return MARKER in self.labels
+
+    @property
+    def marker(self) -> str:
+        """The marker's value on a node that was given this back. Never that of one that was given nothing."""
+        return str(self.version) if self.version else IMPORTED
 
     def says_the_same_as(self, other: "Memento") -> bool:
         """Whether a node would be given back the same by both."""

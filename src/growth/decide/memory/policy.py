@@ -38,7 +38,7 @@ class Policy:
         taints = tuple(taint for taint in node.spec.taints if not is_remembering(taint))
         if memento is not None:
             labels |= self._labels(node, memento, template)
-            labels[MARKER] = str(memento.version)
+            labels[MARKER] = memento.marker
             if memento.annotations:
                 body["metadata"]["annotations"] = memento.annotations
             taints = _with_taints(taints, memento.taints)

@@ -57,7 +57,7 @@ def is_news(memory: Remembered | None, memento: Memento) -> bool:
 def is_heir(memento: Memento, memory: Remembered) -> bool:
     """Whether a node had what this memory says, so that what it lacks was taken away from it."""
     known = memory.memento
-    return memento.uid == known.uid or memento.labels.get(MARKER) == str(known.version)
+    return memento.uid == known.uid or memento.labels.get(MARKER) == known.marker
 
 
 def _added(look: Looking, transaction: Transaction) -> None:
