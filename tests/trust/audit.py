@@ -17,7 +17,9 @@ from typing import Any, Final
 from growth.api.change import Change
 from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.kinds import CONFIG_MAPS, LEASES, NODES, Kind
+from growth.api.memory_objects import MEMORIES
 from growth.api.pod import Pod
+from growth.api.settings import MemorySettings
 from growth.cloud.kwok.record import SELECTOR
 from growth.kube.client import Client
 from growth.kube.informer import Informer
@@ -29,6 +31,11 @@ from tests.trust.outage import Outages
 from tests.trust.picture import FOLLOWED, Picture, Step, is_machine, step_of
 
 _GROWTHS_NAMESPACE: Final = "growth-system"
+_PLACES: Final = {
+    CONFIG_MAPS: _GROWTHS_NAMESPACE,
+    LEASES: _GROWTHS_NAMESPACE,
+    MEMORIES: MemorySettings().namespace,
+}
 _POLL_SECONDS: Final = 0.25
 _HEALTH: Final = (NODES, NODE_REQUESTS, NODE_REMOVAL_REQUESTS)
 # What was written just now is heard of in this time: informers are told within milliseconds.
@@ -119,5 +126,5 @@ class Audit:
 
 
 def _informer(client: Client, kind: Kind[Any], hear: Callable[[list[Change[Any]]], None]) -> Informer[Any]:
-    namespace = _GROWTHS_NAMESPACE if kind in (CONFIG_MAPS, LEASES) else ""
+    namespace = _PLACES.get(kind, "")
     return Informer(client, kind, hear, namespace=namespace, label_selector=SELECTOR if kind is CONFIG_MAPS else "")

@@ -68,6 +68,10 @@ class Deeds:
         """How long Growth waits for a machine to become a node."""
         self.registry = RegistrySettings()
         """How many unready nodes are too many."""
+        self.memory = MemorySettings()
+        """How nodes are remembered."""
+        self.sees_every_end = False
+        """Whether no node can go unseen: somebody watches all the time, or a finalizer holds it."""
         self.may_fence = False
         """Whether Growth is allowed to cut a machine's power."""
         self.proven_after = inf

@@ -14,6 +14,7 @@ from growth.api.pod import Pod
 from growth.api.starting import STARTING
 from growth.api.tolerations import untolerated
 from tests.trust.invariants import is_marked
+from tests.trust.memoirs import MARKER
 from tests.trust.picture import Picture, is_live, is_work
 from tests.trust.power import dies
 
@@ -104,6 +105,13 @@ def still_out(picture: Picture, _: IsPlaceable) -> Iterator[str]:
                 yield f"the pod {pod.metadata.name} is still on {name}, which is out of service"
 
 
+def without_memory(picture: Picture, _: IsPlaceable) -> Iterator[str]:
+    """Every node was given back what it was, or knows that there is nothing."""
+    for name, node in sorted(picture.nodes.items()):
+        if MARKER not in node.metadata.labels and node.metadata.deletion_timestamp is None:
+            yield f"the node {name} waits for its memory"
+
+
 def _is_pool_going(picture: Picture, node: str) -> bool:
     pool = picture.pools.get(picture.nodes[node].metadata.labels.get(POOL, ""))
     return pool is None or pool.metadata.deletion_timestamp is not None
@@ -117,4 +125,5 @@ AT_THE_END: Final = (
     Ending("I8", "nothing is left over", back_off_left),
     Ending("I8", "nothing is left over", unfinished),
     Ending("I16", "work leaves the dead, and the living come back", still_out),
+    Ending("I18", "every node gets its memory back", without_memory),
 )

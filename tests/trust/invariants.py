@@ -13,6 +13,7 @@ from growth.act.points import Point
 from growth.api.duration import parse_duration
 from growth.api.growth_kinds import GROUP, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.kinds import CONFIG_MAPS, NODES, PODS, VOLUME_ATTACHMENTS, Kind
+from growth.api.memory_objects import MEMORIES
 from growth.api.node import Node
 from growth.api.noderemoval import IF_UNREADY, NodeRemovalRequest
 from growth.api.noderequest import NodeRequest
@@ -32,6 +33,7 @@ from tests.trust.out_of_service import (
     torn_off,
 )
 from tests.trust.picture import Picture, Step, has_vanished, is_live, is_work
+from tests.trust.remembering import given_wrongly, is_of_memory, remembered_wrongly
 
 SCALE_DOWN: Final = "growth.dev/scale-down"
 _OURS: Final = scheme_of("growth-system")
@@ -195,13 +197,13 @@ def below_min(step: Step, picture: Picture, deeds: Deeds) -> Iterator[str]:
 
 
 def stranger_touched(step: Step, _: Picture, deeds: Deeds) -> Iterator[str]:
-    """A node that is not ours is never changed and never deleted."""
+    """A node that is not ours is never changed and never deleted, but for what is given back to it."""
     node: Node = step.now
     # Of servers in a shared project, those are ours whose user data we wrote.
     is_our_server = node.spec.provider_id.startswith(_SERVER) and POOL in node.metadata.labels
     if is_our_server or node.spec.provider_id.startswith(_OURS):
         return
-    touching = deeds.making("nodes", step.version)
+    touching = [deed for deed in deeds.making("nodes", step.version) if not is_of_memory(deed)]
     if step.is_end:
         touching = deeds.deletions("nodes", node.metadata.name, node.metadata.uid, until=step.at)
     if touching:
@@ -221,10 +223,10 @@ def foreign_taint_taken_off(step: Step, _: Picture, deeds: Deeds) -> Iterator[st
 
 
 def written_by_another(step: Step, picture: Picture, deeds: Deeds) -> Iterator[str]:
-    """What deciders want is written by whoever took the lease last, and by nobody else."""
+    """What deciders want is written by whoever took the lease last, and by nobody else. Memory is every replica's."""
     # Those that follow changed nothing, and were told what the first one made.
     for deed in deeds.making(step.kind.plural, step.version)[:1]:
-        if deed.by in _POINTS and deed.process != picture.leader:
+        if deed.by in _POINTS and deed.process != picture.leader and not (step.kind is NODES and is_of_memory(deed)):
             yield f"{deed.process} did {deed.name} {deed.place.name} while {picture.leader or 'nobody'} held the lease"
 
 
@@ -284,6 +286,8 @@ def is_marked(node: Node) -> bool:
     return any(taint.key == SCALE_DOWN for taint in node.spec.taints)
 
 
+_FAITHFUL: Final = "no label of a node is lost, resurrected or given twice"
+
 ALWAYS: Final = (
     Invariant("I1", "no machine is bought twice", (NODE_REQUESTS,), bought_twice),
     Invariant("I1", "no machine is bought twice", (CONFIG_MAPS,), bought_unasked),
@@ -312,6 +316,8 @@ ALWAYS: Final = (
     Invariant("I13", "no living machine is taken for dead", (CONFIG_MAPS,), powered_off_unasked),
     Invariant("I14", "no volume is torn off a living machine", (VOLUME_ATTACHMENTS,), torn_off),
     Invariant("I15", "a node returns when its old life is over", (NODES,), taken_back_too_soon),
+    Invariant("I17", _FAITHFUL, (NODES,), given_wrongly),
+    Invariant("I17", _FAITHFUL, (MEMORIES,), remembered_wrongly),
 )
 
 

@@ -13,6 +13,7 @@ from growth.api.faults import Kind as Fault
 from growth.api.faults import find
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.kinds import CONFIG_MAPS, LEASES, NODES, PODS, VOLUME_ATTACHMENTS, Kind
+from growth.api.memory_objects import MEMORIES, SHARD_LABEL, MemoryObject
 from growth.api.meta import ObjectMeta
 from growth.api.node import Node
 from growth.api.nodepool import NodePool, NodePoolSpec
@@ -22,6 +23,7 @@ from growth.api.pod import Pod
 from growth.api.storage import VolumeAttachment
 from growth.cloud.kwok.record import Record, record_from
 from growth.kube.lease_record import MISSING_HOLDER
+from tests.trust.memoirs import Memoir
 from tests.trust.power import Powers
 
 FOLLOWED: Final[tuple[Kind[Any], ...]] = (
@@ -32,6 +34,7 @@ FOLLOWED: Final[tuple[Kind[Any], ...]] = (
     NODE_REMOVAL_REQUESTS,
     VOLUME_ATTACHMENTS,
     CONFIG_MAPS,
+    MEMORIES,
     LEASES,
 )
 
@@ -85,6 +88,8 @@ class Picture:
     machines: dict[str, Record] = field(default_factory=dict[str, Record])
     leases: dict[str, Lease] = field(default_factory=dict[str, Lease])
 
+    memories: dict[str, MemoryObject] = field(default_factory=dict[str, MemoryObject])
+
     specs: dict[str, list[tuple[int, NodePoolSpec]]] = field(default_factory=dict[str, list[tuple[int, NodePoolSpec]]])
     """What each pool has said so far, and since which version."""
 
@@ -112,6 +117,9 @@ class Picture:
     exits: dict[str, Exit] = field(default_factory=dict[str, Exit])
     """Who took which node out of service last, by uid (``out_of_service``)."""
 
+    memoirs: dict[str, Memoir] = field(default_factory=dict[str, Memoir])
+    """All lives of each name that a node ever had."""
+
     on: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
     """Uids of the pods on a node."""
 
@@ -126,7 +134,9 @@ class Picture:
             self._move_pod(step)
         if step.kind is CONFIG_MAPS:
             self.powers.take(record_from(step.now), step.at, is_new=step.is_new, is_end=step.is_end)
-        if step.kind is LEASES and not step.is_end and step.now.spec.holder_identity != MISSING_HOLDER:
+        if step.kind in (NODES, MEMORIES):
+            self._remember(step)
+        if step.kind is LEASES and _is_taken(step):
             self.leader = step.now.spec.holder_identity
         if step.kind is VOLUME_ATTACHMENTS and step.is_new:
             self.attached_at[name] = step.at
@@ -144,6 +154,7 @@ class Picture:
             NODE_REQUESTS: self.requests,
             NODE_REMOVAL_REQUESTS: self.removals,
             VOLUME_ATTACHMENTS: self.attachments,
+            MEMORIES: self.memories,
             LEASES: self.leases,
         }
         if step.kind is PODS:
@@ -151,6 +162,13 @@ class Picture:
         if step.kind is CONFIG_MAPS:
             return record_from(step.now).name, self.machines
         return step.meta.name, things[step.kind]
+
+    def _remember(self, step: Step) -> None:
+        memoir = self.memoirs.setdefault(step.meta.name, Memoir())
+        if step.kind is NODES:
+            memoir.note_node(step.meta, is_end=step.is_end)
+        else:
+            memoir.note_memory(None if step.is_end else step.now)
 
     def _move_pod(self, step: Step) -> None:
         pod: Pod = step.now
@@ -182,6 +200,12 @@ class Picture:
         return [
             spec for number, (_, spec) in enumerate(said) if number + 1 == len(said) or said[number + 1][0] > version
         ]
+
+
+def _is_taken(step: Step) -> bool:
+    """Whether somebody leads from this step on; shards of memory have Leases, too, and nobody leads by them."""
+    lease: Lease = step.now
+    return not step.is_end and SHARD_LABEL not in step.meta.labels and lease.spec.holder_identity != MISSING_HOLDER
 
 
 def step_of(kind: Kind[Any], change: Change[Any], at: float) -> Step:

@@ -36,6 +36,8 @@ class Witness:
         client = process.client
         self.deeds.machine_within = process.settings.provision.machine_within
         self.deeds.registry = process.settings.registry
+        self.deeds.memory = process.settings.memory
+        self.deeds.sees_every_end |= process.settings.memory.finalizer
         failover = process.settings.failover
         self.deeds.may_fence |= failover.fence
         self.deeds.proven_after = min(self.deeds.proven_after, failover.proven_after.total_seconds())

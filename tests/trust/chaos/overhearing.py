@@ -8,6 +8,7 @@ import msgspec
 
 from growth.api.change import Change, Happened
 from growth.api.kinds import CONFIG_MAPS, LEASES, Kind
+from growth.api.memory_objects import MEMORIES
 from growth.api.reading import Reader
 from growth.api.sharing import Sharing
 from growth.cloud.kwok.record import MACHINE_LABEL
@@ -51,6 +52,8 @@ def _listener(kind: Kind[Any], hear: Callable[[list[Change[Any]]], None]) -> Lis
 
 def _is_meant(kind: Kind[Any], meta: dict[str, Any]) -> bool:
     """Of kinds that others use, too, only what is Growth's."""
+    if kind is MEMORIES:
+        return meta.get("namespace") == SETTINGS.memory.namespace
     if kind not in (CONFIG_MAPS, LEASES):
         return True
     is_machine = MACHINE_LABEL in meta.get("labels", {})

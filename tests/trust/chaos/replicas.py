@@ -236,9 +236,10 @@ def read(text: str) -> Catalogue:
 
 
 async def _install(admin: Client) -> None:
-    """The namespace and the empty Lease, as ``growth manifests`` brings them."""
-    with suppress(AlreadyExists):
-        await admin.create(NAMESPACES, {"metadata": {"name": SETTINGS.namespace}})
+    """The namespaces and the empty Lease, as ``growth manifests`` brings them."""
+    for name in (SETTINGS.namespace, SETTINGS.memory.namespace, SETTINGS.memory.transaction_namespace):
+        with suppress(AlreadyExists):
+            await admin.create(NAMESPACES, {"metadata": {"name": name}})
     lease = {"metadata": {"name": SETTINGS.leader_election.lease_name}, "spec": {}}
     with suppress(AlreadyExists):
         await admin.create(LEASES, lease, SETTINGS.namespace)
