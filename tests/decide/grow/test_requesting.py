@@ -2,8 +2,8 @@
 
 from growth.api.action import CreateObject, PatchObject
 from growth.api.core import ObjectReference
-from growth.decide.grow.planning import Wanted
 from growth.decide.grow.requesting import asked_for
+from growth.decide.grow.wanting import Wanted
 from tests.decide.grow.town import SECOND, SMALL, Town, a_pod
 from tests.decide.marketplace import a_pool
 

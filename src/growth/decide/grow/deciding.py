@@ -29,12 +29,14 @@ from growth.decide.fit.stage import Stage
 from growth.decide.grow.coming import Coming
 from growth.decide.grow.estate import shortages
 from growth.decide.grow.outlook import Outlook
-from growth.decide.grow.planning import NO_PLAN, Plan, Question, Wanted, answer
+from growth.decide.grow.planning import NO_PLAN, Plan, Question, answer
 from growth.decide.grow.requesting import asked_for, joined
 from growth.decide.grow.sparing import spare_nodes, taken_back
+from growth.decide.grow.succeeding import predecessors
 from growth.decide.grow.telling import told
 from growth.decide.grow.verdicts import Said, Verdict, after
 from growth.decide.grow.waiting import Waiting, sort_out
+from growth.decide.grow.wanting import Wanted
 from growth.decide.grow.warming import Shortage
 from growth.decide.offerings import offering_for
 from growth.observe.snapshot import Snapshot
@@ -270,4 +272,5 @@ class _Pass:
             displaced=tuple(outlook.displaced.values()),
             spare=spare_nodes(outlook),
             closed=outlook.closed,
+            predecessors=predecessors(snapshot, outlook.held),
         )

@@ -19,6 +19,8 @@ from growth.decide.fit.stage import Stage
 from growth.decide.grow.circumstances import Circumstances
 from growth.decide.grow.coming import Coming, enter, seat
 from growth.decide.grow.naming import request_name
+from growth.decide.grow.succeeding import Predecessor, succeeding
+from growth.decide.grow.wanting import Wanted
 from growth.decide.grow.warming import Shortage, less_bought, warmed
 from growth.decide.pack.market import Bought, Kind, market_of
 from growth.decide.pack.plan import plan
@@ -53,19 +55,8 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     """Pods that lose their machine: their stand-ins are among those above."""
     spare: tuple[str, ...] = ()
     """Nodes that are marked because nobody needs them: free room, which costs nothing more."""
-
-
-class Wanted(msgspec.Struct, frozen=True):
-    """A machine to ask for."""
-
-    name: str
-    pool: NodePool
-    offering: Offering
-    pods: tuple[str, ...] = ()
-    hands_keys: bool = False
-    wakes: tuple[str, ...] = ()
-    shortage: str = ""
-    """The name of the shortage that it ends, if it is one that the pool wants even without load."""
+    predecessors: tuple[Predecessor, ...] = ()
+    """Machines of ours that are lost, and whose place nobody takes yet."""
 
 
 class Joining(msgspec.Struct, frozen=True):
@@ -141,6 +132,7 @@ def answer(question: Question) -> Plan:
         taken.add(name)
         hands_keys = any(uid in solution.keep for uid in uids)
         wanted.append(Wanted(name, node.pool, node.offering, uids, hands_keys, tuple(u for u in uids if u in shy)))
+    wanted = succeeding(wanted, (*question.seated, *question.pods), question.predecessors)
     own = {one.name for one in wanted}
     joining, expected = _joining(question, solution, shy, own)
     # Who was nominated somewhere, or has a key, is expected there as well: nobody else is planned in its place.

@@ -9,7 +9,7 @@ from growth.api.noderequest import HANDS_KEYS, PLANNED_FOR, WAKES, NodeRequest
 from growth.api.references import reference_by_name, reference_to
 from growth.decide.displaced import is_stand_in
 from growth.decide.grow.outlook import Outlook
-from growth.decide.grow.planning import Wanted
+from growth.decide.grow.wanting import Wanted
 
 
 def asked_for(wanted: Wanted) -> CreateObject:
@@ -25,7 +25,12 @@ def asked_for(wanted: Wanted) -> CreateObject:
         why=f"{_for_whom(wanted.pods)}, and {offering.id} is part of the cheapest plan",
         body={
             "metadata": {"ownerReferences": [owned_by(pool)], **({"annotations": annotations} if annotations else {})},
-            "spec": {"pool": pool.metadata.name, "targetOffering": offering.id, "location": offering.location},
+            "spec": {
+                "pool": pool.metadata.name,
+                "targetOffering": offering.id,
+                "location": offering.location,
+                **({"replaces": wanted.replaces} if wanted.replaces else {}),
+            },
         },
     )
 

@@ -1,0 +1,21 @@
+"""A machine to ask for, as a plan wants it."""
+
+import msgspec
+
+from growth.api.nodepool import NodePool
+from growth.api.offering import Offering
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """A machine to ask for."""
+
+    name: str
+    pool: NodePool
+    offering: Offering
+    pods: tuple[str, ...] = ()
+    hands_keys: bool = False
+    wakes: tuple[str, ...] = ()
+    shortage: str = ""
+    """The name of the shortage that it ends, if it is one that the pool wants even without load."""
+    replaces: str = ""
+    """The node whose place it takes (``decide.grow.succeeding``)."""
