@@ -1,18 +1,23 @@
 """The CustomResourceDefinitions of our kinds, made from their classes and never written by hand."""
 
+from collections.abc import Iterable
 from typing import Any
 
+import msgspec
+
 from growth.api.growth_kinds import CATEGORY, OWN_KINDS, Column, OwnKind
+from growth.api.kinds import Kind
 from growth.api.schema import Schema, schema_of
 
 
-def definitions() -> list[Schema]:
+def definitions(kinds: Iterable[OwnKind] = OWN_KINDS) -> list[Schema]:
     """Every definition, ready to be applied."""
-    return [_definition(own) for own in OWN_KINDS]
+    return [_definition(own) for own in kinds]
 
 
 def _definition(own: OwnKind) -> Schema:
     kind = own.kind
+    status: Schema = {"subresources": {"status": {}}} if _has_status(kind.type) else {}
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
@@ -25,7 +30,7 @@ def _definition(own: OwnKind) -> Schema:
                 "listKind": f"{kind.name}List",
                 "plural": kind.plural,
                 "singular": kind.name.lower(),
-                "shortNames": [own.short_name],
+                "shortNames": list(own.short_names),
                 "categories": [CATEGORY],
             },
             "versions": [
@@ -33,23 +38,27 @@ def _definition(own: OwnKind) -> Schema:
                     "name": kind.version,
                     "served": True,
                     "storage": True,
-                    "subresources": {"status": {}},
+                    **status,
                     "additionalPrinterColumns": [_column(column) for column in own.columns],
-                    "schema": {"openAPIV3Schema": _object(kind.type)},
+                    "schema": {"openAPIV3Schema": _object(kind)},
                 }
             ],
         },
     }
 
 
-def _object(kind: type[Any]) -> Schema:
+def _object(kind: Kind[Any]) -> Schema:
     """The class's schema and the three fields that every object has."""
-    schema = schema_of(kind)
+    schema = schema_of(kind.type)
     texts = {
-        "apiVersion": {"type": "string", "description": "Version of this schema, growth.dev/v1alpha1."},
+        "apiVersion": {"type": "string", "description": f"Version of this schema, {kind.api_version}."},
         "kind": {"type": "string", "description": "Kind of this object."},
     }
     return schema | {"properties": texts | schema["properties"]}
+
+
+def _has_status(kind: type[Any]) -> bool:
+    return any(field.name == "status" for field in msgspec.structs.fields(kind))
 
 
 def _column(column: Column) -> Schema:

@@ -33,7 +33,7 @@ class OwnKind(msgspec.Struct, frozen=True):
     """A kind and how people meet it."""
 
     kind: Kind[Any]
-    short_name: str
+    short_names: tuple[str, ...]
     columns: tuple[Column, ...]
 
 
@@ -43,7 +43,7 @@ _LAST_WORD: Final = Column("Last", ".status.events[-1:].name", is_wide=True)
 OWN_KINDS: Final = (
     OwnKind(
         NODE_POOLS,
-        "np",
+        ("np",),
         (
             Column("Ready", ".status.nodes.ready", "integer"),
             Column("Coming", ".status.nodes.coming", "integer"),
@@ -58,7 +58,7 @@ OWN_KINDS: Final = (
     ),
     OwnKind(
         NODE_REQUESTS,
-        "nreq",
+        ("nreq",),
         (
             Column("Pool", ".spec.pool"),
             Column("Offering", ".spec.targetOffering"),
@@ -72,7 +72,7 @@ OWN_KINDS: Final = (
     ),
     OwnKind(
         NODE_REMOVAL_REQUESTS,
-        "nrem",
+        ("nrem",),
         (
             Column("Pool", ".spec.pool"),
             Column("Node", ".spec.nodeName"),

@@ -82,6 +82,8 @@ def _schema(shape: inspect.Type, *, in_status: bool) -> Schema:
             return {"type": "string", **_bounds(minLength=shape.min_length, maxLength=shape.max_length)}
         case inspect.IntType():
             return {"type": "integer", "format": "int64", **_bounds(minimum=shape.ge, maximum=shape.le)}
+        case inspect.RawType():
+            return {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
         case inspect.BoolType():
             return {"type": "boolean"}
         case inspect.LiteralType():

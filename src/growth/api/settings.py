@@ -17,11 +17,17 @@ _DNS_LABEL = "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\\Z"
 
 
 def meaning(
-    text: str, *, expected: str = "", pattern: str | None = None, ge: int | None = None, le: int | None = None
+    text: str,
+    *,
+    expected: str = "",
+    nothing: str = "",
+    pattern: str | None = None,
+    ge: int | None = None,
+    le: int | None = None,
 ) -> msgspec.Meta:
     """What a setting means, its bounds and, where these would not tell a person, what is expected."""
     bounds: dict[str, Any] = {"pattern": pattern, "ge": ge, "le": le}
-    return msgspec.Meta(description=text, extra={"expected": expected}, **bounds)
+    return msgspec.Meta(description=text, extra={"expected": expected, "nothing": nothing}, **bounds)
 
 
 class Section(msgspec.Struct, frozen=True, rename="camel"):
@@ -357,6 +363,63 @@ class MemorySettings(Section, frozen=True):
             yield "transactionNamespace", f"another namespace than that of the memories ({self.namespace})"
 
 
+_Count = Annotated[int, msgspec.Meta(ge=0)]
+
+
+class RequeuingStrategySettings(Section, frozen=True):
+    """Where and when a workload comes back that could not start."""
+
+    timestamp: Annotated[
+        str,
+        meaning(
+            "From when its place among those of its priority counts: Eviction is the back, Creation the front.",
+            expected="Eviction or Creation",
+            pattern="^(Eviction|Creation)\\Z",
+        ),
+    ] = "Eviction"
+    backoff_limit_count: Annotated[
+        _Count | None, meaning("After so many attempts in vain a workload is deactivated.")
+    ] = None
+    backoff_limit_timeout: Annotated[
+        _Count | None, meaning("So many seconds after its first admission one that never was ready is deactivated.")
+    ] = None
+    backoff_base_seconds: Annotated[
+        int, meaning("After the first attempt in vain it waits for so many seconds, each time twice as long.", ge=1)
+    ] = 60
+    backoff_max_seconds: Annotated[_Count | None, meaning("It waits for no more seconds than these.")] = 3600
+
+
+class WaitForPodsReadySettings(Section, frozen=True):
+    """What becomes of a job whose pods do not get ready; the block of this name in a Kueue configuration fits here."""
+
+    enable: Annotated[bool, meaning("Whether jobs whose pods do not get ready are put back.")] = False
+    timeout: Annotated[timedelta, meaning("Pods must be ready within so long after their job was admitted.")] = (
+        timedelta(minutes=5)
+    )
+    recovery_timeout: Annotated[
+        timedelta | None,
+        meaning(
+            "Pods that were ready, and are not any more, must be ready again within so long.",
+            expected="a duration such as 90s or 10m, 0s if they may take for ever, or timeout",
+            nothing="timeout",
+        ),
+    ] = None
+    block_admission: Annotated[
+        bool, meaning("Whether nobody is admitted while pods of somebody who was are not ready.")
+    ] = False
+    requeuing_strategy: RequeuingStrategySettings = RequeuingStrategySettings()
+
+
+class QueueSettings(Section, frozen=True):
+    """The job queue, which speaks Kueue's API."""
+
+    enabled: Annotated[bool, meaning("Whether Growth runs the queue. It never does beside a live Kueue.")] = False
+    extend_while_provisioning: Annotated[
+        bool, meaning("Whether a job is not put back while its machines come within their usual time.")
+    ] = True
+    wait_for_pods_ready: WaitForPodsReadySettings = WaitForPodsReadySettings()
+
+
 class Settings(Section, frozen=True):
     """All settings."""
 
@@ -380,6 +443,7 @@ class Settings(Section, frozen=True):
     registry: RegistrySettings = RegistrySettings()
     failover: FailoverSettings = FailoverSettings()
     memory: MemorySettings = MemorySettings()
+    queue: QueueSettings = QueueSettings()
 
     def contradictions(self) -> Iterator[tuple[str, str]]:
         """Servers of two clusters in one project can be told apart by nothing but the cluster's name."""

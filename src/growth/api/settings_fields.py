@@ -1,7 +1,7 @@
 """The settings as a flat list, made from the class: one row per field, with every name that it goes by."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import timedelta
 from functools import cache
 from typing import Any, cast
@@ -17,7 +17,8 @@ Value = str | int | timedelta | tuple[str, ...] | None
 _TRUTHS = {"true": True, "false": False}
 _MEANT = {False: "off", True: "on"}
 PREFIX = "GROWTH"
-_NEVER = "never"
+NEVER = "never"
+"""How a setting is written that may have no value, unless it has another word for that."""
 
 
 class SettingField(msgspec.Struct, frozen=True):
@@ -29,6 +30,8 @@ class SettingField(msgspec.Struct, frozen=True):
     meaning: str
     expected: str
     shape: inspect.Type
+    nothing: str = NEVER
+    """What stands for no value, where that is possible."""
 
     @property
     def flag(self) -> str:
@@ -46,6 +49,11 @@ class SettingField(msgspec.Struct, frozen=True):
         return "_".join(self._words)
 
     @property
+    def takes_zero(self) -> bool:
+        """Whether no time at all is a time."""
+        return "0s" in self.expected
+
+    @property
     def _words(self) -> list[str]:
         """The path's words. The section kube is left out: people know its flags from kubectl, without a prefix."""
         return re.sub(r"([A-Z])", r".\1", self.path.removeprefix("kube.")).lower().split(".")
@@ -53,8 +61,10 @@ class SettingField(msgspec.Struct, frozen=True):
     def value_from(self, raw: object) -> Value:
         """Translate what a file holds, or a text from elsewhere, and check it; raises ValueError."""
         match self.shape, raw:
-            case inspect.UnionType(), str() if raw == _NEVER:
+            case inspect.UnionType(), _ if raw in (None, self.nothing):
                 return None
+            case inspect.UnionType(types=types), int():
+                return self._number(types, raw)
             case inspect.VarTupleType(item_type=item), list():
                 return tuple(self._item(item, one) for one in cast("list[object]", raw))
             case inspect.UnionType() | inspect.TimeDeltaType(), str():
@@ -62,15 +72,13 @@ class SettingField(msgspec.Struct, frozen=True):
                     duration = parse_duration(raw)
                 except DurationError as error:
                     raise ValueError(self.expected) from error
-                if duration <= timedelta(0):
+                if duration < timedelta(0) or (not duration and not self.takes_zero):
                     raise ValueError(self.expected)
                 return duration
             case inspect.BoolType(), bool():
                 return raw
-            case inspect.IntType(ge=low, le=high), int() if not isinstance(raw, bool):
-                if (low is not None and raw < low) or (high is not None and raw > high):
-                    raise ValueError(self.expected)
-                return raw
+            case inspect.IntType(), int():
+                return self._number((self.shape,), raw)
             case inspect.StrType(pattern=pattern), str():
                 if pattern is not None and not re.search(pattern, raw):
                     raise ValueError(self.expected)
@@ -79,6 +87,14 @@ class SettingField(msgspec.Struct, frozen=True):
                 return self.value_from(_MEANT[raw])
             case _:
                 raise ValueError(self.expected)
+
+    def _number(self, shapes: Iterable[inspect.Type], raw: int) -> int:
+        for shape in shapes:
+            if isinstance(shape, inspect.IntType) and not isinstance(raw, bool):
+                is_above = shape.ge is None or raw >= shape.ge
+                if is_above and (shape.le is None or raw <= shape.le):
+                    return raw
+        raise ValueError(self.expected)
 
     def _item(self, shape: inspect.Type, raw: object) -> str:
         pattern = shape.pattern if isinstance(shape, inspect.StrType) else None
@@ -96,11 +112,11 @@ class SettingField(msgspec.Struct, frozen=True):
         return self.value_from(int(text) if is_number else text)
 
 
-def plain(value: Value) -> str | int | list[str]:
+def plain(value: Value, nothing: str = NEVER) -> str | int | list[str]:
     """A value as the file would hold it."""
     match value:
         case None:
-            return _NEVER
+            return nothing
         case timedelta():
             return format_duration(value)
         case tuple():
@@ -109,11 +125,11 @@ def plain(value: Value) -> str | int | list[str]:
             return value
 
 
-def worded(value: Value) -> str:
+def worded(value: Value, nothing: str = NEVER) -> str:
     """The same as people write it."""
     if isinstance(value, tuple):
         return ",".join(value)
-    return str(value).lower() if isinstance(value, bool) else str(plain(value))
+    return str(value).lower() if isinstance(value, bool) else str(plain(value, nothing))
 
 
 @cache
@@ -135,7 +151,7 @@ def _field(path: str, field: inspect.Field) -> SettingField:
     described = cast("Any", field.type)
     schema: dict[str, str] = described.extra_json_schema
     extra: dict[str, str] = described.extra
-    shape = described.type
+    shape, nothing = described.type, extra.get("nothing") or NEVER
     match shape:
         case inspect.TimeDeltaType():
             kind, words = timedelta, "a duration above zero, such as 90s, 10m or 1h30m"
@@ -147,8 +163,11 @@ def _field(path: str, field: inspect.Field) -> SettingField:
             kind, words = str, "a text"
         case inspect.VarTupleType():
             kind, words = tuple, "texts"
+        case inspect.UnionType(types=types) if any(isinstance(one, inspect.IntType) for one in types):
+            (number,) = (one for one in types if isinstance(one, inspect.IntType))
+            kind, words = int, f"a whole number from {number.ge} up, or {nothing}"
         case inspect.UnionType():
-            kind, words = timedelta, f"a duration above zero, such as 90s, 10m or 1h30m, or {_NEVER}"
+            kind, words = timedelta, f"a duration above zero, such as 90s, 10m or 1h30m, or {nothing}"
         case _:
             raise TypeError(f"{path} cannot be a setting of type {shape}: expected str, bool, int, timedelta or texts")
-    return SettingField(path, kind, field.default, schema["description"], extra["expected"] or words, shape)
+    return SettingField(path, kind, field.default, schema["description"], extra["expected"] or words, shape, nothing)

@@ -10,6 +10,7 @@ from typing import Any, Literal, cast
 
 import msgspec
 import yaml
+from msgspec import inspect
 
 from growth.api.settings import Section, Settings
 from growth.api.settings_fields import PREFIX, SettingField, Value, plain, setting_fields
@@ -100,12 +101,12 @@ def _flat(
     section: Mapping[object, object], prefix: str, file_name: str, problems: list[str]
 ) -> Iterator[tuple[str, object]]:
     """The file's values by path; what has no value is left to its default, what has no meaning becomes a problem."""
-    known = {field.path for field in setting_fields()}
+    known = {field.path: field for field in setting_fields()}
     sections = _sections()
     for name, value in section.items():
         path = f"{prefix}{name}"
         if path in known:
-            if value is not None:
+            if value is not None or isinstance(known[path].shape, inspect.UnionType):
                 yield path, value
         elif path not in sections:
             problems.append(
@@ -164,7 +165,7 @@ def _contradictions(section: Section, prefix: str, fields: list[EffectiveSetting
     for name, expected in section.contradictions():
         effective = by_path[f"{prefix}{name}"]
         origin = file_name if effective.origin == "file" else effective.origin
-        yield _problem(effective.field.path, plain(effective.value), expected, origin)
+        yield _problem(effective.field.path, plain(effective.value, effective.field.nothing), expected, origin)
     for field in msgspec.structs.fields(section):
         inner = getattr(section, field.name)
         if isinstance(inner, Section):

@@ -122,7 +122,7 @@ def _moved_field(part: Document, places: Mapping[str, str]) -> Document:
 def _files(installation: Installation) -> dict[str, str]:
     """The settings file with what differs from the defaults, so that an upgrade brings its new ones."""
     said = {
-        row.field.path: plain(row.value)
+        row.field.path: plain(row.value, row.field.nothing)
         for row in installation.effective.fields
         if row.value != row.field.default and row.field.path not in _OF_THIS_MACHINE
     }

@@ -55,10 +55,10 @@ def render_json(effective: EffectiveSettings) -> str:
     rows = [
         {
             "field": row.field.path,
-            "value": plain(row.value),
+            "value": plain(row.value, row.field.nothing),
             "from": row.origin,
             "meaning": row.field.meaning,
-            "default": plain(row.field.default),
+            "default": plain(row.field.default, row.field.nothing),
             "flag": row.field.flag,
             "variable": row.field.variable,
         }
@@ -70,14 +70,15 @@ def render_json(effective: EffectiveSettings) -> str:
 def render_yaml(effective: EffectiveSettings) -> str:
     """A settings file that says the same, each field with its meaning."""
     lines: list[str] = []
-    section = ""
+    section: list[str] = []
     for row in effective.fields:
-        inside, _, name = row.field.path.rpartition(".")
-        indent = "  " if inside else ""
-        if inside != section:
-            lines.append(f"{inside}:")
-            section = inside
-        value = plain(row.value)
+        *inside, name = row.field.path.split(".")
+        indent = "  " * len(inside)
+        for depth, part in enumerate(inside):
+            if section[: depth + 1] != inside[: depth + 1]:
+                lines.append(f"{'  ' * depth}{part}:")
+        section = inside
+        value = plain(row.value, row.field.nothing)
         # A list stands in its line, like everything else.
         flow = msgspec.json.encode(value).decode() if isinstance(value, list) else None
         text = f"{name}: {flow}" if flow else yaml.safe_dump({name: value}, width=1000).rstrip()
@@ -86,4 +87,4 @@ def render_yaml(effective: EffectiveSettings) -> str:
 
 
 def _shown(row: EffectiveSetting) -> str:
-    return worded(row.value) or "-"
+    return worded(row.value, row.field.nothing) or "-"

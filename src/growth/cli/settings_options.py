@@ -65,7 +65,7 @@ def _with_flags(
 def _option(field: SettingField) -> Callable[[Callable[P, R]], Callable[P, R]]:
     metavars = {"str": "TEXT", "bool": "BOOLEAN", "int": "NUMBER", "timedelta": "DURATION", "tuple": "TEXT,TEXT"}
     metavar = metavars[field.type.__name__]
-    default = f" [default: {worded(field.default)}]" if worded(field.default) else ""
+    default = f" [default: {worded(field.default, field.nothing)}]" if worded(field.default, field.nothing) else ""
     return click.option(field.flag, field.parameter, metavar=metavar, help=f"{field.meaning}{default}")
 
 

@@ -39,7 +39,7 @@ def render_page() -> str:
 
 
 def _row(field: SettingField) -> str:
-    default = f"`{worded(field.default)}`" if worded(field.default) else "empty"
+    default = f"`{worded(field.default, field.nothing)}`" if worded(field.default, field.nothing) else "empty"
     names = f"`{field.variable}`<br>`{field.flag}`"
     return f"| `{field.path}` | {default} | {field.meaning} Expected: {field.expected}. | {names} |"
 

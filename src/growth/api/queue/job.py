@@ -1,0 +1,70 @@
+"""Jobs that wait in a queue: with their whole template, because it is given back to them as it was."""
+
+from datetime import datetime
+from typing import Final
+
+import msgspec
+
+from growth.api.kinds import Kind
+from growth.api.meta import Condition, ObjectMeta
+from growth.api.slim import Slim
+
+STOPPING: Final = "kueue.x-k8s.io/stopping"
+"""Annotation of a job that is being stopped: what was changed in its template is to be taken back."""
+
+
+class QueuedJobSpec(Slim, frozen=True):
+    """How many pods it wants, made from what, and whether it may run now."""
+
+    template: msgspec.Raw
+    parallelism: int | None = None
+    completions: int | None = None
+    suspend: bool = False
+
+    @property
+    def pods(self) -> int:
+        """How many run at one time."""
+        parallelism = 1 if self.parallelism is None else self.parallelism
+        return parallelism if self.completions is None else min(parallelism, self.completions)
+
+
+class UncountedPods(Slim, frozen=True):
+    """Pods that have ended and are not in the counts yet."""
+
+    succeeded: tuple[str, ...] = ()
+
+
+class QueuedJobStatus(Slim, frozen=True):
+    """How far it has come."""
+
+    active: int = 0
+    ready: int = 0
+    succeeded: int = 0
+    start_time: datetime | None = None
+    uncounted_terminated_pods: UncountedPods = UncountedPods()
+    conditions: tuple[Condition, ...] = ()
+
+
+class QueuedJob(Slim, frozen=True):
+    """One Job that names a queue."""
+
+    metadata: ObjectMeta
+    spec: QueuedJobSpec
+    status: QueuedJobStatus = QueuedJobStatus()
+
+    @property
+    def ended(self) -> Condition | None:
+        """How it ended, if it did: Complete or Failed."""
+        endings = (one for one in self.status.conditions if one.type in ("Complete", "Failed"))
+        return next((one for one in endings if one.status == "True"), None)
+
+    @property
+    def are_pods_ready(self) -> bool:
+        """Whether as many pods run or have succeeded as should."""
+        status = self.status
+        done = status.ready + status.succeeded + len(status.uncounted_terminated_pods.succeeded)
+        return done >= self.spec.pods
+
+
+QUEUED_JOBS: Final = Kind("batch", "v1", "jobs", "Job", namespaced=True, type=QueuedJob)
+"""Those that bear the label ``kueue.x-k8s.io/queue-name``."""

@@ -1,0 +1,161 @@
+"""Workload: one job in the queue, from the wish for quota to its end.
+
+Its pods' template is kept as the text that the API server sent: it is given back to a job as it was, and nothing that
+we do not read may be lost on the way.
+"""
+
+from datetime import datetime
+from functools import lru_cache
+from typing import Annotated, ClassVar, Final
+
+import msgspec
+
+from growth.api.meta import ObjectMeta
+from growth.api.schema import Rule, about
+from growth.api.slim import Slim
+from growth.api.status import MAX_CONDITIONS, Status, StatusCondition, condition_of
+from growth.api.workloads import PodTemplate
+
+QUEUE_NAME: Final = "kueue.x-k8s.io/queue-name"
+PRIORITY_CLASS: Final = "kueue.x-k8s.io/priority-class"
+JOB_UID: Final = "kueue.x-k8s.io/job-uid"
+IN_USE: Final = "kueue.x-k8s.io/resource-in-use"
+
+MAIN: Final = "main"
+MAX_POD_SETS: Final = 18
+
+# Conditions of a Workload, and the reasons that are decided on.
+QUOTA_RESERVED, ADMITTED, EVICTED, FINISHED = "QuotaReserved", "Admitted", "Evicted", "Finished"
+PODS_READY, REQUEUED, DEACTIVATION_TARGET = "PodsReady", "Requeued", "DeactivationTarget"
+PODS_READY_TIMEOUT, WORKLOAD_INACTIVE, LIMIT_EXCEEDED = (
+    "PodsReadyTimeout",
+    "WorkloadInactive",
+    "RequeuingLimitExceeded",
+)
+
+_TEMPLATES: Final = msgspec.json.Decoder(PodTemplate, strict=False)
+
+
+@lru_cache(8192)
+def _read(template: bytes) -> PodTemplate:
+    return _TEMPLATES.decode(template)
+
+
+class PodSet(Slim, frozen=True):
+    """Pods of one template."""
+
+    template: Annotated[msgspec.Raw, about("What the pods are made from.")]
+    name: Annotated[str, about("Its name within the workload.", max_length=63)] = MAIN
+    count: Annotated[int, about("How many.", ge=0)] = 1
+    min_count: Annotated[int, about("With how many it could begin; Growth admits all or none.", ge=1)] | None = None
+
+    @property
+    def pods(self) -> PodTemplate:
+        """The template, as far as we read it."""
+        return _read(bytes(self.template))
+
+
+class PriorityClassRef(Slim, frozen=True):
+    """Which class the priority came from."""
+
+    group: Annotated[str, about("kueue.x-k8s.io or scheduling.k8s.io.", max_length=253)]
+    kind: Annotated[str, about("WorkloadPriorityClass or PriorityClass.", max_length=63)]
+    name: Annotated[str, about("Its name.", max_length=253)]
+    rules: ClassVar = (
+        Rule(
+            "(self.group == 'kueue.x-k8s.io' && self.kind == 'WorkloadPriorityClass') || "
+            "(self.group == 'scheduling.k8s.io' && self.kind == 'PriorityClass')",
+            "must be a WorkloadPriorityClass of kueue.x-k8s.io or a PriorityClass of scheduling.k8s.io",
+        ),
+    )
+
+
+class WorkloadSpec(Slim, frozen=True):
+    """What a job wants."""
+
+    pod_sets: Annotated[tuple[PodSet, ...], about("Its pods.", max_length=MAX_POD_SETS)] = ()
+    queue_name: Annotated[str, about("The LocalQueue in which it waits.", max_length=253)] = ""
+    priority_class_ref: Annotated[PriorityClassRef | None, about("Where its priority comes from.")] = None
+    priority: Annotated[int | None, about("Higher comes first.")] = None
+    active: Annotated[bool, about("Whether it may be admitted; false evicts it.")] = True
+    maximum_execution_time_seconds: (
+        Annotated[int, about("It may run for so long, then it is deactivated.", ge=1)] | None
+    ) = None
+    rules: ClassVar = (
+        Rule("!has(self.priorityClassRef) || has(self.priority)", "a priorityClassRef needs a priority beside it"),
+    )
+
+
+class PodSetAssignment(Slim, frozen=True):
+    """What one pod set was given."""
+
+    name: Annotated[str, about("The pod set.", max_length=63)] = MAIN
+    flavors: Annotated[dict[str, str], about("By resource, its flavor.", max_length=64)] = {}
+    resource_usage: Annotated[dict[str, int | str], about("By resource, how much in all.", max_length=64)] = {}
+    count: Annotated[int, about("How many pods.", ge=0)] | None = None
+
+
+class Admission(Slim, frozen=True):
+    """What it was given, and by which queue."""
+
+    cluster_queue: Annotated[str, about("The ClusterQueue.", max_length=253)]
+    pod_set_assignments: Annotated[
+        tuple[PodSetAssignment, ...], about("One for each pod set.", max_length=MAX_POD_SETS)
+    ] = ()
+
+
+class RequeueState(Slim, frozen=True):
+    """How often it could not start, and when it may be tried again."""
+
+    count: Annotated[int, about("How many times it was put back.", ge=0)] | None = None
+    requeue_at: Annotated[datetime | None, about("Not before this instant.")] = None
+
+
+class ReclaimablePods(Slim, frozen=True):
+    """Pods of a pod set that have ended, so that their quota is free again."""
+
+    name: Annotated[str, about("The pod set.", max_length=63)]
+    count: Annotated[int, about("How many.", ge=0)] = 0
+
+
+class WorkloadStatus(Status, frozen=True):
+    """How far it is."""
+
+    admission: Annotated[Admission | None, about("What it was given.")] = None
+    requeue_state: Annotated[RequeueState | None, about("What became of it when it could not start.")] = None
+    reclaimable_pods: Annotated[
+        tuple[ReclaimablePods, ...], about("What it does not need any more.", max_length=MAX_POD_SETS)
+    ] = ()
+    conditions: Annotated[tuple[StatusCondition, ...], about("Statements about it.", max_length=MAX_CONDITIONS)] = ()
+
+
+class Workload(Slim, frozen=True):
+    """One job in the queue."""
+
+    metadata: ObjectMeta
+    spec: WorkloadSpec = WorkloadSpec()
+    status: WorkloadStatus = WorkloadStatus()
+
+    def condition(self, kind: str) -> StatusCondition | None:
+        """The statement of this type, if there is one."""
+        return condition_of(self.status.conditions, kind)
+
+    def holds(self, kind: str) -> bool:
+        """Whether this is said of it."""
+        condition = self.condition(kind)
+        return condition is not None and condition.status == "True"
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether it has ended, well or badly."""
+        return self.holds(FINISHED)
+
+    @property
+    def is_reserving(self) -> bool:
+        """Whether quota is counted as its own: also while its pods, evicted, have not gone yet."""
+        return self.status.admission is not None and self.holds(QUOTA_RESERVED) and not self.is_finished
+
+    @property
+    def priority(self) -> int:
+        """Its priority; 0 if nobody said one."""
+        return self.spec.priority or 0

@@ -1,0 +1,168 @@
+"""Who gets quota now: in order of priority and time, as far as there is some.
+
+In a queue with StrictFIFO whoever cannot be served holds up those behind it; with BestEffortFIFO the next one is tried.
+
+What was decided is not seen at once. Until it is, it counts: otherwise somebody who comes in between could be given the
+same quota once more.
+"""
+
+from collections.abc import Mapping
+from heapq import heappop, heappush
+
+import msgspec
+
+from growth.api.quantity import canonical
+from growth.api.queue.queues import ClusterQueue
+from growth.api.queue.workload import (
+    ADMITTED,
+    EVICTED,
+    PODS_READY,
+    QUOTA_RESERVED,
+    Admission,
+    PodSetAssignment,
+)
+from growth.decide.queue.draft import Draft
+from growth.decide.queue.flavors import Assignment, Refusal, assign, needs_of
+from growth.decide.queue.lifecycle import is_queued
+from growth.decide.queue.ordering import Order, order_of
+from growth.decide.queue.scene import Key, Scene, usage_of
+from growth.decide.queue.standing import Standing, standing_of, standing_of_door
+
+
+class Given(msgspec.Struct, frozen=True):
+    """An admission that was decided on a version of a workload."""
+
+    version: int
+    admission: Admission
+
+
+Assumed = Mapping[Key, Given]
+
+
+def admit(scene: Scene, assumed: Assumed) -> Assumed:
+    """Let in who can be; returns what is decided and not seen yet."""
+    return _Round(scene, assumed).run()
+
+
+class _Round:
+    def __init__(self, scene: Scene, assumed: Assumed) -> None:
+        self._scene = scene
+        self._before = assumed
+        self._decided: dict[Key, Given] = {}
+        self._standings = {name: standing_of(queue, scene.flavors) for name, queue in scene.queues.items()}
+        self._is_blocked = scene.terms.blocks_admission and any(
+            draft.workload.is_reserving and not draft.workload.holds(PODS_READY) for draft in scene.drafts.values()
+        )
+
+    def run(self) -> Assumed:
+        lines = self._lines()
+        self._repeat(lines)
+        heads: list[tuple[Order, str]] = []
+        for name, line in lines.items():
+            if line:
+                heappush(heads, (line[0][0], name))
+        while heads:
+            _, name = heappop(heads)
+            line = lines[name]
+            _, key = line.pop(0)
+            if self._try(key, self._scene.queues[name]) or self._goes_on(name):
+                if line:
+                    heappush(heads, (line[0][0], name))
+            else:
+                self._hold_up(line, key)
+        return self._decided
+
+    def _lines(self) -> dict[str, list[tuple[Order, Key]]]:
+        """Who waits, queue by queue, in order."""
+        lines: dict[str, list[tuple[Order, Key]]] = {}
+        for key, draft in self._scene.drafts.items():
+            workload = draft.workload
+            if is_queued(workload) and (queue := self._queue(draft)) is not None:
+                order = order_of(workload, self._scene.terms.requeuing.timestamp)
+                lines.setdefault(queue.metadata.name, []).append((order, key))
+        for line in lines.values():
+            line.sort()
+        return lines
+
+    def _queue(self, draft: Draft) -> ClusterQueue | None:
+        """The queue in which it can wait; if there is none, that is said on it."""
+        workload = draft.workload
+        door = self._scene.door_of(workload)
+        if door is None:
+            where = f"{workload.metadata.namespace}/{workload.spec.queue_name}"
+            _wait(draft, "Misconfigured", f"there is no LocalQueue {where}: create it, or name another one")
+            return None
+        standing: Standing = standing_of_door(door, self._standings)
+        if not standing.is_active:
+            word = "Suspended" if "top" in standing.reason else "Misconfigured"
+            _wait(draft, word, f"LocalQueue {door.metadata.name} is not at work: {standing.why}")
+            return None
+        queue = self._scene.queues[door.spec.cluster_queue]
+        if not self._scene.is_welcome(workload, queue):
+            why = f"ClusterQueue {queue.metadata.name} is not for namespace {workload.metadata.namespace}"
+            _wait(draft, "Misconfigured", f"{why} (namespaceSelector)")
+            return None
+        return queue
+
+    def _repeat(self, lines: dict[str, list[tuple[Order, Key]]]) -> None:
+        """Decide once more what was decided and is not seen: before anybody else is asked."""
+        for name, line in lines.items():
+            for item in list(line):
+                given = self._before.get(item[1])
+                draft = self._scene.drafts[item[1]]
+                if given is not None and given.version == draft.workload.metadata.resource_version:
+                    line.remove(item)
+                    self._give(item[1], given.admission, name)
+
+    def _try(self, key: Key, queue: ClusterQueue) -> bool:
+        draft = self._scene.drafts[key]
+        if self._is_blocked:
+            _wait(draft, "WaitingForPodsReady", "pods of somebody who was admitted before are not ready yet")
+            return False
+        member = self._scene.members[queue.metadata.name]
+        found: Assignment | Refusal = assign(queue, member, self._scene.flavors, needs_of(draft.workload))
+        if isinstance(found, Refusal):
+            _wait(draft, found.reason, found.why)
+            return False
+        self._give(key, _admission(queue.metadata.name, found), queue.metadata.name)
+        return True
+
+    def _give(self, key: Key, admission: Admission, queue: str) -> None:
+        draft = self._scene.drafts[key]
+        self._decided[key] = Given(draft.workload.metadata.resource_version, admission)
+        draft.admit(admission)
+        draft.say(QUOTA_RESERVED, "True", "QuotaReserved", f"it has quota in ClusterQueue {queue}")
+        draft.say(ADMITTED, "True", "Admitted", f"it is admitted by ClusterQueue {queue}")
+        if draft.workload.condition(EVICTED) is not None:
+            draft.say(EVICTED, "False", "QuotaReserved", "it has quota again")
+        for slot, amount in usage_of(draft.workload).items():
+            self._scene.members[queue].use(slot, amount)
+        self._is_blocked = self._scene.terms.blocks_admission
+
+    def _goes_on(self, name: str) -> bool:
+        return self._scene.queues[name].spec.queueing_strategy == "BestEffortFIFO"
+
+    def _hold_up(self, line: list[tuple[Order, Key]], ahead: Key) -> None:
+        for _, key in line:
+            _wait(self._scene.drafts[key], "WaitingForQuota", f"{ahead[1]} is before it, and the queue is StrictFIFO")
+
+
+def _wait(draft: Draft, reason: str, why: str) -> None:
+    draft.say(QUOTA_RESERVED, "False", reason, why)
+
+
+def _admission(queue: str, found: Assignment) -> Admission:
+    sets = [
+        PodSetAssignment(
+            one.needs.name,
+            dict(one.flavors),
+            {resource: _quantity(resource, one.needs.amounts[resource]) for resource in one.flavors},
+            one.needs.count,
+        )
+        for one in found.sets
+    ]
+    return Admission(queue, tuple(sets))
+
+
+def _quantity(resource: str, amount: int) -> str:
+    return canonical(f"{amount}m" if resource == "cpu" else str(amount))

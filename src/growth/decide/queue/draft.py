@@ -1,0 +1,82 @@
+"""What is to be written on one workload: statements are collected, and become one write of its status."""
+
+from datetime import datetime
+from typing import Any, Literal
+
+import msgspec
+
+from growth.api.action import Action, PatchObject
+from growth.api.queue.kinds import WORKLOADS
+from growth.api.queue.workload import Admission, RequeueState, Workload
+from growth.api.references import reference_to
+from growth.api.status import MAX_WORDS, StatusCondition, with_condition
+
+Truth = Literal["True", "False", "Unknown"]
+
+
+class Draft:
+    """A workload as it is, and as it should be."""
+
+    def __init__(self, workload: Workload, now: datetime) -> None:
+        self._before, self._now = workload, now
+        self.workload = workload
+        self._whys: list[str] = []
+
+    def say(self, kind: str, status: Truth, reason: str, message: str) -> None:
+        """A statement; what is said already stays as it is, and since when it holds is kept."""
+        known = self.workload.condition(kind)
+        text = message[:MAX_WORDS]
+        if known is not None and (known.status, known.reason, known.message) == (status, reason, text):
+            return
+        is_same = known is not None and known.status == status
+        since = known.last_transition_time if known is not None and is_same else self._now
+        condition = StatusCondition(kind, status, reason, text, since)
+        self._set(conditions=with_condition(self.workload.status.conditions, condition))
+        self._whys.append(f"{kind} is {status}: {reason}")
+
+    def unsay(self, kind: str) -> None:
+        """It is not said any more."""
+        conditions = tuple(one for one in self.workload.status.conditions if one.type != kind)
+        if conditions != self.workload.status.conditions:
+            self._set(conditions=conditions)
+            self._whys.append(f"{kind} is over")
+
+    def admit(self, admission: Admission | None) -> None:
+        """What it is given; None takes it back."""
+        self._set(admission=admission)
+
+    def requeue(self, state: RequeueState | None) -> None:
+        """When it may be tried again."""
+        self._set(requeue_state=state)
+
+    def deactivate(self) -> None:
+        """It may not be admitted any more until somebody says so."""
+        spec = msgspec.structs.replace(self.workload.spec, active=False)
+        self.workload = msgspec.structs.replace(self.workload, spec=spec)
+
+    def _set(self, **fields: Any) -> None:  # noqa: ANN401 - of any type that a status has
+        status = msgspec.structs.replace(self.workload.status, **fields)
+        self.workload = msgspec.structs.replace(self.workload, status=status)
+
+    def actions(self) -> list[Action]:
+        """What to write. What is said about it comes first: whoever deactivates must have said why."""
+        before, now = self._before, self.workload
+        subject, version = reference_to(WORKLOADS, before.metadata), before.metadata.resource_version
+        why = "; ".join(self._whys) or "its state has changed"
+        if before.status != now.status:
+            body = {"status": _changed(before, now)}
+            return [PatchObject(subject=subject, why=why, body=body, subresource="status", resource_version=version)]
+        if before.spec.active != now.spec.active:
+            body = {"spec": {"active": now.spec.active}}
+            return [PatchObject(subject=subject, why=why, body=body, resource_version=version)]
+        return []
+
+
+def _changed(before: Workload, now: Workload) -> dict[str, Any]:
+    """The fields of the status that differ; null takes one away. What others wrote beside them stays."""
+    old, new = msgspec.to_builtins(before.status), msgspec.to_builtins(now.status)
+    fields = {name: value for name, value in new.items() if old.get(name) != value}
+    if "admission" in fields and fields["admission"] is not None and old.get("admission"):
+        # A merge patch would keep what the old one had.
+        fields["admission"] = {**dict.fromkeys(old["admission"]), **fields["admission"]}
+    return fields

@@ -1,0 +1,188 @@
+"""Which flavor serves which part of a workload, if any does.
+
+For each resource group the flavors are tried in the order in which the queue names them; all resources of a group that
+a pod set asks for come from the same flavor. A flavor does if the pods may go to its nodes (labels, taints) and enough
+of it is left.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from growth.api.pod import PodSpec
+from growth.api.queue.queues import ClusterQueue
+from growth.api.queue.quotas import FlavorQuotas, ResourceFlavor, ResourceGroup
+from growth.api.queue.workload import Workload
+from growth.api.selectors import NodeSelectorTerm
+from growth.api.tolerations import untolerated
+from growth.decide.fit.daemons import pod_spec
+from growth.decide.queue.tree import Member, Slot
+from growth.observe.requests import requests_of
+
+PODS: Final = "pods"
+
+
+class PodSetNeeds(msgspec.Struct, frozen=True):
+    """What the pods of one set ask for together."""
+
+    name: str
+    count: int
+    spec: PodSpec
+    amounts: Mapping[str, int]
+
+
+class Assigned(msgspec.Struct, frozen=True):
+    """What one pod set gets."""
+
+    needs: PodSetNeeds
+    flavors: Mapping[str, str]
+    """By resource."""
+
+
+class Assignment(msgspec.Struct, frozen=True):
+    """What a workload gets: all of it."""
+
+    sets: tuple[Assigned, ...]
+
+    @property
+    def usage(self) -> dict[Slot, int]:
+        """How much of what it uses."""
+        total: dict[Slot, int] = {}
+        for assigned in self.sets:
+            for resource, flavor in assigned.flavors.items():
+                slot = (flavor, resource)
+                total[slot] = total.get(slot, 0) + assigned.needs.amounts[resource]
+        return total
+
+
+class Refusal(msgspec.Struct, frozen=True):
+    """Why it gets nothing now: a reason of the condition QuotaReserved, and a sentence."""
+
+    reason: str
+    why: str
+    is_final: bool = False
+    """Whether no other workload's end could change it."""
+
+
+def needs_of(workload: Workload) -> tuple[PodSetNeeds, ...]:
+    """What a workload asks for, without what it does not need any more."""
+    spare = {one.name: one.count for one in workload.status.reclaimable_pods}
+    found: list[PodSetNeeds] = []
+    for pod_set in workload.spec.pod_sets:
+        count = max(0, pod_set.count - spare.get(pod_set.name, 0))
+        spec = pod_spec(pod_set.pods.spec)
+        amounts = {name: amount * count for name, amount in requests_of(spec).items()}
+        found.append(PodSetNeeds(pod_set.name, count, spec, amounts))
+    return tuple(found)
+
+
+def assign(
+    queue: ClusterQueue, member: Member, flavors: Mapping[str, ResourceFlavor], needs: Sequence[PodSetNeeds]
+) -> Assignment | Refusal:
+    """Flavors for all pod sets, or why there are none. Nothing is used by asking."""
+    groups = {resource: group for group in queue.spec.resource_groups for resource in group.covered_resources}
+    taken: dict[Slot, int] = {}
+    sets: list[Assigned] = []
+    for one in needs:
+        chosen: dict[str, str] = {}
+        for group in _groups_for(one, groups):
+            if isinstance(group, Refusal):
+                return group
+            found = _choose(group, member, flavors, one, taken)
+            if isinstance(found, Refusal):
+                return found
+            for resource in _covered(group, one):
+                chosen[resource] = found.name
+                slot = (found.name, resource)
+                taken[slot] = taken.get(slot, 0) + one.amounts[resource]
+        sets.append(Assigned(one, chosen))
+    return Assignment(tuple(sets))
+
+
+def _groups_for(needs: PodSetNeeds, groups: Mapping[str, ResourceGroup]) -> Sequence[ResourceGroup | Refusal]:
+    found: list[ResourceGroup | Refusal] = []
+    for resource, amount in needs.amounts.items():
+        group = groups.get(resource)
+        if group is not None and group not in found:
+            found.append(group)
+        elif group is None and amount and resource != PODS:
+            why = f"the pods of {needs.name} ask for {resource}, of which the queue has no quota"
+            return [Refusal("NoMatchingFlavor", why, is_final=True)]
+    return found
+
+
+def _covered(group: ResourceGroup, needs: PodSetNeeds) -> list[str]:
+    return [resource for resource in group.covered_resources if resource in needs.amounts]
+
+
+def _choose(
+    group: ResourceGroup,
+    member: Member,
+    flavors: Mapping[str, ResourceFlavor],
+    needs: PodSetNeeds,
+    taken: Mapping[Slot, int],
+) -> FlavorQuotas | Refusal:
+    keys = {key for quotas in group.flavors if (flavor := flavors.get(quotas.name)) for key in flavor.spec.node_labels}
+    refusals: list[Refusal] = []
+    for quotas in group.flavors:
+        flavor = flavors.get(quotas.name)
+        refusal = (
+            _misfit(flavor, needs, keys)
+            if flavor is not None
+            else Refusal("Misconfigured", f"flavor {quotas.name} does not exist", is_final=True)
+        ) or _shortage(quotas.name, group, member, needs, taken)
+        if refusal is None:
+            return quotas
+        refusals.append(refusal)
+    waiting = [one for one in refusals if not one.is_final]
+    told = waiting or refusals
+    reason = told[0].reason if told else "NoMatchingFlavor"
+    why = "; ".join(one.why for one in refusals) or "the queue has no flavors"
+    return Refusal(reason, f"{needs.name}: {why}", is_final=not waiting)
+
+
+def _misfit(flavor: ResourceFlavor, needs: PodSetNeeds, keys: set[str]) -> Refusal | None:
+    """Why these pods cannot go to the nodes of this flavor. Of their wishes only those count that flavors differ in."""
+    name, labels = flavor.metadata.name, flavor.spec.node_labels
+    taint = untolerated(flavor.spec.node_taints, (*needs.spec.tolerations, *flavor.spec.tolerations))
+    if taint is not None:
+        return Refusal("NoMatchingFlavor", f"flavor {name} has the taint {taint}, not tolerated", is_final=True)
+    for key, value in needs.spec.node_selector.items():
+        if key in keys and labels.get(key) != value:
+            words = f"flavor {name} does not have the label {key}={value} that is asked for"
+            return Refusal("NoMatchingFlavor", words, is_final=True)
+    affinity = needs.spec.affinity.node_affinity if needs.spec.affinity is not None else None
+    required = affinity.required if affinity is not None else None
+    if required is not None and not any(_meets(labels, term, keys) for term in required.node_selector_terms):
+        return Refusal("NoMatchingFlavor", f"flavor {name} does not meet the required node affinity", is_final=True)
+    return None
+
+
+def _meets(labels: Mapping[str, str], term: NodeSelectorTerm, keys: set[str]) -> bool:
+    """Whether nodes with these labels may meet a term. One that says nothing of these keys holds for every flavor."""
+    return all(one.matches(labels) for one in term.match_expressions if one.key in keys)
+
+
+def _shortage(
+    flavor: str, group: ResourceGroup, member: Member, needs: PodSetNeeds, taken: Mapping[Slot, int]
+) -> Refusal | None:
+    for resource in _covered(group, needs):
+        slot = (flavor, resource)
+        amount = needs.amounts[resource] + taken.get(slot, 0)
+        if amount > member.capacity(slot):
+            words = f"{_shown(resource, amount)} are asked for, and flavor {flavor} never has more than"
+            return Refusal("ExceedsMaxQuota", f"{words} {_shown(resource, member.capacity(slot))}", is_final=True)
+        left = member.available(slot)
+        if amount > left:
+            words = f"{_shown(resource, amount)} are asked for, and of flavor {flavor} are left"
+            return Refusal("WaitingForQuota", f"{words} {_shown(resource, max(0, left))}")
+    return None
+
+
+def _shown(resource: str, amount: int) -> str:
+    if resource == "cpu":
+        return f"{amount / 1000:g} cpu"
+    if resource == "memory" and amount >= 2**20:
+        return f"{amount / 2**30:.3g} Gi of memory"
+    return f"{amount} {resource}"

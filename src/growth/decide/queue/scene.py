@@ -1,0 +1,117 @@
+"""What one pass of the queue looks at: queues with their quota, who holds some of it, who waits."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from datetime import datetime
+from functools import cached_property
+
+from growth.api.action import Action, Hold
+from growth.api.kinds import NAMESPACES
+from growth.api.quantity import nano_value
+from growth.api.queue.job import QUEUED_JOBS, QueuedJob
+from growth.api.queue.kinds import CLUSTER_QUEUES, COHORTS, LOCAL_QUEUES, RESOURCE_FLAVORS, WORKLOADS
+from growth.api.queue.queues import ClusterQueue, LocalQueue
+from growth.api.queue.workload import Workload
+from growth.api.settings import Settings
+from growth.decide.decider import State
+from growth.decide.queue.draft import Draft
+from growth.decide.queue.terms import Terms, terms_of
+from growth.decide.queue.tree import Member, Slot, quotas_of
+from growth.observe.requests import counted
+from growth.observe.snapshot import Snapshot
+
+Key = tuple[str, str]
+"""Namespace and name."""
+
+
+class Scene:
+    """One snapshot with what all parts of the pass ask of it; ``said`` and ``deadlines`` are what comes of it."""
+
+    def __init__(self, snapshot: Snapshot, state: State, settings: Settings) -> None:
+        self.snapshot, self.state, self.settings = snapshot, state, settings
+        self.now: datetime = snapshot.now
+        self.terms: Terms = terms_of(settings.queue)
+        self.flavors = {one.metadata.name: one for one in snapshot.table(RESOURCE_FLAVORS).values()}
+        self.queues: dict[str, ClusterQueue] = {
+            one.metadata.name: one for one in snapshot.table(CLUSTER_QUEUES).values()
+        }
+        self.doors: dict[Key, LocalQueue] = dict(snapshot.table(LOCAL_QUEUES).items())
+        self.drafts: dict[Key, Draft] = {
+            key: Draft(one, self.now) for key, one in sorted(snapshot.table(WORKLOADS).items())
+        }
+        self.jobs: dict[str, QueuedJob] = {job.metadata.uid: job for job in snapshot.table(QUEUED_JOBS).values()}
+        self.said: list[Action | Hold] = []
+        self.deadlines: list[datetime] = []
+
+    def door_of(self, workload: Workload) -> LocalQueue | None:
+        """The LocalQueue in which it waits, if there is one of that name."""
+        return self.doors.get((workload.metadata.namespace, workload.spec.queue_name))
+
+    def queue_of(self, workload: Workload) -> ClusterQueue | None:
+        """The ClusterQueue whose quota it has, or would have."""
+        admission = workload.status.admission
+        if admission is not None:
+            return self.queues.get(admission.cluster_queue)
+        door = self.door_of(workload)
+        return self.queues.get(door.spec.cluster_queue) if door is not None else None
+
+    def job_of(self, workload: Workload) -> QueuedJob | None:
+        """The Job that it stands for."""
+        owner = workload.metadata.controller
+        return self.jobs.get(owner.uid) if owner is not None and owner.kind == "Job" else None
+
+    def is_welcome(self, workload: Workload, queue: ClusterQueue) -> bool:
+        """Whether workloads of this namespace may use this queue."""
+        selector = queue.spec.namespace_selector
+        namespace = self.snapshot.table(NAMESPACES).get(("", workload.metadata.namespace))
+        labels = namespace.metadata.labels if namespace is not None else {}
+        return selector is not None and selector.matches(labels)
+
+    @cached_property
+    def members(self) -> dict[str, Member]:
+        """All queues, with what is used of their quota: also by those that are evicted and have not ended yet."""
+        cohorts: dict[str, Member] = {}
+        known = {one.metadata.name: one for one in self.snapshot.table(COHORTS).values()}
+
+        def cohort(name: str, above: frozenset[str] = frozenset()) -> Member | None:
+            if not name or name in above:
+                return None
+            if name not in cohorts:
+                spec = known[name].spec if name in known else None
+                parent = cohort(spec.parent_name, above | {name}) if spec is not None else None
+                cohorts[name] = Member(name, quotas_of(spec.resource_groups) if spec is not None else {}, parent)
+            return cohorts[name]
+
+        members = {
+            name: Member(name, quotas_of(queue.spec.resource_groups), cohort(queue.spec.cohort_name))
+            for name, queue in sorted(self.queues.items())
+        }
+        for draft in self.drafts.values():
+            admission = draft.workload.status.admission
+            if draft.workload.is_reserving and admission is not None and admission.cluster_queue in members:
+                for slot, amount in usage_of(draft.workload).items():
+                    members[admission.cluster_queue].use(slot, amount)
+        return members
+
+    def by_queue(self, workloads: Iterable[Workload]) -> dict[str, list[Workload]]:
+        """These workloads by the name of their ClusterQueue; those that have none are left out."""
+        found: dict[str, list[Workload]] = defaultdict(list)
+        for workload in workloads:
+            queue = self.queue_of(workload)
+            if queue is not None:
+                found[queue.metadata.name].append(workload)
+        return found
+
+
+def usage_of(workload: Workload) -> dict[Slot, int]:
+    """How much of what an admitted workload holds, less what it does not need any more."""
+    admission, usage = workload.status.admission, dict[Slot, int]()
+    spare = {one.name: one.count for one in workload.status.reclaimable_pods}
+    for assigned in admission.pod_set_assignments if admission is not None else ():
+        count = assigned.count or 0
+        left = max(0, count - spare.get(assigned.name, 0))
+        for resource, flavor in assigned.flavors.items():
+            whole = counted(resource, nano_value(str(assigned.resource_usage.get(resource, 0))))
+            amount = whole if not count else whole * left // count
+            usage[flavor, resource] = usage.get((flavor, resource), 0) + amount
+    return usage

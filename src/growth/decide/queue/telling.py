@@ -1,0 +1,134 @@
+"""What people see on the queues: how full they are, who waits, and whether they are at work."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from growth.api.action import PatchObject
+from growth.api.kinds import Kind
+from growth.api.meta import ObjectMeta
+from growth.api.quantity import canonical
+from growth.api.queue.kinds import CLUSTER_QUEUES, LOCAL_QUEUES
+from growth.api.queue.queues import (
+    ClusterQueue,
+    ClusterQueueStatus,
+    FlavorUsage,
+    LocalQueue,
+    LocalQueueStatus,
+    ResourceUsage,
+)
+from growth.api.queue.workload import ADMITTED, Workload
+from growth.api.references import reference_to
+from growth.api.status import StatusCondition, condition_of, with_condition
+from growth.decide.queue.scene import Scene, usage_of
+from growth.decide.queue.standing import Standing, standing_of, standing_of_door
+from growth.decide.queue.tree import Slot
+
+ACTIVE = "Active"
+
+
+def tell(scene: Scene) -> None:
+    """Write on each queue what has changed about it."""
+    workloads = [draft.workload for draft in scene.drafts.values() if not draft.workload.is_finished]
+    by_queue = scene.by_queue(workloads)
+    standings = {name: standing_of(queue, scene.flavors) for name, queue in scene.queues.items()}
+    for name, queue in sorted(scene.queues.items()):
+        _tell_queue(scene, queue, by_queue.get(name, []), standings[name])
+    by_door: dict[tuple[str, str], list[Workload]] = {}
+    for workload in workloads:
+        by_door.setdefault((workload.metadata.namespace, workload.spec.queue_name), []).append(workload)
+    for key, door in sorted(scene.doors.items()):
+        _tell_door(scene, door, by_door.get(key, []), standing_of_door(door, standings))
+
+
+def _tell_queue(scene: Scene, queue: ClusterQueue, workloads: list[Workload], standing: Standing) -> None:
+    member = scene.members[queue.metadata.name]
+    slots = [
+        (flavor.name, resource.name)
+        for group in queue.spec.resource_groups
+        for flavor in group.flavors
+        for resource in flavor.resources
+    ]
+    reserved, used = _sum(one for one in workloads if one.is_reserving), _sum(_admitted(workloads))
+    borrowed = {slot: member.borrowed(slot) for slot in slots}
+    status = ClusterQueueStatus(
+        _usage(slots, reserved, borrowed),
+        _usage(slots, used, borrowed),
+        *_counts(workloads),
+        conditions=_conditions(scene, queue.status.conditions, standing),
+    )
+    _write(scene, CLUSTER_QUEUES, queue.metadata, queue.status, status)
+
+
+def _tell_door(scene: Scene, door: LocalQueue, workloads: list[Workload], standing: Standing) -> None:
+    reserved, used = _sum(one for one in workloads if one.is_reserving), _sum(_admitted(workloads))
+    status = LocalQueueStatus(
+        _usage(sorted(reserved), reserved, {}),
+        _usage(sorted(used), used, {}),
+        *_counts(workloads),
+        conditions=_conditions(scene, door.status.conditions, standing),
+    )
+    _write(scene, LOCAL_QUEUES, door.metadata, door.status, status)
+
+
+def _admitted(workloads: Iterable[Workload]) -> list[Workload]:
+    return [one for one in workloads if one.is_reserving and one.holds(ADMITTED)]
+
+
+def _counts(workloads: list[Workload]) -> tuple[int, int, int]:
+    """Who waits, who holds quota, who is admitted."""
+    reserving = sum(one.is_reserving for one in workloads)
+    waiting = sum(not one.is_reserving and one.spec.active for one in workloads)
+    return waiting, reserving, len(_admitted(workloads))
+
+
+def _sum(workloads: Iterable[Workload]) -> dict[Slot, int]:
+    total: dict[Slot, int] = {}
+    for workload in workloads:
+        for slot, amount in usage_of(workload).items():
+            total[slot] = total.get(slot, 0) + amount
+    return total
+
+
+def _usage(slots: list[Slot], used: dict[Slot, int], borrowed: dict[Slot, int]) -> tuple[FlavorUsage, ...]:
+    flavors = dict.fromkeys(flavor for flavor, _ in slots)
+    return tuple(
+        FlavorUsage(
+            flavor,
+            tuple(
+                ResourceUsage(
+                    resource,
+                    _quantity(resource, used.get((flavor, resource), 0)),
+                    _quantity(resource, borrowed.get((flavor, resource), 0)),
+                )
+                for known, resource in slots
+                if known == flavor
+            ),
+        )
+        for flavor in flavors
+    )
+
+
+def _quantity(resource: str, amount: int) -> str:
+    return canonical(f"{amount}m" if resource == "cpu" else str(amount))
+
+
+def _conditions(scene: Scene, known: tuple[StatusCondition, ...], standing: Standing) -> tuple[StatusCondition, ...]:
+    status = "True" if standing.is_active else "False"
+    before = condition_of(known, ACTIVE)
+    since = before.last_transition_time if before is not None and before.status == status else scene.now
+    return with_condition(known, StatusCondition(ACTIVE, status, standing.reason, standing.why, since))
+
+
+def _write(scene: Scene, kind: Kind[Any], meta: ObjectMeta, before: msgspec.Struct, status: msgspec.Struct) -> None:
+    if status != before:
+        scene.said.append(
+            PatchObject(
+                subject=reference_to(kind, meta),
+                why="who waits, and what is used, has changed",
+                body={"status": msgspec.to_builtins(status)},
+                subresource="status",
+                resource_version=meta.resource_version,
+            )
+        )

@@ -1,0 +1,117 @@
+"""How much is left for whom: quota as a tree of queues and cohorts.
+
+Each member has quota of its own and may use what others of its tree do not. What it keeps for itself (all that it does
+not lend) is *local*; what it uses beyond that is used of its parent.
+
+    subtree(member)   = its own quota and what its members lend to it
+    local(member)     = what it does not lend: 0 without a lendingLimit
+    available(root)   = subtree - used
+    available(member) = what is left of local, and the least of what its parent has left and what it may still borrow
+
+A queue without a cohort is a root.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+import msgspec
+
+from growth.api.quantity import nano_value
+from growth.api.queue.quotas import ResourceGroup
+from growth.observe.requests import counted
+
+Slot = tuple[str, str]
+"""A flavor and a resource."""
+
+Amounts = Mapping[Slot, int]
+
+ENDLESS: Final = 2**63 - 1
+
+
+class Quota(msgspec.Struct, frozen=True):
+    """What a member has of one resource of one flavor."""
+
+    nominal: int = 0
+    borrowing_limit: int | None = None
+    lending_limit: int | None = None
+
+
+class Member:
+    """A queue or a cohort. ``parent`` is None for a root."""
+
+    def __init__(self, name: str, quotas: Mapping[Slot, Quota], parent: "Member | None" = None) -> None:
+        self.name, self.quotas, self.parent = name, quotas, parent
+        self._subtree: dict[Slot, int] = {slot: quota.nominal for slot, quota in quotas.items()}
+        self._used: dict[Slot, int] = {}
+        if parent is not None:
+            for slot, amount in self._subtree.items():
+                parent.add_lent(slot, amount - self._local(slot))
+
+    def add_lent(self, slot: Slot, amount: int) -> None:
+        """A member lends this to all: it is ours to give, and our parent's as far as we lend it on."""
+        before = self._subtree.get(slot, 0) - self._local(slot)
+        self._subtree[slot] = self._subtree.get(slot, 0) + amount
+        after = self._subtree[slot] - self._local(slot)
+        if self.parent is not None and after != before:
+            self.parent.add_lent(slot, after - before)
+
+    def use(self, slot: Slot, amount: int) -> None:
+        """So much more is used, or less if it is negative."""
+        before = max(0, self._used.get(slot, 0) - self._local(slot))
+        self._used[slot] = self._used.get(slot, 0) + amount
+        after = max(0, self._used[slot] - self._local(slot))
+        if self.parent is not None and after != before:
+            self.parent.use(slot, after - before)
+
+    def used(self, slot: Slot) -> int:
+        """How much is used here."""
+        return self._used.get(slot, 0)
+
+    def borrowed(self, slot: Slot) -> int:
+        """How much of that is not its own."""
+        quota = self.quotas.get(slot)
+        return max(0, self.used(slot) - (quota.nominal if quota is not None else 0))
+
+    def capacity(self, slot: Slot) -> int:
+        """How much there could be at most, if nobody used anything."""
+        if self.parent is None:
+            return self._subtree.get(slot, 0)
+        own, local = self._subtree.get(slot, 0), self._local(slot)
+        return local + min(self.parent.capacity(slot), own - local + self._may_borrow(slot))
+
+    def available(self, slot: Slot) -> int:
+        """How much is left for it now; below zero if more is used than there is."""
+        subtree, used, local = self._subtree.get(slot, 0), self._used.get(slot, 0), self._local(slot)
+        if self.parent is None:
+            return subtree - used
+        still_to_borrow = subtree - local - max(0, used - local) + self._may_borrow(slot)
+        return max(0, local - used) + min(self.parent.available(slot), still_to_borrow)
+
+    def _may_borrow(self, slot: Slot) -> int:
+        quota = self.quotas.get(slot)
+        limit = quota.borrowing_limit if quota is not None else None
+        return ENDLESS if limit is None else limit
+
+    def _local(self, slot: Slot) -> int:
+        quota = self.quotas.get(slot)
+        if quota is None or quota.lending_limit is None:
+            return 0
+        return max(0, self._subtree.get(slot, 0) - quota.lending_limit)
+
+
+def quotas_of(groups: Iterable[ResourceGroup]) -> dict[Slot, Quota]:
+    """The quota of all resource groups, in counted units."""
+    return {
+        (flavor.name, resource.name): Quota(
+            _amount(resource.name, resource.nominal_quota) or 0,
+            _amount(resource.name, resource.borrowing_limit),
+            _amount(resource.name, resource.lending_limit),
+        )
+        for group in groups
+        for flavor in group.flavors
+        for resource in flavor.resources
+    }
+
+
+def _amount(resource: str, quantity: int | str | None) -> int | None:
+    return None if quantity is None else counted(resource, nano_value(str(quantity)))
