@@ -77,6 +77,17 @@ class GrowthProcess:
             while process.is_alive(self._running):  # noqa: ASYNC110 - nobody tells
                 await asyncio.sleep(0.1)
 
+    def kill(self) -> None:
+        """End it without a farewell, and wait until it is gone."""
+        process.end_all([self._running])
+
+    async def wait_until_ready(self) -> None:
+        """Until it has read the cluster."""
+        async with asyncio.timeout(_START_SECONDS):
+            while not any(line["message"].startswith("the cluster is read") for line in self.lines()):
+                self.check()
+                await asyncio.sleep(0.1)
+
     async def wait_until_at_work(self, provider: str) -> None:
         """Until it leads and its provider has said what it sells."""
         async with asyncio.timeout(_START_SECONDS):
@@ -120,20 +131,26 @@ async def install(cluster: LocalCluster) -> Path:
 async def growth_started(
     cluster: LocalCluster, kubeconfig: Path, content: Mapping[str, Any]
 ) -> AsyncGenerator[GrowthProcess]:
-    """Start it with these settings; killed at the end, for its cluster goes, too. Its files lie among the cluster's."""
-    own = {"kube": {"kubeconfig": str(kubeconfig)}, "health": {"address": "localhost", "port": 0}}
-    settings, log = cluster.layout.root / "growth.yaml", cluster.layout.log("growth")
-    settings.write_text(yaml.safe_dump({**own, **content}))
-    command = (sys.executable, "-m", "growth", "run", "--settings", str(settings))
-    # What this shell says about settings is not what is measured.
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("GROWTH_")}
-    running = process.start(command, log, environment, dies_with_starter=True)
+    """Start it with these settings; killed at the end, for its cluster goes, too."""
+    growth = start(cluster, kubeconfig, content)
     try:
-        growth = GrowthProcess(running, log)
         await growth.wait_until_at_work(content["providers"]["enabled"])
         yield growth
     finally:
-        process.end_all([running])
+        growth.kill()
+
+
+def start(
+    cluster: LocalCluster, kubeconfig: Path, content: Mapping[str, Any], *, name: str = "growth", only: str = ""
+) -> GrowthProcess:
+    """Start it with these settings, under a name for its files, which lie among the cluster's."""
+    own = {"kube": {"kubeconfig": str(kubeconfig)}, "health": {"address": "localhost", "port": 0}}
+    settings, log = cluster.layout.root / f"{name}.yaml", cluster.layout.log(name)
+    settings.write_text(yaml.safe_dump({**own, **content}))
+    command = (sys.executable, "-m", "growth", "run", "--settings", str(settings), *(("--only", only) if only else ()))
+    # What this shell says about settings is not what is measured.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GROWTH_")}
+    return GrowthProcess(process.start(command, log, environment, dies_with_starter=True), log)
 
 
 def _page(url: str) -> str:

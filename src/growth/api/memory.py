@@ -13,10 +13,14 @@ import msgspec
 from growth.api.labels import is_label_key, is_label_value
 from growth.api.node import Node
 from growth.api.slim import Slim
-from growth.api.tolerations import NO_SCHEDULE, Taint
+from growth.api.tolerations import EFFECTS, NO_SCHEDULE, Taint
 
 MARKER: Final = "growth.dev/labels-restored"
 """A label of every node whose memory was given back, or that had none: from now on it may be edited."""
+
+RESTORED_TO: Final = "growth.dev/labels-restored-to"
+"""An annotation beside the marker: the node's uid. Who deletes a node and makes it again from what it looked like
+brings the marker along, and was given nothing."""
 
 FINALIZER: Final = "growth.dev/memory"
 """Keeps a Node object until its last labels are written down (``memory.finalizer``)."""
@@ -37,8 +41,12 @@ OWNED_KEYS: Final = (
 )
 """What a machine knows better than a memory of it."""
 
-# Keys that were removed in a node's life and stay removed. More would mean that somebody makes up keys as they go.
-_REMOVED_AT_MOST: Final = 256
+OF_NOW: Final = ("growth.dev/", "node.kubernetes.io/", "node.cloudprovider.kubernetes.io/")
+"""How the keys of taints begin that say how a machine is now, which no memory knows: a node that comes back healthy
+must not be out of service because it once was."""
+
+REMOVED_AT_MOST: Final = 256
+"""Keys that are remembered as removed, the newest. More would mean that somebody makes up keys as they go."""
 
 
 class Memento(Slim, frozen=True):
@@ -77,32 +85,58 @@ class Memento(Slim, frozen=True):
 
 def memento_of(node: Node, at: datetime, *, annotations: Iterable[str] = (), taints: Iterable[str] = ()) -> Memento:
     """What is remembered of a node as it is; annotations and taints as far as their keys begin with these."""
-    meta, beginnings = node.metadata, tuple(annotations)
-    tainted = tuple(taints)
+    meta = node.metadata
+    is_meant = is_marked(node) or MARKER not in meta.labels
     return Memento(
         uid=meta.uid,
         version=meta.resource_version,
         provider_id=node.spec.provider_id,
-        labels=meta.labels,
-        annotations={key: value for key, value in meta.annotations.items() if key.startswith(beginnings)}
-        if beginnings
-        else {},
-        taints=tuple(taint for taint in node.spec.taints if taint.key.startswith(tainted)) if tainted else (),
+        labels=meta.labels if is_meant else {key: meta.labels[key] for key in meta.labels if key != MARKER},
+        annotations=rememberable_annotations(meta.annotations, annotations),
+        taints=rememberable_taints(node.spec.taints, taints),
         at=at,
     )
 
 
+def rememberable_annotations(found: Mapping[str, str], beginnings: Iterable[str]) -> dict[str, str]:
+    """Those that are to be remembered, and that an API server takes."""
+    meant = tuple(beginnings)
+    return {
+        key: value
+        for key, value in found.items()
+        if meant and key.startswith(meant) and key != RESTORED_TO and is_label_key(key.lower())
+    }
+
+
+def rememberable_taints(found: Iterable[Taint], beginnings: Iterable[str]) -> tuple[Taint, ...]:
+    """Those that are to be remembered, and that an API server takes: one for each key and effect."""
+    meant = tuple(beginnings)
+    if not meant:
+        return ()
+    taints = {(one.key, one.effect): one for one in found if one.key.startswith(meant) and _is_lasting(one)}
+    return tuple(taints.values())
+
+
+def _is_lasting(taint: Taint) -> bool:
+    is_legal = is_label_key(taint.key) and is_label_value(taint.value) and taint.effect in EFFECTS
+    return is_legal and not taint.key.startswith(OF_NOW)
+
+
 def with_removed(memento: Memento, earlier: Iterable[Memento | None], also: Iterable[str] = ()) -> Memento:
-    """The same, and which keys are gone that there were before; the newest are kept if they are very many."""
-    keys = dict.fromkeys(key for one in earlier if one is not None for key in (*one.removed, *one.labels))
-    keys |= dict.fromkeys(also)
-    removed = tuple(key for key in keys if key not in memento.labels)[-_REMOVED_AT_MOST:]
-    return msgspec.structs.replace(memento, removed=removed)
+    """The same, and which keys are gone that ``earlier`` ones had, or that were ``also`` seen to go, the newest last.
+
+    Saying it again of what it says comes to the same, however many they are: else it would be written down for ever.
+    """
+    lately = dict.fromkeys(key for key in also if key not in memento.labels)
+    before = dict.fromkeys(key for one in earlier if one is not None for key in (*one.removed, *one.labels))
+    keys = (*(key for key in before if key not in memento.labels and key not in lately), *lately)
+    return msgspec.structs.replace(memento, removed=keys[-REMOVED_AT_MOST:])
 
 
 def is_marked(node: Node) -> bool:
     """Whether this node was given back what it was, or had nothing coming."""
-    return MARKER in node.metadata.labels
+    meta = node.metadata
+    return MARKER in meta.labels and meta.annotations.get(RESTORED_TO, meta.uid) == meta.uid
 
 
 def is_remembering(taint: Taint) -> bool:

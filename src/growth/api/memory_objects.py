@@ -158,10 +158,13 @@ def transaction_body(kind: Literal["added", "deleted"], node: str, memento: Meme
     return {"data": {"type": kind, "node": node, "memento": text_of(memento)}}
 
 
-def memory_data(memento: Memento, *, is_final: bool) -> dict[str, str | None]:
-    """What to set in a memory; the other key goes, and so does the claim on what was there before."""
-    text = text_of(memento)
-    return {"memory": text if is_final else None, "checkpoint": None if is_final else text, "claimedBy": None}
+def memory_data(memento: Memento, *, is_final: bool, keeps_claim: bool = False) -> dict[str, str | None]:
+    """What to set in a memory; the other key goes, and so does the claim on what was there before.
+
+    Not if that was the same life of the node: its successor may have come before it left, and stays the only one.
+    """
+    text, claim = text_of(memento), dict[str, str | None]() if keeps_claim else {"claimedBy": None}
+    return {"memory": text if is_final else None, "checkpoint": None if is_final else text, **claim}
 
 
 def is_too_large(memento: Memento) -> bool:

@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from growth.api.change import Change, Happened
-from growth.api.memory import Memento
+from growth.api.memory import REMOVED_AT_MOST, Memento
 from growth.api.memory_objects import (
     MemoryObject,
     Remembered,
@@ -35,7 +35,7 @@ class Departure(msgspec.Struct, frozen=True):
     node: Node
     is_missed: bool
     """Whether nobody told us when it went: then it may have changed since we last saw it."""
-    removed: frozenset[str] = frozenset()
+    removed: tuple[str, ...] = ()
 
 
 class Page(msgspec.Struct, frozen=True):
@@ -47,8 +47,8 @@ class Page(msgspec.Struct, frozen=True):
     """When this life of the node was first heard of."""
     first_version: int = 0
     """The version in which it was: all who saw it come know the same one."""
-    removed: frozenset[str] = frozenset()
-    """Keys of labels that it was seen to lose."""
+    removed: tuple[str, ...] = ()
+    """Keys of labels that it was seen to lose, the last of them last."""
     departed: Mapping[str, Departure] = {}
     """Who left and is not known to be written down, by uid."""
     transactions: tuple[Transaction, ...] = ()
@@ -97,12 +97,12 @@ class Past:
                         node=change.now,
                         heard_at=self._now(),
                         first_version=meta.resource_version,
-                        removed=frozenset(),
+                        removed=(),
                     )
                 )
             elif page.node is not None and _is_remarkable(page.node, change.now):
-                lost = page.node.metadata.labels.keys() - meta.labels.keys()
-                removed = (page.removed | lost) - meta.labels.keys()
+                lost = sorted(page.node.metadata.labels.keys() - meta.labels.keys())
+                removed = (*(key for key in page.removed if key not in meta.labels), *lost)[-REMOVED_AT_MOST:]
                 self._keep(msgspec.structs.replace(page, node=change.now, removed=removed))
             else:
                 # Every few seconds a node says how it is: nobody need look at what is remembered of it.
@@ -133,6 +133,10 @@ class Past:
                 except Unreadable as error:
                     problem = str(error)
             page = msgspec.structs.replace(page, memory=memory, problem=problem)
+            if change.happened is Happened.DELETED:
+                page = _without_written(page)
+            if memory is not None:
+                page = _without_earlier(page, memory.memento)
             if memory is not None and memory.is_final:
                 page = _settled(page, memory.memento)
             self._keep(page)
@@ -153,9 +157,11 @@ def _without(page: Page, change: Change[Node]) -> Page:
     if page.written.get(uid, -1) < change.now.metadata.resource_version:
         version = change.now.metadata.resource_version
         is_missed = before is not None and before.metadata.resource_version == version
-        departed[uid] = Departure(change.now, is_missed, page.removed if is_current else frozenset())
+        departed[uid] = Departure(change.now, is_missed, page.removed if is_current else ())
     page = msgspec.structs.replace(page, departed=departed)
-    return msgspec.structs.replace(page, node=None, heard_at=None, removed=frozenset()) if is_current else page
+    if page.memory is not None:
+        page = _without_earlier(page, page.memory.memento)
+    return msgspec.structs.replace(page, node=None, heard_at=None, removed=()) if is_current else page
 
 
 def _noted(page: Page, transaction: Transaction) -> Page:
@@ -174,12 +180,25 @@ def _settled(page: Page, memento: Memento) -> Page:
     for old in list(written)[:-_LIVES]:
         del written[old]
     departed, departure = page.departed, page.departed.get(uid)
-    if departure is not None:
-        meta = departure.node.metadata
-        is_known = meta.resource_version <= version or (departure.is_missed and meta.labels == memento.labels)
-        if is_known:
-            departed = {known: one for known, one in departed.items() if known != uid}
+    if departure is not None and departure.node.metadata.resource_version <= version:
+        departed = {known: one for known, one in departed.items() if known != uid}
     return msgspec.structs.replace(page, written=written, departed=departed)
+
+
+def _without_written(page: Page) -> Page:
+    """The page after what is remembered was forgotten: who was written down once is not written down again."""
+    departed = {uid: one for uid, one in page.departed.items() if uid not in page.written}
+    return msgspec.structs.replace(page, departed=departed)
+
+
+def _without_earlier(page: Page, memento: Memento) -> Page:
+    """The page without those who left before one of whom something is remembered: memories never become older."""
+    departed = {
+        uid: one
+        for uid, one in page.departed.items()
+        if uid == memento.uid or one.node.metadata.resource_version > memento.version
+    }
+    return page if len(departed) == len(page.departed) else msgspec.structs.replace(page, departed=departed)
 
 
 def _is_remarkable(before: Node, now: Node) -> bool:

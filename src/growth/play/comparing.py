@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from growth.play.trace import Seen
+from growth.play.transitions import REMEMBERED
 
 _SOME_NODE: Final = re.compile(r"^(bound to|wanted on) \S+$")
 
@@ -47,6 +48,8 @@ def _thread(what: str) -> str:
         return " (readiness)"
     if what == "refused":
         return " (refusal)"
+    if what == REMEMBERED:
+        return " (memory)"
     first, _, rest = what.partition(" ")
     return f" ({rest})" if first in ("tainted", "untainted") else ""
 

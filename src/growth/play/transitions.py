@@ -5,8 +5,9 @@ controllers are left out; what people and Growth decide by is in.
 """
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Final
 
+from growth.api.memory import is_marked
 from growth.api.meta import Condition
 from growth.api.node import Node
 from growth.api.nodepool import NodePool
@@ -16,6 +17,9 @@ from growth.api.pod import Pod
 from growth.api.storage import PersistentVolumeClaim, VolumeAttachment
 from growth.api.workloads import Job
 from growth.decide.pools import EXPANDING
+
+REMEMBERED: Final = "remembered"
+"""A node was given back what it was, or had nothing coming."""
 
 
 def of_pod(before: Pod | None, now: Pod) -> Iterator[str]:
@@ -35,9 +39,11 @@ def of_pod(before: Pod | None, now: Pod) -> Iterator[str]:
 
 
 def of_node(before: Node | None, now: Node) -> Iterator[str]:
-    """Registered, ready or not, taints that come and go."""
+    """Registered, ready or not, taints that come and go, its memory given back."""
     if before is None:
         yield "registered"
+    if is_marked(now) and (before is None or not is_marked(before)):
+        yield REMEMBERED
     was = {str(taint) for taint in before.spec.taints} if before else set[str]()
     taints = {str(taint) for taint in now.spec.taints}
     yield from (f"tainted {taint}" for taint in sorted(taints - was))

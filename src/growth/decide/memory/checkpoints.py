@@ -7,7 +7,8 @@ is remembered of a node that is gone, it can be forgotten.
 from growth.api.memory import FINALIZER, is_marked, with_removed
 from growth.api.memory_objects import Remembered, is_too_large
 from growth.api.node import Node
-from growth.decide.memory.processing import is_heir
+from growth.decide.memory.claims import is_lost, must_wait
+from growth.decide.memory.processing import earlier
 from growth.decide.memory.scene import Looking
 
 
@@ -22,19 +23,24 @@ def follow(look: Looking, node: Node) -> None:
 def _checkpoint(look: Looking, node: Node) -> bool:
     """Whether what it is now is written down."""
     memory, memento = look.page.memory, look.policy.memento_of(node, look.now)
-    earlier = memory.memento if memory is not None and is_heir(memento, memory) else None
-    memento = with_removed(memento, (earlier,), sorted(look.page.removed))
-    if memory is not None and memento.uid == memory.memento.uid:
-        if not memory.is_final and memento.says_the_same_as(memory.memento):
+    memento = with_removed(memento, (earlier(look, memento),), look.page.removed)
+    is_itself = not is_lost(look, node)
+    if memory is not None:
+        is_same_life, is_taken = memento.uid == memory.memento.uid, bool(memory.claimed_by) and is_itself
+        if is_same_life and not memory.is_final and not is_taken and memento.says_the_same_as(memory.memento):
             return True
         if memento.version < memory.memento.version:
-            return False  # somebody saw more of it than we did
+            return False  # somebody saw more than we did, of this life or of the next one
     if is_too_large(memento):
-        why = f"{len(memento.labels)} labels are more than a ConfigMap holds: its last memory is kept"
-        look.warn("MemoryTooLarge", why)
+        look.warn_of_size(memento)
         return False
-    if _is_urgent(node) or look.has_been("unsaved", look.scene.settings.checkpoint_after):
-        look.remember(memento, f"node {node.metadata.name} is {len(memento.labels)} labels now", is_final=False)
+    if must_wait(look, memento.uid):
+        return False
+    # Counted anew once something was written, else a node that never rests would be written down without any.
+    since = f"unsaved since {memory.metadata.resource_version if memory is not None else 0}"
+    if _is_urgent(node) or look.has_been(since, look.scene.settings.checkpoint_after):
+        why = f"node {node.metadata.name} is {len(memento.labels)} labels now"
+        look.remember(memento, why, is_final=False, ends_claim=is_itself)
     return False
 
 
@@ -70,5 +76,7 @@ def forget(look: Looking, memory: Remembered) -> None:
     after, gone_at = look.scene.settings.forget_after, memory.memento.at
     if after is None or gone_at is None or not memory.is_final:
         return
-    if look.is_due(gone_at + after):
+    # What was written before a clock jumped tells no age: better late than a day after a clock was a year ahead.
+    since = max(gone_at, look.scene.steady_since or gone_at)
+    if look.is_due(since + after):
         look.forget(memory, f"node {look.page.name} has been gone since {gone_at:%Y-%m-%d %H:%M}")

@@ -13,6 +13,7 @@ from typing import Final
 from growth.api.action import Action, Hold
 from growth.api.memory import is_marked
 from growth.api.memory_objects import shard_of
+from growth.api.outcome import Result
 from growth.api.settings import Settings
 from growth.decide.decider import Decision, State
 from growth.decide.memory.checkpoints import follow, follow_finalizer, forget
@@ -26,6 +27,7 @@ from growth.observe.snapshot import Snapshot
 
 # More than can be begun before we look again.
 _AT_ONCE: Final = 256
+_NOTHING: Final = Look()
 
 
 def decide(snapshot: Snapshot, state: State, settings: Settings) -> Decision:
@@ -37,8 +39,8 @@ def decide(snapshot: Snapshot, state: State, settings: Settings) -> Decision:
 class _Pass:
     def __init__(self, snapshot: Snapshot, state: State, settings: Settings, desk: Desk) -> None:
         self._snapshot, self._settings, self._desk = snapshot, settings, desk
-        self._identity = state.identity
-        self._scene = Scene(snapshot, settings)
+        self._state = state
+        self._scene = Scene(snapshot, settings, state.steady_since)
         self._shards = {shard: dict(looks) for shard, looks in desk.shards.items()}
         self._awaiting = dict(desk.awaiting)
         self._restored: list[float] = []
@@ -48,12 +50,13 @@ class _Pass:
         for name in self._names():
             self._look_at(name)
         needed = [shard for shard, looks in self._shards.items() if looks]
-        shards = Shards(self._snapshot, self._settings, self._identity, self._desk.sights, needed)
+        shards = Shards(self._snapshot, self._settings, self._state.identity, self._desk.sights, needed)
         said = self._said(shards)
         due = (look.due for looks in self._shards.values() for look in looks.values())
         deadlines = [when for when in (*due, *shards.deadlines) if when is not None]
         memory = Desk(
             self._snapshot.past.journal.number,
+            self._snapshot.now,
             {shard: looks for shard, looks in self._shards.items() if looks},
             {**self._desk.sights, **shards.sights},
             self._awaiting,
@@ -68,7 +71,11 @@ class _Pass:
         if changed is None or not self._desk.journal:
             changed = list(past.pages)
         looks = ((name, look) for open_ in self._shards.values() for name, look in open_.items())
-        due = [name for name, look in looks if look.follows or (look.due is not None and look.due <= now)]
+        # What is due at an instant of a clock that was set back since would wait for that instant to come again.
+        is_set_back = self._desk.at is not None and now < self._desk.at
+        due = [
+            name for name, look in looks if is_set_back or look.follows or (look.due is not None and look.due <= now)
+        ]
         return dict.fromkeys((*reversed(changed), *due))
 
     def _look_at(self, name: str) -> None:
@@ -84,6 +91,8 @@ class _Pass:
     def _note_wait(self, page: Page) -> None:
         """How long nodes wait for their marker, for those who measure."""
         node, waited = page.node, self._awaiting.get(page.name)
+        if self._settings.memory.mode == "off":
+            return
         if node is not None and not is_marked(node) and page.heard_at is not None:
             self._awaiting[page.name] = (page.uid, page.heard_at)
             return
@@ -100,23 +109,24 @@ class _Pass:
         return said + self._works(sorted(ours))
 
     def _works(self, shards: Iterable[int]) -> list[Action]:
-        """What is to be done in our shards."""
+        """What is to be done in our shards; what failed lately comes last, so that it is in nobody's way."""
         works: list[Action] = []
+        failed: list[Action] = []
         for shard in shards:
             for name, look in list(self._shards[shard].items()):
-                if look.node_version:
-                    self._look_again(name, look)
-                works += self._shards[shard].get(name, look).works
+                if look.writes_to_node:
+                    # A node says how it is all the time, and nobody looks at what is remembered of it for that. But who
+                    # writes to it must know its version, and what its pool and its request say.
+                    self._look_at(name)
+                for work in self._shards[shard].get(name, _NOTHING).works:
+                    (failed if self._has_failed(work) else works).append(work)
                 if len(works) >= _AT_ONCE:
                     return works
-        return works
+        return (works + failed)[:_AT_ONCE]
 
-    def _look_again(self, name: str, look: Look) -> None:
-        """A node says how it is all the time. Nobody looks at what is remembered of it for that, but who writes to it
-        must know its version."""
-        node = self._scene.page(name).node
-        if node is not None and node.metadata.resource_version != look.node_version:
-            self._look_at(name)
+    def _has_failed(self, work: Action) -> bool:
+        outcome = self._state.outcome_of(type(work), work.subject)
+        return outcome is not None and outcome.result in (Result.REFUSED, Result.FAILED)
 
     def _is_needed(self, shard: int, works: int) -> bool:
         """Whether a shard's Lease is worth having: there is something to do, or will be as soon as it is recorded."""
@@ -147,17 +157,17 @@ def look_at(scene: Scene, page: Page, before: Look) -> Look:
             follow_finalizer(look, page.node, is_saved=True)
         return look.end()
     unwritten = record(look)
-    if page.problem:
-        if page.node is None and not page.transactions:
-            return look.end()  # Kubernetes itself puts a ConfigMap into every namespace: it is in nobody's way
-        look.warn("MemoryUnreadable", f"{page.problem}; mend it, or drop it with: growth memory forget {page.name}")
-        return look.end()
     first = page.transactions[0] if page.transactions else None
-    if first is not None:
-        if not unwritten.is_before(first.version):
-            process(look, first)
+    if page.problem:
+        # Kubernetes itself puts a ConfigMap into every namespace: it is in nobody's way.
+        if page.node is not None or first is not None:
+            look.warn("MemoryUnreadable", f"{page.problem}; mend it, or drop it with: growth memory forget {page.name}")
+    elif first is not None and not unwritten.is_before(first.version):
+        process(look, first)
+    if page.node is not None and (page.problem or first is not None):
+        follow_finalizer(look, page.node, is_saved=False)
     elif page.node is not None:
         follow(look, page.node)
-    elif page.memory is not None:
+    elif page.memory is not None and first is None:
         forget(look, page.memory)
     return look.end()

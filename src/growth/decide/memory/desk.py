@@ -26,15 +26,15 @@ class Look(msgspec.Struct, frozen=True):
     """Since when something is the case for which one waits a while."""
     oldest: datetime | None = None
     """When the oldest transaction was made that is not dealt with."""
-    node_version: int = 0
-    """The version of the node that it would write to; 0 if to none."""
+    writes_to_node: bool = False
+    """Whether the node itself is to be changed."""
     follows: str = ""
     """The name of another node on whose memory this depends."""
 
     @property
     def is_idle(self) -> bool:
         """Whether there is nothing to keep in mind."""
-        return not (self.records or self.works or self.told or self.due or self.oldest)
+        return not (self.records or self.works or self.told or self.due or self.oldest or self.follows)
 
 
 class Sight(msgspec.Struct, frozen=True):
@@ -51,6 +51,8 @@ class Desk(msgspec.Struct, frozen=True):
     """All of it."""
 
     journal: int = 0
+    at: datetime | None = None
+    """When the last pass was."""
     shards: Mapping[int, Looks] = {}
     sights: Mapping[int, Sight] = {}
     awaiting: Mapping[str, tuple[str, datetime]] = {}

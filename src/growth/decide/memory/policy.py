@@ -7,7 +7,18 @@ from typing import Any
 import msgspec
 
 from growth.api.growth_kinds import NODE_POOLS
-from growth.api.memory import FINALIZER, MARKER, NOTHING, Memento, is_remembering, legal, memento_of
+from growth.api.memory import (
+    FINALIZER,
+    MARKER,
+    NOTHING,
+    RESTORED_TO,
+    Memento,
+    is_remembering,
+    legal,
+    memento_of,
+    rememberable_annotations,
+    rememberable_taints,
+)
 from growth.api.node import Node
 from growth.api.offering import POOL
 from growth.api.settings import MemorySettings
@@ -25,7 +36,11 @@ class Policy:
 
     def is_owned(self, key: str, template: Collection[str] = ()) -> bool:
         """Whether this label comes from the new node, whatever is remembered; ``template`` is what its pool gives."""
-        return key == MARKER or key in self._owned or key.startswith(self._beginnings) or key in template
+        if key == MARKER:
+            return True
+        # Who owns nothing wants all that is remembered, as the seed has it: what the pool gives, too.
+        is_given = bool(self.settings.owned_keys) and key in template
+        return is_given or key in self._owned or key.startswith(self._beginnings)
 
     def memento_of(self, node: Node, now: datetime) -> Memento:
         """What is remembered of a node as it is."""
@@ -34,18 +49,19 @@ class Policy:
     def restored(self, node: Node, memento: Memento | None, template: Collection[str]) -> dict[str, Any]:
         """The merge patch that makes this node what it was; the marker is in it, and the taint goes that waited."""
         labels: dict[str, str | None] = {MARKER: NOTHING}
-        body: dict[str, Any] = {"metadata": {"labels": labels}}
+        annotations = {RESTORED_TO: node.metadata.uid}
+        body: dict[str, Any] = {"metadata": {"labels": labels, "annotations": annotations}}
         taints = tuple(taint for taint in node.spec.taints if not is_remembering(taint))
         if memento is not None:
             labels |= self._labels(node, memento, template)
             labels[MARKER] = memento.marker
-            if memento.annotations:
-                body["metadata"]["annotations"] = memento.annotations
-            taints = _with_taints(taints, memento.taints)
+            annotations |= rememberable_annotations(memento.annotations, self.settings.annotations)
+            taints = _with_taints(taints, rememberable_taints(memento.taints, self.settings.taints))
         if taints != node.spec.taints:
             body["spec"] = {"taints": [msgspec.to_builtins(taint) for taint in taints]}
-        if self.settings.finalizer and FINALIZER not in node.metadata.finalizers:
-            body["metadata"]["finalizers"] = [*node.metadata.finalizers, FINALIZER]
+        meta = node.metadata
+        if self.settings.finalizer and meta.deletion_timestamp is None and FINALIZER not in meta.finalizers:
+            body["metadata"]["finalizers"] = [*meta.finalizers, FINALIZER]
         return body
 
     def _labels(self, node: Node, memento: Memento, template: Collection[str]) -> dict[str, str | None]:

@@ -2,23 +2,26 @@
 
 | transaction | what is there | effect |
 |---|---|---|
-| deleted | no memory | it becomes the memory |
+| deleted | no memory | it becomes the memory, unless it had yet to be given what its predecessor was |
 | deleted | a memory of this version or a later one | none: it was dealt with, or comes too late |
 | deleted | a memory of the same life, or the node had been given back its memory | it becomes the memory |
 | deleted | a memory of an earlier life that the node had not been given back | none: that memory is worth more |
 | added | that node is gone, or bears the marker | none |
 | added | that node without the marker | it is given back what is remembered, and gets the marker |
+| added | the same, and another one took over what is remembered | it gets the marker, and an Event tells why |
+| added | the same, and nothing is remembered of it | it takes over what its predecessor was (``succession``) |
 
 A transaction goes once its effect is seen, or there is none.
 """
 
-from growth.api.action import Given
 from growth.api.memory import MARKER, Memento, is_marked, with_removed
-from growth.api.memory_objects import MEMORIES, Remembered, Transaction
+from growth.api.memory_objects import Remembered, Transaction, is_too_large
 from growth.api.node import Node
-from growth.api.references import reference_by_name
-from growth.decide.memory.policy import template_of
+from growth.decide.memory.claims import Claim, claim_on, claimed_for, lift, must_wait
+from growth.decide.memory.recording import LAG
+from growth.decide.memory.restoring import restore, unchanged
 from growth.decide.memory.scene import Looking
+from growth.decide.memory.succession import awaits_another, take_over
 
 
 def process(look: Looking, transaction: Transaction) -> None:
@@ -34,12 +37,17 @@ def _deleted(look: Looking, transaction: Transaction) -> None:
     if not is_news(memory, memento):
         look.finish(transaction, f"node {look.page.name} is remembered as it should be")
         return
-    earlier = memory.memento if memory is not None and is_heir(memento, memory) else None
-    look.remember(
-        with_removed(memento, (earlier,), memento.removed),
-        f"node {look.page.name} left with {len(memento.labels)} labels",
-        is_final=True,
-    )
+    if memory is None and awaits_another(look, memento):
+        look.finish(transaction, f"node {look.page.name} had not been given what its predecessor was")
+        return
+    if must_wait(look, memento.uid):
+        return
+    memento = with_removed(memento, (earlier(look, memento),), memento.removed)
+    if is_too_large(memento):
+        look.warn_of_size(memento)
+        look.finish(transaction, f"node {look.page.name} left with more than a ConfigMap holds")
+        return
+    look.remember(memento, f"node {look.page.name} left with {len(memento.labels)} labels", is_final=True)
 
 
 def is_news(memory: Remembered | None, memento: Memento) -> bool:
@@ -60,44 +68,42 @@ def is_heir(memento: Memento, memory: Remembered) -> bool:
     return memento.uid == known.uid or memento.labels.get(MARKER) == known.marker
 
 
+def earlier(look: Looking, memento: Memento) -> Memento | None:
+    """What this node was before, in this life, or was given at the beginning of it, also by its predecessor."""
+    for name in (look.page.name, look.scene.predecessor_of(look.page.name)):
+        memory = look.scene.page(name).memory
+        if memory is not None and is_heir(memento, memory):
+            return memory.memento
+    return None
+
+
 def _added(look: Looking, transaction: Transaction) -> None:
     node, uid = look.page.node, transaction.memento.uid
     if node is None or node.metadata.uid != uid:
-        # Only who has heard of everything up to there knows that it is gone and not just unheard of.
-        if look.scene.snapshot.past.nodes_version >= transaction.version:
+        # Who has heard of everything up to there knows that it is gone and not just unheard of. Where no node says
+        # anything any more, nobody has: then after a while. If it is there after all, its coming is written down anew.
+        if look.scene.snapshot.past.nodes_version >= transaction.version or look.has_been("unheard", LAG):
             look.finish(transaction, f"node {look.page.name} is gone again")
         return
     if is_marked(node):
         look.finish(transaction, f"node {look.page.name} has its marker")
         return
-    memory, given = look.page.memory, _given(look.page.name, look.page.memory, look)
-    if memory is not None and not memory.claimed_by:
-        _restore(look, node, memory.memento, (given,), "it is what it was when it left")
-        return
-    _take_over(look, node, given)
-
-
-def _take_over(look: Looking, node: Node, own: Given) -> None:
-    """What its predecessor was, if it has one and nobody else took that."""
-    name = look.follows = look.scene.predecessor_of(look.page.name)
-    memory = look.scene.page(name).memory if name else None
-    claimant = f"{node.metadata.name}/{node.metadata.uid}"
-    if memory is None or memory.claimed_by not in ("", claimant):
-        what = f"what node {name} was went to {memory.claimed_by}" if memory is not None else "nothing is remembered"
-        _restore(look, node, None, (own,), what)
-    elif not memory.claimed_by:
-        look.claim(memory, claimant, f"node {node.metadata.name} takes the place of node {name}")
+    memory = look.page.memory
+    if memory is None:
+        take_over(look, node)
+    elif memory.claimed_by:
+        _disinherit(look, node, memory)
     else:
-        given = (own, _given(name, memory, look))
-        _restore(look, node, memory.memento, given, f"it takes the place of node {name}")
+        given = (unchanged(look, look.page.name, memory),)
+        restore(look, node, memory.memento, given, "it is what it was when it left")
 
 
-def _restore(look: Looking, node: Node, memento: Memento | None, given: tuple[Given, ...], why: str) -> None:
-    body = look.policy.restored(node, memento, template_of(node, look.scene.snapshot))
-    look.change_node(node, body, f"give it its memory back: {why}", given)
-
-
-def _given(name: str, memory: Remembered | None, look: Looking) -> Given:
-    """That nothing was remembered since: the stream of memories may lag behind that of transactions."""
-    subject = reference_by_name(MEMORIES, name, look.scene.settings.namespace)
-    return Given(subject, memory.metadata.resource_version if memory is not None else None)
+def _disinherit(look: Looking, node: Node, memory: Remembered) -> None:
+    """A predecessor comes back: what it was is another one's now."""
+    standing = claim_on(look, memory)
+    if standing is Claim.VOID:
+        lift(look, memory)
+    elif standing is not Claim.UNSURE:
+        why = f"what it was went to node {claimed_for(memory)}, which took its place: it is given nothing"
+        look.tell("MemoryClaimed", why)
+        restore(look, node, None, (unchanged(look, look.page.name, memory),), why)

@@ -8,14 +8,14 @@ from typing import Final
 
 import msgspec
 
-from growth.api.memory import Memento, is_marked
+from growth.api.memory import Memento, is_marked, with_removed
 from growth.api.memory_objects import is_too_large
 from growth.decide.memory.scene import Looking
 from growth.observe.past import Departure
 
-# Streams of two kinds may lag by different times. What looks like something that everybody missed is one only if it
-# still looks like that after so long.
-_LAG: Final = timedelta(seconds=5)
+LAG: Final = timedelta(seconds=5)
+"""Streams of two kinds may lag by different times. What looks like something that everybody missed is one only if it
+still looks like that after so long."""
 
 
 class Unwritten(msgspec.Struct, frozen=True):
@@ -47,31 +47,33 @@ def _unwritten(look: Looking) -> Unwritten:
         if page.written.get(uid, -1) >= memento.version:
             continue
         if is_too_large(memento):
-            why = f"{len(memento.labels)} labels are more than a ConfigMap holds: its last memory is kept"
-            look.warn("MemoryTooLarge", why)
+            look.warn_of_size(memento)
             continue
         mementos.append(memento)
     memory = page.memory
     if memory is not None and not memory.is_final:
         uid, version = memory.memento.uid, memory.memento.version
         is_known = uid == page.uid or uid in page.departed or page.written.get(uid, -1) >= version
-        if not is_known and look.has_been("missed", _LAG):
-            mementos.append(memory.memento)
+        if not is_known and look.has_been("missed", LAG):
+            mementos.append(msgspec.structs.replace(memory.memento, at=look.now))
         elif not is_known:
             is_unsure = True
     return Unwritten(tuple(sorted(mementos, key=lambda one: one.version)), is_unsure)
 
 
 def _memento_of(look: Looking, departure: Departure) -> Memento:
-    """What it was when it left. If nobody saw that, its last checkpoint, so that all replicas write down the same;
-    unless we saw more than that."""
+    """What it was when it left. If we did not see that, what was last written down, so that all replicas write the
+    same; unless we saw more than that."""
     memento = look.policy.memento_of(departure.node, look.now)
-    memento = msgspec.structs.replace(memento, removed=tuple(sorted(departure.removed)))
+    memento = msgspec.structs.replace(memento, removed=departure.removed)
     memory = look.page.memory
-    if departure.is_missed and memory is not None and not memory.is_final and memory.memento.uid == memento.uid:
+    if departure.is_missed and memory is not None and memory.memento.uid == memento.uid:
         last = memory.memento
-        if (last.labels, last.annotations, last.taints) == (memento.labels, memento.annotations, memento.taints):
-            return last
+        is_same = last.version > memento.version or last.says_the_same_as(
+            with_removed(memento, (last,), departure.removed)
+        )
+        if is_same:
+            return msgspec.structs.replace(last, at=look.now)
     return memento
 
 
@@ -81,7 +83,7 @@ def _record_arrival(look: Looking) -> None:
         return
     if any(one.type == "added" and one.memento.uid == page.uid for one in page.transactions):
         return
-    if page.uid in page.arrivals and not look.has_been("arrival", _LAG):
+    if page.uid in page.arrivals and not look.has_been("arrival", LAG):
         return  # it was dealt with, and the marker will be seen soon
     memento = Memento(uid=page.uid, version=page.first_version, provider_id=node.spec.provider_id, at=look.now)
     look.record("added", memento, f"came, as version {page.first_version}")

@@ -30,9 +30,10 @@ from growth.observe.snapshot import Snapshot
 class Scene:
     """One snapshot, and what all looks of a pass share."""
 
-    def __init__(self, snapshot: Snapshot, settings: Settings) -> None:
+    def __init__(self, snapshot: Snapshot, settings: Settings, steady_since: datetime | None = None) -> None:
         self.snapshot, self.settings = snapshot, settings.memory
         self.now = snapshot.now
+        self.steady_since = steady_since
         self.policy = Policy(settings.memory)
 
     def page(self, name: str) -> Page:
@@ -51,7 +52,7 @@ class Looking:
     def __init__(self, scene: Scene, page: Page, before: Look) -> None:
         self.scene, self.page, self.policy, self.now = scene, page, scene.policy, scene.now
         self.follows = ""
-        self._node_version = 0
+        self._writes_to_node = False
         self._before = before
         self._records: list[Action] = []
         self._works: list[Action] = []
@@ -69,7 +70,7 @@ class Looking:
             min((when for when in self._due if when > self.now), default=None),
             self._since,
             min((when for when in made if when is not None), default=None),
-            self._node_version,
+            self._writes_to_node,
             self.follows,
         )
 
@@ -98,9 +99,12 @@ class Looking:
         self._since[UNWRITTEN] = min(self._before.since.get(UNWRITTEN, self.now), self.now)
         self._records.append(CreateObject(subject=subject, why=f"node {name} {why}", body=body, if_absent=True))
 
-    def remember(self, memento: Memento, why: str, *, is_final: bool) -> None:
-        """Make this the memory of the node, in the place of what it is now."""
-        data, memory = memory_data(memento, is_final=is_final), self.page.memory
+    def remember(self, memento: Memento, why: str, *, is_final: bool, ends_claim: bool = False) -> None:
+        """Make this the memory of the node, in the place of what it is now. A claim is on one life of it, and stays
+        for that one unless it ends."""
+        memory = self.page.memory
+        is_same_life = memory is not None and memory.memento.uid == memento.uid
+        data = memory_data(memento, is_final=is_final, keeps_claim=is_same_life and not ends_claim)
         if memory is None:
             subject = reference_by_name(MEMORIES, self.page.name, self.scene.settings.namespace)
             body = {"data": {key: value for key, value in data.items() if value is not None}}
@@ -108,8 +112,8 @@ class Looking:
         else:
             self._change(memory, {"data": data}, why)
 
-    def claim(self, memory: Remembered, claimant: str, why: str) -> None:
-        """Take over another node's memory, if nobody did since."""
+    def claim(self, memory: Remembered, claimant: str | None, why: str) -> None:
+        """Let a node take over another one's memory, or nobody, if nobody changed that since."""
         self._change(memory, {"data": {"claimedBy": claimant}}, why)
 
     def _change(self, memory: Remembered, body: dict[str, Any], why: str) -> None:
@@ -130,7 +134,7 @@ class Looking:
 
     def change_node(self, node: Node, body: Mapping[str, Any], why: str, given: tuple[Given, ...] = ()) -> None:
         """Write to the node, if it is still as it was seen."""
-        self._node_version = node.metadata.resource_version
+        self._writes_to_node = True
         self._works.append(
             PatchObject(
                 subject=reference_to(NODES, node.metadata),
@@ -141,10 +145,20 @@ class Looking:
             )
         )
 
+    def warn_of_size(self, memento: Memento) -> None:
+        """Say that a node has more than can be written down."""
+        why = f"{len(memento.labels)} labels are more than a ConfigMap holds: its last memory is kept"
+        self.warn("MemoryTooLarge", why)
+
     def warn(self, reason: str, why: str) -> None:
         """Tell people what is not done, on the node that it is about."""
+        self._told += held_and_told(self._subject, reason=reason, why=why, action="Remembering")
+
+    def tell(self, reason: str, why: str) -> None:
+        """Tell people what is done, on the node that it is about; only who does it tells."""
+        self._works.append(RecordEvent(subject=self._subject, why=why, reason=reason, action="Remembering"))
+
+    @property
+    def _subject(self) -> ObjectReference:
         node = self.page.node
-        subject: ObjectReference = (
-            reference_to(NODES, node.metadata) if node is not None else reference_by_name(NODES, self.page.name)
-        )
-        self._told += held_and_told(subject, reason=reason, why=why, action="Remembering")
+        return reference_to(NODES, node.metadata) if node is not None else reference_by_name(NODES, self.page.name)

@@ -1,0 +1,84 @@
+"""Claims on what a node was: its successor takes that over, and nobody else does.
+
+A claim stands in the memory of the predecessor and names the claimant, as ``NAME/UID``. Nothing of it is kept in mind:
+whoever looks next, after a crash or on another replica, finds it there and goes on.
+
+| claim | when | what that means |
+|---|---|---|
+| open | the claimant is there and has no marker yet | what is claimed stays until it is given, but for its end |
+| spent | the claimant has its marker, or left with it | a predecessor that comes back is given nothing |
+| void | the claimant went without, and is not there | it is lifted, as if nobody had claimed anything |
+
+A spent claim ends when the predecessor is written down as another one than the one that was claimed: in a later life,
+or in service again.
+"""
+
+from enum import Enum, auto
+
+from growth.api.memory import is_marked
+from growth.api.memory_objects import Remembered
+from growth.api.node import Node
+from growth.api.out_of_service import out_of_service_taint
+from growth.decide.leaving import leaving_in
+from growth.decide.memory.recording import LAG
+from growth.decide.memory.scene import Looking
+
+
+class Claim(Enum):
+    """How a claim stands."""
+
+    NONE = auto()
+    OPEN = auto()
+    SPENT = auto()
+    VOID = auto()
+    UNSURE = auto()
+    """Nobody can tell yet."""
+
+
+def claimant(node: Node) -> str:
+    """How this node signs a claim."""
+    return f"{node.metadata.name}/{node.metadata.uid}"
+
+
+def claimed_for(memory: Remembered) -> str:
+    """The name of the node that has claimed this; empty if none has."""
+    return memory.claimed_by.partition("/")[0]
+
+
+def claim_on(look: Looking, memory: Remembered) -> Claim:
+    """How the claim on this memory stands; who waits for one that is open or unsure looks again when that changes."""
+    name = claimed_for(memory)
+    if not name:
+        return Claim.NONE
+    page = look.scene.page(name)
+    if page.node is not None:
+        standing = Claim.SPENT if is_marked(page.node) else Claim.OPEN
+    elif page.departed or page.transactions:
+        standing = Claim.UNSURE
+    elif page.problem or (page.memory is not None and page.memory.memento.is_marked):
+        standing = Claim.SPENT
+    else:  # a claim may be seen before the node that made it
+        standing = Claim.VOID if look.has_been(f"without {memory.claimed_by}", LAG) else Claim.UNSURE
+    if standing in (Claim.OPEN, Claim.UNSURE):
+        look.follows = name
+    return standing
+
+
+def lift(look: Looking, memory: Remembered) -> None:
+    """End a claim that came to nothing."""
+    look.claim(memory, None, f"{claimed_for(memory)} is gone, and was not given what it claimed")
+
+
+def must_wait(look: Looking, uid: str) -> bool:
+    """Whether an earlier life of this node is claimed and not given yet: until then no other one is written there."""
+    memory = look.page.memory
+    if memory is None or memory.memento.uid == uid:
+        return False
+    return claim_on(look, memory) in (Claim.OPEN, Claim.UNSURE)
+
+
+def is_lost(look: Looking, node: Node) -> bool:
+    """Whether a node that is there does not work any more, or is to go: then another one may take its place."""
+    meta = node.metadata
+    is_going = meta.deletion_timestamp is not None or meta.name in leaving_in(look.scene.snapshot)
+    return is_going or out_of_service_taint(node) is not None

@@ -1,0 +1,21 @@
+"""The write that makes a node what it was."""
+
+from growth.api.action import Given
+from growth.api.memory import Memento
+from growth.api.memory_objects import MEMORIES, Remembered
+from growth.api.node import Node
+from growth.api.references import reference_by_name
+from growth.decide.memory.policy import template_of
+from growth.decide.memory.scene import Looking
+
+
+def restore(look: Looking, node: Node, memento: Memento | None, given: tuple[Given, ...], why: str) -> None:
+    """Give a node this, or nothing, and its marker."""
+    body = look.policy.restored(node, memento, template_of(node, look.scene.snapshot))
+    look.change_node(node, body, f"give it its memory back: {why}", given)
+
+
+def unchanged(look: Looking, name: str, memory: Remembered | None) -> Given:
+    """That nothing was remembered since: the stream of memories may lag behind that of transactions."""
+    subject = reference_by_name(MEMORIES, name, look.scene.settings.namespace)
+    return Given(subject, memory.metadata.resource_version if memory is not None else None)

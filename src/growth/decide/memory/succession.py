@@ -1,0 +1,79 @@
+"""A machine that takes another one's place is given what that one was: first it claims that, then it is given it.
+
+Its own memory comes first. It is given nothing if its predecessor works again, or if another one was faster.
+"""
+
+from growth.api.memory import Memento
+from growth.api.memory_objects import Remembered
+from growth.api.node import Node
+from growth.decide.memory.claims import Claim, claim_on, claimant, claimed_for, is_lost, lift
+from growth.decide.memory.restoring import restore, unchanged
+from growth.decide.memory.scene import Looking
+from growth.observe.past import Page
+
+
+def take_over(look: Looking, node: Node) -> None:
+    """Give a node of which nothing is remembered what its predecessor was, if it has one."""
+    name = look.scene.predecessor_of(node.metadata.name)
+    if not name:
+        _give(look, node, None, None, "nothing is remembered")
+        return
+    look.follows = name
+    page = look.scene.page(name)
+    if page.problem:
+        words = f"it takes the place of node {name}: {page.problem}; mend it, or drop it with: growth memory forget"
+        look.warn("MemoryUnreadable", f"{words} {name}")
+    elif _is_being_written(page, node):
+        return
+    elif page.memory is None:
+        _give(look, node, page, None, f"nothing is remembered of node {name}, whose place it takes")
+    elif page.node is not None and not is_lost(look, page.node) and not _is_another_life(page, page.memory, node):
+        _give(look, node, page, None, f"node {name}, whose place it was to take, is there itself")
+    else:
+        _claim(look, node, page, page.memory)
+
+
+def _is_being_written(page: Page, node: Node) -> bool:
+    """Whether what the predecessor was when it left is yet to be written down. Of another life than the one that this
+    node has claimed nothing is, until it was given that."""
+    leaving = {*page.departed, *(one.memento.uid for one in page.transactions)}
+    memory = page.memory
+    return memory.memento.uid in leaving if memory is not None and _is_claimed(memory, node) else bool(leaving)
+
+
+def _is_another_life(page: Page, memory: Remembered, node: Node) -> bool:
+    """Whether this node claimed what the predecessor was before that one came back."""
+    return _is_claimed(memory, node) and page.uid != memory.memento.uid
+
+
+def _is_claimed(memory: Remembered, node: Node) -> bool:
+    return memory.claimed_by == claimant(node)
+
+
+def _claim(look: Looking, node: Node, page: Page, memory: Remembered) -> None:
+    if _is_claimed(memory, node):
+        _give(look, node, page, memory.memento, f"it takes the place of node {page.name}")
+        return
+    # An earlier life of this node may have claimed it and left before it was given it.
+    standing = Claim.NONE if claimed_for(memory) == node.metadata.name else claim_on(look, memory)
+    if standing is Claim.NONE:
+        look.claim(memory, claimant(node), f"node {node.metadata.name} takes the place of node {page.name}")
+    elif standing is Claim.VOID:
+        lift(look, memory)
+    elif standing is not Claim.UNSURE:
+        _give(look, node, page, None, f"what node {page.name} was went to {claimed_for(memory)}")
+
+
+def _give(look: Looking, node: Node, predecessor: Page | None, memento: Memento | None, why: str) -> None:
+    given = [unchanged(look, node.metadata.name, look.page.memory)]
+    if predecessor is not None:
+        given.append(unchanged(look, predecessor.name, predecessor.memory))
+    restore(look, node, memento, tuple(given), why)
+
+
+def awaits_another(look: Looking, memento: Memento) -> bool:
+    """Whether a node that left, of which nothing is remembered, had yet to be given what its predecessor was: then
+    that is worth more than what it was."""
+    name = look.scene.predecessor_of(look.page.name)
+    memory = look.scene.page(name).memory if name and not memento.is_marked else None
+    return memory is not None and claimed_for(memory) in ("", look.page.name)
