@@ -3,8 +3,6 @@
 from collections.abc import Iterable
 from typing import Any
 
-import msgspec
-
 from growth.api.growth_kinds import CATEGORY, OWN_KINDS, Column, OwnKind
 from growth.api.kinds import Kind
 from growth.api.schema import Schema, schema_of
@@ -17,7 +15,7 @@ def definitions(kinds: Iterable[OwnKind] = OWN_KINDS) -> list[Schema]:
 
 def _definition(own: OwnKind) -> Schema:
     kind = own.kind
-    status: Schema = {"subresources": {"status": {}}} if _has_status(kind.type) else {}
+    status: Schema = {"subresources": {"status": {}}} if own.has_status else {}
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
@@ -55,10 +53,6 @@ def _object(kind: Kind[Any]) -> Schema:
         "kind": {"type": "string", "description": "Kind of this object."},
     }
     return schema | {"properties": texts | schema["properties"]}
-
-
-def _has_status(kind: type[Any]) -> bool:
-    return any(field.name == "status" for field in msgspec.structs.fields(kind))
 
 
 def _column(column: Column) -> Schema:

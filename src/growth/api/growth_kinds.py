@@ -36,6 +36,11 @@ class OwnKind(msgspec.Struct, frozen=True):
     short_names: tuple[str, ...]
     columns: tuple[Column, ...]
 
+    @property
+    def has_status(self) -> bool:
+        """Whether it has a part that only controllers write."""
+        return any(field.name == "status" for field in msgspec.structs.fields(self.kind.type))
+
 
 _AGE: Final = Column("Age", ".metadata.creationTimestamp", "date")
 _LAST_WORD: Final = Column("Last", ".status.events[-1:].name", is_wide=True)

@@ -22,6 +22,7 @@ from growth.api.kinds import (
     Kind,
 )
 from growth.api.meta import ObjectMeta
+from growth.api.queue.kinds import QUEUE_KINDS
 
 # What actions may be about. A reference is only text, so that it can be written down, compared and read again; the
 # address on the API server is looked up here.
@@ -31,6 +32,7 @@ _KINDS: Final[Mapping[tuple[str, str], Kind[Any]]] = {
         *(PODS, NODES, NAMESPACES, CONFIG_MAPS, LEASES, JOBS, DAEMON_SETS, POD_DISRUPTION_BUDGETS),
         *(PERSISTENT_VOLUMES, PERSISTENT_VOLUME_CLAIMS, STORAGE_CLASSES, CSI_NODES, VOLUME_ATTACHMENTS),
         *(NODE_POOLS, NODE_REQUESTS, NODE_REMOVAL_REQUESTS),
+        *(own.kind for own in QUEUE_KINDS),
     )
 }
 

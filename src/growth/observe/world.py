@@ -37,6 +37,8 @@ from growth.api.noderemoval import NodeRemovalRequest
 from growth.api.noderequest import NodeRequest
 from growth.api.out_of_service import has_marks
 from growth.api.pod import Pod
+from growth.api.queue.job import QUEUED_JOBS
+from growth.api.queue.kinds import QUEUE_KINDS
 from growth.api.scale_down import has_traces
 from growth.api.starting import STARTING
 from growth.observe.families import Families
@@ -65,9 +67,12 @@ _TABLED: Final[tuple[Kind[Any], ...]] = (
     NODE_POOLS,
     CONFIG_MAPS,
     SHARD_LEASES,
+    QUEUED_JOBS,
+    *(own.kind for own in QUEUE_KINDS),
 )
 # Only for those who remember: nobody else has anything to read in these places.
 _OF_MEMORY: Final[frozenset[Kind[Any]]] = frozenset({MEMORIES, TRANSACTIONS, SHARD_LEASES})
+_OF_QUEUE: Final[frozenset[Kind[Any]]] = frozenset({QUEUED_JOBS, *(own.kind for own in QUEUE_KINDS)})
 Listener = Callable[[list[Change[Any]]], None]
 
 
@@ -78,7 +83,9 @@ def _utc_now() -> datetime:
 class World:
     """The one picture of the cluster. Change it only through ``listeners``; ``now`` is when it hears of something."""
 
-    def __init__(self, now: Callable[[], datetime] = _utc_now, *, remembers: bool = False) -> None:
+    def __init__(
+        self, now: Callable[[], datetime] = _utc_now, *, remembers: bool = False, queues: bool = False
+    ) -> None:
         self.nodes: dict[str, Node] = {}
         self.pods_by_node: dict[str, dict[str, Pod]] = {}
         self.waiting: dict[str, Pod] = {}
@@ -99,6 +106,7 @@ class World:
         self.lingering: dict[str, Pod] = {}
         self.heartbeats = Heartbeats(now)
         self.remembers = remembers
+        self.queues = queues
         self.past = Past(now)
         self.work: dict[str, int] = {}
         self.clouds: dict[str, Cloud] = {}
@@ -115,7 +123,9 @@ class World:
         hearers |= {PODS: self.hear_of_pods, NODES: self.hear_of_nodes, LEASES: self.heartbeats.hear}
         hearers |= {TRANSACTIONS: self.past.hear_of_transactions, MEMORIES: self.past.hear_of_memories}
         return {
-            kind: self._counting(hear) for kind, hear in hearers.items() if self.remembers or kind not in _OF_MEMORY
+            kind: self._counting(hear)
+            for kind, hear in hearers.items()
+            if (self.remembers or kind not in _OF_MEMORY) and (self.queues or kind not in _OF_QUEUE)
         }
 
     def _counting(self, hear: Listener) -> Listener:

@@ -1,6 +1,6 @@
 """Capabilities: what Growth can do, each by itself or with others, and the choice between them (``--only``)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from typing import Any, Final
 
@@ -19,17 +19,22 @@ from growth.api.kinds import (
     PERSISTENT_VOLUME_CLAIMS,
     PERSISTENT_VOLUMES,
     PODS,
+    PRIORITY_CLASSES,
     STORAGE_CLASSES,
     VOLUME_ATTACHMENTS,
     Kind,
 )
 from growth.api.memory_objects import MEMORIES, SHARD_LEASES, TRANSACTIONS
+from growth.api.queue.job import QUEUED_JOBS
+from growth.api.queue.kinds import QUEUE_KINDS
+from growth.api.settings import Settings
 from growth.decide import pools
 from growth.decide.decider import Decider
 from growth.decide.failover import deciding as failover
 from growth.decide.grow import deciding as grow
 from growth.decide.memory import deciding as memory
 from growth.decide.provision import deciding as provision
+from growth.decide.queue import deciding as queue
 from growth.decide.registry import telling as registry
 from growth.decide.shrink import deciding as shrink
 
@@ -47,6 +52,8 @@ class Capability(msgspec.Struct, frozen=True):
     """Whether one replica does it for all; otherwise each replica does it."""
     reads_registry: bool = False
     """Whether it goes by what the registry says, which is then kept, too."""
+    is_on: Callable[[Settings], bool] = lambda _: True
+    """Whether the settings want it. What they do not want is not even watched: its kinds may not be there."""
 
 
 _PLACES: Final = (
@@ -63,6 +70,12 @@ CAPABILITIES: Final[tuple[Capability, ...]] = (
         memory.decide,
         (NODES, MEMORIES, TRANSACTIONS, SHARD_LEASES),
         is_for_leader=False,
+    ),
+    Capability(
+        "queue",
+        queue.decide,
+        (NAMESPACES, PRIORITY_CLASSES, QUEUED_JOBS, *(own.kind for own in QUEUE_KINDS)),
+        is_on=lambda settings: settings.queue.enabled,
     ),
     Capability("pools", pools.decide, (NODES, *_OURS), reads_registry=True),
     Capability(

@@ -21,6 +21,7 @@ from growth.act.points import Points
 from growth.api.cloud import Cloud
 from growth.api.kinds import Kind
 from growth.api.memory_objects import MEMORIES
+from growth.api.queue.kinds import WORKLOADS
 from growth.api.settings import Settings
 from growth.kube.client import Client
 from growth.kube.events import EventRecorder
@@ -71,8 +72,11 @@ async def control(plant: Plant, health: Health) -> None:
 
     Raises a KubeError that needs a person (a missing right, a kind that is not there) if that happens at the start.
     """
-    remembers = any(MEMORIES in capability.kinds for capability in plant.capabilities)
-    world, loops = World(plant.host.now, remembers=remembers), list[Deciding]()
+    running = [capability for capability in plant.capabilities if capability.is_on(plant.settings)]
+    plant = msgspec.structs.replace(plant, capabilities=running)
+    watched = {kind for capability in plant.capabilities for kind in capability.kinds}
+    world = World(plant.host.now, remembers=MEMORIES in watched, queues=WORKLOADS in watched)
+    loops: list[Deciding] = []
 
     def heard() -> None:
         for loop in loops:

@@ -10,6 +10,8 @@ from growth.api.cluster_status import GROWTH_STATUS
 from growth.api.growth_kinds import GROUP
 from growth.api.kinds import CONFIG_MAPS, LEASES, Kind
 from growth.api.memory_objects import MEMORIES, SHARD_LABEL, SHARD_LEASES, SHARD_OF, TRANSACTIONS
+from growth.api.queue.job import QUEUED_JOBS
+from growth.api.queue.workload import QUEUE_NAME
 from growth.api.settings import Settings
 from growth.kube.client import Client
 from growth.kube.informer import Informer
@@ -81,6 +83,7 @@ def _part_of(kind: Kind[Any], settings: Settings) -> dict[str, str]:
     parts: dict[Kind[Any], dict[str, str]] = {
         LEASES: {"namespace": _NODE_LEASES},
         CONFIG_MAPS: {"namespace": settings.namespace, "field_selector": f"metadata.name={GROWTH_STATUS}"},
+        QUEUED_JOBS: {"label_selector": QUEUE_NAME},
         MEMORIES: {"namespace": settings.memory.namespace},
         TRANSACTIONS: {"namespace": settings.memory.transaction_namespace},
         SHARD_LEASES: {"namespace": settings.namespace, "label_selector": f"{SHARD_LABEL}={SHARD_OF}"},

@@ -5,6 +5,7 @@ from typing import Any, Final
 import msgspec
 
 from growth.api.growth_kinds import OWN_KINDS
+from growth.api.queue.kinds import QUEUE_KINDS
 
 
 class Resource(msgspec.Struct, frozen=True, eq=False):
@@ -61,8 +62,15 @@ CSI_STORAGE_CAPACITIES: Final = Resource(
 )
 ATTACHMENTS: Final = Resource(**_STORAGE, plural="volumeattachments", kind="VolumeAttachment", is_namespaced=False)
 OURS: Final = tuple(
-    Resource(own.kind.group, own.kind.version, own.kind.plural, own.kind.name, is_namespaced=own.kind.namespaced)
-    for own in OWN_KINDS
+    Resource(
+        own.kind.group,
+        own.kind.version,
+        own.kind.plural,
+        own.kind.name,
+        is_namespaced=own.kind.namespaced,
+        has_status=own.has_status,
+    )
+    for own in (*OWN_KINDS, *QUEUE_KINDS)
 )
 
 ALL: Final = (

@@ -19,7 +19,6 @@ from growth.api.workloads import PodTemplate
 QUEUE_NAME: Final = "kueue.x-k8s.io/queue-name"
 PRIORITY_CLASS: Final = "kueue.x-k8s.io/priority-class"
 JOB_UID: Final = "kueue.x-k8s.io/job-uid"
-IN_USE: Final = "kueue.x-k8s.io/resource-in-use"
 
 MAIN: Final = "main"
 MAX_POD_SETS: Final = 18

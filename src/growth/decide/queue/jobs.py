@@ -8,7 +8,7 @@ A job's template may be changed only while the job is suspended and has no start
 """
 
 from hashlib import sha1
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import msgspec
 
@@ -19,7 +19,6 @@ from growth.api.queue.kinds import GROUP, WORKLOAD_PRIORITY_CLASSES, WORKLOADS
 from growth.api.queue.workload import (
     ADMITTED,
     EVICTED,
-    IN_USE,
     JOB_UID,
     MAIN,
     PRIORITY_CLASS,
@@ -102,7 +101,7 @@ def _queue(scene: Scene, job: QueuedJob) -> None:
         "blockOwnerDeletion": True,
     }
     body = {
-        "metadata": {"labels": {JOB_UID: meta.uid}, "ownerReferences": [owner], "finalizers": [IN_USE]},
+        "metadata": {"labels": {JOB_UID: meta.uid}, "ownerReferences": [owner]},
         "spec": {
             "podSets": [_pod_set(job)],
             "queueName": meta.labels.get(QUEUE_NAME, ""),
@@ -120,7 +119,7 @@ def _pod_set(job: QueuedJob) -> Json:
 def _template(job: QueuedJob) -> Json:
     """What the job's pods are made from, without what belongs to this very job."""
     template: Json = msgspec.json.decode(job.spec.template)
-    labels = template.get("metadata", {}).get("labels") or {}
+    labels: Json = template.get("metadata", {}).get("labels") or {}
     for key in _OF_THE_JOB:
         labels.pop(key, None)
     return template
@@ -182,9 +181,11 @@ def _restore(scene: Scene, job: QueuedJob, workload: Workload) -> None:
     now: Json = msgspec.json.decode(job.spec.template)
     operations: list[Json] = []
     for part, field in _RESTORED:
-        wanted, there = was.get(part, {}).get(field), now.get(part, {}).get(field)
-        if field == "labels" and isinstance(there, dict):
-            wanted = {**(wanted or {}), **{key: there[key] for key in _OF_THE_JOB if key in there}}
+        wanted: Any = was.get(part, {}).get(field)
+        there: Any = now.get(part, {}).get(field)
+        if field == "labels" and there:
+            kept: Json = {key: there[key] for key in _OF_THE_JOB if key in there}
+            wanted = cast("Json", wanted or {}) | kept
         path = f"/spec/template/{part}/{field}"
         if wanted and wanted != there:
             operations.append({"op": "add", "path": path, "value": wanted})

@@ -2,12 +2,12 @@
 
 | seen | what follows |
 |---|---|
-| its job has ended | Finished |
+| its job has ended, or is gone | Finished |
 | it was deactivated (``spec.active: false``) | Evicted, WorkloadInactive |
 | its queue drains | Evicted, ClusterQueueStopped or LocalQueueStopped |
 | its pods are not ready in time | Evicted, PodsReadyTimeout; at the limit it is deactivated |
 | evicted, and its job runs no pods any more | its quota is free; Requeued is False |
-| what it was evicted for is over (the backoff, the stop, the deactivation) | Requeued is True: it waits its turn again |
+| what it was evicted for is over (the backoff, the stop) | Requeued is True: it waits its turn again |
 """
 
 from growth.api.queue.job import QueuedJob
@@ -16,6 +16,7 @@ from growth.api.queue.workload import (
     DEACTIVATION_TARGET,
     EVICTED,
     FINISHED,
+    JOB_UID,
     LIMIT_EXCEEDED,
     PODS_READY,
     PODS_READY_TIMEOUT,
@@ -40,6 +41,9 @@ def follow(scene: Scene, draft: Draft) -> None:
     if job is not None and job.ended is not None:
         word = "Succeeded" if job.ended.type == "Complete" else "Failed"
         draft.say(FINISHED, "True", word, f"its job has ended: {job.ended.reason or job.ended.type}")
+        return
+    if job is None and JOB_UID in draft.workload.metadata.labels:
+        draft.say(FINISHED, "True", "OwnerNotFound", "its job is gone")
         return
     _follow_activity(draft)
     _follow_stops(scene, draft)

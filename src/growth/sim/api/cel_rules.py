@@ -11,6 +11,7 @@ from typing import Any, Final
 from growth.api.labels import is_label_key
 from growth.api.phases import REMOVAL_MOVES, REQUEST_MOVES, may_move, move_rule
 from growth.api.quantity import Quantity, QuantityError, parse
+from growth.api.tolerations import EFFECTS
 
 Check = Callable[[Any, Any], bool]
 """Whether ``self`` is right, given ``oldSelf``, which is None for something new."""
@@ -38,7 +39,50 @@ def _has_no_twins(types: list[dict[str, Any]]) -> bool:
     return len(set(names)) == len(names)
 
 
+def _may_borrow(spec: dict[str, Any]) -> bool:
+    """A queue without a cohort borrows of nobody."""
+    resources = (
+        resource
+        for group in spec.get("resourceGroups", ())
+        for flavor in group.get("flavors", ())
+        for resource in flavor.get("resources", ())
+    )
+    return bool(spec.get("cohortName")) or not any("borrowingLimit" in resource for resource in resources)
+
+
+_CLASSES: Final = (("kueue.x-k8s.io", "WorkloadPriorityClass"), ("scheduling.k8s.io", "PriorityClass"))
+
 CHECKS: Final[Mapping[str, Check]] = {
+    "self.all(t, t.effect in ['NoSchedule', 'PreferNoSchedule', 'NoExecute'])": (
+        lambda own, _: all(one.get("effect") in EFFECTS for one in own)
+    ),
+    "self.all(t, (has(t.key) && t.key != '') || (has(t.operator) && t.operator == 'Exists')) "
+    "&& self.all(t, !has(t.operator) || t.operator != 'Exists' || !has(t.value) || t.value == '')": (
+        lambda own, _: (
+            all(one.get("key") or one.get("operator") == "Exists" for one in own)
+            and not any(one.get("operator") == "Exists" and one.get("value") for one in own)
+        )
+    ),
+    "self.flavors.all(x, size(x.resources) == size(self.coveredResources))": (
+        lambda own, _: all(
+            len(one.get("resources", ())) == len(own.get("coveredResources", ())) for one in own.get("flavors", ())
+        )
+    ),
+    "!(self.reclaimWithinCohort == 'Never' && has(self.borrowWithinCohort) "
+    "&& self.borrowWithinCohort.policy != 'Never')": (
+        lambda own, _: (
+            own["reclaimWithinCohort"] != "Never" or own.get("borrowWithinCohort", {}).get("policy", "Never") == "Never"
+        )
+    ),
+    "(has(self.cohortName) && self.cohortName != '') || !has(self.resourceGroups) || self.resourceGroups.all("
+    "g, g.flavors.all(f, f.resources.all(r, !has(r.borrowingLimit))))": lambda own, _: _may_borrow(own),
+    "(self.group == 'kueue.x-k8s.io' && self.kind == 'WorkloadPriorityClass') || "
+    "(self.group == 'scheduling.k8s.io' && self.kind == 'PriorityClass')": (
+        lambda own, _: (own["group"], own["kind"]) in _CLASSES
+    ),
+    "!has(self.priorityClassRef) || has(self.priority)": (
+        lambda own, _: "priorityClassRef" not in own or "priority" in own
+    ),
     "self.metadata.name.size() <= 52": lambda own, _: len(own["metadata"]["name"]) <= 52,
     "self.metadata.name.size() <= 63": lambda own, _: len(own["metadata"]["name"]) <= 63,
     "has(self.serverTypes) && size(self.serverTypes) > 0": lambda own, _: bool(own.get("serverTypes")),

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from typing import Any, Final, cast
 
 from growth.api.crd import definitions
+from growth.api.growth_kinds import OWN_KINDS
+from growth.api.queue.kinds import QUEUE_KINDS
 from growth.sim.api.cel_rules import CHECKS, is_about_a_change
 from growth.sim.api.refusals import Cause, required, shown, unsupported, wrong
 from growth.sim.merging import Json
@@ -16,7 +18,7 @@ from growth.sim.resources import OURS, Resource
 
 _BY_KIND: Final[dict[str, Json]] = {
     definition["spec"]["names"]["kind"]: definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
-    for definition in definitions()
+    for definition in definitions((*OWN_KINDS, *QUEUE_KINDS))
 }
 SCHEMAS: Final[dict[Resource, Json]] = {resource: _BY_KIND[resource.kind] for resource in OURS}
 
