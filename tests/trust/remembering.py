@@ -9,7 +9,7 @@ from typing import Final
 
 from growth.api.node import Node
 from tests.trust.deeds import Deed, Deeds
-from tests.trust.memoirs import MARKER, Kept, Labels
+from tests.trust.memoirs import MARKER, Kept, Labels, labels_of
 from tests.trust.picture import Picture, Step
 
 _NOTHING: Final = "0"
@@ -28,7 +28,7 @@ def given_wrongly(step: Step, picture: Picture, deeds: Deeds) -> Iterator[str]:
     """A node is given back once what is remembered, all of it and nothing else."""
     if step.is_end or step.before is None or step.before.metadata.uid != step.meta.uid:
         return
-    before, now = step.before.metadata.labels, step.meta.labels
+    before, now = labels_of(step.before.metadata), labels_of(step.meta)
     memoir = picture.memoirs[step.meta.name]
     life = memoir.life(step.meta.uid)
     if life is None or life.is_meddled_with:
@@ -80,7 +80,8 @@ def _judge(step: Step, picture: Picture, deeds: Deeds, theirs: _Theirs) -> Itera
             yield f"{name} was given {key}={now[key]}, which nobody remembers"
         elif deeds.memory.mode == "replace" or key in memoir.stood:
             yield f"{name} has {key} again, which somebody had removed"
-    ever = {key for life in memoir.lives for _, labels in life.states for key in labels}
+    earlier = [life for life in memoir.lives if life.is_over]
+    ever = {key for life in earlier for _, labels in life.states for key in labels}
     if deeds.memory.mode == "merge" and (taken := sorted(before.keys() - now.keys() - ever)):
         yield f"{name} lost {', '.join(taken)}, which nobody had removed"
     due = memoir.due
