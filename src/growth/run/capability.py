@@ -29,6 +29,7 @@ from growth.decide.decider import Decider
 from growth.decide.failover import deciding as failover
 from growth.decide.grow import deciding as grow
 from growth.decide.memory import deciding as memory
+from growth.decide.memory import parting
 from growth.decide.provision import deciding as provision
 from growth.decide.registry import telling as registry
 from growth.decide.shrink import deciding as shrink
@@ -47,6 +48,8 @@ class Capability(msgspec.Struct, frozen=True):
     """Whether one replica does it for all; otherwise each replica does it."""
     reads_registry: bool = False
     """Whether it goes by what the registry says, which is then kept, too."""
+    part: Decider | None = None
+    """What it does last when this process is asked to stop, if anything: nobody waits for more than the first of it."""
 
 
 _PLACES: Final = (
@@ -63,6 +66,7 @@ CAPABILITIES: Final[tuple[Capability, ...]] = (
         memory.decide,
         (NODES, MEMORIES, TRANSACTIONS, SHARD_LEASES),
         is_for_leader=False,
+        part=parting.decide,
     ),
     Capability("pools", pools.decide, (NODES, *_OURS), reads_registry=True),
     Capability(
