@@ -5,7 +5,7 @@ from growth.play.growing import growing
 from growth.play.play import Play
 from growth.play.story import Stories
 from tests.stories.cluster_life import storage
-from tests.stories.failover_scene import CHANCE, a_database, acting, some_nodes, until_out
+from tests.stories.failover_scene import CHANCE, a_database, acting, attached_to, some_nodes, until_out
 from tests.stories.memory_scene import RACK, label, labels_of, memory_of, remembering, until_saved
 from tests.stories.shrinking import TAINTED
 
@@ -35,6 +35,7 @@ async def who_replaces_a_dead_machine_has_its_labels(play: Play) -> None:
         memory = await memory_of(play, dies)
         assert memory is not None
         assert memory.claimed_by == f"{heir}/{play.trace.nodes[heir].metadata.uid}"
+        await play.until(lambda: dies not in attached_to(play), "its volume has come off the dead one")
 
 
 def _runs_on(play: Play, name: str) -> bool:
