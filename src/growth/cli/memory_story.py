@@ -97,8 +97,8 @@ def _source(scene: Scene, name: str, receiver: Node | None) -> tuple[Memento | N
     memory = scene.page(name).memory
     if scene.settings.mode == "off":
         return None, ""
-    if memory is not None and not memory.claimed_by:
-        return memory.memento, ""
+    if memory is not None:
+        return (None if memory.claimed_by else memory.memento), ""
     before = scene.predecessor_of(name)
     theirs = scene.page(before).memory if before else None
     if theirs is None or receiver is None or not _may_have(receiver, theirs):
