@@ -1,10 +1,10 @@
 """How fast nodes are given back what they were: ``python -m bench.memory --nodes 5000 --replicas 3 --kill-one``.
 
 On a real control plane so many nodes are registered, with labels; ``growth run --only memory`` runs as so many
-processes under the shipped role. Once all nodes are marked and written down, all of them are deleted and registered again
-without these labels, as fast as the API server takes it; of ten nodes one has a label changed, and one has a label
-removed, right before. With ``--kill-one`` a replica is killed when half of the nodes are back. Then so many nodes
-a second leave and return (``--steady``), with all replicas.
+processes under the shipped role. Once all nodes are marked and written down, all of them are deleted and registered
+again without these labels, as fast as the API server takes it; of ten nodes one has a label changed, and one has a
+label removed, right before. With ``--kill-one`` a replica is killed when half of the nodes are back. Then so many
+nodes a second leave and return (``--steady``), with all replicas.
 
 | field | meaning |
 |---|---|
