@@ -54,7 +54,8 @@ class _Theirs:
 
     def _is_owned(self, key: str) -> bool:
         named = any(key.startswith(one[:-1]) if one.endswith("*") else key == one for one in self._owned)
-        return named or key in self._template
+        # Where nothing is owned, a pool's labels are remembered, too; the marker never is.
+        return key == MARKER or named or (bool(self._owned) and key in self._template)
 
 
 def _judge(step: Step, picture: Picture, deeds: Deeds, theirs: _Theirs) -> Iterator[str]:
