@@ -118,6 +118,10 @@ def test_a_node_in_the_place_of_another_is_given_what_that_one_was() -> None:
     }
     story = told(objects, "new-1")
     assert (story.follows, fates(story)) == ("old-1", {"team": "given back"})
+    taken = [a_memory("old-1", a_memento("o1", 5, {"team": "blue"}, AGO), claimed_by="other/uid")]
+    assert told({**objects, MEMORIES: taken}, "new-1").items == (), "another one was faster"
+    both = [*objects[NODES], a_node("old-1", "o1", {})]
+    assert told({**objects, NODES: both}, "new-1").items == (), "it works again"
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])

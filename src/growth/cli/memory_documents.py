@@ -15,7 +15,7 @@ import msgspec
 import yaml
 
 from growth.api.labels import is_label_key, is_label_value, is_object_name
-from growth.api.memory import MARKER, Memento
+from growth.api.memory import Memento
 from growth.api.memory_objects import Remembered, is_too_large
 from growth.api.tolerations import EFFECTS, Taint
 from growth.cli.failures import Refused
@@ -37,12 +37,6 @@ class Entry(msgspec.Struct, frozen=True):
     node: str
     memento: Memento
     claimed_by: str = ""
-
-
-def unmarked(memento: Memento) -> Memento:
-    """The same without the marker, which says what was given back elsewhere."""
-    labels = {key: value for key, value in memento.labels.items() if key != MARKER}
-    return msgspec.structs.replace(memento, labels=labels)
 
 
 # Writing
@@ -156,7 +150,7 @@ class _Reading:
         )
         if is_too_large(memento):
             self.wrong("it", f"{len(memento.labels)} labels", "less than a ConfigMap of 1 MiB holds")
-        return Entry(node, unmarked(memento), self._text(fields, "claimedBy"))
+        return Entry(node, memento, self._text(fields, "claimedBy"))
 
     def _text(self, fields: Mapping[str, object], name: str) -> str:
         value = fields.get(name, "")

@@ -10,7 +10,7 @@ from growth.api.memory import is_marked
 from growth.api.memory_objects import MEMORIES, text_of
 from growth.api.node import Node
 from growth.api.settings import MemorySettings
-from growth.cli.memory_documents import Entry, unmarked
+from growth.cli.memory_documents import Entry
 from growth.cli.memory_report import counted, named
 from growth.cli.memory_seeing import Book
 from growth.cli.memory_writing import Tally, writing
@@ -61,7 +61,7 @@ def _why_not(entry: Entry, node: Node | None, book: Book, their_marker: str, *, 
     if entry.node not in book.memories:
         return ""
     memory = book.pages[entry.node].memory
-    if memory is not None and memory.is_final and entry.memento.says_the_same_as(unmarked(memory.memento)):
+    if memory is not None and memory.is_final and entry.memento.says_the_same_as(memory.memento):
         return SAME
     return "" if overwrite else KNOWN
 

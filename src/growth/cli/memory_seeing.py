@@ -64,6 +64,8 @@ async def read_scene(client: Client, settings: Settings, name: str, now: Now) ->
         _tell(world, NODE_REQUESTS, [request])
         if request.spec.replaces:
             memories.append(await found(client, MEMORIES, request.spec.replaces, where.namespace))
+            before = await found(client, NODES, request.spec.replaces)
+            _tell(world, NODES, [before] if before is not None else [])
     _tell(world, MEMORIES, [one for one in memories if one is not None])
     memory = world.past.pages[name].memory if name in world.past.pages else None
     labels = node.metadata.labels if node is not None else memory.memento.labels if memory is not None else {}

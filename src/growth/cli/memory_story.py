@@ -11,8 +11,10 @@ from growth.api.memory_objects import Remembered
 from growth.api.meta import ObjectMeta
 from growth.api.node import Node
 from growth.api.offering import POOL
+from growth.api.out_of_service import out_of_service_taint
 from growth.api.tolerations import Taint
 from growth.cli.memory_report import Standing, Waiting, marker_on, standing_of, waiting_of
+from growth.decide.memory.claims import claimant, claimed_for
 from growth.decide.memory.policy import template_of
 from growth.decide.memory.scene import Scene
 
@@ -95,19 +97,26 @@ def story_of(scene: Scene, name: str) -> Story:
 def _source(scene: Scene, name: str, receiver: Node | None) -> tuple[Memento | None, str]:
     """What is given to a node of this name, and whose it is if not its own."""
     memory = scene.page(name).memory
-    if scene.settings.mode == "off":
+    if scene.settings.mode == "off" or (memory is not None and memory.claimed_by):
         return None, ""
     if memory is not None:
-        return (None if memory.claimed_by else memory.memento), ""
-    before = scene.predecessor_of(name)
-    theirs = scene.page(before).memory if before else None
-    if theirs is None or receiver is None or not _may_have(receiver, theirs):
+        return memory.memento, ""
+    before = scene.page(scene.predecessor_of(name))
+    if before.memory is None or receiver is None or not _may_have(receiver, before.memory, before.node):
         return None, ""
-    return theirs.memento, before
+    return before.memory.memento, before.name
 
 
-def _may_have(node: Node, memory: Remembered) -> bool:
-    return memory.claimed_by in ("", f"{node.metadata.name}/{node.metadata.uid}")
+def _may_have(node: Node, memory: Remembered, predecessor: Node | None) -> bool:
+    """Whether nobody else has it, and the one that it was of does not work any more."""
+    if memory.claimed_by == claimant(node):
+        return True
+    is_lost = (
+        predecessor is None
+        or predecessor.metadata.deletion_timestamp is not None
+        or out_of_service_taint(predecessor) is not None
+    )
+    return is_lost and claimed_for(memory) in ("", node.metadata.name)
 
 
 def _items(scene: Scene, node: Node | None, memento: Memento | None, source: Memento | None) -> Iterator[Item]:
