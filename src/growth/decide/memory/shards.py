@@ -78,9 +78,9 @@ class Shards:
     def patience(self, shard: int, unwritten: int) -> tuple[timedelta, datetime]:
         """How long we wait for somebody else to write down what happened in this shard, and until when at least, if so
         much is unwritten in all. Who holds the shard or was the last to do so is the first to write."""
-        lease = self._leases[shard]
-        if lease is not None and lease.spec.holder_identity == self._identity:
+        if self._was_mine(shard):
             return timedelta(0), self.now
+        lease = self._leases[shard]
         wait = _OTHERS_FIRST + 3 * self._share(shard) * _SPREAD
         if unwritten <= _MANY:
             return wait, self.now
@@ -98,7 +98,7 @@ class Shards:
             mine.remove(shard)
         for shard in sorted(mine):
             self._renew(shard)
-        for shard in sorted(set(works) - mine, key=self._share):
+        for shard in sorted(set(works) - mine, key=lambda shard: (not self._was_mine(shard), self._share(shard))):
             if self._claim(shard, is_busy=load >= _ENOUGH):
                 load += works[shard]
         return mine
@@ -131,7 +131,7 @@ class Shards:
         if standing is Standing.MINE:
             return False  # it is being given up
         free_at = self.now
-        if lease.spec.holder_identity != self._identity:
+        if not self._was_mine(shard):
             free_at = self._free_at(shard, lease) + self._share(shard) * _SPREAD + is_busy * _COURTESY
         if self.now < free_at:
             self.deadlines.append(free_at)
@@ -174,6 +174,11 @@ class Shards:
         if renewed_at is None:
             return False
         return timedelta(0) <= self.now - renewed_at < self._election.renew_deadline
+
+    def _was_mine(self, shard: int) -> bool:
+        """Whether we hold it, or were the last to do so."""
+        lease = self._leases[shard]
+        return lease is not None and lease.spec.holder_identity == self._identity
 
     def _free_at(self, shard: int, lease: ShardLease) -> datetime:
         """When a Lease has run out or was given up: counted from when we saw it renewed, by our own clock."""
