@@ -7,6 +7,7 @@ itself loses against that, and stays where nothing is known about it.
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from typing import Final
 
 from growth.api.kinds import NODES
@@ -22,14 +23,13 @@ PEOPLES: Final = "example.com/"
 """What the keys of people begin with."""
 
 _LOOK_SECONDS: Final = 0.1
-_PATIENCE_SECONDS: Final = 60.0
 
 
 class Cast:
     """Some nodes, and what people did to them. Each write is repeated until the server says what became of it."""
 
-    def __init__(self, client: Client, prefix: str = "") -> None:
-        self.client, self._prefix = client, prefix
+    def __init__(self, client: Client, prefix: str = "", *, patience: float = 60.0) -> None:
+        self.client, self._prefix, self._patience = client, prefix, patience
         self.now: dict[str, dict[str, str]] = {}
         """What each node that is there should be, once it has its marker."""
         self.left: dict[str, dict[str, str]] = {}
@@ -90,13 +90,14 @@ class Cast:
     async def until(self, look: Callable[[], Awaitable[bool]], what: str) -> None:
         """Wait until something is so."""
         try:
-            async with asyncio.timeout(_PATIENCE_SECONDS):
+            async with asyncio.timeout(self._patience):
                 while True:
-                    if await look():
-                        return
+                    with suppress(ServerTrouble, Unreachable):  # it may be away for a while
+                        if await look():
+                            return
                     await asyncio.sleep(_LOOK_SECONDS)
         except TimeoutError:
-            raise AssertionError(f"within {_PATIENCE_SECONDS:g} s it did not happen that {what}") from None
+            raise AssertionError(f"within {self._patience:g} s it did not happen that {what}") from None
 
     async def check(self) -> None:
         """Raise unless every node is what it should be."""
@@ -112,13 +113,10 @@ class Cast:
         return not await self._labels(name)
 
     async def _labels(self, name: str) -> dict[str, str]:
-        while True:
-            try:
-                return (await self.client.get(NODES, self.full(name))).metadata.labels
-            except NotFound:
-                return {}
-            except (ServerTrouble, Unreachable):
-                await asyncio.sleep(_LOOK_SECONDS)
+        try:
+            return (await self.client.get(NODES, self.full(name))).metadata.labels
+        except NotFound:
+            return {}
 
     async def _insist(self, doing: Callable[[], Awaitable[object]]) -> None:
         """Again and again while the server is away. What was done meanwhile is done."""
