@@ -14,6 +14,8 @@ from growth.api.meta import ObjectMeta
 MARKER: Final = "growth.dev/labels-restored"
 _GIVEN_TO: Final = "growth.dev/labels-restored-to"
 Labels = Mapping[str, str]
+# What no ConfigMap holds is refused, and what was known before is kept.
+_LARGEST: Final = 1000 * 1024
 
 
 @dataclass
@@ -80,7 +82,7 @@ class Memoir:
             self.lives.append(life)
         if life.states and MARKER in life.last and MARKER not in labels:
             life.is_meddled_with = True
-        if not life.states or life.last != labels:
+        if not life.states or (life.last != labels and len(json.dumps(dict(labels))) < _LARGEST):
             life.states.append((meta.resource_version, labels))
         life.is_over = is_end
 
