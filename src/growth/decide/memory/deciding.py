@@ -63,6 +63,7 @@ class _Pass:
             {**self._desk.sights, **shards.sights},
             self._awaiting,
             tuple(self._restored),
+            min((pile.oldest for pile in piles.values() if pile.oldest is not None), default=None),
         )
         return Decision(tuple(said), min(deadlines, default=None), memory)
 
@@ -71,12 +72,17 @@ class _Pass:
         past, now = self._snapshot.past, self._snapshot.now
         changed = past.journal.since(self._desk.journal)
         if changed is None or not self._desk.journal:
-            changed = list(past.pages)
+            changed = [*past.pages, *(name for looks in self._shards.values() for name in looks)]
         looks = ((name, look) for open_ in self._shards.values() for name, look in open_.items())
         # What is due at an instant of a clock that was set back since would wait for that instant to come again.
         is_set_back = self._desk.at is not None and now < self._desk.at
         due = [
-            name for name, look in looks if is_set_back or look.follows or (look.due is not None and look.due <= now)
+            name
+            for name, look in looks
+            if is_set_back
+            or look.follows
+            or (look.due is not None and look.due <= now)
+            or 0 < look.unheard <= past.nodes_version
         ]
         return dict.fromkeys((*reversed(changed), *due))
 
@@ -124,7 +130,8 @@ class _Pass:
     def _up_to_date(self, name: str, look: Look) -> Look:
         """A node says how it is all the time, and nobody looks at what is remembered of it for that. But who writes to
         it must know its version, and what its pool and its request say."""
-        if not look.writes_to_node:
+        node = self._scene.page(name).node
+        if not look.basis or (node is not None and look.basis == self._scene.basis(node)):
             return look
         self._look_at(name)
         return self._shards[shard_of(name, self._settings.memory.shards)].get(name, _NOTHING)
