@@ -1,10 +1,10 @@
 """How fast nodes are given back what they were: ``python -m bench.memory --nodes 5000 --replicas 3 --kill-one``.
 
 On a real control plane so many nodes are registered, with labels; ``growth run --only memory`` runs as so many
-processes under the shipped role. Once all nodes are marked and written down, all of them are deleted and registered again
-without these labels, as fast as the API server takes it; of ten nodes one has a label changed, and one has a label
-removed, right before. With ``--kill-one`` a replica is killed when half of the nodes are back. Then so many nodes
-a second leave and return (``--steady``), with all replicas.
+processes under the shipped role. Once all nodes are marked and written down, all of them are deleted and registered
+again without these labels, as fast as the API server takes it; of ten nodes one has a label changed, and one has a
+label removed, right before. With ``--kill-one`` a replica is killed when half of the nodes are back. Then so many
+nodes a second leave and return (``--steady``), with all replicas.
 
 | field | meaning |
 |---|---|
@@ -12,7 +12,8 @@ a second leave and return (``--steady``), with all replicas.
 | lost, resurrected | labels that were missing or different at the end; removed ones that were there again |
 | p50_s, p99_s | from a node's return (answered or seen) until somebody who only watches saw it whole |
 | api_writes | writes that the server took from Growth for that: transactions, memories, restores, checkpoints |
-| writes_of | the same by kind, for each node; ``refused`` are those that another replica had done already |
+| writes_of | the same by kind, for each node; ``refused`` are those that came second or too late |
+| checkpoints_of_changes | apart: those of the labels that were changed before nodes left |
 | full_lists | how often the busiest kind was listed, for each replica; ``lists`` has all kinds |
 | rss_mb, cpu_s_of | the most memory that a replica ever had; CPU seconds of each process during the burst |
 | ceiling_writes_per_s | what the API server takes from as many processes that only write, in the same run |
@@ -39,7 +40,7 @@ from bench.growth_process import GrowthProcess, install, start
 from bench.memory_ceiling import AT_ONCE, ceiling
 from bench.memory_nodes import Member
 from bench.memory_witness import Witness, percentile, witnessing
-from bench.memory_writes import Audit, lists_in, shown
+from bench.memory_writes import Audit, shown
 from bench.shares import Shares
 from growth.api.kinds import NODES
 from growth.api.memory_objects import MEMORIES, TRANSACTIONS
@@ -149,19 +150,18 @@ async def measure(nodes: int, replicas: int, *, kill_one: bool, steady: int, sec
             await _for_each(members, lambda member: scene.register(member, with_labels=True))
             await _until(lambda: _count(scene.witness.whole), nodes, "nodes are marked")
             await _settle(scene)
-            before = audit.read()
+            audit.read()
             tell(
                 f"after {time.monotonic() - began:.0f} s all are marked and written down; now they leave and return ..."
             )
             found = await _burst(scene, audit, kill_one=kill_one)
-            lists = before + audit.read()
             while len(scene.replicas) < replicas:
                 await scene.start_replica()
             if steady:
                 found |= await _steady(scene, audit, steady, seconds)
             scene.note_memory(scene.replicas)
             lost, resurrected = await scene.amiss()
-            lists = lists_in(lists + audit.read())
+            audit.read()
             tell("the ceiling: as many processes that only write ...")
             limit = await ceiling(scene.cluster, replicas, nodes)
     found["lost"] += lost
@@ -170,8 +170,8 @@ async def measure(nodes: int, replicas: int, *, kill_one: bool, steady: int, sec
     started = replicas + kill_one
     return {
         **found,
-        "full_lists": round(max(lists.values()) / started, 2),
-        "lists": lists,
+        "full_lists": round(max(audit.lists.values()) / started, 2),
+        "lists": audit.lists,
         "rss_mb": round(scene.peak_rss_mb, 1),
         **limit,
         "over_ceiling": round(found["burst_s"] / alone, 2),
@@ -217,7 +217,7 @@ async def _burst(scene: Scene, audit: Audit, *, kill_one: bool) -> dict[str, Any
         "worst_s": percentile(waits, 1.0),
         "returned_s": round(returned, 1),
         "burst_s": round(burst_seconds, 1),
-        **shown(audit.read(), nodes),
+        **shown(audit.read(scene.witness.returned), nodes),
         "cpu_s_of": cpu,
     }
 
@@ -238,7 +238,7 @@ async def _steady(scene: Scene, audit: Audit, rate: int, seconds: int) -> dict[s
     waits = list(scene.witness.waits.values())
     spent = [one.cpu_seconds() - was for one, was in zip(scene.replicas, cpu, strict=True)]
     await _settle(scene)
-    found = shown(audit.read(), count)
+    found = shown(audit.read(scene.witness.returned), count)
     return {
         "steady_returned": len(waits),
         "steady_per_s": round(count / paced, 1),

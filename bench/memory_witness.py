@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 
 from bench.memory_nodes import Member
@@ -29,6 +29,11 @@ class Witness:
         """Only those that come from now on count."""
         self._came = {}
         self.waits = {}
+
+    @property
+    def returned(self) -> Collection[str]:
+        """Uids of those that came since the beginning."""
+        return self._came.keys()
 
     def note_return(self, uid: str) -> None:
         """Its creation was answered."""

@@ -1,6 +1,8 @@
 """What Growth asked of the API server, by the server's own audit log: who writes cannot be mistaken about it there."""
 
+import re
 from collections import Counter
+from collections.abc import Container
 from pathlib import Path
 from typing import Final
 
@@ -37,6 +39,8 @@ class _Asked(msgspec.Struct, frozen=True, rename="camel"):
     request_object: msgspec.Raw = msgspec.Raw()
 
 
+# In a memento, which is JSON in a text of JSON.
+_UID: Final = re.compile(rb'\\"uid\\":\\"([^\\]+)\\"')
 _LINES: Final = msgspec.json.Decoder(_Asked)
 
 
@@ -46,6 +50,8 @@ class Audit:
     def __init__(self, folder: Path) -> None:
         self._log, self._policy = folder / "audit.log", folder / "audit-policy.yaml"
         self._at = 0
+        self.lists: Counter[str] = Counter()
+        """How often all objects of each kind were asked for, in what was read so far."""
 
     @property
     def flags(self) -> dict[str, tuple[str, ...]]:
@@ -72,39 +78,45 @@ class Audit:
             )
         }
 
-    def read(self) -> Counter[tuple[str, bool]]:
-        """How often what was asked for since the last time, and whether it was done."""
+    def read(self, returned: Container[str] = ()) -> Counter[tuple[str, bool]]:
+        """How often what was asked for since the last time, and whether it was done; ``returned`` are the uids of
+        nodes whose checkpoints belong to their return."""
         with self._log.open("rb") as log:
             log.seek(self._at)
             data = log.read()
         end = data.rfind(b"\n") + 1
         self._at += end
-        return Counter(what for line in data[:end].splitlines() if (what := _what(_LINES.decode(line))) is not None)
+        counts: Counter[tuple[str, bool]] = Counter()
+        for line in data[:end].splitlines():
+            asked = _LINES.decode(line)
+            if asked.verb in ("list", "watch"):
+                self.lists += Counter({_place(asked.object_ref): _is_list(asked)})
+            else:
+                counts[_kind(asked, returned), asked.response_status.code < 300] += 1
+        return counts
 
 
-def _what(asked: _Asked) -> tuple[str, bool] | None:
-    """None for what is told twice: a watch when it begins and when it ends."""
-    is_done = asked.response_status.code < 300
-    if asked.verb == "watch":
-        is_list = "sendInitialEvents=true" in asked.request_uri
-        return (
-            (f"list of {_place(asked.object_ref)}", is_done) if is_list and asked.stage == "ResponseStarted" else None
-        )
-    if asked.verb == "list":
-        return f"list of {_place(asked.object_ref)}", is_done
-    return _kind(asked), is_done
+def _is_list(asked: _Asked) -> bool:
+    """A watch may begin with a list, and is told of when it begins and when it ends."""
+    begins = "sendInitialEvents=true" in asked.request_uri and asked.stage == "ResponseStarted"
+    return asked.verb == "list" or begins
 
 
 def _place(seen: _Object) -> str:
     return f"{seen.resource} in {seen.namespace}" if seen.namespace else seen.resource
 
 
-def _kind(asked: _Asked) -> str:
+def _kind(asked: _Asked, returned: Container[str]) -> str:
     seen, verb = asked.object_ref, asked.verb
     if seen.resource == "configmaps" and seen.namespace == _DEFAULTS.memory.transaction_namespace:
         return "transactions made" if verb == "create" else "transactions removed"
     if seen.resource == "configmaps" and seen.namespace == _DEFAULTS.memory.namespace and verb in ("create", "patch"):
-        return "memories" if b'"memory":"' in bytes(asked.request_object) else "checkpoints"
+        body = bytes(asked.request_object)
+        if b'"memory":"' in body:
+            return "memories"
+        uid = _UID.search(body)
+        is_of_return = uid is not None and uid[1].decode() in returned
+        return "checkpoints" if is_of_return else "checkpoints of changes"
     if seen.resource == "nodes" and verb == "patch":
         return "restores"
     if seen.resource == "leases" and verb in ("create", "patch", "update"):
@@ -122,11 +134,7 @@ def shown(counts: Counter[tuple[str, bool]], nodes: int) -> dict[str, object]:
         "writes_per_node": round(sum(done.values()) / nodes, 3),
         "writes_of": {what: round(count / nodes, 3) for what, count in done.items()},
         "refused": refused,
+        "checkpoints_of_changes": counts["checkpoints of changes", True],
         "shard_lease_writes": counts["shard leases", True],
         "reads": counts[f"get configmaps in {_DEFAULTS.memory.namespace}", True],
     }
-
-
-def lists_in(counts: Counter[tuple[str, bool]]) -> dict[str, int]:
-    """How often all objects of each kind were asked for."""
-    return {what.removeprefix("list of "): count for (what, _), count in counts.items() if what.startswith("list of ")}

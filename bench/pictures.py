@@ -8,11 +8,14 @@ from pathlib import Path
 from typing import Final
 
 from rich.console import Console, Group, RenderableType
+from rich.text import Text
 
 from bench.failover_picture import failover
 from bench.failover_scene import a_power_cut
 from bench.fleet_scene import NOW, afternoon, world_of
 from bench.growing_picture import growing
+from bench.memory_scene import a_morning, book_of
+from bench.memory_scene import scene_of as scene_of_memory
 from bench.phase_picture import phases
 from bench.removing_picture import removing
 from bench.state_picture import states
@@ -20,6 +23,10 @@ from bench.status_scene import a_night, a_report
 from growth.cli.demo_scene import Scene, scene_of
 from growth.cli.demo_view import frame, last_words
 from growth.cli.explain_view import view as explain_view
+from growth.cli.memory_report import listed
+from growth.cli.memory_story import story_of
+from growth.cli.memory_story_view import view as story_view
+from growth.cli.memory_view import view as memory_view
 from growth.cli.status_view import view as status_view
 from growth.cli.top_view import view as top_view
 from growth.cli.world_view import view
@@ -92,6 +99,17 @@ def demo(width: int) -> RenderableType:
     return Group(*frames)
 
 
+def memory(width: int) -> RenderableType:
+    """What is remembered after a night of maintenance, and what one node is about to be given back."""
+    morning = a_morning()
+    return Group(
+        Text("$ growth memory list", style="bold"),
+        memory_view(listed(book_of(morning), "growth-memory"), width),
+        Text("\n$ growth memory show worker-3", style="bold"),
+        story_view(story_of(scene_of_memory(morning), "worker-3"), width),
+    )
+
+
 def _seconds() -> float:
     return asyncio.get_running_loop().time()
 
@@ -110,6 +128,7 @@ def main() -> None:
     draw("top", "growth top --follow", top_view(fleet_of(world_of(afternoon()).snapshot(NOW)), 110), 110)
     draw("status", "growth status", status_view(a_report(*a_night()), 110), 110)
     draw("explain", "growth explain node", explain_view(a_power_cut(), 110), 110)
+    draw("memory", "growth memory", memory(100), 100)
     draw("demo", "growth demo", demo(100), 100)
     (_IMAGES / "phases.svg").write_text(phases())
     (_IMAGES / "growing.svg").write_text(growing())

@@ -40,7 +40,7 @@ from growth.kube.events import EventRecorder, EventType
 from growth.kube.lease import LeaderLease, LeaseTerms
 from growth.kube.patches import MergePatch
 from growth.kube.transport import Request, Response, Send, Stream
-from growth.kube.verbs import Permission, permission_of
+from growth.kube.verbs import Permission, permission_of, target_of
 from growth.local.cluster import LocalCluster
 from growth.observe.world import World
 from growth.play.growing import QUICK
@@ -63,9 +63,14 @@ class Recording:
     """A sender that notes which permissions its requests need."""
 
     def __init__(self, send: Send, *, streams_lists: bool = True) -> None:
-        self.used: set[Permission] = set()
+        self.used_in: set[tuple[str, Permission]] = set()
+        """Permissions, and in which namespaces; empty for the whole cluster."""
         self._send = send
         self._streams_lists = streams_lists
+
+    @property
+    def used(self) -> set[Permission]:
+        return {permission for _, permission in self.used_in}
 
     async def send(self, request: Request) -> Response:
         self._note(request)
@@ -90,8 +95,9 @@ class Recording:
         """The sender belongs to the cluster."""
 
     def _note(self, request: Request) -> None:
-        if permission := permission_of(request):
-            self.used.add(permission)
+        permission, target = permission_of(request), target_of(request.path)
+        if permission and target:
+            self.used_in.add((target.namespace, permission))
 
 
 def granted(documents: list[Json]) -> set[Permission]:

@@ -129,7 +129,7 @@ async def test_what_providers_say_is_known_during_a_term_of_leadership_and_not_a
         raise Unreachable("the cable is cut", sent=False)
 
     scribe.decide = look
-    replica = Replica(cluster, "a", scribe.capability(is_for_leader=False))
+    replica = Replica(cluster, "a", scribe.capability(is_for_leader=False), Scribe().capability("leads"))
     replica.plant = msgspec.structs.replace(replica.plant, providers={"kwok": open_shop})
     replica.start()
     await wait_until(lambda: replica.health.is_leader)
@@ -141,6 +141,35 @@ async def test_what_providers_say_is_known_during_a_term_of_leadership_and_not_a
     await asyncio.sleep(1)
     assert seen[-1] == []
     await replica.stop()
+
+
+@virtual
+async def test_where_every_replica_acts_nobody_leads_and_the_lease_is_not_touched() -> None:
+    cluster, scribe = SmallCluster(), Scribe(a_create())
+    replica = Replica(cluster, "a", scribe.capability(is_for_leader=False))
+    replica.start()
+    await wait_until(lambda: WANTED in cluster.objects)
+    await asyncio.sleep(60)
+    assert replica.lease_way.sent == []
+    assert LEASE not in cluster.objects
+    assert replica.health.readyz().body == b"ok: every replica acts\n"
+    assert b"growth_leader 0.0" in replica.health.metrics_page().body
+    await replica.stop()
+    assert replica.health.readyz().status == 503
+
+
+@virtual
+async def test_last_wishes_are_carried_out_when_a_replica_stops_and_only_then() -> None:
+    cluster, last = SmallCluster(), Scribe(a_create())
+    capability = msgspec.structs.replace(Scribe().capability(is_for_leader=False), part=last)
+    replica = Replica(cluster, "a", capability)
+    replica.start()
+    await wait_until(lambda: replica.health.is_synced)
+    await asyncio.sleep(10)
+    assert WANTED not in cluster.objects
+    await replica.stop()
+    assert WANTED in cluster.objects
+    assert [state.identity for state in last.states] == ["a"]
 
 
 @virtual

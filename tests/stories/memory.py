@@ -29,7 +29,7 @@ TIER = "example.com/tier"
 TYPE = "node.kubernetes.io/instance-type"
 
 
-@STORIES.story(is_first=True)
+@STORIES.story(is_first=True, ignores=CHANCE)
 async def a_node_that_comes_back_has_its_labels(play: Play) -> None:
     """A person labels a node, and the node is deleted and registers again."""
     await play.node("steady", labels={TEAM: "blue"})
@@ -48,7 +48,7 @@ async def a_node_that_comes_back_has_its_labels(play: Play) -> None:
         assert labels[MARKER] == str(memory.memento.version), "the marker says which version of it was stored"
 
 
-@STORIES.story()
+@STORIES.story(ignores=CHANCE)
 async def a_node_of_which_nothing_is_remembered_gets_its_marker(play: Play) -> None:
     """So whoever edits labels knows when that is safe. Its own labels stay as they are."""
     async with growing(play, settings=remembering()):
@@ -94,7 +94,7 @@ async def however_often_a_node_comes_and_goes_it_is_what_it_was(play: Play) -> N
         await until_written(play, "restless")
 
 
-@STORIES.story(unless_stopped=UNSEEN)
+@STORIES.story(ignores=CHANCE, unless_stopped=UNSEEN)
 async def a_label_changed_just_before_the_deletion_is_kept(play: Play) -> None:
     """The last event of a node tells what it was in the end; nobody needs a checkpoint for that."""
     await play.node("steady", labels={TEAM: "blue", TIER: "one"})
@@ -108,7 +108,7 @@ async def a_label_changed_just_before_the_deletion_is_kept(play: Play) -> None:
         assert (labels[TEAM], labels.get(TIER), labels[RACK]) == ("red", None, "r7")
 
 
-@STORIES.story()
+@STORIES.story(ignores=CHANCE)
 async def labels_set_before_the_return_is_dealt_with_are_merged(play: Play) -> None:
     """What is stored wins; keys that are new on the node stay, whoever set them."""
     await play.node("steady", labels={TEAM: "blue"})
@@ -118,7 +118,7 @@ async def labels_set_before_the_return_is_dealt_with_are_merged(play: Play) -> N
         assert (labels[TEAM], labels[TIER], labels[RACK]) == ("blue", "two", "r7")
 
 
-@STORIES.story()
+@STORIES.story(ignores=CHANCE)
 async def labels_set_before_the_return_is_dealt_with_are_replaced(play: Play) -> None:
     """Where ``memory.mode`` is ``replace``, as the seed has it: whatever the node came with or was given is gone."""
     await play.node("steady", labels={TEAM: "blue"})
@@ -142,7 +142,7 @@ async def _back_with_other_labels(play: Play) -> None:
     await until_marked(play, "steady")
 
 
-@STORIES.story()
+@STORIES.story(ignores=CHANCE)
 async def a_label_that_a_person_removed_stays_removed(play: Play) -> None:
     """Even if the new node brings it along; one that comes anew later is kept again."""
     await play.node("steady", labels={TEAM: "blue", TIER: "one"})
@@ -165,7 +165,7 @@ async def a_label_that_a_person_removed_stays_removed(play: Play) -> None:
         assert (await labels_of(play, "steady"))[TIER] == "two"
 
 
-@STORIES.story()
+@STORIES.story(ignores=CHANCE)
 async def a_transaction_that_is_written_again_changes_nothing(play: Play) -> None:
     """A label edited after the return stays edited, whatever is dealt with a second time."""
     await play.node("steady", labels={TEAM: "blue", TIER: "one"})
@@ -194,7 +194,7 @@ async def a_transaction_that_is_written_again_changes_nothing(play: Play) -> Non
         assert (labels[TEAM], labels.get(TIER)) == ("red", None)
 
 
-@STORIES.story()
+@STORIES.story(ignores=CHANCE)
 async def owned_keys_come_from_the_new_node(play: Play) -> None:
     """A machine knows its zone and its type better than a memory does."""
     async with growing(play, settings=remembering()):
@@ -204,7 +204,7 @@ async def owned_keys_come_from_the_new_node(play: Play) -> None:
         await until_saved(play, "moved", {ZONE: "zone-b", TYPE: "large"})
 
 
-@STORIES.story()
+@STORIES.story(ignores=CHANCE)
 async def without_owned_keys_all_labels_are_given_back(play: Play) -> None:
     """Where ``memory.ownedKeys`` is empty, as the seed has it."""
     async with growing(play, settings=remembering(owned_keys=())):
@@ -222,7 +222,7 @@ async def _back_elsewhere(play: Play) -> None:
     await until_marked(play, "moved")
 
 
-@STORIES.story()
+@STORIES.story(ignores=CHANCE)
 async def another_machine_under_an_old_name_is_the_node_of_that_name(play: Play) -> None:
     """The name is the identity: it does not matter which machine is behind it."""
     await play.node("steady", labels={TEAM: "blue"}, provider_id="other://machines/1")

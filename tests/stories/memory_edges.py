@@ -68,7 +68,7 @@ async def a_node_that_left_while_nobody_watched_has_its_last_checkpoint_back(pla
             assert (labels[TEAM], labels[RACK]) == (name, "r7")
 
 
-@STORIES.story()
+@STORIES.story(ignores=CHANCE)
 async def a_restart_writes_nothing_down_anew(play: Play) -> None:
     """Whoever starts finds nodes that bear their marker: they came long ago, and nothing is to be done about them."""
     names = [f"steady-{number}" for number in range(5)]
@@ -88,7 +88,7 @@ async def a_restart_writes_nothing_down_anew(play: Play) -> None:
     assert [await memory_of(play, name) for name in names] == before
 
 
-@STORIES.story()
+@STORIES.story(ignores=CHANCE)
 async def a_node_with_the_finalizer_waits_until_it_is_written_down(play: Play) -> None:
     """It is relabelled and deleted while nobody watches: when Growth is there again, it is saved, and then it goes."""
     await play.node("held", labels={TEAM: "blue"})
@@ -107,7 +107,7 @@ async def a_node_with_the_finalizer_waits_until_it_is_written_down(play: Play) -
         assert (labels[TEAM], labels[RACK]) == ("red", "r7")
 
 
-@STORIES.story()
+@STORIES.story(ignores=CHANCE)
 async def who_is_switched_off_remembers_nothing_and_holds_nobody(play: Play) -> None:
     """The finalizers of a better time go, nodes get no marker, and what is remembered stays as it is."""
     await play.node("held", labels={TEAM: "blue"})
@@ -128,7 +128,7 @@ async def who_is_switched_off_remembers_nothing_and_holds_nobody(play: Play) -> 
     assert made == {}
 
 
-@STORIES.story()
+@STORIES.story(ignores=CHANCE)
 async def a_foreign_node_can_be_closed_until_it_has_its_memory(play: Play) -> None:
     """It registers with a taint of ours, which goes in the write that gives it back what it was."""
     await play.node("steady", labels={TEAM: "blue"})
@@ -146,7 +146,7 @@ async def a_foreign_node_can_be_closed_until_it_has_its_memory(play: Play) -> No
         assert (await labels_of(play, "steady"))[TEAM] == "blue"
 
 
-@STORIES.story()
+@STORIES.story(ignores=CHANCE)
 async def every_legal_label_comes_back_as_it_was(play: Play) -> None:
     """Keys of 317 characters, with and without a slash, and with what the seed writes in the place of one."""
     await play.node("peculiar", labels=PECULIAR)
@@ -161,7 +161,7 @@ async def every_legal_label_comes_back_as_it_was(play: Play) -> None:
         assert len(LONGEST) == 317
 
 
-@STORIES.story()
+@STORIES.story(ignores=CHANCE)
 async def annotations_and_taints_are_remembered_if_so_set(play: Play) -> None:
     """Those whose keys begin as the settings say, and no others."""
     notes = {"example.com/owner": "anna", "example.org/visits": "7"}
@@ -177,7 +177,7 @@ async def annotations_and_taints_are_remembered_if_so_set(play: Play) -> None:
         assert [str(taint) for taint in node.spec.taints if "example" in taint.key] == [DEDICATED]
 
 
-@STORIES.story()
+@STORIES.story(ignores=CHANCE)
 async def a_node_that_has_been_gone_for_long_is_forgotten(play: Play) -> None:
     """After the time that is set; one of that name that comes later begins anew."""
     await play.node("former", labels={TEAM: "blue"})
@@ -210,7 +210,7 @@ async def what_no_config_map_holds_is_refused_and_the_last_memory_kept(play: Pla
         assert (await labels_of(play, "large"))[TEAM] == "blue"
 
 
-@STORIES.story()
+@STORIES.story(ignores=CHANCE)
 async def a_memory_that_cannot_be_read_is_left_alone_until_it_is_mended(play: Play) -> None:
     """The node waits for its marker, people are told, and nothing is written over what somebody may mend."""
     await play.node("steady", labels={TEAM: "blue"})

@@ -36,8 +36,8 @@ from tests.stories.troubles import SHORT_TERMS
 
 TEAM: Final = "example.com/team"
 RACK: Final = "example.com/rack"
-CHANCE: Final = "ready"
-"""Left to chance where a node is there for a moment only: whether its kubelet is heard."""
+CHANCE: Final = "ready,unknown,unreachable"
+"""Left to chance where nodes come and go: whether and when their kubelets are heard. Memory does not ask for it."""
 UNSEEN: Final = "what happens in the moment in which nobody watches is known by its last checkpoint only"
 """Why a story may end differently if Growth is stopped; with ``memory.finalizer`` none does."""
 _NEVER: Final = 3600

@@ -20,11 +20,12 @@ from tests.stories.all_stories import STORIES
 from tests.trust.crash_points import Stop, stops_of
 from tests.trust.crash_really import crash_really
 from tests.trust.interruption import Side
+from tests.trust.memory.scenes import SCENES
 from tests.trust.mistakes import be_quiet
 from tests.trust.register import REGISTER
 from tests.trust.trial import Trial, tried
 
-TOLD: Final = [story for story in STORIES if story.alone]
+TOLD: Final = [*(story for story in STORIES if story.alone), *SCENES.all]
 # So many problems are shown of one story; the rest is usually the same one again.
 _SHOWN: Final = 3
 

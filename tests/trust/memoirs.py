@@ -12,7 +12,10 @@ from growth.api.memory_objects import MemoryObject
 from growth.api.meta import ObjectMeta
 
 MARKER: Final = "growth.dev/labels-restored"
+_GIVEN_TO: Final = "growth.dev/labels-restored-to"
 Labels = Mapping[str, str]
+# What no ConfigMap holds is refused, and what was known before is kept.
+_LARGEST: Final = 1000 * 1024
 
 
 @dataclass
@@ -73,14 +76,14 @@ class Memoir:
 
     def note_node(self, meta: ObjectMeta, *, is_end: bool) -> None:
         """A node of this name came, changed or went."""
-        life = self.life(meta.uid)
+        labels, life = labels_of(meta), self.life(meta.uid)
         if life is None:
             life = Life(meta.uid)
             self.lives.append(life)
-        if life.states and MARKER in life.last and MARKER not in meta.labels:
+        if life.states and MARKER in life.last and MARKER not in labels:
             life.is_meddled_with = True
-        if not life.states or life.last != meta.labels:
-            life.states.append((meta.resource_version, meta.labels))
+        if not life.states or (life.last != labels and len(json.dumps(dict(labels))) < _LARGEST):
+            life.states.append((meta.resource_version, labels))
         life.is_over = is_end
 
     def note_memory(self, found: MemoryObject | None) -> None:
@@ -91,6 +94,12 @@ class Memoir:
             self.stood.clear()
         elif self.kept is not None:
             self.stood |= set(self.kept.labels)
+
+
+def labels_of(meta: ObjectMeta) -> Labels:
+    """A node's labels; without the marker if that was another one's, and this one was made from what it looked like."""
+    is_its_own = meta.annotations.get(_GIVEN_TO, meta.uid) == meta.uid
+    return meta.labels if is_its_own else {key: value for key, value in meta.labels.items() if key != MARKER}
 
 
 def _kept(found: MemoryObject) -> Kept | None:

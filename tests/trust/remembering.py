@@ -9,7 +9,7 @@ from typing import Final
 
 from growth.api.node import Node
 from tests.trust.deeds import Deed, Deeds
-from tests.trust.memoirs import MARKER, Kept, Labels
+from tests.trust.memoirs import MARKER, Kept, Labels, Memoir, labels_of
 from tests.trust.picture import Picture, Step
 
 _NOTHING: Final = "0"
@@ -28,7 +28,7 @@ def given_wrongly(step: Step, picture: Picture, deeds: Deeds) -> Iterator[str]:
     """A node is given back once what is remembered, all of it and nothing else."""
     if step.is_end or step.before is None or step.before.metadata.uid != step.meta.uid:
         return
-    before, now = step.before.metadata.labels, step.meta.labels
+    before, now = labels_of(step.before.metadata), labels_of(step.meta)
     memoir = picture.memoirs[step.meta.name]
     life = memoir.life(step.meta.uid)
     if life is None or life.is_meddled_with:
@@ -54,7 +54,8 @@ class _Theirs:
 
     def _is_owned(self, key: str) -> bool:
         named = any(key.startswith(one[:-1]) if one.endswith("*") else key == one for one in self._owned)
-        return named or key in self._template
+        # Where nothing is owned, a pool's labels are remembered, too; the marker never is.
+        return key == MARKER or named or (bool(self._owned) and key in self._template)
 
 
 def _judge(step: Step, picture: Picture, deeds: Deeds, theirs: _Theirs) -> Iterator[str]:
@@ -80,7 +81,8 @@ def _judge(step: Step, picture: Picture, deeds: Deeds, theirs: _Theirs) -> Itera
             yield f"{name} was given {key}={now[key]}, which nobody remembers"
         elif deeds.memory.mode == "replace" or key in memoir.stood:
             yield f"{name} has {key} again, which somebody had removed"
-    ever = {key for life in memoir.lives for _, labels in life.states for key in labels}
+    earlier = [life for life in (*memoir.lives, *_replaced(step, picture).lives) if life.uid != step.meta.uid]
+    ever = {key for life in earlier for _, labels in life.states for key in labels}
     if deeds.memory.mode == "merge" and (taken := sorted(before.keys() - now.keys() - ever)):
         yield f"{name} lost {', '.join(taken)}, which nobody had removed"
     due = memoir.due
@@ -92,14 +94,18 @@ def _judge(step: Step, picture: Picture, deeds: Deeds, theirs: _Theirs) -> Itera
 
 def _source(step: Step, picture: Picture) -> Kept | None:
     """What is to be given back: its own memory, or that of whose place it takes."""
-    name, memoirs = step.meta.name, picture.memoirs
-    own = memoirs[name].kept
+    name = step.meta.name
+    own = picture.memoirs[name].kept
     if own is not None and not own.claimed_by:
         return own
-    request = picture.requests.get(name)
-    other = memoirs.get(request.spec.replaces) if request is not None and request.spec.replaces else None
-    is_taken = other is not None and other.kept is not None and other.kept.claimed_by == f"{name}/{step.meta.uid}"
-    return other.kept if other is not None and is_taken else None
+    other = _replaced(step, picture).kept
+    return other if other is not None and other.claimed_by == f"{name}/{step.meta.uid}" else None
+
+
+def _replaced(step: Step, picture: Picture) -> Memoir:
+    """All about the one whose place it takes."""
+    request = picture.requests.get(step.meta.name)
+    return picture.memoirs.get(request.spec.replaces if request is not None else "", Memoir())
 
 
 def remembered_wrongly(step: Step, picture: Picture, deeds: Deeds) -> Iterator[str]:

@@ -31,3 +31,8 @@ def is_label_value(value: str) -> bool:
 def is_hostname(name: str) -> bool:
     """Whether ``name`` can be the name of a machine: up to 63 small letters, digits and ``-``, no dot."""
     return _HOSTNAME.fullmatch(name) is not None
+
+
+def is_object_name(name: str) -> bool:
+    """Whether ``name`` can be that of a node or a ConfigMap: DNS names of up to 253 characters."""
+    return len(name) <= MAX_SUBDOMAIN and _SUBDOMAIN.fullmatch(name) is not None

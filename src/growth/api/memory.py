@@ -10,6 +10,7 @@ from typing import Final
 
 import msgspec
 
+from growth.api.kwok import KWOK_LABEL
 from growth.api.labels import is_label_key, is_label_value
 from growth.api.node import Node
 from growth.api.slim import Slim
@@ -37,9 +38,9 @@ IMPORTED: Final = "imported"
 OWNED_KEYS: Final = (
     *("kubernetes.io/hostname", "kubernetes.io/os", "kubernetes.io/arch", "beta.kubernetes.io/*"),
     *("node.kubernetes.io/instance-type", "topology.kubernetes.io/zone", "topology.kubernetes.io/region"),
-    *("failure-domain.beta.kubernetes.io/*", "growth.dev/*"),
+    *("failure-domain.beta.kubernetes.io/*", "growth.dev/*", KWOK_LABEL),
 )
-"""What a machine knows better than a memory of it."""
+"""What a machine knows better than a memory of it; kwok's label says whether anybody plays its kubelet."""
 
 OF_NOW: Final = ("growth.dev/", "node.kubernetes.io/", "node.cloudprovider.kubernetes.io/")
 """How the keys of taints begin that say how a machine is now, which no memory knows: a node that comes back healthy

@@ -9,6 +9,7 @@ from growth.cli.demo import demo
 from growth.cli.explain import explain
 from growth.cli.hetzner_sandbox import hetzner_sandbox
 from growth.cli.manifests import manifests
+from growth.cli.memory import memory
 from growth.cli.node import node
 from growth.cli.request import request
 from growth.cli.run import run
@@ -30,6 +31,7 @@ main.add_command(demo)
 main.add_command(explain)
 main.add_command(hetzner_sandbox)
 main.add_command(manifests)
+main.add_command(memory)
 main.add_command(node)
 main.add_command(request)
 main.add_command(run)

@@ -33,6 +33,7 @@ from growth.decide.decider import Decider
 from growth.decide.failover import deciding as failover
 from growth.decide.grow import deciding as grow
 from growth.decide.memory import deciding as memory
+from growth.decide.memory import parting
 from growth.decide.provision import deciding as provision
 from growth.decide.queue import deciding as queue
 from growth.decide.registry import telling as registry
@@ -54,6 +55,8 @@ class Capability(msgspec.Struct, frozen=True):
     """Whether it goes by what the registry says, which is then kept, too."""
     is_on: Callable[[Settings], bool] = lambda _: True
     """Whether the settings want it. What they do not want is not even watched: its kinds may not be there."""
+    part: Decider | None = None
+    """What it does last when this process is asked to stop, if anything: nobody waits for more than the first of it."""
 
 
 _PLACES: Final = (
@@ -70,6 +73,7 @@ CAPABILITIES: Final[tuple[Capability, ...]] = (
         memory.decide,
         (NODES, MEMORIES, TRANSACTIONS, SHARD_LEASES),
         is_for_leader=False,
+        part=parting.decide,
     ),
     Capability(
         "queue",

@@ -5,6 +5,8 @@ long thoughts are thought.
 
     watching ──► World ──┬─► the loop of every replica ──► its executor
                          └─► the leader's loop ──► its executor, behind the lease's fence
+
+Where nothing is for one replica alone, nobody leads, and the lease is neither read nor written.
 """
 
 import asyncio
@@ -134,12 +136,15 @@ class _Replica:
             now=host.now,
         )
         health.holder = lambda: self._lease.holder
+        capabilities = plant.capabilities
+        health.has_leader = not capabilities or any(one.is_for_leader for one in capabilities)
 
     async def run(self) -> None:
         """Until cancelled, or until one part fails: then the others end, too, in good order."""
         telling = asyncio.create_task(self._recorder.run())
         try:
-            await _together(self._work(), self._lease.run(self._lead))
+            leading = [self._lease.run(self._lead)] if self._health.has_leader else []
+            await _together(self._work(), *leading)
         finally:
             self._health.is_stopping = True
             telling.cancel()
@@ -199,6 +204,7 @@ class _Replica:
         try:
             await deciding.run(executor)
         finally:
+            deciding.part(executor)
             self._loops.remove(deciding)
             heartbeats.end(loop_beat)
             await executor.close(_LAST_ACTIONS_SECONDS)

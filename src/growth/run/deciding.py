@@ -16,7 +16,7 @@ from growth.act.executor import Executor
 from growth.api.action import Hold
 from growth.api.references import shown
 from growth.api.settings import Settings
-from growth.decide.decider import Decision, State
+from growth.decide.decider import Decider, Decision, State
 from growth.decide.failover.scene import Memory as Failover
 from growth.decide.memory.desk import Desk
 from growth.decide.registry.state import ClusterState
@@ -108,6 +108,15 @@ class Deciding:
                 self._metrics.unseen()
             await self._thoughts.close()
 
+    def part(self, executor: Executor) -> None:
+        """The last wishes of those who have some; what they wanted before and is not begun is forgotten."""
+        snapshot = self._world.snapshot(self._wall.read())
+        for capability in self._capabilities:
+            if capability.part is not None:
+                decision = self._decide(capability, snapshot, executor, capability.part)
+                said = decision.said if decision is not None else ()
+                executor.want(capability.name, [one for one in said if not isinstance(one, Hold)])
+
     async def _wait(self) -> None:
         """Until somebody wakes us or the earliest deadline has come."""
         while True:
@@ -138,7 +147,7 @@ class Deciding:
             if not is_seen and (capability.reads_registry or capability.name == REGISTRY):
                 self._drop(capability, snapshot.now, executor)
                 continue
-            decision = self._decide(capability, snapshot, executor)
+            decision = self._decide(capability, snapshot, executor, capability.decide)
             if decision is not None:
                 self._follow(capability, decision, snapshot.now, executor)
         seconds = self._clock() - started
@@ -166,7 +175,9 @@ class Deciding:
         executor.want(capability.name, ())
         self._deadlines[capability.name] = now + _AGAIN_AFTER_FAILURE
 
-    def _decide(self, capability: Capability, snapshot: Snapshot, executor: Executor) -> Decision | None:
+    def _decide(
+        self, capability: Capability, snapshot: Snapshot, executor: Executor, decide: Decider
+    ) -> Decision | None:
         name = capability.name
         state = State(
             executor.outcomes,
@@ -181,7 +192,7 @@ class Deciding:
         )
         try:
             with self._metrics.decider_seconds.labels(name).time():
-                decision = capability.decide(snapshot, state, self._settings)
+                decision = decide(snapshot, state, self._settings)
         except Exception as error:  # a mistake in one capability must not end the others
             self._metrics.decider_failures.labels(name).inc()
             self._complain(name, error)

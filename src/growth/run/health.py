@@ -29,6 +29,8 @@ class Health:
         self.is_synced = False
         self.is_stopping = False
         self.is_leader = False
+        self.has_leader = True
+        """Whether one replica acts for all; if not, none leads and none follows."""
         self.holder: Callable[[], str] = str
 
     def healthz(self) -> Answer:
@@ -44,6 +46,8 @@ class Health:
             return _said(503, "stopping")
         if not self.is_synced:
             return _said(503, "reading the cluster")
+        if not self.has_leader:
+            return _said(200, "ok: every replica acts")
         if self.is_leader:
             return _said(200, "ok: leader")
         return _said(200, f"ok: follower of {self.holder() or 'nobody yet'}")

@@ -1,7 +1,10 @@
 """Whose pods still have their places on a machine that was asked for."""
 
+from datetime import timedelta
+
 import pytest
 
+from growth.api.memory import MARKER
 from growth.api.node import Node
 from growth.api.noderequest import NodeRequest
 from growth.api.out_of_service import SHUTDOWN
@@ -59,3 +62,22 @@ def test_a_node_that_is_out_of_service_has_none(phase: RequestPhase) -> None:
     request = a_request(phase=phase)
     assert has_places(request, a_node())
     assert not has_places(request, a_node(taints=[SHUTDOWN]))
+
+
+@pytest.mark.parametrize(
+    ("seconds", "labels", "companions", "expected"),
+    [
+        pytest.param(1, {}, {"memory"}, True, id="it may come any moment"),
+        pytest.param(3600, {}, {"memory"}, False, id="it did not come in time"),
+        pytest.param(3600, {MARKER: "0"}, {"memory"}, True, id="it is back, and the node about to be opened"),
+        pytest.param(3600, {}, set[str](), True, id="nobody waits for it"),
+    ],
+)
+def test_pods_wait_for_the_memory_of_a_node_as_long_as_they_would_for_a_way_in(
+    seconds: int, labels: dict[str, str], companions: set[str], *, expected: bool
+) -> None:
+    request = a_request(phase="Ready", since=NOW - timedelta(seconds=seconds))
+    node = a_node(labels=labels, taints=[closed("default-1")])
+    snapshot = a_snapshot(a_pool(), LISTED, WORKS, request, node)
+    outlook = Outlook(snapshot, State(companions=frozenset(companions)), Settings(), NO_PLAN)
+    assert outlook.has_places(request) is expected

@@ -149,6 +149,7 @@ def a_node(
     provider_id: str | None = None,
     allocatable: Mapping[str, str] | None = None,
     annotations: Mapping[str, str] | None = None,
+    born: datetime | None = None,
 ) -> Node:
     """The node that was planned; ``lacks`` are labels that it has not, ``labels`` and ``taints`` are added."""
     right = {**offering.node_labels, HOSTNAME: name, POOL: "default", OFFERING: offering.id, **(labels or {})}
@@ -159,6 +160,7 @@ def a_node(
             uid=f"node-{name}",
             labels={key: value for key, value in right.items() if key not in set(lacks)},
             annotations=dict(annotations or {}),
+            creation_timestamp=born,
         ),
         NodeSpec(provider_id=f"shop://{name}" if provider_id is None else provider_id, taints=(*taints, *own)),
         NodeStatus(
@@ -236,10 +238,11 @@ def decided(
     outcome: Outcome | None = None,
     memory: object = None,
     settings: Settings = SETTINGS,
+    companions: Iterable[str] = (),
 ) -> Decision:
-    """What provision decides when it sees this."""
+    """What provision decides when it sees this; ``companions`` are the capabilities that run beside it."""
     outcomes = {key_of(outcome.action): outcome} if outcome is not None else {}
-    state = State(outcomes, steady_since=steady_since, memory=memory)
+    state = State(outcomes, steady_since=steady_since, memory=memory, companions=frozenset(companions))
     return decide(a_snapshot(*things, now=now), state, settings)
 
 

@@ -16,7 +16,13 @@ import msgspec
 from growth.act.points import Points
 from growth.api.catalogue import Catalogue, read_catalogue
 from growth.api.kinds import LEASES, NAMESPACES
-from growth.api.settings import FailoverSettings, LeaderElectionSettings, ProvidersSettings, RemovalSettings
+from growth.api.settings import (
+    FailoverSettings,
+    LeaderElectionSettings,
+    MemorySettings,
+    ProvidersSettings,
+    RemovalSettings,
+)
 from growth.cloud.finding import Surroundings
 from growth.cloud.kwok.provider import KwokProvider
 from growth.kube.client import Client
@@ -176,10 +182,17 @@ class Fleet:
     """All replicas, and what is sold to them."""
 
     def __init__(
-        self, ground: Ground, replicas: int, say: Callable[[str], None], *, failover: FailoverSettings, answers: Answers
+        self,
+        ground: Ground,
+        replicas: int,
+        say: Callable[[str], None],
+        *,
+        failover: FailoverSettings,
+        memory: MemorySettings,
+        answers: Answers,
     ) -> None:
         self.ground, self.say, self.answers = ground, say, answers
-        self.settings = msgspec.structs.replace(SETTINGS, failover=failover)
+        self.settings = msgspec.structs.replace(SETTINGS, failover=failover, memory=memory)
         self.witness = Witness()
         self.replicas = [Replica(number, self) for number in range(replicas)]
         self.failures: list[str] = []

@@ -4,7 +4,7 @@ import asyncio
 import hashlib
 import random
 from collections.abc import Awaitable, Callable
-from contextlib import AbstractContextManager, AsyncExitStack
+from contextlib import AbstractContextManager, AsyncExitStack, nullcontext
 from dataclasses import dataclass
 from typing import Final
 
@@ -26,10 +26,11 @@ from tests.trust.audit import Audit
 from tests.trust.chaos import disks
 from tests.trust.chaos.answers import Answers
 from tests.trust.chaos.calm import converged, heal
+from tests.trust.chaos.labels import drawn_memory_of, labelling
 from tests.trust.chaos.lives import PEOPLE, WITH_FAILOVER
 from tests.trust.chaos.overhearing import overhearing
 from tests.trust.chaos.pods import is_placeable
-from tests.trust.chaos.replicas import Fleet, Ground
+from tests.trust.chaos.replicas import SETTINGS, Fleet, Ground
 from tests.trust.chaos.stage import UNHURRIED, Stage, Tempo
 from tests.trust.chaos.terms import drawn_terms_of
 from tests.trust.chaos.troubles import TROUBLES, drawn_classes
@@ -82,9 +83,17 @@ class Chaos:
         self._following = following
         self._terms = drawn_terms_of(seed)
         apart = random.Random(f"{seed}/data")  # noqa: S311 - a seed, no secret
+        self._memory = drawn_memory_of(seed)
         self._fleet = Fleet(
-            ground, self._world.replicas, self._say, failover=self._terms.failover, answers=Answers(apart)
+            ground,
+            self._world.replicas,
+            self._say,
+            failover=self._terms.failover,
+            memory=self._memory or SETTINGS.memory,
+            answers=Answers(apart),
         )
+        # Where nothing fails, somebody watches all the time.
+        self._fleet.witness.deeds.sees_every_end = not {"server", "growth"} & set(self._classes)
         self._tell = say
         self._audit = Audit(
             self._fleet.witness.deeds, is_placeable=self._is_placeable, halts_within=self._halts_within()
@@ -107,7 +116,7 @@ class Chaos:
         loop = asyncio.get_running_loop()
         began = loop.time()
         self._say(f"seed {self._seed}: {self._world}, with faults of {', '.join(self._classes) or 'nothing'}")
-        self._say(f"{self._terms}")
+        self._say(f"{self._terms}, {self._memory}")
         await self._prepare()
         mistakes = Mistakes()
         async with AsyncExitStack() as context:
@@ -122,7 +131,8 @@ class Chaos:
             if "server" in self._classes:  # from the first watch on
                 await TROUBLES["server"](self._stage)
             await context.enter_async_context(self._fleet.running())
-            await self._live()
+            async with labelling(self._stage, seed=self._seed) if self._memory else nullcontext():
+                await self._live()
             await heal(self._stage)
             left = await converged(self._stage)
         problems = [*mistakes.heard, *self._fleet.failures, *filter(self._counts, self._audit.violations()), *left]

@@ -22,6 +22,7 @@ from growth.decide.leaving import leaving_in
 from growth.decide.offerings import shop_in
 from growth.decide.registry.seeing import cluster_in
 from growth.decide.registry.unit import NodeState
+from growth.decide.unmarked import awaits_memory
 from growth.decide.usable import usable
 from growth.observe.snapshot import Snapshot
 from growth.observe.table import Table
@@ -74,9 +75,16 @@ class Outlook:
 
     def has_places(self, request: NodeRequest) -> bool:
         """Whether the pods that it was bought for still have their places on it."""
-        if request.metadata.name in self.dead or self._is_hopeless(request):
+        if request.metadata.name in self.dead or self._is_hopeless(request) or self._is_kept_closed(request):
             return False
         return has_places(request, self.snapshot, self.state, self.settings.provision)
+
+    def _is_kept_closed(self, request: NodeRequest) -> bool:
+        """Whether its node is ready and not opened, because what it was is not given back to it in time."""
+        node = self.snapshot.closed.get(request.metadata.name)
+        if node is None or request.status.phase != "Ready" or self.now < self.hand_over_ends(request):
+            return False
+        return awaits_memory(node, self.state, self.settings)
 
     def _is_hopeless(self, request: NodeRequest) -> bool:
         """Whether nothing will come of it, and that is a lesson already: else the same would be bought for its pods."""

@@ -7,7 +7,8 @@ It runs on every replica. Each writes down what happened, under names that follo
 what is to be done about it is done by whoever holds the node's shard.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Final
 
 from growth.api.action import Action, Hold
@@ -18,6 +19,7 @@ from growth.api.settings import Settings
 from growth.decide.decider import Decision, State
 from growth.decide.memory.checkpoints import follow, follow_finalizer, forget
 from growth.decide.memory.desk import UNWRITTEN, Desk, Look
+from growth.decide.memory.piles import Pile, in_turn, pile_of
 from growth.decide.memory.processing import process
 from growth.decide.memory.recording import record
 from growth.decide.memory.scene import Looking, Scene
@@ -49,10 +51,10 @@ class _Pass:
         """Look at what changed or is due, then say what all looks came to, as far as it is our turn."""
         for name in self._names():
             self._look_at(name)
-        needed = [shard for shard, looks in self._shards.items() if looks]
-        shards = Shards(self._snapshot, self._settings, self._state.identity, self._desk.sights, needed)
-        said = self._said(shards)
-        due = (look.due for looks in self._shards.values() for look in looks.values())
+        piles = {shard: pile_of(looks) for shard, looks in self._shards.items() if looks}
+        shards = Shards(self._snapshot, self._settings, self._state.identity, self._desk.sights, piles)
+        said = self._said(shards, piles)
+        due = (pile.due for pile in piles.values())
         deadlines = [when for when in (*due, *shards.deadlines) if when is not None]
         memory = Desk(
             self._snapshot.past.journal.number,
@@ -61,6 +63,7 @@ class _Pass:
             {**self._desk.sights, **shards.sights},
             self._awaiting,
             tuple(self._restored),
+            min((pile.oldest for pile in piles.values() if pile.oldest is not None), default=None),
         )
         return Decision(tuple(said), min(deadlines, default=None), memory)
 
@@ -69,12 +72,17 @@ class _Pass:
         past, now = self._snapshot.past, self._snapshot.now
         changed = past.journal.since(self._desk.journal)
         if changed is None or not self._desk.journal:
-            changed = list(past.pages)
+            changed = [*past.pages, *(name for looks in self._shards.values() for name in looks)]
         looks = ((name, look) for open_ in self._shards.values() for name, look in open_.items())
         # What is due at an instant of a clock that was set back since would wait for that instant to come again.
         is_set_back = self._desk.at is not None and now < self._desk.at
         due = [
-            name for name, look in looks if is_set_back or look.follows or (look.due is not None and look.due <= now)
+            name
+            for name, look in looks
+            if is_set_back
+            or look.follows
+            or (look.due is not None and look.due <= now)
+            or 0 < look.unheard <= past.nodes_version
         ]
         return dict.fromkeys((*reversed(changed), *due))
 
@@ -100,53 +108,54 @@ class _Pass:
         if node is not None and waited is not None and waited[0] == page.uid:
             self._restored.append((self._snapshot.now - waited[1]).total_seconds())
 
-    def _said(self, shards: Shards) -> list[Action | Hold]:
-        works = {shard: sum(len(look.works) for look in looks.values()) for shard, looks in self._shards.items()}
-        ours = shards.take({shard: count for shard, count in works.items() if self._is_needed(shard, count)})
-        said: list[Action | Hold] = list(shards.said)
-        said += [told for looks in self._shards.values() for look in looks.values() for told in look.told]
-        said += self._records(shards)
-        return said + self._works(sorted(ours))
+    def _said(self, shards: Shards, piles: Mapping[int, Pile]) -> list[Action | Hold]:
+        # A Lease is worth having if there is something to do, or will be as soon as it is recorded.
+        ours = shards.take({shard: pile.works for shard, pile in piles.items() if pile.works or pile.unwritten})
+        said: list[Action | Hold] = [*shards.said, *(told for pile in piles.values() for told in pile.told)]
+        records, works = iter(self._records(shards, piles)), iter(self._works(sorted(ours)))
+        # Whoever came first should be done first, and not when everybody's coming and going is written down.
+        return said + list(in_turn([records, works, works]))
 
     def _works(self, shards: Iterable[int]) -> list[Action]:
         """What is to be done in our shards; what failed lately comes last, so that it is in nobody's way."""
         works: list[Action] = []
         failed: list[Action] = []
-        for shard in shards:
-            for name, look in list(self._shards[shard].items()):
-                if look.writes_to_node:
-                    # A node says how it is all the time, and nobody looks at what is remembered of it for that. But who
-                    # writes to it must know its version, and what its pool and its request say.
-                    self._look_at(name)
-                for work in self._shards[shard].get(name, _NOTHING).works:
-                    (failed if self._has_failed(work) else works).append(work)
-                if len(works) >= _AT_ONCE:
-                    return works
+        for name, look in in_turn([iter(list(self._shards[shard].items())) for shard in shards]):
+            for work in self._up_to_date(name, look).works:
+                (failed if self._has_failed(work) else works).append(work)
+            if len(works) >= _AT_ONCE:
+                return works
         return (works + failed)[:_AT_ONCE]
+
+    def _up_to_date(self, name: str, look: Look) -> Look:
+        """A node says how it is all the time, and nobody looks at what is remembered of it for that. But who writes to
+        it must know its version, and what its pool and its request say."""
+        node = self._scene.page(name).node
+        if not look.basis or (node is not None and look.basis == self._scene.basis(node)):
+            return look
+        self._look_at(name)
+        return self._shards[shard_of(name, self._settings.memory.shards)].get(name, _NOTHING)
 
     def _has_failed(self, work: Action) -> bool:
         outcome = self._state.outcome_of(type(work), work.subject)
         return outcome is not None and outcome.result in (Result.REFUSED, Result.FAILED)
 
-    def _is_needed(self, shard: int, works: int) -> bool:
-        """Whether a shard's Lease is worth having: there is something to do, or will be as soon as it is recorded."""
-        return works > 0 or any(look.records for look in self._shards[shard].values())
-
-    def _records(self, shards: Shards) -> list[Action]:
+    def _records(self, shards: Shards, piles: Mapping[int, Pile]) -> list[Action]:
         """What is to be written down, by us at once or, if others should have done it, after a while."""
-        now, records = self._snapshot.now, list[Action]()
-        for shard, looks in self._shards.items():
-            for look in looks.values():
-                if not look.records:
-                    continue
-                at = shards.writes_at(shard, look.since.get(UNWRITTEN, now))
-                if at <= now:
-                    records += look.records
-                else:
-                    shards.deadlines.append(at)
-                if len(records) >= _AT_ONCE:
-                    return records
-        return records
+        now, unwritten = self._snapshot.now, sum(len(pile.unwritten) for pile in piles.values())
+        lines: list[Iterator[Look]] = []
+        for shard, pile in piles.items():
+            if not pile.unwritten:
+                continue
+            wait, earliest = shards.patience(shard, unwritten)
+            if earliest > now:
+                shards.deadlines.append(earliest)
+                continue
+            known = [(look.since.get(UNWRITTEN, now) + wait, look) for look in pile.unwritten]
+            lines.append(look for at, look in known if at <= now)
+            shards.deadlines += [at for at, _ in known if at > now]
+        records = (record for look in in_turn(lines) for record in look.records)
+        return list(islice(records, _AT_ONCE))
 
 
 def look_at(scene: Scene, page: Page, before: Look) -> Look:

@@ -26,10 +26,12 @@ class Look(msgspec.Struct, frozen=True):
     """Since when something is the case for which one waits a while."""
     oldest: datetime | None = None
     """When the oldest transaction was made that is not dealt with."""
-    writes_to_node: bool = False
-    """Whether the node itself is to be changed."""
+    basis: tuple[int, ...] = ()
+    """On which versions a change of the node itself was decided; empty if it is not to be changed."""
     follows: str = ""
     """The name of another node on whose memory this depends."""
+    unheard: int = 0
+    """The version up to which it must be heard what happened to nodes; 0 if that does not matter."""
 
     @property
     def is_idle(self) -> bool:
@@ -59,9 +61,5 @@ class Desk(msgspec.Struct, frozen=True):
     """Nodes without the marker: uid and since when they are known."""
     restored: tuple[float, ...] = ()
     """How long nodes waited for it that got it since the last pass, in seconds."""
-
-    @property
-    def oldest(self) -> datetime | None:
-        """When the oldest transaction was made that is not dealt with."""
-        every = (look.oldest for looks in self.shards.values() for look in looks.values() if look.oldest is not None)
-        return min(every, default=None)
+    oldest: datetime | None = None
+    """When the oldest transaction was made that is not dealt with."""

@@ -84,6 +84,8 @@ def _added(look: Looking, transaction: Transaction) -> None:
         # anything any more, nobody has: then after a while. If it is there after all, its coming is written down anew.
         if look.scene.snapshot.past.nodes_version >= transaction.version or look.has_been("unheard", LAG):
             look.finish(transaction, f"node {look.page.name} is gone again")
+        else:
+            look.unheard = transaction.version
         return
     if is_marked(node):
         look.finish(transaction, f"node {look.page.name} has its marker")

@@ -6,7 +6,7 @@ from typing import Any
 
 from growth.api.action import Action, CreateObject, DeleteObject, Given, Hold, PatchObject, RecordEvent, held_and_told
 from growth.api.core import ObjectReference
-from growth.api.growth_kinds import NODE_REQUESTS
+from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
 from growth.api.kinds import NODES
 from growth.api.memory import Memento
 from growth.api.memory_objects import (
@@ -19,6 +19,7 @@ from growth.api.memory_objects import (
     transaction_name,
 )
 from growth.api.node import Node
+from growth.api.offering import POOL
 from growth.api.references import reference_by_name, reference_to
 from growth.api.settings import Settings
 from growth.decide.memory.desk import UNWRITTEN, Look
@@ -45,6 +46,14 @@ class Scene:
         request = self.snapshot.table(NODE_REQUESTS).get(("", node))
         return request.spec.replaces if request is not None else ""
 
+    def basis(self, node: Node) -> tuple[int, ...]:
+        """The versions of what a change of this node is decided on, but for what is on its page."""
+        meta = node.metadata
+        pool = self.snapshot.table(NODE_POOLS).get(("", meta.labels.get(POOL, "")))
+        request = self.snapshot.table(NODE_REQUESTS).get(("", meta.name))
+        others = (one.metadata.resource_version if one is not None else 0 for one in (pool, request))
+        return (meta.resource_version, *others)
+
 
 class Looking:
     """One look at one page: what it comes to is collected here."""
@@ -52,7 +61,8 @@ class Looking:
     def __init__(self, scene: Scene, page: Page, before: Look) -> None:
         self.scene, self.page, self.policy, self.now = scene, page, scene.policy, scene.now
         self.follows = ""
-        self._writes_to_node = False
+        self.unheard = 0
+        self._basis: tuple[int, ...] = ()
         self._before = before
         self._records: list[Action] = []
         self._works: list[Action] = []
@@ -70,8 +80,9 @@ class Looking:
             min((when for when in self._due if when > self.now), default=None),
             self._since,
             min((when for when in made if when is not None), default=None),
-            self._writes_to_node,
+            self._basis,
             self.follows,
+            self.unheard,
         )
 
     # Waiting
@@ -134,7 +145,7 @@ class Looking:
 
     def change_node(self, node: Node, body: Mapping[str, Any], why: str, given: tuple[Given, ...] = ()) -> None:
         """Write to the node, if it is still as it was seen."""
-        self._writes_to_node = True
+        self._basis = self.scene.basis(node)
         self._works.append(
             PatchObject(
                 subject=reference_to(NODES, node.metadata),

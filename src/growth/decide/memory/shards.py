@@ -4,8 +4,8 @@ The Leases are there to spread the work and to let no two do the same. That noth
 was paused or its clock is wrong, is what every write sees to by itself: it is conditional on what it was decided on.
 
 A Lease is taken when there is something to do in its shard, renewed while there is, and then left to run out: a cluster
-in which nothing happens sees no write of ours. Whoever has more to do than it can begin takes no more, and gives up
-what it could do last.
+in which nothing happens sees no write of ours. Whoever has more to do than it can begin lets others go first, and
+gives up a shard now and then if it has more of them than its share.
 """
 
 from collections.abc import Iterable, Mapping
@@ -24,8 +24,18 @@ from growth.observe.snapshot import Snapshot
 
 # Who did not hold a shard's Lease last waits a little, each for another time, so that not all of them try at once.
 _SPREAD: Final = timedelta(milliseconds=300)
-# With so much to do in its shards a replica takes no more of them; with twice as much, it gives some up.
+# With so much to do in its shards a replica lets others take one that is free; with twice as much, it gives some up.
 _ENOUGH: Final = 256
+# If nobody takes it within this time, all have enough.
+_COURTESY: Final = timedelta(seconds=2)
+# So much more than its share of the shards is no reason to move one.
+_UNEVEN: Final = 1.25
+# Who should write something down is given this long. When thousands of nodes go at once that takes its time, and who
+# lost patience would only be told that it is written already: with so much unwritten, others wait as long as a Lease is
+# renewed, and a little longer for each where nobody has one.
+_OTHERS_FIRST: Final = timedelta(seconds=1)
+_MANY: Final = 64
+_FOR_EACH: Final = timedelta(milliseconds=10)
 
 
 class Standing(Enum):
@@ -65,33 +75,42 @@ class Shards:
             return Standing.MINE if self._is_current(lease) else Standing.FREE
         return Standing.FREE if self.now >= self._free_at(shard, lease) else Standing.OTHERS
 
-    def writes_at(self, shard: int, since: datetime) -> datetime:
-        """From when on we write down what happened in this shard, unless somebody else did. It is known ``since``."""
+    def patience(self, shard: int, unwritten: int) -> tuple[timedelta, datetime]:
+        """How long we wait for somebody else to write down what happened in this shard, and until when at least, if so
+        much is unwritten in all. Who holds the shard or was the last to do so is the first to write."""
+        if self._was_mine(shard):
+            return timedelta(0), self.now
         lease = self._leases[shard]
-        if lease is None or lease.spec.holder_identity in ("", self._identity):
-            return since
-        spread = self._share(shard) * _SPREAD
-        if self.standing(shard) is Standing.OTHERS:
-            return since + timedelta(seconds=1) + 3 * spread
-        return since + spread
+        wait = _OTHERS_FIRST + 3 * self._share(shard) * _SPREAD
+        if unwritten <= _MANY:
+            return wait, self.now
+        if lease is not None and self.standing(shard) is Standing.OTHERS:
+            return wait, self._free_at(shard, lease)
+        return min(wait + unwritten * _FOR_EACH, self._election.lease_duration), self.now
 
     def take(self, works: Mapping[int, int]) -> set[int]:
         """Which of these shards, in which there is so much to do, are ours; Leases are taken, renewed and given up."""
-        mine, load = set[int](), 0
-        for shard in sorted(works):
-            if self.standing(shard) is Standing.MINE:
-                if load > 2 * _ENOUGH:
-                    self._change(shard, _released(self.now), "others have less to do")
-                    continue
-                mine.add(shard)
-                load += works[shard]
-                self._renew(shard)
-        for shard in sorted(set(works) - mine, key=self._share):
-            if load >= _ENOUGH:
-                break
-            if self._claim(shard):
+        mine = {shard for shard in works if self.standing(shard) is Standing.MINE}
+        load = sum(works[shard] for shard in mine)
+        if load > 2 * _ENOUGH and self._has_too_many(mine, works):
+            shard = max(mine)
+            self._change(shard, _released(self.now), "others have less to do")
+            mine.remove(shard)
+        for shard in sorted(mine):
+            self._renew(shard)
+        for shard in sorted(set(works) - mine, key=lambda shard: (not self._was_mine(shard), self._share(shard))):
+            if self._claim(shard, is_busy=load >= _ENOUGH):
                 load += works[shard]
         return mine
+
+    def _has_too_many(self, mine: set[int], needed: Iterable[int]) -> bool:
+        """Whether it is fair to give one up. If one is free already, others have enough to do or will take that."""
+        standings = {shard: self.standing(shard) for shard in needed}
+        if Standing.FREE in standings.values():
+            return False
+        leases = [self._leases[shard] for shard in standings]
+        holders = {lease.spec.holder_identity for lease in leases if lease is not None}
+        return len(mine) > _UNEVEN * len(leases) / max(2, len(holders))  # there may be one that has nothing yet
 
     def _renew(self, shard: int) -> None:
         """Once half of the time is over for which it is good."""
@@ -104,15 +123,16 @@ class Shards:
         else:
             self.deadlines.append(half)
 
-    def _claim(self, shard: int) -> bool:
+    def _claim(self, shard: int, *, is_busy: bool) -> bool:
         lease, standing = self._leases[shard], self.standing(shard)
         if lease is None:
             self._create(shard)
             return True
         if standing is Standing.MINE:
             return False  # it is being given up
-        is_last_holder = lease.spec.holder_identity in ("", self._identity)
-        free_at = self.now if is_last_holder else self._free_at(shard, lease) + self._share(shard) * _SPREAD
+        free_at = self.now
+        if not self._was_mine(shard):
+            free_at = self._free_at(shard, lease) + self._share(shard) * _SPREAD + is_busy * _COURTESY
         if self.now < free_at:
             self.deadlines.append(free_at)
             return False
@@ -155,9 +175,15 @@ class Shards:
             return False
         return timedelta(0) <= self.now - renewed_at < self._election.renew_deadline
 
+    def _was_mine(self, shard: int) -> bool:
+        """Whether we hold it, or were the last to do so."""
+        lease = self._leases[shard]
+        return lease is not None and lease.spec.holder_identity == self._identity
+
     def _free_at(self, shard: int, lease: ShardLease) -> datetime:
-        """When another one's Lease has run out: counted from when we saw it renewed, by our own clock."""
-        return self.sights[shard].since + timedelta(seconds=lease.spec.lease_duration_seconds or 1)
+        """When a Lease has run out or was given up: counted from when we saw it renewed, by our own clock."""
+        is_held = lease.spec.holder_identity != ""
+        return self.sights[shard].since + timedelta(seconds=is_held * (lease.spec.lease_duration_seconds or 1))
 
     def _share(self, shard: int) -> float:
         """Between 0 and 1, another one for each replica and shard."""

@@ -51,7 +51,11 @@ def await_node(scene: Scene, request: NodeRequest) -> None:
         return
     if arrival.step is Step.UNLABELLED:
         scene.said.append(_labelled(node, arrival))
-    if arrival.step is Step.ARRIVED or (arrival.step is Step.INCOMPLETE and is_late):
+    if arrival.step is Step.ARRIVED and scene.awaits_memory(node) and not is_late:
+        # Its pods have the time that they are given to get there once they can. If memory takes too long, the node
+        # stays closed all the same: it works, and is not given up for that.
+        scene.deadlines.append(ends_at)
+    elif arrival.step is Step.ARRIVED or (arrival.step is Step.INCOMPLETE and is_late):
         _arrived(scene, request, arrival)
     elif is_late:
         _give_up(scene, request, NEVER_READY, f"its node is not ready in time: {arrival.step}", has_machine=True)

@@ -1,15 +1,16 @@
 """Who may go onto a new node, and when it is opened to all.
 
-A new node is closed (``api.starting``). Once it is what was planned, the pods that it was bought for get keys, if the
-plan says that others could spoil it; when they are in, or had their time, the node is opened. If nobody needs a key, it
-is opened at once.
+A new node is closed (``api.starting``). Once it is what was planned, and was given back what it was, the pods that it
+was bought for get keys, if the plan says that others could spoil it; when they are in, or had their time, the node is
+opened. If nobody needs a key, it is opened at once.
 """
 
+from datetime import timedelta
 from typing import Any, Final
 
 import msgspec
 
-from growth.api.action import EditObject, Hold
+from growth.api.action import EditObject, Hold, held_and_told
 from growth.api.kinds import NODES, PODS
 from growth.api.node import Node
 from growth.api.noderequest import NodeRequest
@@ -28,6 +29,8 @@ from growth.decide.provision.scene import Scene
 
 # More than can be handed out before we look again. Each that is handed out changes its pod, and then we are woken.
 _KEYS_AT_ONCE: Final = 256
+# A node is given back what it was in less than a second.
+_MEMORY_WITHIN: Final = timedelta(minutes=1)
 
 
 def open_nodes(scene: Scene) -> None:
@@ -41,14 +44,25 @@ def open_nodes(scene: Scene) -> None:
             why = "its start-up taint is not the one that it was bought with: it is left to whoever set it"
             scene.said.append(Hold(subject=reference_to(NODES, node.metadata), why=why, reason="ClosedByOthers"))
         elif scene.awaits_memory(node):
-            why = "what it was is not given back to it yet"
-            scene.said.append(Hold(subject=reference_to(NODES, node.metadata), why=why, reason="MemoryNotBack"))
+            _await_memory(scene, node)
         elif request is None:
             if node.is_ready:
                 _open(scene, node, "nobody waits for it any more")
         elif _has_arrived(scene, node, request):
             _let_in(scene, node, request)
     call(scene)
+
+
+def _await_memory(scene: Scene, node: Node) -> None:
+    """It stays closed however long that takes, and keeps its machine; people are told if it takes long."""
+    subject, why = reference_to(NODES, node.metadata), "what it was is not given back to it yet"
+    since = scene.state.since(node.metadata.creation_timestamp, scene.now)
+    if scene.now < since + _MEMORY_WITHIN:
+        scene.said.append(Hold(subject=subject, why=why, reason="MemoryNotBack"))
+        scene.deadlines.append(since + _MEMORY_WITHIN)
+    else:
+        why = f"{why}, so it is not opened; growth memory show {node.metadata.name} says what is remembered of it"
+        scene.said += held_and_told(subject, reason="MemoryNotBack", why=why, action="Opening")
 
 
 def _has_arrived(scene: Scene, node: Node, request: NodeRequest) -> bool:

@@ -6,7 +6,6 @@ from growth.api.action import Action, Hold
 from growth.api.cloud import cloud_of
 from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
 from growth.api.machine import Machine
-from growth.api.memory import is_marked
 from growth.api.node import Node
 from growth.api.noderequest import NodeRequest
 from growth.api.offering import Offering
@@ -20,6 +19,7 @@ from growth.decide.offerings import offering_for, shop_in
 from growth.decide.provision.arrival import Arrival
 from growth.decide.registry.seeing import cluster_in
 from growth.decide.registry.unit import NodeState
+from growth.decide.unmarked import awaits_memory
 from growth.observe.snapshot import Snapshot
 
 
@@ -30,7 +30,7 @@ class Scene:
         self.snapshot, self.state, self.settings = snapshot, state, settings.provision
         self.removal = settings.removal
         self.now = snapshot.now
-        self._remembers = settings.memory.mode != "off" and "memory" in state.companions
+        self._all_settings = settings
         self.pools = {pool.metadata.name: pool for pool in snapshot.table(NODE_POOLS).values()}
         self.requests = {request.metadata.name: request for request in snapshot.table(NODE_REQUESTS).values()}
         self.shop = shop_in(snapshot, settings.provision)
@@ -53,8 +53,9 @@ class Scene:
         self.said.append(Hold(subject=reference_to(NODE_REQUESTS, request.metadata), why=why, reason=reason))
 
     def awaits_memory(self, node: Node) -> bool:
-        """Whether this node may yet turn out to be one that was here before; memory writes its marker either way."""
-        return self._remembers and not is_marked(node)
+        """Whether this node is not given back yet what it was, and closed until then."""
+        is_closed = node.metadata.name in self.snapshot.closed
+        return is_closed and awaits_memory(node, self.state, self._all_settings)
 
     @property
     def is_halted(self) -> bool:

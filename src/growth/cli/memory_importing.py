@@ -1,0 +1,114 @@
+"""Which memories of elsewhere are taken in, and which are not because more is known here. First a plan, then writes."""
+
+from collections.abc import Collection, Iterable
+from datetime import datetime
+from typing import Any, Final
+
+import msgspec
+
+from growth.api.memory import is_marked
+from growth.api.memory_objects import MEMORIES, text_of
+from growth.api.node import Node
+from growth.api.settings import MemorySettings
+from growth.cli.memory_documents import Entry
+from growth.cli.memory_report import counted, named
+from growth.cli.memory_seeing import Book
+from growth.cli.memory_writing import Tally, writing
+from growth.kube.client import Client
+from growth.kube.errors import AlreadyExists, Conflict, NotFound
+from growth.kube.patches import MergePatch
+
+LIVES: Final = "its node is there and has its marker: it is remembered as it is now"
+LIVES_ELSEWHERE: Final = "its node is there, and that service gave it its labels back: what it is now is newer"
+KNOWN: Final = "it is remembered already: --overwrite replaces that"
+SAME: Final = "it is remembered like that already"
+CHANGED: Final = "somebody wrote it just now: look at it, and import again if need be"
+
+
+class Write(msgspec.Struct, frozen=True):
+    """One memory that is to be made, or changed if it is still in this version."""
+
+    node: str
+    body: dict[str, Any]
+    resource_version: int | None = None
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """What is to be done, and who is left out and why."""
+
+    writes: tuple[Write, ...]
+    skipped: tuple[tuple[str, str], ...]
+
+
+def planned(entries: Iterable[Entry], book: Book, now: datetime, *, overwrite: bool, their_marker: str = "") -> Plan:
+    """What to do about each; ``their_marker`` is the label of a service that gave nodes their labels back itself."""
+    writes, skipped = list[Write](), list[tuple[str, str]]()
+    for entry in entries:
+        page = book.pages.get(entry.node)
+        why = _why_not(entry, page.node if page is not None else None, book, their_marker, overwrite=overwrite)
+        if why:
+            skipped.append((entry.node, why))
+        else:
+            writes.append(_write(entry, book, now))
+    return Plan(tuple(writes), tuple(skipped))
+
+
+def _why_not(entry: Entry, node: Node | None, book: Book, their_marker: str, *, overwrite: bool) -> str:
+    if node is not None and is_marked(node):
+        return LIVES
+    if node is not None and their_marker and their_marker in node.metadata.labels:
+        return LIVES_ELSEWHERE
+    if entry.node not in book.memories:
+        return ""
+    memory = book.pages[entry.node].memory
+    if memory is not None and memory.is_final and entry.memento.says_the_same_as(memory.memento):
+        return SAME
+    return "" if overwrite else KNOWN
+
+
+def _write(entry: Entry, book: Book, now: datetime) -> Write:
+    """It counts as written down now, so that nobody forgets it at once because it is old elsewhere."""
+    there = book.memories.get(entry.node)
+    memory = book.pages[entry.node].memory if there is not None else None
+    # In the place of a memory of this cluster it stands for that version: what comes late stays late.
+    version = memory.memento.version if memory is not None else 0
+    memento = msgspec.structs.replace(entry.memento, version=version, at=now)
+    data = {"memory": text_of(memento), "checkpoint": None, "claimedBy": entry.claimed_by or None}
+    if there is not None:
+        return Write(entry.node, {"data": data}, there.metadata.resource_version)
+    kept = {key: value for key, value in data.items() if value is not None}
+    return Write(entry.node, {"metadata": {"name": entry.node}, "data": kept})
+
+
+async def carry_out(client: Client, settings: MemorySettings, plan: Plan, tally: Tally) -> list[tuple[str, str]]:
+    """Write them; returns who was left out because somebody else wrote it meanwhile."""
+    late: list[tuple[str, str]] = []
+
+    async def write(one: Write) -> None:
+        try:
+            if one.resource_version is None:
+                await client.create(MEMORIES, one.body, settings.namespace)
+            else:
+                body = {"metadata": {"resourceVersion": str(one.resource_version)}, **one.body}
+                await client.patch(MEMORIES, one.node, MergePatch(body), settings.namespace)
+        except (AlreadyExists, Conflict):
+            late.append((one.node, CHANGED))
+        except NotFound:
+            if one.resource_version is None:
+                raise  # there is no such namespace
+            late.append((one.node, CHANGED))
+
+    await writing(plan.writes, write, tally)
+    return late
+
+
+def told(imported: int, skipped: Iterable[tuple[str, str]], others: Collection[str]) -> list[str]:
+    """What was done, a line for each reason why something was not."""
+    reasons: dict[str, list[str]] = {}
+    for node, why in skipped:
+        reasons.setdefault(why, []).append(node)
+    lines = [f"imported {counted(imported, 'memory', 'memories')}"]
+    lines += [f"skipped {len(nodes):,}, {why}: {named(sorted(nodes))}" for why, nodes in reasons.items()]
+    if others:
+        lines.append(f"left out {len(others):,}, they hold something else than labels: {named(sorted(others))}")
+    return lines

@@ -1,0 +1,183 @@
+"""One name: what is remembered, what its node has now, and what a node of that name would be given. Pure."""
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from enum import StrEnum
+
+import msgspec
+
+from growth.api.memory import MARKER, Memento, is_marked, legal
+from growth.api.memory_objects import Remembered
+from growth.api.meta import ObjectMeta
+from growth.api.node import Node
+from growth.api.offering import POOL
+from growth.api.out_of_service import out_of_service_taint
+from growth.api.tolerations import Taint
+from growth.cli.memory_report import Standing, Waiting, marker_on, standing_of, waiting_of
+from growth.decide.memory.claims import claimant, claimed_for
+from growth.decide.memory.policy import template_of
+from growth.decide.memory.scene import Scene
+
+
+class Fate(StrEnum):
+    """What becomes of a key on the node that is given its memory."""
+
+    GIVEN = "given back"
+    SAME = "has it already"
+    TAKEN = "taken away"
+    OWNED = "its own"
+    """A key that a new node knows better."""
+    STAYS = "stays"
+    """The node brings it, and nothing is remembered of it."""
+    ILLEGAL = "not a label"
+    UNWRITTEN = "not written down"
+    """It came after the last look at the node: the next one follows soon."""
+    LOST = "not given"
+    """Nobody of this name is given anything: another node was, or memory is off."""
+
+
+class Item(msgspec.Struct, frozen=True):
+    """A label, an annotation or a taint."""
+
+    kind: str
+    key: str
+    remembered: str | None
+    now: str | None
+    """What the live node has."""
+    fate: Fate
+
+
+class Story(msgspec.Struct, frozen=True):
+    """All about one name."""
+
+    node: str
+    at: datetime
+    standing: Standing
+    mode: str
+    live_uid: str = ""
+    marker: str = ""
+    provider_id: str = ""
+    memory: Memento | None = None
+    is_final: bool = False
+    claimed_by: str = ""
+    problem: str = ""
+    receiver: str = ""
+    """Who is meant by the fates: ``it``, the live node that waits for its memory; or ``a new node``."""
+    follows: str = ""
+    """Whose memory it is given in place of its own."""
+    items: tuple[Item, ...] = ()
+    waiting: tuple[Waiting, ...] = ()
+
+
+def story_of(scene: Scene, name: str) -> Story:
+    """What there is to say about this name now."""
+    page = scene.page(name)
+    node, memory = page.node, page.memory
+    receives = node is not None and not is_marked(node)
+    source, follows = _source(scene, name, node if receives else None)
+    return Story(
+        node=name,
+        at=scene.now,
+        standing=standing_of(page),
+        mode=scene.settings.mode,
+        live_uid=page.uid,
+        marker=marker_on(node) if node is not None else "",
+        provider_id=node.spec.provider_id if node is not None else "",
+        memory=memory.memento if memory is not None else None,
+        is_final=memory.is_final if memory is not None else False,
+        claimed_by=memory.claimed_by if memory is not None else "",
+        problem=page.problem,
+        receiver="it" if receives else "a new node",
+        follows=follows,
+        items=tuple(_items(scene, node, memory.memento if memory is not None else None, source)),
+        waiting=tuple(waiting_of(page)),
+    )
+
+
+def _source(scene: Scene, name: str, receiver: Node | None) -> tuple[Memento | None, str]:
+    """What is given to a node of this name, and whose it is if not its own."""
+    memory = scene.page(name).memory
+    if scene.settings.mode == "off" or (memory is not None and memory.claimed_by):
+        return None, ""
+    if memory is not None:
+        return memory.memento, ""
+    before = scene.page(scene.predecessor_of(name))
+    if before.memory is None or receiver is None or not _may_have(receiver, before.memory, before.node):
+        return None, ""
+    return before.memory.memento, before.name
+
+
+def _may_have(node: Node, memory: Remembered, predecessor: Node | None) -> bool:
+    """Whether nobody else has it, and the one that it was of does not work any more."""
+    if memory.claimed_by == claimant(node):
+        return True
+    is_lost = (
+        predecessor is None
+        or predecessor.metadata.deletion_timestamp is not None
+        or out_of_service_taint(predecessor) is not None
+    )
+    return is_lost and claimed_for(memory) in ("", node.metadata.name)
+
+
+def _items(scene: Scene, node: Node | None, memento: Memento | None, source: Memento | None) -> Iterator[Item]:
+    """Labels, then annotations and taints that are remembered."""
+    known = source or memento
+    if known is None:
+        return
+    receiver = node if node is not None and not is_marked(node) else _fresh(known)
+    patch = scene.policy.restored(receiver, known, template_of(receiver, scene.snapshot))
+    yield from _labels(scene, node, receiver, known, patch["metadata"]["labels"] if source else None)
+    has, brings = node.metadata.annotations if node is not None else {}, receiver.metadata.annotations
+    given: Mapping[str, str] = patch["metadata"].get("annotations", {}) if source else {}
+    for key, value in sorted(known.annotations.items()):
+        yield Item("annotation", key, value, has.get(key), _fate(key in given, brings.get(key) == value))
+    bears = node.spec.taints if node is not None else ()
+    after = msgspec.convert(patch.get("spec", {}).get("taints", []), tuple[Taint, ...]) if source else ()
+    for taint in known.taints:
+        is_there = taint in receiver.spec.taints
+        yield Item("taint", taint.key, _worded(taint), _same(taint, bears), _fate(taint in after or is_there, is_there))
+
+
+def _labels(
+    scene: Scene, node: Node | None, receiver: Node, known: Memento, changes: Mapping[str, str | None] | None
+) -> Iterator[Item]:
+    """Those first that memory is about, then those that a node knows better."""
+    policy, now, template = scene.policy, node.metadata.labels if node else {}, template_of(receiver, scene.snapshot)
+    takeable = legal(known.labels)
+
+    def fate(key: str) -> Fate:
+        if policy.is_owned(key, template):
+            return Fate.OWNED
+        if key in known.labels and key not in takeable:
+            return Fate.ILLEGAL
+        if key not in known.labels and receiver is not node and key in now:
+            return Fate.UNWRITTEN
+        if changes is None:
+            return Fate.LOST
+        if key in known.labels:
+            return Fate.GIVEN if key in changes else Fate.SAME
+        return Fate.STAYS if key in now and key not in changes else Fate.TAKEN
+
+    fates = {key: fate(key) for key in {*known.labels, *known.removed, *now} - {MARKER}}
+    for key in sorted(fates, key=lambda key: (fates[key] is Fate.OWNED, key)):
+        yield Item("label", key, known.labels.get(key), now.get(key), fates[key])
+
+
+def _fate(is_given: bool, is_there: bool) -> Fate:  # noqa: FBT001
+    if not is_given:
+        return Fate.LOST
+    return Fate.SAME if is_there else Fate.GIVEN
+
+
+def _fresh(memento: Memento) -> Node:
+    """A node of that name as it may come: nothing is known of it but its pool."""
+    pool = {POOL: memento.labels[POOL]} if POOL in memento.labels else {}
+    return Node(ObjectMeta(labels=pool))
+
+
+def _same(taint: Taint, others: tuple[Taint, ...]) -> str | None:
+    return next((_worded(one) for one in others if (one.key, one.effect) == (taint.key, taint.effect)), None)
+
+
+def _worded(taint: Taint) -> str:
+    return f"{taint.value}:{taint.effect}" if taint.value else f":{taint.effect}"

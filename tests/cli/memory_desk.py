@@ -1,0 +1,83 @@
+"""A virtual cluster with memories, and a person who asks for something."""
+
+import io
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from rich.console import Console
+
+from growth.api.kinds import NAMESPACES, NODES
+from growth.api.memory import MARKER, Memento
+from growth.api.memory_objects import MEMORIES, MemoryObject, Remembered, read_memory, text_of
+from growth.api.settings import Settings
+from growth.cli.memory_forgetting import Wish, forget_memories
+from growth.cli.memory_moving import Source, import_into
+from growth.cli.memory_writing import Tally
+from growth.kube.client import Client
+from growth.kube.errors import NotFound
+from growth.local.nodes import kwok_node
+from growth.sim.cluster import VirtualCluster
+from growth.sim.virtual_loop import run_virtually
+
+
+class Desk:
+    """A person at work: what they were asked, and what they answer."""
+
+    def __init__(self, cluster: VirtualCluster) -> None:
+        self.cluster, self.client, self.now = cluster, cluster.admin(), cluster.clock.now
+        self.settings = Settings()
+        self.questions: list[str] = []
+        self.answer = True
+
+    async def install(self) -> None:
+        for namespace in (self.settings.memory.namespace, self.settings.memory.transaction_namespace):
+            await self.client.create(NAMESPACES, {"metadata": {"name": namespace}})
+
+    async def node(self, name: str, *, marker: str | None = None, **labels: str) -> None:
+        """A node that is there."""
+        marked = {MARKER: marker} if marker is not None else {}
+        await self.client.create(NODES, kwok_node(name, labels={**labels, **marked}))
+
+    async def remember(self, name: str, memento: Memento) -> None:
+        """Growth wrote this down when the node left."""
+        await self.write(name, {"memory": text_of(memento)})
+
+    async def write(self, name: str, data: dict[str, str]) -> None:
+        """Somebody wrote this, whatever it is."""
+        body = {"metadata": {"name": name}, "data": data}
+        await self.client.create(MEMORIES, body, self.settings.memory.namespace)
+
+    async def memory(self, name: str) -> Remembered | None:
+        try:
+            found: MemoryObject = await self.client.get(MEMORIES, name, self.settings.memory.namespace)
+        except NotFound:
+            return None
+        return read_memory(found)
+
+    async def forget(self, wish: Wish, client: Client | None = None) -> list[str]:
+        def agrees(question: str) -> bool:
+            self.questions.append(question)
+            return self.answer
+
+        where = self.settings.memory
+        return await forget_memories(client or self.client, where, wish, a_tally(), agrees=agrees, now=self.now)
+
+    async def take_in(self, source: Source, *, overwrite: bool = False, client: Client | None = None) -> list[str]:
+        where = self.settings.memory
+        return await import_into(client or self.client, where, source, a_tally(), self.now, overwrite=overwrite)
+
+
+def a_tally() -> Tally:
+    """Nobody looks on."""
+    return Tally(Console(file=io.StringIO()), "writing")
+
+
+def at_a_desk(tell: Callable[[Desk], Coroutine[Any, Any, None]], *roles: dict[str, Any]) -> None:
+    """A story is told on a cluster with the namespaces of memory."""
+
+    async def play() -> None:
+        desk = Desk(VirtualCluster(1, roles=roles))
+        await desk.install()
+        await tell(desk)
+
+    run_virtually(play())
