@@ -120,7 +120,8 @@ def remembered_wrongly(step: Step, picture: Picture, deeds: Deeds) -> Iterator[s
         yield f"{name} is remembered with {dict(kept.labels)}, and was {dict(was)} at version {kept.version}"
     if before is None:
         return
-    if kept.version < before.version:
+    is_worth_less = before.is_final and before.uid != kept.uid and MARKER not in before.labels
+    if kept.version < before.version and not is_worth_less:
         yield f"{name} is remembered as of version {kept.version}, and was as of {before.version} already"
     if before.is_final and kept.uid != before.uid and MARKER not in kept.labels:
         yield f"{name} is remembered as one that had not been given back what it was"
