@@ -55,6 +55,7 @@ _UNHURRIED: Final = Timings(node_monitor_grace_seconds=7200, node_startup_grace_
 _PATIENCE_SECONDS: Final = 40.0  # without anything that changes
 _LINE_SECONDS: Final = 5.0
 _AWAY_SECONDS: Final = 1.0  # how long a node is away at a steady pace
+_LONGEST_SECONDS: Final = 1200.0  # then the machine is too busy for this to mean anything
 _MOST_NODES, _MOST_REPLICAS = 20_000, 16
 
 
@@ -64,7 +65,7 @@ class Scene:
     def __init__(self, cluster: LocalCluster, kubeconfig: Path, members: Sequence[Member], witness: Witness) -> None:
         self.cluster, self.members, self.witness = cluster, members, witness
         self.replicas: list[GrowthProcess] = []
-        self.returned = 0
+        self.registered = 0
         self.peak_rss_mb = 0.0
         self._kubeconfig, self._started = kubeconfig, 0
 
@@ -92,6 +93,7 @@ class Scene:
         """A node comes."""
         node = await self.cluster.admin.create(NODES, member.body(with_labels=with_labels))
         self.witness.note_return(node.metadata.uid)
+        self.registered += 1
 
     async def delete(self, member: Member) -> None:
         """A node goes, some of them with a last change."""
@@ -105,7 +107,6 @@ class Scene:
         await self.delete(member)
         await asyncio.sleep(after_seconds)
         await self.register(member, with_labels=False)
-        self.returned += 1
 
     async def unsettled(self) -> int:
         """How many nodes are not written down as they are now, and transactions that are left."""
@@ -147,7 +148,7 @@ async def measure(nodes: int, replicas: int, *, kill_one: bool, steady: int, sec
         async with a_scene(members, replicas, audit) as scene:
             tell(f"{nodes} nodes are registered ...")
             began = time.monotonic()
-            await _for_each(members, lambda member: scene.register(member, with_labels=True))
+            await _move(scene, lambda member: scene.register(member, with_labels=True))
             await _until(lambda: _count(scene.witness.whole), nodes, "nodes are marked")
             await _settle(scene)
             audit.read()
@@ -181,7 +182,6 @@ async def measure(nodes: int, replicas: int, *, kill_one: bool, steady: int, sec
 async def _burst(scene: Scene, audit: Audit, *, kill_one: bool) -> dict[str, Any]:
     """All of them at once."""
     scene.witness.begin()
-    scene.returned = 0
     nodes, killed_cpu = len(scene.members), 0.0
     alive = scene.replicas[:-1] if kill_one else scene.replicas
     pids = {f"replica-{number}": one.pid for number, one in enumerate(alive, 1)}
@@ -190,15 +190,14 @@ async def _burst(scene: Scene, audit: Audit, *, kill_one: bool) -> dict[str, Any
 
     async def kill_midway() -> None:
         nonlocal killed_cpu
-        while scene.returned < nodes // 2:  # noqa: ASYNC110 - counted, not told
+        while len(scene.witness.returned) < nodes // 2:  # noqa: ASYNC110 - counted, not told
             await asyncio.sleep(0.05)
         killed_cpu = scene.kill_replica() - victim_cpu
 
     async with asyncio.TaskGroup() as working:
         if kill_one:
             working.create_task(kill_midway())
-        working.create_task(_for_each(scene.members, scene.come_back))
-        working.create_task(_tell_progress(scene, nodes))
+        working.create_task(_move(scene, scene.come_back))
     returned = time.monotonic() - began
     await _until(lambda: _count(scene.witness.whole), nodes, "nodes are whole")
     burst_seconds = time.monotonic() - began
@@ -283,25 +282,28 @@ async def _count(names: Iterable[str]) -> int:
     return len(set(names))
 
 
-async def _tell_progress(scene: Scene, nodes: int) -> None:
-    began = time.monotonic()
-    while scene.returned < nodes:
-        await asyncio.sleep(_LINE_SECONDS)
-        whole = len(scene.witness.waits)
-        tell(f"    {time.monotonic() - began:4.0f} s: {scene.returned} of {nodes} are back, {whole} are whole")
-
-
-async def _for_each(members: Iterable[Member], do: Callable[[Member], Awaitable[None]]) -> None:
-    """As many at a time as the client sends at once."""
-    rest = iter(members)
+async def _move(scene: Scene, do: Callable[[Member], Awaitable[None]]) -> None:
+    """All nodes come, or go and come back; as many at a time as the client sends at once."""
+    scene.registered, rest = 0, iter(scene.members)
 
     async def work() -> None:
         for member in rest:
             await do(member)
 
-    async with asyncio.TaskGroup() as working:
-        for _ in range(AT_ONCE):
-            working.create_task(work())
+    async def tell_progress() -> None:
+        began = time.monotonic()
+        while True:
+            await asyncio.sleep(_LINE_SECONDS)
+            seconds, counts = time.monotonic() - began, (scene.registered, len(scene.witness.waits))
+            tell(f"    {seconds:4.0f} s: of {len(scene.members)} nodes {counts[0]} are there, {counts[1]} are whole")
+
+    telling = asyncio.create_task(tell_progress())
+    try:
+        async with asyncio.TaskGroup() as working:
+            for _ in range(AT_ONCE):
+                working.create_task(work())
+    finally:
+        telling.cancel()
 
 
 def main() -> None:
@@ -327,10 +329,12 @@ def main() -> None:
         options.nodes, options.replicas, kill_one=options.kill_one, steady=options.steady, seconds=options.seconds
     )
     try:
-        print(json.dumps({**sizes, **asyncio.run(measuring)}))
+        print(json.dumps({**sizes, **asyncio.run(asyncio.wait_for(measuring, _LONGEST_SECONDS))}))
     except KeyboardInterrupt:
         sys.exit("stopped; nothing is left running")
-    except (RuntimeError, TimeoutError) as error:
+    except TimeoutError as error:
+        sys.exit(f"Error: {error or f'it is not over after {_LONGEST_SECONDS:.0f} s'}")
+    except RuntimeError as error:
         sys.exit(f"Error: {error}")
 
 

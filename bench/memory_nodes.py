@@ -6,6 +6,7 @@ from typing import Any, Final
 from growth.api.memory import MARKER
 
 # Of ten nodes one has a label changed, and one has a label removed, right before it is deleted.
+_BOTH: Final = ("kubernetes.io", "beta.kubernetes.io")
 _EVERY: Final = 10
 _CHANGED, _REMOVED = 3, 7
 _LONGEST: Final = "k" * 63
@@ -30,7 +31,9 @@ class Member:
 
     def body(self, *, with_labels: bool) -> dict[str, Any]:
         """As its kubelet registers it; with what people gave it only the first time."""
-        own = {"kubernetes.io/hostname": self.name, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64"}
+        own = {"kubernetes.io/hostname": self.name}
+        # Both forms of these, as a kubelet has it: kube-controller-manager would add the old one later, as a change.
+        own |= {f"{prefix}/os": "linux" for prefix in _BOTH} | {f"{prefix}/arch": "amd64" for prefix in _BOTH}
         given = self.labels if with_labels else {}
         # The kubelet of this one still brings what somebody took away: it has to go again.
         brought = {"team": "as-installed"} if not with_labels and "team" not in self.labels else {}

@@ -130,8 +130,8 @@ class _Trap:
 
 @STORIES.story(ignores=CHANCE)
 async def three_replicas_go_on_when_one_is_killed(play: Play) -> None:
-    """A dozen nodes leave and come back, and the first who is about to give one its memory back is killed."""
-    names, troupe = [f"node-{number}" for number in range(12)], Troupe(play)
+    """Six nodes leave and come back, and the first who is about to give one its memory back is killed."""
+    names, troupe = [f"node-{number}" for number in range(6)], Troupe(play)
     for name in names:
         await play.node(name, labels={TEAM: name})
     async with growing(play, settings=remembering(), replicas=3):

@@ -12,7 +12,7 @@ from tests.stories.shrinking import TAINTED
 STORIES = Stories("memory", alone=True)
 
 
-@STORIES.story(ignores=CHANCE)
+@STORIES.story(ignores=f"{CHANCE},ready")
 async def who_replaces_a_dead_machine_has_its_labels(play: Play) -> None:
     """A person labelled it. Its machine loses its power, Growth proves that and buys another one for its database:
     that one bears the label before anything runs there, and the memory is its own from then on."""

@@ -36,6 +36,8 @@ _PLACES: Final = {
     LEASES: _GROWTHS_NAMESPACE,
     MEMORIES: MemorySettings().namespace,
 }
+# kube-controller-manager puts it there.
+_IN_EVERY_NAMESPACE: Final = "kube-root-ca.crt"
 _POLL_SECONDS: Final = 0.25
 _HEALTH: Final = (NODES, NODE_REQUESTS, NODE_REMOVAL_REQUESTS)
 # What was written just now is heard of in this time: informers are told within milliseconds.
@@ -77,7 +79,7 @@ class Audit:
 
         def hear(changes: list[Change[Any]]) -> None:
             at = asyncio.get_running_loop().time()
-            steps = [step_of(kind, one, at) for one in changes if kind is not CONFIG_MAPS or is_machine(one.now)]
+            steps = [step_of(kind, one, at) for one in changes if _is_meant(kind, one.now)]
             self._steps += steps
             for step in steps:
                 self.picture.take(step)
@@ -123,6 +125,13 @@ class Audit:
                 for what in one.broken_by(step, picture, self._deeds):
                     found.append(f"{one.number} ({one.name}), version {step.version}: {what}")
         return list(dict.fromkeys(found))
+
+
+def _is_meant(kind: Kind[Any], thing: Any) -> bool:  # noqa: ANN401 - any of the followed kinds
+    """Of ConfigMaps, machines and memories."""
+    if kind is MEMORIES:
+        return thing.metadata.name != _IN_EVERY_NAMESPACE
+    return kind is not CONFIG_MAPS or is_machine(thing)
 
 
 def _informer(client: Client, kind: Kind[Any], hear: Callable[[list[Change[Any]]], None]) -> Informer[Any]:

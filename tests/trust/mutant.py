@@ -14,7 +14,7 @@ class Mutant:
     """A part of the names of the stories that might notice; empty if none can."""
 
     tests: str = ""
-    """The tests that might notice; empty if none can."""
+    """The tests that might notice, with blanks between them; empty if none can."""
 
     seed: int = 100
     """Of the first run of chaos that is tried."""

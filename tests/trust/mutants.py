@@ -36,11 +36,12 @@ from growth.kube.client import Client
 from growth.kube.patches import JsonPatch, MergePatch
 from growth.kube.transport import Request
 from growth.play.story import Story
-from tests.stories.all_stories import STORIES
 from tests.trust.chaos.run import played_run
 from tests.trust.chaos.terms import drawn_terms_of
+from tests.trust.crash import TOLD
 from tests.trust.crash_points import stops_of
 from tests.trust.failover_mutants import FAILOVER_MUTANTS
+from tests.trust.memory.mutants import MEMORY_MUTANTS
 from tests.trust.mistakes import be_quiet
 from tests.trust.mutant import Mutant
 from tests.trust.trial import tried
@@ -194,6 +195,7 @@ MUTANTS: Final = (
         seed=160,
     ),
     *FAILOVER_MUTANTS,
+    *MEMORY_MUTANTS,
 )
 
 
@@ -214,7 +216,7 @@ def _defect(mutant: Mutant) -> Generator[None]:
 
 def _by_crash(mutant: Mutant) -> Caught:
     runs = 0
-    for story in (one for one in STORIES if one.alone and mutant.story and mutant.story in one.name):
+    for story in (one for one in TOLD if mutant.story and mutant.story in one.name):
         for problems in _told(story):
             runs += 1
             if problems:
@@ -250,7 +252,7 @@ def _by_tests(mutant: Mutant) -> Caught:
         return Caught(mutant.name, "", 0, "")
     failure = _Failure()
     with redirect_stdout(io.StringIO()):
-        pytest.main(["-q", "-x", "-p", "no:cacheprovider", mutant.tests], plugins=[failure])
+        pytest.main(["-q", "-x", "-p", "no:cacheprovider", *mutant.tests.split()], plugins=[failure])
     return Caught(mutant.name, "tests" if failure.first else "", failure.ran, failure.first)
 
 

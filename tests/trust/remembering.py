@@ -5,7 +5,7 @@ It is judged by the lives of the nodes themselves (``memoirs``), and not by what
 
 import json
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
 from growth.api.node import Node
 from tests.trust.deeds import Deed, Deeds
@@ -17,11 +17,19 @@ _NOTHING: Final = "0"
 
 def is_of_memory(deed: Deed) -> bool:
     """Whether a write to a node is one of those that memory makes, which every replica may make to any node."""
+    return _gives(deed) or "finalizers" in _meta(deed)
+
+
+def _gives(deed: Deed) -> bool:
+    """Whether it gives a node back what it was."""
+    return MARKER in (_meta(deed).get("labels") or {})
+
+
+def _meta(deed: Deed) -> dict[str, Any]:
     try:
-        meta = json.loads(deed.body).get("metadata", {})
+        return json.loads(deed.body).get("metadata", {})
     except (ValueError, AttributeError):  # an edit is a list, and says nothing of this
-        return False
-    return MARKER in (meta.get("labels") or {}) or "finalizers" in meta
+        return {}
 
 
 def given_wrongly(step: Step, picture: Picture, deeds: Deeds) -> Iterator[str]:
@@ -35,7 +43,7 @@ def given_wrongly(step: Step, picture: Picture, deeds: Deeds) -> Iterator[str]:
         return
     theirs = _Theirs(step.now, picture, deeds)
     if MARKER in before:
-        if theirs.of(before) != theirs.of(now) and any(map(is_of_memory, deeds.making("nodes", step.version)[:1])):
+        if theirs.of(before) != theirs.of(now) and any(map(_gives, deeds.making("nodes", step.version)[:1])):
             yield f"{step.meta.name} was given labels once more: {theirs.of(before)} became {theirs.of(now)}"
     elif MARKER in now:
         yield from _judge(step, picture, deeds, theirs)
@@ -120,7 +128,8 @@ def remembered_wrongly(step: Step, picture: Picture, deeds: Deeds) -> Iterator[s
         yield f"{name} is remembered with {dict(kept.labels)}, and was {dict(was)} at version {kept.version}"
     if before is None:
         return
-    if kept.version < before.version:
+    is_worth_less = before.is_final and before.uid != kept.uid and MARKER not in before.labels
+    if kept.version < before.version and not is_worth_less:
         yield f"{name} is remembered as of version {kept.version}, and was as of {before.version} already"
     if before.is_final and kept.uid != before.uid and MARKER not in kept.labels:
         yield f"{name} is remembered as one that had not been given back what it was"

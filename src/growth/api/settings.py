@@ -327,21 +327,22 @@ class MemorySettings(Section, frozen=True):
         tuple[Annotated[str, msgspec.Meta(pattern=_KEY_PATTERN)], ...],
         meaning(
             "Labels that come from the new node and never from memory; a * at the end stands for anything.",
-            expected="keys of labels such as kubernetes.io/hostname or growth.dev/*",
+            expected="a list of keys of labels, such as kubernetes.io/hostname or growth.dev/*",
         ),
     ] = OWNED_KEYS
     annotations: Annotated[
         tuple[Annotated[str, msgspec.Meta(pattern=_PREFIX_PATTERN)], ...],
         meaning(
             "Annotations that are remembered beside the labels: those whose keys begin with one of these.",
-            expected="beginnings of keys, such as example.com/",
+            expected="a list of beginnings of keys, such as example.com/",
         ),
     ] = ()
     taints: Annotated[
         tuple[Annotated[str, msgspec.Meta(pattern=_PREFIX_PATTERN)], ...],
         meaning(
-            "Taints that are remembered beside the labels: those whose keys begin with one of these.",
-            expected="beginnings of keys, such as example.com/",
+            "Taints that are remembered beside the labels: those whose keys begin with one of these, but none by which "
+            "Kubernetes or Growth say how a node is now.",
+            expected="a list of beginnings of keys, such as example.com/",
         ),
     ] = ()
     checkpoint_after: Annotated[

@@ -21,6 +21,14 @@ NEVER = "never"
 """How a setting is written that may have no value, unless it has another word for that."""
 
 
+class BadItem(ValueError):
+    """One of several texts is not possible."""
+
+    def __init__(self, number: int, item: object, expected: str) -> None:
+        super().__init__(expected)
+        self.number, self.item = number, item
+
+
 class SettingField(msgspec.Struct, frozen=True):
     """One setting: where it stands in the file and what it may hold."""
 
@@ -66,7 +74,7 @@ class SettingField(msgspec.Struct, frozen=True):
             case inspect.UnionType(types=types), int():
                 return self._number(types, raw)
             case inspect.VarTupleType(item_type=item), list():
-                return tuple(self._item(item, one) for one in cast("list[object]", raw))
+                return tuple(self._item(item, *one) for one in enumerate(cast("list[object]", raw)))
             case inspect.UnionType() | inspect.TimeDeltaType(), str():
                 try:
                     duration = parse_duration(raw)
@@ -96,10 +104,10 @@ class SettingField(msgspec.Struct, frozen=True):
                     return raw
         raise ValueError(self.expected)
 
-    def _item(self, shape: inspect.Type, raw: object) -> str:
+    def _item(self, shape: inspect.Type, number: int, raw: object) -> str:
         pattern = shape.pattern if isinstance(shape, inspect.StrType) else None
         if not isinstance(raw, str) or (pattern is not None and not re.search(pattern, raw)):
-            raise ValueError(self.expected)
+            raise BadItem(number, raw, self.expected)
         return raw
 
     def value_from_text(self, text: str) -> Value:

@@ -13,7 +13,7 @@ import yaml
 from msgspec import inspect
 
 from growth.api.settings import Section, Settings
-from growth.api.settings_fields import PREFIX, SettingField, Value, plain, setting_fields
+from growth.api.settings_fields import PREFIX, BadItem, SettingField, Value, plain, setting_fields
 
 Origin = Literal["default", "file", "environment", "flag"]
 
@@ -69,6 +69,9 @@ def read_settings(
                     value = field.value_from(raw)
                 case _:
                     value = field.value_from_text(str(raw))
+        except BadItem as error:
+            problems.append(_problem(f"{field.path}[{error.number}]", error.item, field.expected, source))
+            continue
         except ValueError:
             problems.append(_problem(field.path, raw, field.expected, source))
             continue

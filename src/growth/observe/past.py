@@ -136,7 +136,7 @@ class Past:
             if change.happened is Happened.DELETED:
                 page = _without_written(page)
             if memory is not None:
-                page = _without_earlier(page, memory.memento)
+                page = _without_earlier(page, memory)
             if memory is not None and memory.is_final:
                 page = _settled(page, memory.memento)
             self._keep(page)
@@ -160,7 +160,7 @@ def _without(page: Page, change: Change[Node]) -> Page:
         departed[uid] = Departure(change.now, is_missed, page.removed if is_current else ())
     page = msgspec.structs.replace(page, departed=departed)
     if page.memory is not None:
-        page = _without_earlier(page, page.memory.memento)
+        page = _without_earlier(page, page.memory)
     return msgspec.structs.replace(page, node=None, heard_at=None, removed=()) if is_current else page
 
 
@@ -191,8 +191,11 @@ def _without_written(page: Page) -> Page:
     return msgspec.structs.replace(page, departed=departed)
 
 
-def _without_earlier(page: Page, memento: Memento) -> Page:
-    """The page without those who left before one of whom something is remembered: memories never become older."""
+def _without_earlier(page: Page, memory: Remembered) -> Page:
+    """The page without those who left before one who had been given what they were: that is how they are remembered."""
+    memento = memory.memento
+    if not memento.is_marked:
+        return page
     departed = {
         uid: one
         for uid, one in page.departed.items()

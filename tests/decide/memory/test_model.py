@@ -245,7 +245,7 @@ def lives(draw: st.DrawFn) -> Callable[[], None]:
     return partial(live, mode, program, is_held=is_held, is_crowded=is_crowded)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(lives())
 def test_the_labels_end_as_the_model_says(life: Callable[[], None]) -> None:
     life()

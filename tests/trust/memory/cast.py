@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import Final
 
 from growth.api.kinds import NODES
-from growth.api.memory_objects import MEMORIES
+from growth.api.memory_objects import MEMORIES, TRANSACTIONS
 from growth.api.settings import MemorySettings
 from growth.kube.client import Client
 from growth.kube.errors import Conflict, KubeError, NotFound, ServerTrouble, Unreachable
@@ -86,6 +86,15 @@ class Cast:
             return _peoples(said) == self.now[name]
 
         await self.until(is_noted, f"{name} is noted as it is")
+
+    async def until_done(self) -> None:
+        """Wait until every transaction is dealt with; other ConfigMaps there are Kubernetes' own."""
+
+        async def is_empty() -> bool:
+            found = await self.client.list(TRANSACTIONS, MemorySettings().transaction_namespace)
+            return not any(one.data.type for one in found.items)
+
+        await self.until(is_empty, "all transactions are dealt with")
 
     async def until(self, look: Callable[[], Awaitable[bool]], what: str) -> None:
         """Wait until something is so."""

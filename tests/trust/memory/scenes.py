@@ -7,8 +7,7 @@ from unittest.mock import patch
 
 import msgspec
 
-from growth.api.memory_objects import MEMORIES, TRANSACTIONS
-from growth.api.settings import MemorySettings
+from growth.api.memory_objects import MEMORIES
 from growth.play.growing import QUICK, growing
 from growth.play.play import Play
 from growth.play.story import Stories
@@ -50,22 +49,13 @@ async def come_and_go(cast: Cast) -> None:
     await cast.check()
 
 
-async def until_nothing_is_left_to_do(play: Play, memory: MemorySettings = _MEMORY) -> None:
-    """Wait until every transaction is dealt with."""
-
-    async def is_empty() -> bool:
-        return not (await play.client.list(TRANSACTIONS, memory.transaction_namespace)).items
-
-    await play.until_found(is_empty, "all transactions are dealt with")
-
-
 @SCENES.story()
 async def one_replica_remembers_nodes_that_come_and_go(play: Play) -> None:
     """Nobody watches while it is dead, so nodes are held until somebody has seen them off."""
     cast = Cast(play.client, play.full(""))
     async with growing(play, settings=_HOLDING):
         await come_and_go(cast)
-        await until_nothing_is_left_to_do(play)
+        await cast.until_done()
         await cast.check()
 
 
@@ -75,7 +65,7 @@ async def three_replicas_remember_nodes_that_come_and_go(play: Play) -> None:
     cast = Cast(play.client, play.full(""))
     async with growing(play, replicas=3):
         await come_and_go(cast)
-        await until_nothing_is_left_to_do(play)
+        await cast.until_done()
         await cast.check()
 
 
@@ -93,7 +83,7 @@ async def a_node_that_stays_away_is_forgotten(play: Play) -> None:
             return any(one.metadata.name == cast.full("a") and one.data.memory for one in found.items)
 
         async def is_forgotten() -> bool:
-            return not (await play.client.list(MEMORIES, _MEMORY.namespace)).items
+            return not await is_remembered()
 
         await play.until_found(is_remembered, "a is remembered")
         await play.until_found(is_forgotten, "a is forgotten")

@@ -12,7 +12,6 @@ from typing import Final
 
 import msgspec
 
-from growth.api.memory_objects import TRANSACTIONS
 from growth.api.settings import MemorySettings
 from growth.kube.client import Client
 from growth.local.timings import Timings
@@ -44,7 +43,7 @@ class Troupe:
         self.faults: Faults = cluster.faults
         self.admin = cluster.admin()
         self.cast = Cast(self.admin, patience=_PATIENCE_SECONDS)
-        self._cluster, self._memory = cluster, memory
+        self._cluster = cluster
 
         async def client() -> Client:
             return cluster.client(GROWTH)
@@ -69,12 +68,9 @@ class Troupe:
                 await asyncio.sleep(1)
                 trouble(self)
                 await telling(self.cast)
-                await self.cast.until(self._is_done, "all transactions are dealt with")
+                await self.cast.until_done()
                 await self.cast.check()
         return [*mistakes.heard, *self.fleet.failures, *self._audit.violations(), *self._audit.missing()]
-
-    async def _is_done(self) -> bool:
-        return not (await self.admin.list(TRANSACTIONS, self._memory.transaction_namespace)).items
 
 
 Trouble = Callable[[Troupe], None]

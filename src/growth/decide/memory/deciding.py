@@ -120,12 +120,22 @@ class _Pass:
         """What is to be done in our shards; what failed lately comes last, so that it is in nobody's way."""
         works: list[Action] = []
         failed: list[Action] = []
-        for name, look in in_turn([iter(list(self._shards[shard].items())) for shard in shards]):
+        for name, look in self._by_need(shards):
             for work in self._up_to_date(name, look).works:
                 (failed if self._has_failed(work) else works).append(work)
             if len(works) >= _AT_ONCE:
                 return works
         return (works + failed)[:_AT_ONCE]
+
+    def _by_need(self, shards: Iterable[int]) -> Iterator[tuple[str, Look]]:
+        """First nodes that wait for what they were, the longest waiting first: nobody waits for the rest of it (what is
+        dealt with goes, what is whole again is written down), which gets every fourth turn."""
+        lines = {shard: [item for item in self._shards[shard].items() if item[1].works] for shard in shards}
+        waiting = [item for line in lines.values() for item in line if item[0] in self._awaiting]
+        waiting.sort(key=lambda item: self._awaiting[item[0]][1])
+        others = in_turn([(item for item in line if item[0] not in self._awaiting) for line in lines.values()])
+        urgent = iter(waiting)
+        return in_turn([urgent, urgent, urgent, others])
 
     def _up_to_date(self, name: str, look: Look) -> Look:
         """A node says how it is all the time, and nobody looks at what is remembered of it for that. But who writes to

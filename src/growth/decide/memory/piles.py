@@ -23,11 +23,14 @@ class Pile(msgspec.Struct, frozen=True):
     told: list[Hold | RecordEvent]
     due: datetime | None
     """When the first of them is to be looked at again."""
+    oldest: datetime | None
+    """When the oldest transaction was made that is not dealt with."""
 
 
 def pile_of(looks: Mapping[str, Look]) -> Pile:
     """One walk over all of them: this is done in every pass."""
-    works, unwritten, told, due = 0, list[Look](), list[Hold | RecordEvent](), list[datetime]()
+    works, unwritten, told = 0, list[Look](), list[Hold | RecordEvent]()
+    due, made = list[datetime](), list[datetime]()
     for look in looks.values():
         works += len(look.works)
         if look.records:
@@ -36,7 +39,9 @@ def pile_of(looks: Mapping[str, Look]) -> Pile:
             told += look.told
         if look.due is not None:
             due.append(look.due)
-    return Pile(works, unwritten, told, min(due, default=None))
+        if look.oldest is not None:
+            made.append(look.oldest)
+    return Pile(works, unwritten, told, min(due, default=None), min(made, default=None))
 
 
 def in_turn(lines: Iterable[Iterator[T]]) -> Iterator[T]:

@@ -71,7 +71,7 @@ class Policy:
         if self.settings.mode == "replace":
             gone = [key for key in has if key not in stored]
         else:
-            gone = [key for key in memento.removed if key in has]
+            gone = [key for key in memento.removed if key in has and key not in stored]
         changes: dict[str, str | None] = {key: value for key, value in stored.items() if has.get(key) != value}
         return changes | {key: None for key in gone if not self.is_owned(key, template)}
 

@@ -4,6 +4,7 @@
 |---|---|---|
 | deleted | no memory | it becomes the memory, unless it had yet to be given what its predecessor was |
 | deleted | a memory of this version or a later one | none: it was dealt with, or comes too late |
+| deleted | the same, of a node that had not been given anything yet | it becomes the memory: that one lacked it |
 | deleted | a memory of the same life, or the node had been given back its memory | it becomes the memory |
 | deleted | a memory of an earlier life that the node had not been given back | none: that memory is worth more |
 | added | that node is gone, or bears the marker | none |
@@ -58,7 +59,8 @@ def is_news(memory: Remembered | None, memento: Memento) -> bool:
     if memento.uid == known.uid and not memory.is_final:
         return memento.version >= known.version  # the last look at a node may be all that is known of its end
     if memento.version <= known.version:
-        return False
+        # Of a node that had not been given anything yet it is remembered what it was only if nothing else is known.
+        return memory.is_final and memento.uid != known.uid and not known.is_marked
     return memento.uid == known.uid or memento.is_marked
 
 

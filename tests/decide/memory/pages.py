@@ -1,0 +1,125 @@
+"""One page, and one look at it: what is known is written down in a line, and so is what comes of it."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import msgspec
+
+from growth.api.action import Action, CreateObject, DeleteObject, PatchObject
+from growth.api.memory import MARKER, RESTORED_TO, Memento
+from growth.api.memory_objects import Remembered, Transaction, transaction_name
+from growth.api.meta import ObjectMeta
+from growth.api.node import Node, NodeSpec
+from growth.api.settings import MemorySettings, Settings
+from growth.api.tolerations import Taint
+from growth.decide.memory.deciding import look_at
+from growth.decide.memory.desk import Look
+from growth.decide.memory.scene import Scene
+from growth.observe.past import Page
+from growth.observe.world import World
+from growth.sim.clock import BEGINNING as NOW
+
+NAME = "worker-1"
+
+
+def a_node(
+    uid: str = "new",
+    version: int = 50,
+    *,
+    labels: dict[str, str] | None = None,
+    is_marked: bool = False,
+    taints: tuple[Taint, ...] = (),
+    **meta: Any,  # noqa: ANN401 - whatever metadata takes
+) -> Node:
+    """A node; with its marker, if ``is_marked``."""
+    marks = {MARKER: "7"} if is_marked else {}
+    known = ObjectMeta(name=NAME, uid=uid, resource_version=version, labels={**(labels or {}), **marks}, **meta)
+    return Node(known, NodeSpec(taints=taints))
+
+
+def a_memory(
+    uid: str = "old",
+    version: int = 20,
+    *,
+    is_final: bool = True,
+    at: datetime | None = None,
+    removed: tuple[str, ...] = (),
+    **labels: str,
+) -> Remembered:
+    """What is remembered, of a node that had its marker."""
+    memento = Memento(uid=uid, version=version, labels={MARKER: "7", **labels}, at=at, removed=removed)
+    return Remembered(
+        ObjectMeta(name=NAME, namespace="growth-memory", uid="m", resource_version=900), memento, is_final
+    )
+
+
+def a_transaction(
+    kind: str, uid: str, version: int, labels: dict[str, str] | None = None, *, is_marked: bool = True
+) -> Transaction:
+    """Something that happened."""
+    marks = {MARKER: "7"} if is_marked and kind == "deleted" else {}
+    meta = ObjectMeta(transaction_name(NAME, version), "growth-transactions", f"t-{version}", 901, NOW)
+    memento = Memento(uid=uid, version=version, labels={**(labels or {}), **marks})
+    return Transaction(meta, "added" if kind == "added" else "deleted", NAME, memento)
+
+
+def after_end(memory: Remembered | None, transaction: Transaction) -> Page:
+    """What is known once an end is written down and not dealt with."""
+    written = {transaction.memento.uid: transaction.version}
+    return Page(NAME, memory=memory, transactions=(transaction,), written=written)
+
+
+def look(
+    page: Page,
+    *,
+    before: Look | None = None,
+    after: float = 0,
+    heard: int = 1_000,
+    **memory: Any,  # noqa: ANN401
+) -> Look:
+    """What comes of it, so many seconds later, for one who has heard of nodes up to that version."""
+    world = World(lambda: NOW, remembers=True)
+    world.past.nodes_version = heard
+    world.past.pages[page.name] = page
+    settings = Settings(memory=MemorySettings(**memory))
+    return look_at(Scene(world.snapshot(NOW + timedelta(seconds=after)), settings), page, before or Look())
+
+
+def waited(page: Page, seconds: float, **memory: Any) -> Look:  # noqa: ANN401
+    """The second look at it, so much later."""
+    return look(page, before=look(page, **memory), after=seconds, **memory)
+
+
+def deeds(actions: tuple[Action, ...]) -> list[str]:
+    """In short."""
+    words = {CreateObject.__name__: "create", PatchObject.__name__: "patch", DeleteObject.__name__: "delete"}
+    return [
+        f"{words[type(one).__name__]} {one.subject.kind} {one.subject.name.removeprefix(DIGEST)}" for one in actions
+    ]
+
+
+def reasons(found: Look) -> list[str]:
+    """What people are told about."""
+    return sorted({one.reason for one in found.told})
+
+
+def remembered(found: Look) -> Memento:
+    """What the one action would write down."""
+    (action,) = (*found.records, *found.works)
+    assert isinstance(action, CreateObject | PatchObject)
+    texts = [
+        value for key, value in action.body["data"].items() if key in ("memory", "checkpoint", "memento") and value
+    ]
+    return msgspec.json.decode(texts[0], type=Memento)
+
+
+def given_back(found: Look) -> dict[str, Any]:
+    """What the one action would change of the node's metadata; the uid beside the marker is left out."""
+    (action,) = found.works
+    assert isinstance(action, PatchObject)
+    meta = dict(action.body["metadata"])
+    annotations = {key: value for key, value in meta.pop("annotations", {}).items() if key != RESTORED_TO}
+    return meta | ({"annotations": annotations} if annotations else {})
+
+
+DIGEST = transaction_name(NAME, 0)[:-1]

@@ -1,0 +1,92 @@
+"""What is given back, in both modes, and what a new node knows better."""
+
+import pytest
+
+from growth.api.memory import FINALIZER, MARKER, REMEMBERING, Memento
+from growth.api.settings import MemorySettings
+from growth.api.tolerations import Taint
+from growth.decide.memory.policy import Policy
+from growth.sim.clock import BEGINNING as NOW
+from tests.decide.memory.pages import a_node
+
+HOST = "kubernetes.io/hostname"
+MEMENTO = Memento(uid="old", version=20, labels={"team": "blue", HOST: "old", "pooled": "no"}, removed=("gone", HOST))
+BRINGS = {"team": "red", "new": "x", "gone": "y", HOST: "new", "pooled": "yes"}
+
+
+@pytest.mark.parametrize(
+    ("mode", "owned", "expected"),
+    [
+        ("merge", None, {"team": "blue", "gone": None}),
+        ("replace", None, {"team": "blue", "gone": None, "new": None}),
+        ("merge", (), {"team": "blue", "gone": None, HOST: "old", "pooled": "no"}),
+        ("replace", (), {"team": "blue", "gone": None, "new": None, HOST: "old", "pooled": "no"}),
+        ("merge", ("te*",), {"gone": None, HOST: "old"}),
+    ],
+    ids=["merge", "replace", "merge all", "replace all, as the seed has it", "other owned keys"],
+)
+def test_labels(mode: str, owned: tuple[str, ...] | None, expected: dict[str, str | None]) -> None:
+    settings = MemorySettings(mode=mode) if owned is None else MemorySettings(mode=mode, owned_keys=owned)
+    patch = Policy(settings).restored(a_node(labels=BRINGS), MEMENTO, {"pooled"})
+    assert patch["metadata"]["labels"] == {MARKER: "20", **expected}
+
+
+@pytest.mark.parametrize("mode", ["merge", "replace"])
+def test_where_nothing_is_remembered_only_the_marker_comes(mode: str) -> None:
+    patch = Policy(MemorySettings(mode=mode)).restored(a_node(labels=BRINGS), None, ())
+    assert patch["metadata"]["labels"] == {MARKER: "0"}
+    assert set(patch) == {"metadata"}
+
+
+def test_the_marker_itself_is_never_remembered_nor_removed() -> None:
+    memento = Memento(uid="old", version=20, labels={MARKER: "3"}, removed=(MARKER,))
+    patch = Policy(MemorySettings(mode="replace", owned_keys=())).restored(a_node(), memento, ())
+    assert patch["metadata"]["labels"] == {MARKER: "20"}
+
+
+def test_what_no_server_would_take_is_not_given_back() -> None:
+    """A memory that somebody edited must not keep its node waiting for ever."""
+    bad = (
+        Taint("no good", "", "NoSchedule"),
+        Taint("example.com/a", "", "Sometimes"),
+        Taint("example.com/b", "?", "NoExecute"),
+    )
+    memento = Memento(
+        uid="old",
+        version=20,
+        labels={"no good": "x", "ok": "1"},
+        annotations={"example.com/no good": "x", "example.com/Ok": "any text!"},
+        taints=(*bad, Taint("example.com/c", "1", "NoSchedule"), Taint("example.com/c", "2", "NoSchedule")),
+    )
+    policy = Policy(MemorySettings(annotations=("example.com/",), taints=("example.com/", "no")))
+    patch = policy.restored(a_node(), memento, ())
+    assert patch["metadata"]["labels"] == {MARKER: "20", "ok": "1"}
+    assert patch["metadata"]["annotations"].get("example.com/Ok") == "any text!"
+    assert not any("no good" in key for key in patch["metadata"]["annotations"])
+    assert patch["spec"]["taints"] == [{"key": "example.com/c", "value": "2", "effect": "NoSchedule"}]
+
+
+def test_annotations_and_taints_that_nobody_wants_remembered_any_more_stay_away() -> None:
+    memento = Memento(
+        uid="old", version=20, annotations={"example.com/a": "1"}, taints=(Taint("example.com/c", "1", "NoSchedule"),)
+    )
+    patch = Policy(MemorySettings()).restored(a_node(), memento, ())
+    assert ("example.com/a" in patch["metadata"]["annotations"], "spec" in patch) == (False, False)
+
+
+def test_the_taint_that_waited_for_memory_goes_and_all_others_stay() -> None:
+    others = (Taint("example.com/x", "1", "NoExecute"), Taint("example.com/c", "old", "NoSchedule"))
+    node = a_node(taints=(Taint(REMEMBERING, "", "NoSchedule"), *others))
+    memento = Memento(uid="old", version=20, taints=(Taint("example.com/c", "new", "NoSchedule"),))
+    patch = Policy(MemorySettings(taints=("example.com/c",))).restored(node, memento, ())
+    assert [(taint["key"], taint["value"]) for taint in patch["spec"]["taints"]] == [
+        ("example.com/x", "1"),
+        ("example.com/c", "new"),
+    ]
+
+
+def test_the_finalizer_comes_with_the_marker_but_not_to_a_node_that_is_going() -> None:
+    policy = Policy(MemorySettings(finalizer=True))
+    assert policy.restored(a_node(finalizers=("other",)), None, ())["metadata"]["finalizers"] == ["other", FINALIZER]
+    going = a_node(finalizers=("other",), deletion_timestamp=NOW)
+    assert "finalizers" not in policy.restored(going, None, ())["metadata"]
