@@ -246,4 +246,7 @@ CHOICES = {
     "failover.speed": ["fast", "standard"],
     "memory.mode": ["off", "merge", "replace"],
     "memory.forgetAfter": [None, timedelta(days=30)],
+    "queue.waitForPodsReady.requeuingStrategy.timestamp": ["Eviction", "Creation"],
+    "queue.waitForPodsReady.requeuingStrategy.backoffMaxSeconds": [None, 0, 60],
+    "queue.waitForPodsReady.recoveryTimeout": [None, timedelta(0), timedelta(minutes=3)],
 }

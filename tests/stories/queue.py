@@ -8,7 +8,8 @@ import msgspec
 from growth.api.kinds import JOBS
 from growth.api.queue.kinds import CLUSTER_QUEUES, LOCAL_QUEUES, RESOURCE_FLAVORS, WORKLOADS
 from growth.api.queue.workload import QUEUE_NAME
-from growth.api.settings import QueueSettings, RequeuingStrategySettings, Settings, WaitForPodsReadySettings
+from growth.api.settings import QueueSettings, Settings
+from growth.api.settings_queue import RequeuingStrategySettings, WaitForPodsReadySettings
 from growth.play.growing import QUICK, growing
 from growth.play.play import Play
 from growth.play.story import Stories

@@ -6,36 +6,12 @@ stands; its meaning, bounds and default stand beside it. How texts become these 
 
 from collections.abc import Iterator
 from datetime import timedelta
-from typing import Annotated, Any
-
-import msgspec
+from typing import Annotated
 
 from growth.api.duration import format_duration
-from growth.api.memory import OWNED_KEYS
-
-_DNS_LABEL = "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\\Z"
-
-
-def meaning(
-    text: str,
-    *,
-    expected: str = "",
-    nothing: str = "",
-    pattern: str | None = None,
-    ge: int | None = None,
-    le: int | None = None,
-) -> msgspec.Meta:
-    """What a setting means, its bounds and, where these would not tell a person, what is expected."""
-    bounds: dict[str, Any] = {"pattern": pattern, "ge": ge, "le": le}
-    return msgspec.Meta(description=text, extra={"expected": expected, "nothing": nothing}, **bounds)
-
-
-class Section(msgspec.Struct, frozen=True, rename="camel"):
-    """Settings that belong together."""
-
-    def contradictions(self) -> Iterator[tuple[str, str]]:
-        """Fields whose values cannot stand together, each with the sentence that says why."""
-        yield from ()
+from growth.api.settings_memory import MemorySettings
+from growth.api.settings_queue import QueueSettings
+from growth.api.settings_section import DNS_LABEL, Section, meaning
 
 
 class KubeSettings(Section, frozen=True):
@@ -59,7 +35,7 @@ class LeaderElectionSettings(Section, frozen=True):
         meaning(
             "Name of the Lease that the replicas contend for.",
             expected="a name of up to 63 small letters, digits and '-'",
-            pattern=_DNS_LABEL,
+            pattern=DNS_LABEL,
         ),
     ] = "growth"
     lease_duration: Annotated[
@@ -127,7 +103,7 @@ class HetznerSettings(Section, frozen=True):
         meaning(
             "Name of this cluster; no other one in the same Hetzner project may have it. Required for hetzner.",
             expected="a name of up to 63 small letters, digits and '-', or nothing where hetzner is not enabled",
-            pattern=f"{_DNS_LABEL}|^\\Z",
+            pattern=f"{DNS_LABEL}|^\\Z",
         ),
     ] = ""
     token_secret: Annotated[
@@ -289,138 +265,6 @@ class FailoverSettings(Section, frozen=True):
     ] = timedelta(seconds=30)
 
 
-_KEY_PATTERN = "^[A-Za-z0-9]([-A-Za-z0-9_./]*[A-Za-z0-9*])?\\Z"
-_PREFIX_PATTERN = "^[A-Za-z0-9][-A-Za-z0-9_./]*\\Z"
-
-
-class MemorySettings(Section, frozen=True):
-    """What a node that comes back is given back."""
-
-    mode: Annotated[
-        str,
-        meaning(
-            "How a node's memory is given back: not at all; merged into what the new node brings; in place of it.",
-            expected="off, merge or replace",
-            pattern="^(off|merge|replace)\\Z",
-        ),
-    ] = "merge"
-    namespace: Annotated[
-        str,
-        meaning(
-            "Namespace of the memories, one ConfigMap for each node.",
-            expected="a namespace's name: up to 63 small letters, digits and '-'",
-            pattern=_DNS_LABEL,
-        ),
-    ] = "growth-memory"
-    transaction_namespace: Annotated[
-        str,
-        meaning(
-            "Namespace of the transactions, one ConfigMap for each node that came or went, until it is dealt with.",
-            expected="a namespace's name: up to 63 small letters, digits and '-'",
-            pattern=_DNS_LABEL,
-        ),
-    ] = "growth-transactions"
-    shards: Annotated[
-        int, meaning("Into so many shards nodes are divided; one replica at a time works on each.", ge=1, le=8192)
-    ] = 64
-    owned_keys: Annotated[
-        tuple[Annotated[str, msgspec.Meta(pattern=_KEY_PATTERN)], ...],
-        meaning(
-            "Labels that come from the new node and never from memory; a * at the end stands for anything.",
-            expected="a list of keys of labels, such as kubernetes.io/hostname or growth.dev/*",
-        ),
-    ] = OWNED_KEYS
-    annotations: Annotated[
-        tuple[Annotated[str, msgspec.Meta(pattern=_PREFIX_PATTERN)], ...],
-        meaning(
-            "Annotations that are remembered beside the labels: those whose keys begin with one of these.",
-            expected="a list of beginnings of keys, such as example.com/",
-        ),
-    ] = ()
-    taints: Annotated[
-        tuple[Annotated[str, msgspec.Meta(pattern=_PREFIX_PATTERN)], ...],
-        meaning(
-            "Taints that are remembered beside the labels: those whose keys begin with one of these, but none by which "
-            "Kubernetes or Growth say how a node is now.",
-            expected="a list of beginnings of keys, such as example.com/",
-        ),
-    ] = ()
-    checkpoint_after: Annotated[
-        timedelta, meaning("A change of a live node's labels is written down after so long, with those that follow it.")
-    ] = timedelta(seconds=5)
-    finalizer: Annotated[bool, meaning("Whether a node's deletion waits until its last labels are written down.")] = (
-        False
-    )
-    finalizer_deadline: Annotated[timedelta, meaning("It waits for so long at most; then that is told.")] = timedelta(
-        seconds=30
-    )
-    forget_after: Annotated[
-        timedelta | None, meaning("The memory of a node that has been gone for so long is deleted.")
-    ] = None
-
-    def contradictions(self) -> Iterator[tuple[str, str]]:
-        """What is in one namespace would be taken for what belongs in the other one."""
-        if self.namespace == self.transaction_namespace:
-            yield "transactionNamespace", f"another namespace than that of the memories ({self.namespace})"
-
-
-_Count = Annotated[int, msgspec.Meta(ge=0)]
-
-
-class RequeuingStrategySettings(Section, frozen=True):
-    """Where and when a workload comes back that could not start."""
-
-    timestamp: Annotated[
-        str,
-        meaning(
-            "From when its place among those of its priority counts: Eviction is the back, Creation the front.",
-            expected="Eviction or Creation",
-            pattern="^(Eviction|Creation)\\Z",
-        ),
-    ] = "Eviction"
-    backoff_limit_count: Annotated[
-        _Count | None, meaning("After so many attempts in vain a workload is deactivated.")
-    ] = None
-    backoff_limit_timeout: Annotated[
-        _Count | None, meaning("So many seconds after its first admission one that never was ready is deactivated.")
-    ] = None
-    backoff_base_seconds: Annotated[
-        int, meaning("After the first attempt in vain it waits for so many seconds, each time twice as long.", ge=1)
-    ] = 60
-    backoff_max_seconds: Annotated[_Count | None, meaning("It waits for no more seconds than these.")] = 3600
-
-
-class WaitForPodsReadySettings(Section, frozen=True):
-    """What becomes of a job whose pods do not get ready; the block of this name in a Kueue configuration fits here."""
-
-    enable: Annotated[bool, meaning("Whether jobs whose pods do not get ready are put back.")] = False
-    timeout: Annotated[timedelta, meaning("Pods must be ready within so long after their job was admitted.")] = (
-        timedelta(minutes=5)
-    )
-    recovery_timeout: Annotated[
-        timedelta | None,
-        meaning(
-            "Pods that were ready, and are not any more, must be ready again within so long.",
-            expected="a duration such as 90s or 10m, 0s if they may take for ever, or timeout",
-            nothing="timeout",
-        ),
-    ] = None
-    block_admission: Annotated[
-        bool, meaning("Whether nobody is admitted while pods of somebody who was are not ready.")
-    ] = False
-    requeuing_strategy: RequeuingStrategySettings = RequeuingStrategySettings()
-
-
-class QueueSettings(Section, frozen=True):
-    """The job queue, which speaks Kueue's API."""
-
-    enabled: Annotated[bool, meaning("Whether Growth runs the queue. It never does beside a live Kueue.")] = False
-    extend_while_provisioning: Annotated[
-        bool, meaning("Whether a job is not put back while its machines come within their usual time.")
-    ] = True
-    wait_for_pods_ready: WaitForPodsReadySettings = WaitForPodsReadySettings()
-
-
 class Settings(Section, frozen=True):
     """All settings."""
 
@@ -429,7 +273,7 @@ class Settings(Section, frozen=True):
         meaning(
             "Namespace in which Growth keeps its own objects.",
             expected="a namespace's name: up to 63 small letters, digits and '-'",
-            pattern=_DNS_LABEL,
+            pattern=DNS_LABEL,
         ),
     ] = "growth-system"
     kube: KubeSettings = KubeSettings()

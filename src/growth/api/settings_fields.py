@@ -40,6 +40,8 @@ class SettingField(msgspec.Struct, frozen=True):
     shape: inspect.Type
     nothing: str = NEVER
     """What stands for no value, where that is possible."""
+    takes_zero: bool = False
+    """Whether no time at all is a time."""
 
     @property
     def flag(self) -> str:
@@ -55,11 +57,6 @@ class SettingField(msgspec.Struct, frozen=True):
     def parameter(self) -> str:
         """``leader_election_lease_duration``, as a Python name."""
         return "_".join(self._words)
-
-    @property
-    def takes_zero(self) -> bool:
-        """Whether no time at all is a time."""
-        return "0s" in self.expected
 
     @property
     def _words(self) -> list[str]:
@@ -158,7 +155,7 @@ def _fields(section: inspect.StructType, prefix: str) -> Iterator[SettingField]:
 def _field(path: str, field: inspect.Field) -> SettingField:
     described = cast("Any", field.type)
     schema: dict[str, str] = described.extra_json_schema
-    extra: dict[str, str] = described.extra
+    extra: dict[str, Any] = described.extra
     shape, nothing = described.type, extra.get("nothing") or NEVER
     match shape:
         case inspect.TimeDeltaType():
@@ -178,4 +175,6 @@ def _field(path: str, field: inspect.Field) -> SettingField:
             kind, words = timedelta, f"a duration above zero, such as 90s, 10m or 1h30m, or {nothing}"
         case _:
             raise TypeError(f"{path} cannot be a setting of type {shape}: expected str, bool, int, timedelta or texts")
-    return SettingField(path, kind, field.default, schema["description"], extra["expected"] or words, shape, nothing)
+    expected = extra["expected"] or words
+    meaning = schema["description"]
+    return SettingField(path, kind, field.default, meaning, expected, shape, nothing, extra["takes_zero"])

@@ -1,6 +1,7 @@
 """``growth settings``: what holds now, and who said so."""
 
 import io
+from typing import Final
 
 import click
 import msgspec
@@ -11,6 +12,8 @@ from rich.table import Table
 from growth.api.settings_fields import plain, worded
 from growth.api.settings_reading import EffectiveSetting, EffectiveSettings
 from growth.cli.settings_options import with_settings
+
+_WIDEST: Final = 28
 
 
 @click.command()
@@ -44,7 +47,7 @@ def render_table(effective: EffectiveSettings, width: int) -> str:
     table.add_column("FROM", no_wrap=True)
     table.add_column("MEANING", ratio=1)
     for row in effective.fields:
-        table.add_row(row.field.path, _shown(row), row.origin, row.field.meaning)
+        table.add_row(_folded(row.field.path), _shown(row), row.origin, row.field.meaning)
     out = io.StringIO()
     Console(file=out, width=width, color_system=None, highlight=False, markup=False).print(table)
     return "".join(f"{line.rstrip()}\n" for line in out.getvalue().splitlines())
@@ -84,6 +87,12 @@ def render_yaml(effective: EffectiveSettings) -> str:
         text = f"{name}: {flow}" if flow else yaml.safe_dump({name: value}, width=1000).rstrip()
         lines += [f"{indent}# {row.field.meaning} ({row.origin})", f"{indent}{text}"]
     return "\n".join(lines) + "\n"
+
+
+def _folded(path: str) -> str:
+    """A long path in several lines, so that it leaves room for the rest."""
+    head, _, name = path.rpartition(".")
+    return path if len(path) <= _WIDEST or not head else f"{_folded(head)}.\n  {name}"
 
 
 def _shown(row: EffectiveSetting) -> str:

@@ -12,6 +12,9 @@ from growth.api.slim import Slim
 STOPPING: Final = "kueue.x-k8s.io/stopping"
 """Annotation of a job that is being stopped: what was changed in its template is to be taken back."""
 
+TEMPLATE_WAS: Final = "growth.dev/template-was"
+"""Annotation of a job that was started: what its template said before, where that was changed."""
+
 
 class QueuedJobSpec(Slim, frozen=True):
     """How many pods it wants, made from what, and whether it may run now."""
@@ -57,6 +60,19 @@ class QueuedJob(Slim, frozen=True):
         """How it ended, if it did: Complete or Failed."""
         endings = (one for one in self.status.conditions if one.type in ("Complete", "Failed"))
         return next((one for one in endings if one.status == "True"), None)
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether no pod of it runs, and none can: whoever wanted to start it decided on a version without the mark."""
+        return self.spec.suspend and STOPPING in self.metadata.annotations and self.status.active == 0
+
+    @property
+    def pods_to_come(self) -> int:
+        """How many pods it will still run at one time; fewer than at first when the last ones are running."""
+        if self.spec.pods <= 1:
+            return self.spec.pods
+        whole = self.spec.pods if self.spec.completions is None else self.spec.completions
+        return min(self.spec.pods, max(0, whole - self.status.succeeded))
 
     @property
     def are_pods_ready(self) -> bool:

@@ -151,8 +151,11 @@ class Workload(Slim, frozen=True):
 
     @property
     def is_reserving(self) -> bool:
-        """Whether quota is counted as its own: also while its pods, evicted, have not gone yet."""
-        return self.status.admission is not None and self.holds(QUOTA_RESERVED) and not self.is_finished
+        """Whether quota is counted as its own: also while its pods, evicted, have not gone yet.
+
+        What was given is the truth; statements that do not fit were edited by hand and are mended.
+        """
+        return self.status.admission is not None and not self.is_finished
 
     @property
     def priority(self) -> int:

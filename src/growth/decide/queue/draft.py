@@ -7,7 +7,7 @@ import msgspec
 
 from growth.api.action import Action, PatchObject
 from growth.api.queue.kinds import WORKLOADS
-from growth.api.queue.workload import Admission, RequeueState, Workload
+from growth.api.queue.workload import Admission, ReclaimablePods, RequeueState, Workload
 from growth.api.references import reference_to
 from growth.api.status import MAX_WORDS, StatusCondition, with_condition
 
@@ -15,10 +15,10 @@ Truth = Literal["True", "False", "Unknown"]
 
 
 class Draft:
-    """A workload as it is, and as it should be."""
+    """A workload as it is (``before``), and as it should be."""
 
     def __init__(self, workload: Workload, now: datetime) -> None:
-        self._before, self._now = workload, now
+        self.before, self._now = workload, now
         self.workload = workload
         self._whys: list[str] = []
 
@@ -49,6 +49,10 @@ class Draft:
         """When it may be tried again."""
         self._set(requeue_state=state)
 
+    def reclaim(self, pods: tuple[ReclaimablePods, ...]) -> None:
+        """What it does not need any more."""
+        self._set(reclaimable_pods=pods)
+
     def deactivate(self) -> None:
         """It may not be admitted any more until somebody says so."""
         spec = msgspec.structs.replace(self.workload.spec, active=False)
@@ -60,7 +64,7 @@ class Draft:
 
     def actions(self) -> list[Action]:
         """What to write. What is said about it comes first: whoever deactivates must have said why."""
-        before, now = self._before, self.workload
+        before, now = self.before, self.workload
         subject, version = reference_to(WORKLOADS, before.metadata), before.metadata.resource_version
         why = "; ".join(self._whys) or "its state has changed"
         if before.status != now.status:

@@ -109,7 +109,7 @@ def _queue(scene: Scene, job: QueuedJob) -> None:
             **_priority(scene, job),
         },
     }
-    scene.said.append(CreateObject(subject=subject, why=f"Job {meta.name} names a queue", body=body))
+    scene.said.append(CreateObject(subject=subject, why=f"Job {meta.name} names a queue", body=body, if_absent=True))
 
 
 def _pod_set(job: QueuedJob) -> Json:

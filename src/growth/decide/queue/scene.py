@@ -7,14 +7,15 @@ from functools import cached_property
 
 from growth.api.action import Action, Hold
 from growth.api.kinds import NAMESPACES
-from growth.api.quantity import nano_value
+from growth.api.quantity import QuantityError, nano_value
 from growth.api.queue.job import QUEUED_JOBS, QueuedJob
 from growth.api.queue.kinds import CLUSTER_QUEUES, COHORTS, LOCAL_QUEUES, RESOURCE_FLAVORS, WORKLOADS
 from growth.api.queue.queues import ClusterQueue, LocalQueue
-from growth.api.queue.workload import Workload
+from growth.api.queue.workload import PodSetAssignment, Workload
 from growth.api.settings import Settings
 from growth.decide.decider import State
 from growth.decide.queue.draft import Draft
+from growth.decide.queue.flavors import needs_of
 from growth.decide.queue.terms import Terms, terms_of
 from growth.decide.queue.tree import Member, Slot, quotas_of
 from growth.observe.requests import counted
@@ -42,6 +43,8 @@ class Scene:
         self.jobs: dict[str, QueuedJob] = {job.metadata.uid: job for job in snapshot.table(QUEUED_JOBS).values()}
         self.said: list[Action | Hold] = []
         self.deadlines: list[datetime] = []
+        self.edited: set[Key] = set()
+        """Workloads that are being changed to what their jobs want now: they are not judged by what they wanted."""
 
     def door_of(self, workload: Workload) -> LocalQueue | None:
         """The LocalQueue in which it waits, if there is one of that name."""
@@ -60,6 +63,11 @@ class Scene:
         owner = workload.metadata.controller
         return self.jobs.get(owner.uid) if owner is not None and owner.kind == "Job" else None
 
+    def is_awaited(self, workload: Workload) -> bool:
+        """Whether it stands for a Job that is not seen: not yet, or it is gone, then the garbage collector comes."""
+        owner = workload.metadata.controller
+        return owner is not None and owner.kind == "Job" and owner.uid not in self.jobs
+
     def is_welcome(self, workload: Workload, queue: ClusterQueue) -> bool:
         """Whether workloads of this namespace may use this queue."""
         selector = queue.spec.namespace_selector
@@ -69,7 +77,11 @@ class Scene:
 
     @cached_property
     def members(self) -> dict[str, Member]:
-        """All queues, with what is used of their quota: also by those that are evicted and have not ended yet."""
+        """All queues, with what is used of their quota.
+
+        That is what was seen to be held: also by those that are evicted and have not gone yet, or of which we say only
+        now that they have. Until that is written, somebody else's admission could come before it.
+        """
         cohorts: dict[str, Member] = {}
         known = {one.metadata.name: one for one in self.snapshot.table(COHORTS).values()}
 
@@ -87,9 +99,9 @@ class Scene:
             for name, queue in sorted(self.queues.items())
         }
         for draft in self.drafts.values():
-            admission = draft.workload.status.admission
-            if draft.workload.is_reserving and admission is not None and admission.cluster_queue in members:
-                for slot, amount in usage_of(draft.workload).items():
+            admission = draft.before.status.admission
+            if draft.before.is_reserving and admission is not None and admission.cluster_queue in members:
+                for slot, amount in usage_of(draft.before).items():
                     members[admission.cluster_queue].use(slot, amount)
         return members
 
@@ -107,11 +119,22 @@ def usage_of(workload: Workload) -> dict[Slot, int]:
     """How much of what an admitted workload holds, less what it does not need any more."""
     admission, usage = workload.status.admission, dict[Slot, int]()
     spare = {one.name: one.count for one in workload.status.reclaimable_pods}
+    needed = {one.name: one.count - spare.get(one.name, 0) for one in workload.spec.pod_sets}
     for assigned in admission.pod_set_assignments if admission is not None else ():
         count = assigned.count or 0
-        left = max(0, count - spare.get(assigned.name, 0))
+        left = max(0, min(count, needed.get(assigned.name, count)))
         for resource, flavor in assigned.flavors.items():
-            whole = counted(resource, nano_value(str(assigned.resource_usage.get(resource, 0))))
+            whole = _amount(workload, assigned, resource)
             amount = whole if not count else whole * left // count
             usage[flavor, resource] = usage.get((flavor, resource), 0) + amount
     return usage
+
+
+def _amount(workload: Workload, assigned: PodSetAssignment, resource: str) -> int:
+    written = assigned.resource_usage.get(resource, 0)
+    try:
+        return counted(resource, nano_value(str(written)))
+    except QuantityError:
+        # Edited by hand. What its pods ask for is known all the same.
+        pod_sets = {one.name: one for one in needs_of(workload)}
+        return pod_sets[assigned.name].amounts.get(resource, 0) if assigned.name in pod_sets else 0

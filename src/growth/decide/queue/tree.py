@@ -16,7 +16,7 @@ from typing import Final
 
 import msgspec
 
-from growth.api.quantity import nano_value
+from growth.api.quantity import QuantityError, nano_value
 from growth.api.queue.quotas import ResourceGroup
 from growth.observe.requests import counted
 
@@ -114,4 +114,10 @@ def quotas_of(groups: Iterable[ResourceGroup]) -> dict[Slot, Quota]:
 
 
 def _amount(resource: str, quantity: int | str | None) -> int | None:
-    return None if quantity is None else counted(resource, nano_value(str(quantity)))
+    if quantity is None:
+        return None
+    try:
+        return counted(resource, nano_value(str(quantity)))
+    except QuantityError:
+        # Its queue is not at work and says so; the others go on, and borrow nothing of this.
+        return 0
