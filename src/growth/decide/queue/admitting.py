@@ -11,7 +11,7 @@ from heapq import heappop, heappush
 
 import msgspec
 
-from growth.api.quantity import canonical
+from growth.api.quantity import QuantityError, canonical
 from growth.api.queue.queues import ClusterQueue
 from growth.api.queue.workload import (
     ADMITTED,
@@ -51,7 +51,7 @@ class _Round:
         self._decided: dict[Key, Given] = {}
         self._standings = {name: standing_of(queue, scene.flavors) for name, queue in scene.queues.items()}
         self._is_blocked = scene.terms.blocks_admission and any(
-            draft.workload.is_reserving and not draft.workload.holds(PODS_READY) for draft in scene.drafts.values()
+            draft.before.is_reserving and not draft.workload.holds(PODS_READY) for draft in scene.drafts.values()
         )
 
     def run(self) -> Assumed:
@@ -77,7 +77,11 @@ class _Round:
         lines: dict[str, list[tuple[Order, Key]]] = {}
         for key, draft in self._scene.drafts.items():
             workload = draft.workload
-            if is_queued(workload) and (queue := self._queue(draft)) is not None:
+            # What it holds, or what it wants, is not yet seen to be otherwise: its turn comes when it is.
+            is_changing = draft.before.status.admission is not None or key in self._scene.edited
+            if is_changing or not is_queued(workload, self._scene.now):
+                continue
+            if (queue := self._queue(draft)) is not None:
                 order = order_of(workload, self._scene.terms.requeuing.timestamp)
                 lines.setdefault(queue.metadata.name, []).append((order, key))
         for line in lines.values():
@@ -105,14 +109,20 @@ class _Round:
         return queue
 
     def _repeat(self, lines: dict[str, list[tuple[Order, Key]]]) -> None:
-        """Decide once more what was decided and is not seen: before anybody else is asked."""
-        for name, line in lines.items():
-            for item in list(line):
-                given = self._before.get(item[1])
-                draft = self._scene.drafts[item[1]]
-                if given is not None and given.version == draft.workload.metadata.resource_version:
-                    line.remove(item)
-                    self._give(item[1], given.admission, name)
+        """Decide once more what was decided and is not seen, before anybody else is asked. Who cannot be admitted any
+        more keeps its share until something is seen of it: the write may be under way."""
+        waiting = {key: (name, order) for name, line in lines.items() for order, key in line}
+        for key, given in self._before.items():
+            draft = self._scene.drafts.get(key)
+            if draft is None or given.version != draft.before.metadata.resource_version:
+                continue
+            if key in waiting:
+                name, order = waiting[key]
+                lines[name].remove((order, key))
+                self._give(key, given.admission, name)
+            else:
+                self._decided[key] = given
+                self._use(given.admission, draft)
 
     def _try(self, key: Key, queue: ClusterQueue) -> bool:
         draft = self._scene.drafts[key]
@@ -120,7 +130,10 @@ class _Round:
             _wait(draft, "WaitingForPodsReady", "pods of somebody who was admitted before are not ready yet")
             return False
         member = self._scene.members[queue.metadata.name]
-        found: Assignment | Refusal = assign(queue, member, self._scene.flavors, needs_of(draft.workload))
+        try:
+            found = assign(queue, member, self._scene.flavors, needs_of(draft.workload))
+        except (QuantityError, msgspec.ValidationError) as error:
+            found = Refusal("Misconfigured", f"its pod sets cannot be read: {error}", is_final=True)
         if isinstance(found, Refusal):
             _wait(draft, found.reason, found.why)
             return False
@@ -135,8 +148,16 @@ class _Round:
         draft.say(ADMITTED, "True", "Admitted", f"it is admitted by ClusterQueue {queue}")
         if draft.workload.condition(EVICTED) is not None:
             draft.say(EVICTED, "False", "QuotaReserved", "it has quota again")
-        for slot, amount in usage_of(draft.workload).items():
-            self._scene.members[queue].use(slot, amount)
+        if self._scene.terms.readiness is not None:
+            draft.say(PODS_READY, "False", "WaitForStart", "it was admitted just now")
+        self._use(admission, draft)
+
+    def _use(self, admission: Admission, draft: Draft) -> None:
+        status = msgspec.structs.replace(draft.workload.status, admission=admission)
+        usage = usage_of(msgspec.structs.replace(draft.workload, status=status))
+        if admission.cluster_queue in self._scene.members:
+            for slot, amount in usage.items():
+                self._scene.members[admission.cluster_queue].use(slot, amount)
         self._is_blocked = self._scene.terms.blocks_admission
 
     def _goes_on(self, name: str) -> bool:

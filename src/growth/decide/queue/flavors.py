@@ -89,7 +89,10 @@ def assign(
         for group in _groups_for(one, groups):
             if isinstance(group, Refusal):
                 return group
-            found = _choose(group, member, flavors, one, taken)
+            bound = {key: value for name in chosen.values() for key, value in flavors[name].spec.node_labels.items()}
+            named = {quotas.name for quotas in group.flavors} & flavors.keys()
+            misfits = {name: _misfit(flavors[name], one, bound) for name in named}
+            found = _choose(group, member, misfits, one, taken)
             if isinstance(found, Refusal):
                 return found
             for resource in _covered(group, one):
@@ -119,19 +122,15 @@ def _covered(group: ResourceGroup, needs: PodSetNeeds) -> list[str]:
 def _choose(
     group: ResourceGroup,
     member: Member,
-    flavors: Mapping[str, ResourceFlavor],
+    misfits: Mapping[str, Refusal | None],
     needs: PodSetNeeds,
     taken: Mapping[Slot, int],
 ) -> FlavorQuotas | Refusal:
-    keys = {key for quotas in group.flavors if (flavor := flavors.get(quotas.name)) for key in flavor.spec.node_labels}
+    """The first flavor that does; ``misfits`` says of each that there is why these pods may not go to its nodes."""
     refusals: list[Refusal] = []
     for quotas in group.flavors:
-        flavor = flavors.get(quotas.name)
-        refusal = (
-            _misfit(flavor, needs, keys)
-            if flavor is not None
-            else Refusal("Misconfigured", f"flavor {quotas.name} does not exist", is_final=True)
-        ) or _shortage(quotas.name, group, member, needs, taken)
+        missing = Refusal("Misconfigured", f"flavor {quotas.name} does not exist", is_final=True)
+        refusal = misfits.get(quotas.name, missing) or _shortage(quotas.name, group, member, needs, taken)
         if refusal is None:
             return quotas
         refusals.append(refusal)
@@ -142,26 +141,27 @@ def _choose(
     return Refusal(reason, f"{needs.name}: {why}", is_final=not waiting)
 
 
-def _misfit(flavor: ResourceFlavor, needs: PodSetNeeds, keys: set[str]) -> Refusal | None:
-    """Why these pods cannot go to the nodes of this flavor. Of their wishes only those count that flavors differ in."""
+def _misfit(flavor: ResourceFlavor, needs: PodSetNeeds, bound: Mapping[str, str]) -> Refusal | None:
+    """Why these pods cannot go to the nodes of this flavor. Of their wishes only those count that it says something of:
+    nodes have many labels that no flavor names. ``bound`` are labels of flavors that they have for other resources."""
     name, labels = flavor.metadata.name, flavor.spec.node_labels
     taint = untolerated(flavor.spec.node_taints, (*needs.spec.tolerations, *flavor.spec.tolerations))
     if taint is not None:
         return Refusal("NoMatchingFlavor", f"flavor {name} has the taint {taint}, not tolerated", is_final=True)
-    for key, value in needs.spec.node_selector.items():
-        if key in keys and labels.get(key) != value:
+    for key, value in (*needs.spec.node_selector.items(), *bound.items()):
+        if labels.get(key, value) != value:
             words = f"flavor {name} does not have the label {key}={value} that is asked for"
             return Refusal("NoMatchingFlavor", words, is_final=True)
     affinity = needs.spec.affinity.node_affinity if needs.spec.affinity is not None else None
     required = affinity.required if affinity is not None else None
-    if required is not None and not any(_meets(labels, term, keys) for term in required.node_selector_terms):
+    if required is not None and not any(_meets(labels, term) for term in required.node_selector_terms):
         return Refusal("NoMatchingFlavor", f"flavor {name} does not meet the required node affinity", is_final=True)
     return None
 
 
-def _meets(labels: Mapping[str, str], term: NodeSelectorTerm, keys: set[str]) -> bool:
+def _meets(labels: Mapping[str, str], term: NodeSelectorTerm) -> bool:
     """Whether nodes with these labels may meet a term. One that says nothing of these keys holds for every flavor."""
-    return all(one.matches(labels) for one in term.match_expressions if one.key in keys)
+    return all(one.matches(labels) for one in term.match_expressions if one.key in labels)
 
 
 def _shortage(

@@ -4,7 +4,11 @@
                     ▲                                  │ evicted
                     └── its template as it was ◄── suspended, its pods gone
 
-A job's template may be changed only while the job is suspended and has no start time.
+A job's template may be changed only while the job is suspended and has no start time. What it said before is kept on
+the job, so that it is restored even if somebody deletes the workload.
+
+Who stops a job marks it, also if it seems to be suspended: a start may be under way that is not seen yet. Both are
+decided on a version of the job, so only one of them comes true, and quota is free only once the mark is seen.
 """
 
 from hashlib import sha1
@@ -12,9 +16,9 @@ from typing import Any, Final, cast
 
 import msgspec
 
-from growth.api.action import CreateObject, EditObject, PatchObject
+from growth.api.action import CreateObject, EditObject, Hold, PatchObject
 from growth.api.kinds import PRIORITY_CLASSES
-from growth.api.queue.job import QUEUED_JOBS, STOPPING, QueuedJob
+from growth.api.queue.job import QUEUED_JOBS, STOPPING, TEMPLATE_WAS, QueuedJob
 from growth.api.queue.kinds import GROUP, WORKLOAD_PRIORITY_CLASSES, WORKLOADS
 from growth.api.queue.workload import (
     ADMITTED,
@@ -26,28 +30,20 @@ from growth.api.queue.workload import (
     Workload,
 )
 from growth.api.references import reference_by_name, reference_to
+from growth.decide.queue.podsets import OF_THE_JOB, Json, is_as_wanted, part, pod_set
 from growth.decide.queue.scene import Scene
 
 POD_SET: Final = "kueue.x-k8s.io/podset"
+LOCAL_QUEUE: Final = "kueue.x-k8s.io/local-queue-name"
+CLUSTER_QUEUE: Final = "kueue.x-k8s.io/cluster-queue-name"
 WORKLOAD: Final = "kueue.x-k8s.io/workload"
-# Labels that Kubernetes itself writes into a job's template; another job's would not be taken.
-_OF_THE_JOB: Final = (
-    "controller-uid",
-    "batch.kubernetes.io/controller-uid",
-    "job-name",
-    "batch.kubernetes.io/job-name",
-)
 _OURS_ALONE: Final = frozenset({"kube-system"})
 _NAME_AT_MOST: Final = 247
-_RESTORED: Final = (
-    ("metadata", "labels"),
-    ("metadata", "annotations"),
-    ("spec", "nodeSelector"),
-    ("spec", "tolerations"),
-    ("spec", "schedulingGates"),
-)
-
-Json = dict[str, Any]
+_LABEL_AT_MOST: Final = 63
+_RESTORED: Final = {
+    "metadata": ("labels", "annotations"),
+    "spec": ("nodeSelector", "tolerations", "schedulingGates"),
+}
 
 
 def follow_jobs(scene: Scene) -> None:
@@ -72,20 +68,29 @@ def workload_name(job: QueuedJob) -> str:
 
 
 def _follow(scene: Scene, job: QueuedJob, workload: Workload | None) -> None:
+    is_suspended, is_stopping = job.spec.suspend, STOPPING in job.metadata.annotations
     if workload is None:
-        if job.spec.suspend:
-            _queue(scene, job)
+        if not is_suspended:
+            _suspend(scene, job, "it waits for its turn in a queue", is_stop=TEMPLATE_WAS in job.metadata.annotations)
+        elif is_stopping:
+            _restore(scene, job, None)
         else:
-            _suspend(scene, job, "it waits for its turn in a queue")
+            _queue(scene, job)
         return
-    runs = workload.holds(ADMITTED) and not workload.holds(EVICTED) and workload.spec.active
-    if runs and job.spec.suspend and STOPPING not in job.metadata.annotations:
+    if workload.is_finished:
+        return
+    is_free = workload.status.admission is None
+    may_run = workload.holds(ADMITTED) and not workload.holds(EVICTED) and workload.spec.active
+    runs = may_run and not is_free and workload.metadata.deletion_timestamp is None
+    if runs and is_suspended and not is_stopping:
         _start(scene, job, workload)
-    elif not runs and not job.spec.suspend:
+    elif runs and not is_suspended and is_stopping:
+        _suspend(scene, job, "its template is not what it was yet")
+    elif not runs and (not is_suspended or not (is_free or is_stopping)):
         _suspend(scene, job, "its workload is not admitted", is_stop=True)
-    elif job.spec.suspend and STOPPING in job.metadata.annotations:
+    elif is_stopping and (runs or is_free):
         _restore(scene, job, workload)
-    elif job.spec.suspend and workload.status.admission is None:
+    elif is_suspended and is_free:
         _update(scene, job, workload)
 
 
@@ -103,7 +108,7 @@ def _queue(scene: Scene, job: QueuedJob) -> None:
     body = {
         "metadata": {"labels": {JOB_UID: meta.uid}, "ownerReferences": [owner]},
         "spec": {
-            "podSets": [_pod_set(job)],
+            "podSets": [pod_set(job)],
             "queueName": meta.labels.get(QUEUE_NAME, ""),
             "active": True,
             **_priority(scene, job),
@@ -112,33 +117,28 @@ def _queue(scene: Scene, job: QueuedJob) -> None:
     scene.said.append(CreateObject(subject=subject, why=f"Job {meta.name} names a queue", body=body, if_absent=True))
 
 
-def _pod_set(job: QueuedJob) -> Json:
-    return {"name": MAIN, "count": job.spec.pods, "template": _template(job)}
-
-
-def _template(job: QueuedJob) -> Json:
-    """What the job's pods are made from, without what belongs to this very job."""
-    template: Json = msgspec.json.decode(job.spec.template)
-    labels: Json = template.get("metadata", {}).get("labels") or {}
-    for key in _OF_THE_JOB:
-        labels.pop(key, None)
-    return template
-
-
 def _priority(scene: Scene, job: QueuedJob) -> Json:
     """By its label, by its pods' class, by the class that holds for all, or none."""
-    name = job.metadata.labels.get(PRIORITY_CLASS, "")
-    known = scene.snapshot.table(WORKLOAD_PRIORITY_CLASSES).get(("", name)) if name else None
-    if known is not None:
-        ref = {"group": GROUP, "kind": WORKLOAD_PRIORITY_CLASSES.name, "name": name}
-        return {"priorityClassRef": ref, "priority": known.value}
+    own = _own_priority(scene, job)
+    if own:
+        return own
     classes = scene.snapshot.table(PRIORITY_CLASSES)
-    asked = msgspec.json.decode(job.spec.template).get("spec", {}).get("priorityClassName", "")
+    asked = part(msgspec.json.decode(job.spec.template), "spec").get("priorityClassName", "")
     plain = classes.get(("", asked)) if asked else next((one for one in classes.values() if one.global_default), None)
     if plain is None:
         return {"priority": 0}
     ref = {"group": PRIORITY_CLASSES.group, "kind": PRIORITY_CLASSES.name, "name": plain.metadata.name}
     return {"priorityClassRef": ref, "priority": plain.value}
+
+
+def _own_priority(scene: Scene, job: QueuedJob) -> Json:
+    """By its label."""
+    name = job.metadata.labels.get(PRIORITY_CLASS, "")
+    known = scene.snapshot.table(WORKLOAD_PRIORITY_CLASSES).get(("", name)) if name else None
+    if known is None:
+        return {}
+    ref = {"group": GROUP, "kind": WORKLOAD_PRIORITY_CLASSES.name, "name": name}
+    return {"priorityClassRef": ref, "priority": known.value}
 
 
 def _suspend(scene: Scene, job: QueuedJob, why: str, *, is_stop: bool = False) -> None:
@@ -148,20 +148,43 @@ def _suspend(scene: Scene, job: QueuedJob, why: str, *, is_stop: bool = False) -
 
 def _start(scene: Scene, job: QueuedJob, workload: Workload) -> None:
     """Unsuspended, and bound to the nodes of what it was given, in one write."""
+    names = _flavors_of(workload)
+    missing = [name for name in names if name not in scene.flavors]
+    if missing:
+        why = f"there is no ResourceFlavor {', '.join(missing)} any more, so its nodes are not known: create it again"
+        scene.said.append(Hold(subject=reference_to(QUEUED_JOBS, job.metadata), why=why, reason="FlavorNotFound"))
+        return
+    if job.status.start_time is not None:
+        _forget_start(scene, job)
+        return
     template: Json = msgspec.json.decode(job.spec.template)
-    spec: Json = template.get("spec", {})
-    flavors = [scene.flavors[name] for name in _flavors_of(workload) if name in scene.flavors]
+    flavors = [scene.flavors[name] for name in names]
     selector = {key: value for flavor in flavors for key, value in flavor.spec.node_labels.items()}
     added = [msgspec.to_builtins(one) for flavor in flavors for one in flavor.spec.tolerations]
-    has: list[Json] = spec.get("tolerations") or []
+    has: list[Json] = part(template, "spec").get("tolerations") or []
     patch: Json = {
-        "metadata": {"labels": {POD_SET: MAIN}, "annotations": {WORKLOAD: workload.metadata.name}},
+        "metadata": {"labels": _labels(workload), "annotations": {WORKLOAD: workload.metadata.name}},
         "spec": {
             **({"nodeSelector": selector} if selector else {}),
             **({"tolerations": [*has, *(one for one in added if one not in has)]} if added else {}),
         },
     }
-    _patch(scene, job, {"spec": {"suspend": False, "template": patch}}, "its workload is admitted")
+    was = msgspec.json.encode({name: _kept(part(template, name), fields) for name, fields in _RESTORED.items()})
+    note = {"annotations": {TEMPLATE_WAS: was.decode()}}
+    body: Json = {"metadata": note, "spec": {"suspend": False, "template": patch}}
+    _patch(scene, job, body, "its workload is admitted")
+
+
+def _labels(workload: Workload) -> Json:
+    """What its pods tell of the queue, as far as a label can hold it."""
+    admission = workload.status.admission
+    queue = admission.cluster_queue if admission is not None else ""
+    labels = {POD_SET: MAIN, LOCAL_QUEUE: workload.spec.queue_name, CLUSTER_QUEUE: queue}
+    return {key: value for key, value in labels.items() if len(value) <= _LABEL_AT_MOST}
+
+
+def _kept(there: Json, fields: tuple[str, ...]) -> Json:
+    return {field: there[field] for field in fields if there.get(field)}
 
 
 def _flavors_of(workload: Workload) -> list[str]:
@@ -170,48 +193,69 @@ def _flavors_of(workload: Workload) -> list[str]:
     return list(dict.fromkeys(flavor for one in sets for flavor in one.flavors.values()))
 
 
-def _restore(scene: Scene, job: QueuedJob, workload: Workload) -> None:
+def _restore(scene: Scene, job: QueuedJob, workload: Workload | None) -> None:
     """Make the template what it was. While the job has a start time nobody may; so that goes first."""
     if job.status.active:
         return
     if job.status.start_time is not None:
-        _patch(scene, job, {"status": {"startTime": None}}, "its template is to be what it was", subresource="status")
+        _forget_start(scene, job)
         return
-    was: Json = msgspec.json.decode(workload.spec.pod_sets[0].template) if workload.spec.pod_sets else {}
     now: Json = msgspec.json.decode(job.spec.template)
+    was = _before_start(job, workload) or now
     operations: list[Json] = []
-    for part, field in _RESTORED:
-        wanted: Any = was.get(part, {}).get(field)
-        there: Any = now.get(part, {}).get(field)
-        if field == "labels" and there:
-            kept: Json = {key: there[key] for key in _OF_THE_JOB if key in there}
-            wanted = cast("Json", wanted or {}) | kept
-        path = f"/spec/template/{part}/{field}"
-        if wanted and wanted != there:
-            operations.append({"op": "add", "path": path, "value": wanted})
-        elif not wanted and there:
-            operations.append({"op": "remove", "path": path})
+    for name, fields in _RESTORED.items():
+        for field in fields:
+            wanted: Any = part(was, name).get(field)
+            there: Any = part(now, name).get(field)
+            if field == "labels" and there:
+                kept: Json = {key: there[key] for key in OF_THE_JOB if key in there}
+                wanted = cast("Json", wanted or {}) | kept
+            path = f"/spec/template/{name}/{field}"
+            if wanted and wanted != there:
+                operations.append({"op": "add", "path": path, "value": wanted})
+            elif not wanted and there:
+                operations.append({"op": "remove", "path": path})
     version = {"op": "test", "path": "/metadata/resourceVersion", "value": str(job.metadata.resource_version)}
-    mark = {"op": "remove", "path": f"/metadata/annotations/{STOPPING.replace('/', '~1')}"}
+    marks = [
+        {"op": "remove", "path": f"/metadata/annotations/{mark.replace('/', '~1')}"}
+        for mark in (STOPPING, TEMPLATE_WAS)
+        if mark in job.metadata.annotations
+    ]
     subject = reference_to(QUEUED_JOBS, job.metadata)
     scene.said.append(
-        EditObject(subject=subject, why="its template is what it was", operations=(version, *operations, mark))
+        EditObject(subject=subject, why="its template is what it was", operations=(version, *operations, *marks))
     )
 
 
+def _before_start(job: QueuedJob, workload: Workload | None) -> Json:
+    """What its template said; of a job that was started by Kueue, its workload knows. Empty if nobody knows."""
+    try:
+        return msgspec.json.decode(job.metadata.annotations.get(TEMPLATE_WAS, ""), type=dict[str, Any])
+    except (msgspec.DecodeError, msgspec.ValidationError):
+        pod_sets = workload.spec.pod_sets if workload is not None else ()
+        return msgspec.json.decode(pod_sets[0].template) if pod_sets else {}
+
+
+def _forget_start(scene: Scene, job: QueuedJob) -> None:
+    _patch(scene, job, {"status": {"startTime": None}}, "its template is to be changed", subresource="status")
+
+
 def _update(scene: Scene, job: QueuedJob, workload: Workload) -> None:
-    """Somebody edited the job while it waits: its workload wants what it wants now."""
+    """Somebody edited the job while it waits, or its priority's class: its workload wants what it wants now."""
     spec: Json = {}
     queue = job.metadata.labels.get(QUEUE_NAME, "")
     if queue != workload.spec.queue_name:
         spec["queueName"] = queue
-    (known,) = workload.spec.pod_sets[:1] or (None,)
-    is_same = known is not None and known.count == job.spec.pods
-    if known is None or not is_same or msgspec.json.decode(known.template) != _template(job):
-        spec["podSets"] = [_pod_set(job)]
+    if not is_as_wanted(workload, job):
+        spec["podSets"] = [pod_set(job)]
+    own = _own_priority(scene, job)
+    known = {"priorityClassRef": msgspec.to_builtins(workload.spec.priority_class_ref), "priority": workload.priority}
+    if own and own != known:
+        spec |= own
     if spec:
         subject, version = reference_to(WORKLOADS, workload.metadata), workload.metadata.resource_version
         why = f"Job {job.metadata.name} was edited"
+        scene.edited.add((workload.metadata.namespace, workload.metadata.name))
         scene.said.append(PatchObject(subject=subject, why=why, body={"spec": spec}, resource_version=version))
 
 

@@ -2,15 +2,22 @@
 
 | seen | what follows |
 |---|---|
-| its job has ended, or is gone | Finished |
+| its job has ended, or left it behind | Finished |
 | it was deactivated (``spec.active: false``) | Evicted, WorkloadInactive |
 | its queue drains | Evicted, ClusterQueueStopped or LocalQueueStopped |
 | its pods are not ready in time | Evicted, PodsReadyTimeout; at the limit it is deactivated |
+| it was never ready within ``backoffLimitTimeout`` | it is deactivated |
+| its job wants more pods than it was admitted with | Evicted, OutOfSync |
+| its job needs fewer pods than before | they are reclaimable: their quota is free |
 | evicted, and its job runs no pods any more | its quota is free; Requeued is False |
 | what it was evicted for is over (the backoff, the stop) | Requeued is True: it waits its turn again |
+
+A job that is not seen may be on its way to us: then nothing is done. One that is gone takes its workload with it.
 """
 
-from growth.api.queue.job import QueuedJob
+from datetime import datetime
+
+from growth.api.queue.job import STOPPING, QueuedJob
 from growth.api.queue.workload import (
     ADMITTED,
     DEACTIVATION_TARGET,
@@ -23,14 +30,16 @@ from growth.api.queue.workload import (
     QUOTA_RESERVED,
     REQUEUED,
     WORKLOAD_INACTIVE,
+    ReclaimablePods,
     RequeueState,
     Workload,
 )
 from growth.decide.queue.draft import Draft
+from growth.decide.queue.podsets import is_as_wanted
 from growth.decide.queue.requeuing import deadline, is_waiting, next_state
 from growth.decide.queue.scene import Scene
 
-QUEUE_STOPPED, DOOR_STOPPED = "ClusterQueueStopped", "LocalQueueStopped"
+QUEUE_STOPPED, DOOR_STOPPED, OUT_OF_SYNC = "ClusterQueueStopped", "LocalQueueStopped", "OutOfSync"
 
 
 def follow(scene: Scene, draft: Draft) -> None:
@@ -42,23 +51,46 @@ def follow(scene: Scene, draft: Draft) -> None:
         word = "Succeeded" if job.ended.type == "Complete" else "Failed"
         draft.say(FINISHED, "True", word, f"its job has ended: {job.ended.reason or job.ended.type}")
         return
-    if job is None and JOB_UID in draft.workload.metadata.labels:
-        draft.say(FINISHED, "True", "OwnerNotFound", "its job is gone")
+    if draft.workload.metadata.controller is None and JOB_UID in draft.workload.metadata.labels:
+        draft.say(FINISHED, "True", "OwnerNotFound", "its job is gone and left it behind")
         return
+    _mend(draft)
     _follow_activity(draft)
     _follow_stops(scene, draft)
+    if job is not None:
+        _follow_size(draft, job)
     if scene.terms.readiness is not None:
         _follow_readiness(scene, draft, job)
-    _release(draft, job)
-    _return(scene, draft)
+        _follow_patience(scene, draft)
+    if not scene.is_awaited(draft.workload):
+        _release(draft, job)
+    _return(scene, draft, job)
 
 
-def is_queued(workload: Workload) -> bool:
+def is_queued(workload: Workload, now: datetime) -> bool:
     """Whether it waits for its turn now."""
+    is_there = workload.metadata.deletion_timestamp is None and not workload.is_finished
+    is_free = is_there and workload.status.admission is None and workload.spec.active
+    return is_free and not _is_held(workload) and not is_waiting(workload, now)
+
+
+def _is_held(workload: Workload) -> bool:
     requeued = workload.condition(REQUEUED)
-    is_held = requeued is not None and requeued.status == "False"
-    is_free = workload.status.admission is None and not workload.is_finished
-    return is_free and workload.spec.active and not is_held
+    return requeued is not None and requeued.status == "False"
+
+
+def _mend(draft: Draft) -> None:
+    """Somebody edited its status: what it was given is the truth, and what is said must fit."""
+    if draft.workload.status.admission is not None:
+        if not draft.workload.holds(QUOTA_RESERVED):
+            draft.say(QUOTA_RESERVED, "True", "QuotaReserved", "it has quota: that was not said any more")
+        if not draft.workload.holds(ADMITTED):
+            draft.say(ADMITTED, "True", "Admitted", "it is admitted: that was not said any more")
+        return
+    if draft.workload.holds(QUOTA_RESERVED):
+        draft.say(QUOTA_RESERVED, "False", "PendingEvaluation", "somebody took its admission away")
+    if draft.workload.holds(ADMITTED):
+        draft.say(ADMITTED, "False", "NoReservation", "it has no quota")
 
 
 def _evicted_for(workload: Workload) -> str:
@@ -72,7 +104,8 @@ def _follow_activity(draft: Draft) -> None:
     is_by_limit = cause is not None and cause.status == "True"
     was_inactive = _evicted_for(workload) == WORKLOAD_INACTIVE
     if not workload.spec.active:
-        if workload.is_reserving and not was_inactive:
+        # One that the limit deactivated is marked as such even without quota: a person's activation must end it.
+        if (workload.is_reserving or is_by_limit) and not was_inactive:
             why = cause.message if cause is not None and is_by_limit else "somebody deactivated it (spec.active)"
             draft.say(EVICTED, "True", WORKLOAD_INACTIVE, why)
         elif not workload.is_reserving:
@@ -81,6 +114,7 @@ def _follow_activity(draft: Draft) -> None:
         if is_by_limit:
             draft.requeue(None)
             draft.unsay(DEACTIVATION_TARGET)
+            draft.unsay(PODS_READY)
         draft.say(REQUEUED, "True", "Reactivated", "it was activated again")
     elif is_by_limit and not was_inactive:
         draft.deactivate()
@@ -97,9 +131,31 @@ def _follow_stops(scene: Scene, draft: Draft) -> None:
         draft.say(EVICTED, "True", DOOR_STOPPED, f"LocalQueue {door.metadata.name} is being drained")
 
 
+def _follow_size(draft: Draft, job: QueuedJob) -> None:
+    """Pods that the job does not need any more are reclaimable; for more than it was admitted with it must wait."""
+    workload = draft.workload
+    if not workload.spec.pod_sets:
+        return
+    pod_set = workload.spec.pod_sets[0]
+    known = next((one.count for one in workload.status.reclaimable_pods if one.name == pod_set.name), 0)
+    spare = max(0, pod_set.count - job.pods_to_come)
+    if workload.is_reserving:
+        spare = max(spare, known)
+        is_unlike = job.spec.suspend and STOPPING not in job.metadata.annotations and not is_as_wanted(workload, job)
+        if not workload.holds(EVICTED) and (is_unlike or job.pods_to_come > pod_set.count - known):
+            draft.say(EVICTED, "True", OUT_OF_SYNC, f"Job {job.metadata.name} was edited after it was admitted")
+    if spare != known:
+        draft.reclaim((ReclaimablePods(pod_set.name, spare),) if spare else ())
+
+
 def _follow_readiness(scene: Scene, draft: Draft, job: QueuedJob | None) -> None:
     workload, known = draft.workload, draft.workload.condition(PODS_READY)
-    if not workload.holds(ADMITTED) or workload.holds(EVICTED) or job is None:
+    if job is None:
+        # Whoever made it tells whether it is ready. One whose job is not seen yet is not judged.
+        if not scene.is_awaited(workload):
+            _follow_deadline(scene, draft)
+        return
+    if not workload.holds(ADMITTED) or workload.holds(EVICTED):
         if known is not None:
             draft.say(PODS_READY, "False", "WaitForStart", "it is not admitted")
         return
@@ -136,12 +192,24 @@ def _follow_deadline(scene: Scene, draft: Draft) -> None:
     draft.say(EVICTED, "True", PODS_READY_TIMEOUT, f"not ready in time: {told}")
 
 
-def _release(draft: Draft, job: QueuedJob | None) -> None:
-    """Quota is free once nothing runs on it any more."""
-    workload, reason = draft.workload, _evicted_for(draft.workload)
-    if not reason or workload.status.admission is None:
+def _follow_patience(scene: Scene, draft: Draft) -> None:
+    """Since it was first admitted it never was ready: that is said, and has not changed, from then on."""
+    limit, ready = scene.terms.requeuing.limit_timeout, draft.workload.condition(PODS_READY)
+    is_over = not draft.workload.spec.active or draft.workload.holds(DEACTIVATION_TARGET)
+    if limit is None or ready is None or is_over or (ready.status, ready.reason) != ("False", "WaitForStart"):
         return
-    if job is not None and not (job.spec.suspend and job.status.active == 0):
+    ends_at = (ready.last_transition_time or scene.now) + limit
+    if scene.now < ends_at:
+        scene.deadlines.append(ends_at)
+        return
+    why = f"its pods were not ready within {limit.total_seconds():g} s after its first admission"
+    draft.say(DEACTIVATION_TARGET, "True", LIMIT_EXCEEDED, why)
+
+
+def _release(draft: Draft, job: QueuedJob | None) -> None:
+    """Quota is free once nothing runs on it any more, and nothing can begin to."""
+    workload, reason = draft.workload, _evicted_for(draft.workload)
+    if not reason or workload.status.admission is None or (job is not None and not job.is_stopped):
         return
     draft.admit(None)
     draft.say(QUOTA_RESERVED, "False", "PendingEvaluation", f"it was evicted: {reason}")
@@ -149,27 +217,38 @@ def _release(draft: Draft, job: QueuedJob | None) -> None:
     draft.say(REQUEUED, "False", reason, "it waits until what it was evicted for is over")
 
 
-def _return(scene: Scene, draft: Draft) -> None:
-    workload = draft.workload
-    if workload.status.admission is not None or not workload.spec.active or is_queued(workload):
+def _return(scene: Scene, draft: Draft, job: QueuedJob | None) -> None:
+    workload, state = draft.workload, draft.workload.status.requeue_state
+    if workload.status.admission is not None or not workload.spec.active:
         return
-    match _evicted_for(workload):
-        case reason if reason == PODS_READY_TIMEOUT:
-            state = workload.status.requeue_state
-            if is_waiting(workload, scene.now):
-                if state is not None and state.requeue_at is not None:
-                    scene.deadlines.append(state.requeue_at)
-                return
-            if state is not None:
-                draft.requeue(RequeueState(state.count, None))
-            draft.say(REQUEUED, "True", "BackoffFinished", "it has waited long enough")
-        case reason if reason == QUEUE_STOPPED:
-            queue = scene.queue_of(workload)
-            if queue is not None and queue.spec.stop_policy == "None":
-                draft.say(REQUEUED, "True", "ClusterQueueRestarted", "its ClusterQueue is at work again")
-        case reason if reason == DOOR_STOPPED:
-            door = scene.door_of(workload)
-            if door is not None and door.spec.stop_policy == "None":
-                draft.say(REQUEUED, "True", "LocalQueueRestarted", "its LocalQueue is at work again")
-        case _:
-            pass
+    if state is not None and state.requeue_at is not None:
+        if is_waiting(workload, scene.now):
+            scene.deadlines.append(state.requeue_at)
+            return
+        draft.requeue(RequeueState(state.count, None))
+    back = _back(scene, workload, job) if _is_held(workload) else None
+    if back is not None:
+        draft.say(REQUEUED, "True", *back)
+
+
+def _back(scene: Scene, workload: Workload, job: QueuedJob | None) -> tuple[str, str] | None:
+    """Why it may be queued again, as a word and a sentence; None if what it was evicted for is not over."""
+    queue, door, evicted_for = scene.queue_of(workload), scene.door_of(workload), _evicted_for(workload)
+    is_over, word, why = {
+        PODS_READY_TIMEOUT: (True, "BackoffFinished", "it has waited long enough"),
+        QUEUE_STOPPED: (
+            queue is not None and queue.spec.stop_policy == "None",
+            "ClusterQueueRestarted",
+            "its ClusterQueue is at work again",
+        ),
+        DOOR_STOPPED: (
+            door is not None and door.spec.stop_policy == "None",
+            "LocalQueueRestarted",
+            "its LocalQueue is at work again",
+        ),
+        OUT_OF_SYNC: (job is None or is_as_wanted(workload, job), OUT_OF_SYNC, "it wants what its job wants now"),
+        # That is said when it is seen to be active without quota.
+        WORKLOAD_INACTIVE: (False, "", ""),
+        # Kueue's reasons, from before, or nobody said why: nothing that we know of holds it back.
+    }.get(evicted_for, (True, evicted_for or "PendingEvaluation", "nothing holds it back any more"))
+    return (word, why) if is_over else None

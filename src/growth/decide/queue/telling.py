@@ -25,7 +25,7 @@ from growth.decide.queue.scene import Scene, usage_of
 from growth.decide.queue.standing import Standing, standing_of, standing_of_door
 from growth.decide.queue.tree import Slot
 
-ACTIVE = "Active"
+ACTIVE, MAY_BLOCK = "Active", "RequeuingMayBlock"
 
 
 def tell(scene: Scene) -> None:
@@ -56,7 +56,7 @@ def _tell_queue(scene: Scene, queue: ClusterQueue, workloads: list[Workload], st
         _usage(slots, reserved, borrowed),
         _usage(slots, used, borrowed),
         *_counts(workloads),
-        conditions=_conditions(scene, queue.status.conditions, standing),
+        conditions=_warned(scene, queue, _conditions(scene, queue.status.conditions, standing)),
     )
     _write(scene, CLUSTER_QUEUES, queue.metadata, queue.status, status)
 
@@ -119,6 +119,20 @@ def _conditions(scene: Scene, known: tuple[StatusCondition, ...], standing: Stan
     before = condition_of(known, ACTIVE)
     since = before.last_transition_time if before is not None and before.status == status else scene.now
     return with_condition(known, StatusCondition(ACTIVE, status, standing.reason, standing.why, since))
+
+
+def _warned(scene: Scene, queue: ClusterQueue, known: tuple[StatusCondition, ...]) -> tuple[StatusCondition, ...]:
+    """With a warning if whoever cannot start comes back to the front, and holds up all others there."""
+    is_strict = queue.spec.queueing_strategy == "StrictFIFO" and scene.terms.requeuing.timestamp == "Creation"
+    if not is_strict or scene.terms.readiness is None:
+        return tuple(one for one in known if one.type != MAY_BLOCK)
+    before = condition_of(known, MAY_BLOCK)
+    since = before.last_transition_time if before is not None and before.status == "True" else scene.now
+    why = (
+        "a workload whose pods never get ready returns to the front of this StrictFIFO queue again and again "
+        "(requeuingStrategy.timestamp Creation): use BestEffortFIFO, or the timestamp Eviction"
+    )
+    return with_condition(known, StatusCondition(MAY_BLOCK, "True", "StrictFIFOWithCreation", why, since))
 
 
 def _write(scene: Scene, kind: Kind[Any], meta: ObjectMeta, before: msgspec.Struct, status: msgspec.Struct) -> None:
