@@ -21,14 +21,17 @@ from growth.api.backoff import back_off_of
 from growth.api.catalogue import read_catalogue, shipped_catalogue
 from growth.api.core import ObjectReference
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
-from growth.api.kinds import CONFIG_MAPS, EVENTS, NAMESPACES, NODES, PODS, SECRETS
+from growth.api.kinds import CONFIG_MAPS, EVENTS, JOBS, NAMESPACES, NODES, PODS, SECRETS
 from growth.api.machine import MachineRequest
 from growth.api.nodepool import UserDataSecret
 from growth.api.noderemoval import RETRY
 from growth.api.offering import POOL, Offering
 from growth.api.outcome import Result
+from growth.api.queue.kinds import CLUSTER_QUEUES, LOCAL_QUEUES, RESOURCE_FLAVORS, WORKLOADS
+from growth.api.queue.workload import QUEUE_NAME
 from growth.api.references import reference_by_name, reference_to
 from growth.api.scale_down import LEAVES, SCALE_DOWN_AT
+from growth.api.settings_queue import QueueSettings, RequeuingStrategySettings, WaitForPodsReadySettings
 from growth.cloud.finding import Surroundings
 from growth.cloud.hetzner.rendering import Renderer
 from growth.cloud.kwok.opening import open_kwok
@@ -45,7 +48,7 @@ from growth.local.cluster import LocalCluster
 from growth.observe.world import World
 from growth.play.growing import QUICK
 from growth.play.sweeping import sweep
-from growth.run.capability import CAPABILITIES
+from growth.run.capability import CAPABILITIES, chosen
 from growth.run.control import Plant, control, new_health
 from growth.run.host import this_process
 from growth.run.watching import watching
@@ -112,14 +115,15 @@ def granted(documents: list[Json]) -> set[Permission]:
 
 
 async def install_kinds(cluster: LocalCluster) -> None:
-    """Our own kinds, served."""
-    await cluster.apply(CHART / "crds.yaml")
-    await cluster.kubectl("wait", "--for=condition=Established", f"--filename={CHART / 'crds.yaml'}", "--timeout=30s")
+    """Our own kinds and those of the queue, served."""
+    for file in (CHART / "crds.yaml", CHART / "queue-crds.yaml"):
+        await cluster.apply(file)
+        await cluster.kubectl("wait", "--for=condition=Established", f"--filename={file}", "--timeout=30s")
 
 
 async def see_everything(send: Send) -> None:
     """The World, complete, whether the server streams lists or not."""
-    async with watching(Client(send), World()):
+    async with watching(Client(send), World(remembers=True, queues=True)):
         pass
 
 
@@ -197,6 +201,19 @@ SETTINGS = msgspec.structs.replace(
     QUICK,
     provision=msgspec.structs.replace(
         QUICK.provision, machine_within=timedelta(seconds=2), keep_ready=timedelta(seconds=1)
+    ),
+)
+
+
+QUEUED = msgspec.structs.replace(
+    QUICK,
+    queue=QueueSettings(
+        enabled=True,
+        wait_for_pods_ready=WaitForPodsReadySettings(
+            enable=True,
+            timeout=timedelta(seconds=1),
+            requeuing_strategy=RequeuingStrategySettings(backoff_limit_count=0),
+        ),
     ),
 )
 
@@ -323,6 +340,47 @@ async def start_a_server(send: Send, admin: Client) -> None:
     await admin.delete(NODE_REQUESTS, "role-server")
 
 
+async def queue(send: Send, admin: Client, namespace: str) -> None:
+    """A job that waits its turn, cannot start, is put back, and is deactivated in the end."""
+    await admin.create(RESOURCE_FLAVORS, {"metadata": {"name": "role-any"}})
+    quota = {"name": "role-any", "resources": [{"name": "cpu", "nominalQuota": 1}]}
+    spec = {"namespaceSelector": {}, "resourceGroups": [{"coveredResources": ["cpu"], "flavors": [quota]}]}
+    await admin.create(CLUSTER_QUEUES, {"metadata": {"name": "role-all"}, "spec": spec})
+    await admin.create(LOCAL_QUEUES, {"metadata": {"name": "door"}, "spec": {"clusterQueue": "role-all"}}, namespace)
+    waiting = a_waiting_pod("job", "role-none", "1")["spec"]
+    job = {"template": {"spec": {**waiting, "restartPolicy": "Never"}}}
+    await admin.create(JOBS, {"metadata": {"name": "job", "labels": {QUEUE_NAME: "door"}}, "spec": job}, namespace)
+
+    async def has_begun() -> bool:
+        return (await admin.get(JOBS, "job", namespace)).status.start_time is not None
+
+    await wait_until(has_begun, "the job began before there was a queue")
+
+    async def is_put_aside() -> bool:
+        workloads = (await admin.list(WORKLOADS, namespace)).items
+        jobs = (await admin.list(JOBS, namespace)).items
+        is_idle = all(one.status.start_time is None and one.spec.suspend for one in jobs)
+        return is_idle and any(not one.spec.active and one.status.admission is None for one in workloads)
+
+    client = Client(send)
+    plant = Plant(
+        client=client,
+        lease_client=client,
+        settings=QUEUED,
+        capabilities=chosen(["queue"]),
+        host=this_process("role-test-queue"),
+    )
+    queueing = asyncio.create_task(control(plant, new_health()))
+    try:
+        await wait_until(is_put_aside, "the job was put aside", 60)
+    finally:
+        queueing.cancel()
+        await asyncio.gather(queueing, return_exceptions=True)
+        await admin.delete(JOBS, "job", namespace)
+        for kind, name in ((CLUSTER_QUEUES, "role-all"), (RESOURCE_FLAVORS, "role-any")):
+            await admin.delete(kind, name)
+
+
 async def test_the_role_grants_what_growth_uses_and_nothing_more(
     control_plane: LocalCluster, quick_catalogue: Path, namespace: str
 ) -> None:
@@ -340,6 +398,7 @@ async def test_the_role_grants_what_growth_uses_and_nothing_more(
     await start_a_server(streaming, control_plane.admin)
     await end_a_pod(streaming, control_plane.admin, namespace)
     await grow(streaming, control_plane.admin, namespace)
+    await queue(streaming, control_plane.admin, namespace)
     await sweep(control_plane.admin)
     used = streaming.used | paging.used
     assert sorted(map(str, granted(documents) - used)) == [], "granted and never used"

@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 from typing import Final
 
 from growth.api.crd import definitions
+from growth.api.growth_kinds import OWN_KINDS
+from growth.api.queue.kinds import QUEUE_KINDS
 from growth.kube.client import Client
 from growth.local.cluster import LocalCluster
 from growth.local.timings import Timings
@@ -53,7 +55,7 @@ class RealWorld:
 
     async def _play(self, tell: Telling, cluster: LocalCluster, *, alone: bool) -> list[Seen]:
         async def install() -> None:
-            await cluster.apply(definitions())
+            await cluster.apply(definitions((*OWN_KINDS, *QUEUE_KINDS)))
             await cluster.apply(shipped_roles())
             await cluster.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s")
 

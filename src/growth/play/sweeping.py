@@ -6,6 +6,7 @@ from typing import Any, Final
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.kinds import CONFIG_MAPS, NODES, PODS, VOLUME_ATTACHMENTS, Kind
 from growth.api.memory_objects import SHARD_LABEL, SHARD_LEASES, SHARD_OF
+from growth.api.queue.kinds import QUEUE_KINDS
 from growth.api.settings import Settings
 from growth.cloud.kwok.record import SELECTOR
 from growth.kube.client import Client
@@ -25,6 +26,8 @@ async def sweep(client: Client) -> None:
             await client.delete(NODE_POOLS, name)
     await _delete_all(client, NODE_REQUESTS)
     await _delete_all(client, NODE_REMOVAL_REQUESTS)
+    for own in QUEUE_KINDS:
+        await _delete_all(client, own.kind)
     await _end_all(client)
     await _unregister_all(client)
     await _detach_all(client)
@@ -78,4 +81,4 @@ async def _detach_all(client: Client) -> None:
 async def _delete_all(client: Client, kind: Kind[Any]) -> None:
     for thing in (await client.list(kind)).items:
         with suppress(NotFound):
-            await client.delete(kind, thing.metadata.name)
+            await client.delete(kind, thing.metadata.name, thing.metadata.namespace)

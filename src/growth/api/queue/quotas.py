@@ -14,7 +14,6 @@ MAX_GROUPS = 16
 MAX_FLAVORS = 64
 MAX_RESOURCES = 64
 
-_IS_QUANTITY = Rule("isQuantity(string(self))", "must be a quantity, such as 9, 1500m or 36Gi")
 _TAINTS = Rule(
     "self.all(t, t.effect in ['NoSchedule', 'PreferNoSchedule', 'NoExecute'])",
     f"every taint needs an effect: {', '.join(EFFECTS)}",
@@ -52,13 +51,11 @@ class ResourceQuota(Slim, frozen=True):
     """How much of one resource of one flavor."""
 
     name: Annotated[str, about("The resource, such as cpu.", max_length=317)]
-    nominal_quota: Annotated[int | str, about("So much is the queue's own.", _IS_QUANTITY)] = 0
+    nominal_quota: Annotated[int | str, about("So much is the queue's own.")] = 0
     borrowing_limit: Annotated[
-        int | str | None, about("So much may be borrowed of the cohort; unset means any amount.", _IS_QUANTITY)
+        int | str | None, about("So much may be borrowed of the cohort; unset means any amount.")
     ] = None
-    lending_limit: Annotated[
-        int | str | None, about("So much may be lent to the cohort; unset means all.", _IS_QUANTITY)
-    ] = None
+    lending_limit: Annotated[int | str | None, about("So much may be lent to the cohort; unset means all.")] = None
 
 
 class FlavorQuotas(Slim, frozen=True):

@@ -1,0 +1,307 @@
+"""A stage for the queue: manifests, the real decider, and a server that takes what it says. No loop, no time, no luck.
+
+``Stage.look`` asks the decider; ``Stage.take`` does one thing that it said, as the API server would (a version that has
+changed is a conflict); ``Stage.settle`` does both until there is nothing left to do. Jobs are played by ``play_jobs``.
+"""
+
+from collections.abc import Iterable, Mapping
+from copy import deepcopy
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+import msgspec
+
+from growth.api.action import Action, CreateObject, EditObject, Hold, PatchObject
+from growth.api.change import Change, Happened
+from growth.api.kinds import NAMESPACES, PRIORITY_CLASSES, Kind
+from growth.api.queue.job import QUEUED_JOBS, QueuedJob
+from growth.api.queue.kinds import (
+    CLUSTER_QUEUES,
+    COHORTS,
+    LOCAL_QUEUES,
+    RESOURCE_FLAVORS,
+    WORKLOAD_PRIORITY_CLASSES,
+    WORKLOADS,
+)
+from growth.api.queue.queues import ClusterQueue, LocalQueue
+from growth.api.queue.workload import QUEUE_NAME, Workload
+from growth.api.reading import Reader
+from growth.api.settings import QueueSettings, Settings
+from growth.api.settings_queue import RequeuingStrategySettings, WaitForPodsReadySettings
+from growth.api.sharing import Sharing
+from growth.decide.decider import Decision, State
+from growth.decide.queue.deciding import decide
+from growth.observe.snapshot import Snapshot
+from growth.observe.table import Table
+from growth.observe.world import World
+from tests.builders import Json, uid_of
+
+NOW: Final = datetime(2026, 3, 2, 9, tzinfo=UTC)
+KINDS: Final[tuple[Kind[Any], ...]] = (
+    NAMESPACES,
+    PRIORITY_CLASSES,
+    QUEUED_JOBS,
+    RESOURCE_FLAVORS,
+    CLUSTER_QUEUES,
+    COHORTS,
+    LOCAL_QUEUES,
+    WORKLOADS,
+    WORKLOAD_PRIORITY_CLASSES,
+)
+_BY_NAME: Final = {kind.name: kind for kind in KINDS}
+_READERS: Final = {kind: Reader(kind, Sharing()) for kind in KINDS}
+_EMPTY: Final = World().snapshot(NOW)
+
+Id = tuple[Kind[Any], str, str]
+Objects = Mapping[Id, Json]
+
+
+def settings(*, wait: bool = True, extend: bool = False, block: bool = False, **strategy: Any) -> Settings:  # noqa: ANN401
+    """Pods must be ready within five minutes; ``strategy`` are settings of the requeuing strategy."""
+    requeuing = RequeuingStrategySettings(**strategy)
+    waiting = WaitForPodsReadySettings(enable=wait, block_admission=block, requeuing_strategy=requeuing)
+    return Settings(queue=QueueSettings(enabled=True, extend_while_provisioning=extend, wait_for_pods_ready=waiting))
+
+
+def read(kind: Kind[Any], manifest: Json) -> Any:  # noqa: ANN401 - the type follows from the kind
+    """A manifest as our informers would hand it on."""
+    return _READERS[kind].object(msgspec.json.encode(manifest))
+
+
+def snapshot_of(objects: Objects, now: datetime) -> Snapshot:
+    tables: dict[Kind[Any], Table[Any]] = {kind: Table[Any]() for kind in KINDS}
+    for (kind, _, _), manifest in objects.items():
+        tables[kind].hear([Change(Happened.ADDED, read(kind, manifest), None)])
+    return msgspec.structs.replace(_EMPTY, now=now, tables=tables, memo={})
+
+
+class Stage:
+    """Objects as a server has them, and one decider with its memory."""
+
+    def __init__(self, terms: Settings | None = None) -> None:
+        self.settings = terms or settings()
+        self.now = NOW
+        self.objects: dict[Id, Json] = {}
+        self.memory: object = None
+        self.wake_at: datetime | None = None
+        self._version = 0
+        self.put(NAMESPACES, {"metadata": {"name": "default", "labels": {"team": "a"}}})
+
+    def put(self, kind: Kind[Any], manifest: Json) -> None:
+        """Make an object."""
+        meta: Json = manifest["metadata"]
+        namespace = meta.get("namespace", "default") if kind.namespaced else ""
+        base: Json = {"uid": uid_of(kind.name, meta["name"]), "creationTimestamp": self.now.isoformat()}
+        made = {**deepcopy(manifest), "metadata": {**base, **deepcopy(meta), "namespace": namespace}}
+        self._write((kind, namespace, meta["name"]), made)
+
+    def change(self, kind: Kind[Any], name: str, patch: Json) -> None:
+        """Somebody patches an object."""
+        key = (kind, "default" if kind.namespaced else "", name)
+        self._write(key, merged(self.objects[key], patch))
+
+    def drop(self, kind: Kind[Any], name: str) -> None:
+        """Somebody deletes an object."""
+        del self.objects[kind, "default" if kind.namespaced else "", name]
+
+    def _write(self, key: Id, manifest: Json) -> None:
+        self._version += 1
+        self.objects[key] = {**manifest, "metadata": {**manifest["metadata"], "resourceVersion": str(self._version)}}
+
+    def look(self, objects: Objects | None = None) -> Decision:
+        """Ask the decider, who may see what was there a while ago."""
+        seen = snapshot_of(self.objects if objects is None else objects, self.now)
+        decision = decide(seen, State(memory=self.memory), self.settings)
+        self.memory, self.wake_at = decision.memory, decision.wake_at
+        return decision
+
+    def take(self, said: Action | Hold) -> bool:
+        """Do it; False if it is not done because the object has changed, or is gone."""
+        if isinstance(said, Hold):
+            return False
+        subject = said.subject
+        key = (_BY_NAME[subject.kind], subject.namespace, subject.name)
+        if isinstance(said, CreateObject):
+            if key not in self.objects:
+                meta = {**said.body["metadata"], "name": subject.name}
+                self.put(key[0], {**said.body, "metadata": meta})
+            return True
+        there = self.objects.get(key)
+        if there is None:
+            return False
+        version = int(there["metadata"]["resourceVersion"])
+        if isinstance(said, PatchObject):
+            if said.resource_version not in (None, version):
+                return False
+            after = merged(there, said.body)
+        else:
+            assert isinstance(said, EditObject), said
+            edited = edit(there, said.operations)
+            if edited is None:
+                return False
+            after = edited
+        if after != there:
+            self._write(key, after)
+        return True
+
+    def settle(self, *, jobs: bool = True) -> None:
+        """Look and do, until there is nothing left to do."""
+        for _ in range(30):
+            before = dict(self.objects)
+            for said in self.look().said:
+                self.take(said)
+            if jobs:
+                self.play_jobs()
+            if before == self.objects:
+                return
+        raise AssertionError(f"it never comes to rest: {self.look().said}")
+
+    def play_jobs(self, *, ready: Iterable[str] = ()) -> None:
+        """Do as the Job controller: pods of who may run are made, those of who may not are gone."""
+        for key in [one for one in self.objects if one[0] is QUEUED_JOBS]:
+            job: QueuedJob = read(QUEUED_JOBS, self.objects[key])
+            if job.ended is None:
+                runs, is_ready = not job.spec.suspend, key[2] in ready
+                status = {
+                    "active": job.spec.pods if runs else 0,
+                    "ready": job.spec.pods if runs and (is_ready or job.status.ready) else 0,
+                    "startTime": (job.status.start_time or self.now).isoformat() if runs else None,
+                }
+                after = merged(self.objects[key], {"status": status})
+                if after != self.objects[key]:
+                    self._write(key, after)
+
+    def end(self, job: str, kind: str = "Complete") -> None:
+        """A job has ended."""
+        ended = {"active": 0, "ready": 0, "conditions": [{"type": kind, "status": "True", "reason": "Ended"}]}
+        self.change(QUEUED_JOBS, job, {"status": ended})
+
+    def wait(self, seconds: float) -> None:
+        """Time goes by, and then all comes to rest."""
+        self.now += timedelta(seconds=seconds)
+        self.settle()
+
+    def workload(self, job: str) -> Workload:
+        """The workload of a job."""
+        (found,) = [read(*one) for one in self._workloads() if one[1]["metadata"]["name"].startswith(f"job-{job}-")]
+        return found
+
+    def workloads(self) -> list[Workload]:
+        return [read(*one) for one in self._workloads()]
+
+    def _workloads(self) -> list[tuple[Kind[Any], Json]]:
+        return [(kind, manifest) for (kind, _, _), manifest in self.objects.items() if kind is WORKLOADS]
+
+    def job(self, name: str) -> QueuedJob:
+        return read(QUEUED_JOBS, self.objects[QUEUED_JOBS, "default", name])
+
+    def queue(self, name: str = "all") -> ClusterQueue:
+        return read(CLUSTER_QUEUES, self.objects[CLUSTER_QUEUES, "", name])
+
+    def door(self, name: str = "door") -> LocalQueue:
+        return read(LOCAL_QUEUES, self.objects[LOCAL_QUEUES, "default", name])
+
+    def says(self, job: str, kind: str) -> tuple[str, str]:
+        """What is said of a job's workload: status and reason."""
+        condition = self.workload(job).condition(kind)
+        return (condition.status, condition.reason) if condition is not None else ("", "")
+
+    def running(self) -> list[str]:
+        """The jobs that are not suspended."""
+        return sorted(
+            name for (kind, _, name), one in self.objects.items() if kind is QUEUED_JOBS and not one["spec"]["suspend"]
+        )
+
+    def admitted(self) -> list[str]:
+        """The jobs whose workloads hold quota."""
+        holders = [one.metadata for one in self.workloads() if one.is_reserving]
+        return sorted(meta.controller.name if meta.controller is not None else meta.name for meta in holders)
+
+    # What tests put on it.
+
+    def a_flavor(self, name: str = "any", **spec: Any) -> None:  # noqa: ANN401
+        self.put(RESOURCE_FLAVORS, {"metadata": {"name": name}, "spec": spec})
+
+    def a_queue(
+        self, name: str = "all", *, cpu: str = "1", flavors: Mapping[str, str] | None = None, **spec: Any
+    ) -> None:
+        """A ClusterQueue with so much cpu, of one flavor or of several."""
+        quotas = [
+            {"name": flavor, "resources": [{"name": "cpu", "nominalQuota": amount}]}
+            for flavor, amount in (flavors or {"any": cpu}).items()
+        ]
+        groups = [{"coveredResources": ["cpu"], "flavors": quotas}]
+        self.put(
+            CLUSTER_QUEUES,
+            {"metadata": {"name": name}, "spec": {"resourceGroups": groups, "namespaceSelector": {}, **spec}},
+        )
+
+    def a_door(self, name: str = "door", queue: str = "all", **spec: Any) -> None:  # noqa: ANN401
+        self.put(LOCAL_QUEUES, {"metadata": {"name": name}, "spec": {"clusterQueue": queue, **spec}})
+
+    def a_job(
+        self,
+        name: str,
+        *,
+        cpu: str = "1",
+        door: str = "door",
+        labels: Mapping[str, str] | None = None,
+        pods: Json | None = None,
+        **spec: Any,  # noqa: ANN401
+    ) -> None:
+        """A suspended job of one pod; ``pods`` is laid over its template's spec."""
+        container = {"name": "main", "image": "main", "resources": {"requests": {"cpu": cpu}}}
+        template = {"metadata": {}, "spec": {"containers": [container], "restartPolicy": "Never", **(pods or {})}}
+        self.put(
+            QUEUED_JOBS,
+            {
+                "metadata": {"name": name, "labels": {QUEUE_NAME: door, **(labels or {})}},
+                "spec": {"suspend": True, "template": template, **spec},
+            },
+        )
+        self.now += timedelta(milliseconds=1)
+
+
+def a_stage(terms: Settings | None = None, *, cpu: str = "1", **spec: Any) -> Stage:  # noqa: ANN401
+    """One flavor, one ClusterQueue, one LocalQueue."""
+    stage = Stage(terms)
+    stage.a_flavor()
+    stage.a_queue(cpu=cpu, **spec)
+    stage.a_door()
+    return stage
+
+
+def merged(there: Any, patch: Any) -> Any:  # noqa: ANN401 - any JSON
+    """A JSON merge patch."""
+    if not isinstance(patch, dict):
+        return patch
+    after: Json = dict(there) if isinstance(there, dict) else {}
+    for name, value in patch.items():
+        if value is None:
+            after.pop(name, None)
+        else:
+            after[name] = merged(after.get(name), value)
+    return after
+
+
+def edit(there: Json, operations: Iterable[Json]) -> Json | None:
+    """A JSON patch of objects; None if a test fails or a place is not there."""
+    after = deepcopy(there)
+    for operation in operations:
+        *parents, last = [one.replace("~1", "/").replace("~0", "~") for one in operation["path"].split("/")[1:]]
+        inside: Any = after
+        for name in parents:
+            if not isinstance(inside, dict) or name not in inside:
+                return None
+            inside = inside[name]
+        match operation["op"]:
+            case "test":
+                if inside.get(last) != operation["value"]:
+                    return None
+            case "add":
+                inside[last] = operation["value"]
+            case _:
+                if last not in inside:
+                    return None
+                del inside[last]
+    return after
