@@ -221,11 +221,11 @@ def test_a_legal_value_means_the_same_in_the_file_the_environment_and_a_flag(
     if (field.path, value) == ("providers.enabled", "hetzner"):
         value = "kwok"  # it would want the cluster's name
     section, _, name = field.path.rpartition(".")
-    line = f"{name}: {plain(value)}"
+    line = f"{name}: {plain(value, field.nothing)}"
     everywhere = (
         read_settings(f"{section}: {{{line}}}" if section else line),
-        read_settings("", {field.variable: worded(value)}),
-        read_settings("", {field.variable: "ignored"}, {field.parameter: worded(value)}),
+        read_settings("", {field.variable: worded(value, field.nothing)}),
+        read_settings("", {field.variable: "ignored"}, {field.parameter: worded(value, field.nothing)}),
     )
     if field.path == "leaderElection.leaseDuration":
         assert all(one.settings.leader_election.lease_duration == value for one in everywhere)
