@@ -7,7 +7,7 @@ changed is a conflict); ``Stage.settle`` does both until there is nothing left t
 from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import msgspec
 
@@ -49,7 +49,7 @@ KINDS: Final[tuple[Kind[Any], ...]] = (
     WORKLOAD_PRIORITY_CLASSES,
 )
 _BY_NAME: Final = {kind.name: kind for kind in KINDS}
-_READERS: Final = {kind: Reader(kind, Sharing()) for kind in KINDS}
+_READERS: Final[dict[Kind[Any], Reader[Any]]] = {}
 _EMPTY: Final = World().snapshot(NOW)
 
 Id = tuple[Kind[Any], str, str]
@@ -65,6 +65,8 @@ def settings(*, wait: bool = True, extend: bool = False, block: bool = False, **
 
 def read(kind: Kind[Any], manifest: Json) -> Any:  # noqa: ANN401 - the type follows from the kind
     """A manifest as our informers would hand it on."""
+    if kind not in _READERS:
+        _READERS[kind] = Reader[Any](kind, Sharing())
     return _READERS[kind].object(msgspec.json.encode(manifest))
 
 
@@ -94,6 +96,7 @@ class Stage:
         base: Json = {"uid": uid_of(kind.name, meta["name"]), "creationTimestamp": self.now.isoformat()}
         made = {**deepcopy(manifest), "metadata": {**base, **deepcopy(meta), "namespace": namespace}}
         self._write((kind, namespace, meta["name"]), made)
+        self.now += timedelta(milliseconds=1)
 
     def change(self, kind: Kind[Any], name: str, patch: Json) -> None:
         """Somebody patches an object."""
@@ -223,7 +226,12 @@ class Stage:
         self.put(RESOURCE_FLAVORS, {"metadata": {"name": name}, "spec": spec})
 
     def a_queue(
-        self, name: str = "all", *, cpu: str = "1", flavors: Mapping[str, str] | None = None, **spec: Any
+        self,
+        name: str = "all",
+        *,
+        cpu: str = "1",
+        flavors: Mapping[str, str] | None = None,
+        **spec: Any,  # noqa: ANN401
     ) -> None:
         """A ClusterQueue with so much cpu, of one flavor or of several."""
         quotas = [
@@ -259,7 +267,6 @@ class Stage:
                 "spec": {"suspend": True, "template": template, **spec},
             },
         )
-        self.now += timedelta(milliseconds=1)
 
 
 def a_stage(terms: Settings | None = None, *, cpu: str = "1", **spec: Any) -> Stage:  # noqa: ANN401
@@ -271,16 +278,17 @@ def a_stage(terms: Settings | None = None, *, cpu: str = "1", **spec: Any) -> St
     return stage
 
 
-def merged(there: Any, patch: Any) -> Any:  # noqa: ANN401 - any JSON
+def merged(there: Json, patch: Json) -> Json:
     """A JSON merge patch."""
-    if not isinstance(patch, dict):
-        return patch
-    after: Json = dict(there) if isinstance(there, dict) else {}
+    after = dict(there)
     for name, value in patch.items():
         if value is None:
             after.pop(name, None)
+        elif isinstance(value, dict):
+            inside: Json = after.get(name) or {}
+            after[name] = merged(inside, cast("Json", value))
         else:
-            after[name] = merged(after.get(name), value)
+            after[name] = value
     return after
 
 
@@ -289,19 +297,15 @@ def edit(there: Json, operations: Iterable[Json]) -> Json | None:
     after = deepcopy(there)
     for operation in operations:
         *parents, last = [one.replace("~1", "/").replace("~0", "~") for one in operation["path"].split("/")[1:]]
-        inside: Any = after
+        inside: Json | None = after
         for name in parents:
-            if not isinstance(inside, dict) or name not in inside:
-                return None
-            inside = inside[name]
-        match operation["op"]:
-            case "test":
-                if inside.get(last) != operation["value"]:
-                    return None
-            case "add":
-                inside[last] = operation["value"]
-            case _:
-                if last not in inside:
-                    return None
-                del inside[last]
+            inside = inside.get(name) if inside is not None else None
+        if inside is None:
+            return None
+        if operation["op"] == "add":
+            inside[last] = operation["value"]
+        elif operation["op"] == "remove" and last in inside:
+            del inside[last]
+        elif operation["op"] != "test" or inside.get(last) != operation["value"]:
+            return None
     return after

@@ -162,11 +162,9 @@ def test_a_taint_is_tolerated_by_the_pods_or_by_the_flavor_or_not() -> None:
 
 def test_who_waits_is_told_what_is_missing_where() -> None:
     used = {("first", "cpu"): 1500, ("second", "cpu"): 8000}
-    assert refused(outcome(TWO, [a_set()], used=used)) == (
-        "WaitingForQuota",
-        "main: 1 cpu are asked for, and of flavor first are left 0.5 cpu; "
-        "1 cpu are asked for, and of flavor second are left 0 cpu",
-    )
+    first = "1 cpu are asked for, and of flavor first are left 0.5 cpu"
+    second = "1 cpu are asked for, and of flavor second are left 0 cpu"
+    assert refused(outcome(TWO, [a_set()], used=used)) == ("WaitingForQuota", f"main: {first}; {second}")
 
 
 def test_what_can_never_be_is_said_as_such_only_if_no_flavor_could_do() -> None:

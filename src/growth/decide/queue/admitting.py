@@ -98,7 +98,9 @@ class _Round:
             return None
         standing: Standing = standing_of_door(door, self._standings)
         if not standing.is_active:
-            word = "Suspended" if "top" in standing.reason else "Misconfigured"
+            behind = self._standings.get(door.spec.cluster_queue)
+            is_stopped = "Stopped" in (standing.reason, behind.reason if behind is not None else "")
+            word = "Suspended" if is_stopped else "Misconfigured"
             _wait(draft, word, f"LocalQueue {door.metadata.name} is not at work: {standing.why}")
             return None
         queue = self._scene.queues[door.spec.cluster_queue]

@@ -80,7 +80,8 @@ def _changed(before: Workload, now: Workload) -> dict[str, Any]:
     """The fields of the status that differ; null takes one away. What others wrote beside them stays."""
     old, new = msgspec.to_builtins(before.status), msgspec.to_builtins(now.status)
     fields = {name: value for name, value in new.items() if old.get(name) != value}
-    if "admission" in fields and fields["admission"] is not None and old.get("admission"):
-        # A merge patch would keep what the old one had.
-        fields["admission"] = {**dict.fromkeys(old["admission"]), **fields["admission"]}
+    for name in ("admission", "requeueState"):
+        if fields.get(name) is not None and old.get(name):
+            # A merge patch would keep what the old one had.
+            fields[name] = {**dict.fromkeys(old[name]), **fields[name]}
     return fields

@@ -104,14 +104,15 @@ def assign(
 
 
 def _groups_for(needs: PodSetNeeds, groups: Mapping[str, ResourceGroup]) -> Sequence[ResourceGroup | Refusal]:
-    found: list[ResourceGroup | Refusal] = []
-    for resource, amount in needs.amounts.items():
-        group = groups.get(resource)
-        if group is not None and group not in found:
-            found.append(group)
-        elif group is None and amount and resource != PODS:
+    """The groups that it needs something of, in the queue's order, so that any two replicas choose alike."""
+    for resource, amount in sorted(needs.amounts.items()):
+        if resource not in groups and amount and resource != PODS:
             why = f"the pods of {needs.name} ask for {resource}, of which the queue has no quota"
             return [Refusal("NoMatchingFlavor", why, is_final=True)]
+    found: list[ResourceGroup | Refusal] = []
+    for resource, group in groups.items():
+        if resource in needs.amounts and group not in found:
+            found.append(group)
     return found
 
 

@@ -11,6 +11,7 @@ Who stops a job marks it, also if it seems to be suspended: a start may be under
 decided on a version of the job, so only one of them comes true, and quota is free only once the mark is seen.
 """
 
+from datetime import UTC, datetime
 from hashlib import sha1
 from typing import Any, Final, cast
 
@@ -53,11 +54,17 @@ def follow_jobs(scene: Scene) -> None:
         for draft in scene.drafts.values()
         if (owner := draft.workload.metadata.controller) is not None
     }
-    for job in sorted(scene.jobs.values(), key=lambda one: (one.metadata.namespace, one.metadata.name)):
+    # The oldest first: their workloads are made in this order, and whoever was made first is served first.
+    for job in sorted(scene.jobs.values(), key=_age):
         if job.ended is not None or job.metadata.namespace in _OURS_ALONE:
             continue
         if job.metadata.deletion_timestamp is None:
             _follow(scene, job, workloads.get(job.metadata.uid))
+
+
+def _age(job: QueuedJob) -> tuple[datetime, str, str]:
+    meta = job.metadata
+    return meta.creation_timestamp or datetime.max.replace(tzinfo=UTC), meta.namespace, meta.name
 
 
 def workload_name(job: QueuedJob) -> str:
