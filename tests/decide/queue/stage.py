@@ -159,9 +159,10 @@ class Stage:
                 return
         raise AssertionError(f"it never comes to rest: {self.look().said}")
 
-    def play_jobs(self, *, ready: Iterable[str] = ()) -> None:
+    def play_jobs(self, *, ready: Iterable[str] = (), only: Iterable[str] | None = None) -> None:
         """Do as the Job controller: pods of who may run are made, those of who may not are gone."""
-        for key in [one for one in self.objects if one[0] is QUEUED_JOBS]:
+        names = None if only is None else set(only)
+        for key in [one for one in self.objects if one[0] is QUEUED_JOBS and (names is None or one[2] in names)]:
             job: QueuedJob = read(QUEUED_JOBS, self.objects[key])
             if job.ended is None:
                 runs, is_ready = not job.spec.suspend, key[2] in ready

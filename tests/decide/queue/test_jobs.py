@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from growth.api.action import CreateObject, Hold
+from growth.api.action import CreateObject, Hold, PatchObject
 from growth.api.kinds import PRIORITY_CLASSES
 from growth.api.queue.job import QUEUED_JOBS, STOPPING, TEMPLATE_WAS
 from growth.api.queue.kinds import CLUSTER_QUEUES, RESOURCE_FLAVORS, WORKLOAD_PRIORITY_CLASSES, WORKLOADS
@@ -304,3 +304,25 @@ def test_a_workload_that_is_deleted_by_hand_is_made_again_and_its_job_stopped_me
     assert stage.running() == ["one"]
     kept = msgspec.json.decode(stage.workload("one").spec.pod_sets[0].template)
     assert "nodeSelector" not in kept["spec"], "what it asks for is what the job asked for"
+
+
+def test_the_mark_of_a_stopped_job_stays_until_its_quota_is_free() -> None:
+    """Without it nobody could tell a job that was stopped from one that is about to be started."""
+    stage = on_spot()
+    stage.change(CLUSTER_QUEUES, "all", {"spec": {"stopPolicy": "HoldAndDrain"}})
+    while STOPPING not in stage.job("one").metadata.annotations:
+        for said in stage.look().said:
+            stage.take(said)
+    stage.play_jobs()
+    said = stage.look().said
+    assert [one.subject.kind for one in said if one.subject.kind in ("Job", "Workload")] == ["Workload"]
+
+
+def test_nobody_is_admitted_for_what_it_wanted_before() -> None:
+    stage = a_stage(cpu="2")
+    stage.a_job("one")
+    for said in stage.look().said:
+        stage.take(said)
+    stage.change(QUEUED_JOBS, "one", {"spec": {"parallelism": 3}})
+    written = [one.body for one in stage.look().said if isinstance(one, PatchObject) and one.subject.kind == "Workload"]
+    assert [list(body["spec"]) for body in written] == [["podSets"]]
