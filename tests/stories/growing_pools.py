@@ -9,6 +9,7 @@ import msgspec
 
 from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
 from growth.api.kinds import EVENTS, PODS
+from growth.api.memory import MARKER
 from growth.api.node import Node
 from growth.api.nodepool import NodePool, OfferingStatus
 from growth.api.noderequest import NodeRequest
@@ -277,8 +278,10 @@ def _learnt(play: Play, pool: str = "default") -> tuple[OfferingStatus, ...]:
 
 
 def _what_growth_could_touch(node: Node) -> object:
-    """Not all of a node: Kubernetes' own controllers add labels for older clients when they come round."""
-    labels = {key: text for key, text in node.metadata.labels.items() if key.startswith(("growth.dev/", INSTANCE_TYPE))}
+    """Not all of a node: Kubernetes' own controllers add labels for older clients when they come round, and memory has
+    a mark on everybody's nodes."""
+    ours = ("growth.dev/", INSTANCE_TYPE)
+    labels = {key: text for key, text in node.metadata.labels.items() if key.startswith(ours) and key != MARKER}
     return labels, node.spec.taints, node.spec.unschedulable
 
 

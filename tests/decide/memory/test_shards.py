@@ -58,8 +58,18 @@ def given_up(shards: Shards) -> list[str]:
 
 def test_who_held_a_shard_last_writes_down_at_once_although_its_lease_has_run_out() -> None:
     shards = shards_of("me", age=timedelta(hours=1))
-    assert shards.standing(0) is Standing.FREE
     assert shards.patience(0, MANY) == (timedelta(0), BEGINNING)
+
+
+@pytest.mark.parametrize("age", [timedelta(hours=1), timedelta(hours=-1)], ids=["has run out", "a clock was set back"])
+def test_who_held_a_shard_last_goes_on_and_renews_it_until_it_hears_of_another_one(age: timedelta) -> None:
+    """A stream that lags by more than a Lease is good for shows every renewal when it has run out again."""
+    shards = shards_of("me", age=age)
+    assert shards.standing(0) is Standing.MINE
+    assert shards.take({0: 1}) == {0}
+    (renewal,) = shards.said
+    assert isinstance(renewal, PatchObject)
+    assert list(renewal.body["spec"]) == ["renewTime"]
 
 
 @pytest.mark.parametrize("holder", ["other", "", None], ids=["another one's", "given up", "never had"])
@@ -87,8 +97,8 @@ def test_who_has_enough_to_do_lets_others_take_a_free_shard_first() -> None:
     assert idle.take({0: 1}) == set()
     assert claimed(idle) == [shard_name(0, 64)]
     busy = shards_of("other", "me", age=age)
-    busy.take({0: 1, 1: MANY})
-    assert claimed(busy) == [shard_name(1, 64)]  # its own; the other one's within two seconds, if nobody does
+    assert busy.take({0: 1, 1: MANY}) == {1}
+    assert claimed(busy) == []  # the other one's within two seconds, if nobody does
     assert timedelta(0) < min(busy.deadlines) - BEGINNING <= timedelta(seconds=2)
 
 

@@ -74,13 +74,15 @@ class Shards:
         if lease is None or lease.spec.holder_identity == "":
             return Standing.FREE
         if lease.spec.holder_identity == self._identity:
-            return Standing.MINE if self._is_current(lease) else Standing.FREE
+            # Also if it has run out: who took it since wrote that down, and until we hear of it two work in vain at
+            # worst. Otherwise a stream that lags by more than a Lease is good for would never let us begin.
+            return Standing.MINE
         return Standing.FREE if self.now >= self._free_at(shard, lease) else Standing.OTHERS
 
     def patience(self, shard: int, unwritten: int) -> tuple[timedelta, datetime]:
         """How long we wait for somebody else to write down what happened in this shard, and until when at least, if so
         much is unwritten in all. Who holds the shard or was the last to do so is the first to write."""
-        if self._was_mine(shard):
+        if self.standing(shard) is Standing.MINE:
             return timedelta(0), self.now
         lease = self._leases[shard]
         wait = _OTHERS_FIRST + 3 * self._share(shard) * _SPREAD
@@ -100,7 +102,7 @@ class Shards:
             mine.remove(shard)
         for shard in sorted(mine):
             self._renew(shard)
-        for shard in sorted(set(works) - mine, key=lambda shard: (not self._was_mine(shard), self._share(shard))):
+        for shard in sorted(set(works) - mine, key=self._share):
             if self._claim(shard, is_busy=load >= _ENOUGH):
                 load += works[shard]
         return mine
@@ -120,7 +122,7 @@ class Shards:
         if lease is None or lease.spec.renew_time is None:
             return
         due = lease.spec.renew_time + _RENEWED_AFTER * self._election.renew_deadline
-        if self.now >= due:
+        if self.now >= due or self.now < lease.spec.renew_time:
             self._change(shard, {"renewTime": format_micro_time(self.now)}, "there is more to do")
         else:
             self.deadlines.append(due)
@@ -132,9 +134,7 @@ class Shards:
             return True
         if standing is Standing.MINE:
             return False  # it is being given up
-        free_at = self.now
-        if not self._was_mine(shard):
-            free_at = self._free_at(shard, lease) + self._share(shard) * _SPREAD + is_busy * _COURTESY
+        free_at = self._free_at(shard, lease) + self._share(shard) * _SPREAD + is_busy * _COURTESY
         if self.now < free_at:
             self.deadlines.append(free_at)
             return False
@@ -170,17 +170,6 @@ class Shards:
                 resource_version=lease.metadata.resource_version,
             )
         )
-
-    def _is_current(self, lease: ShardLease) -> bool:
-        renewed_at = lease.spec.renew_time
-        if renewed_at is None:
-            return False
-        return timedelta(0) <= self.now - renewed_at < self._election.renew_deadline
-
-    def _was_mine(self, shard: int) -> bool:
-        """Whether we hold it, or were the last to do so."""
-        lease = self._leases[shard]
-        return lease is not None and lease.spec.holder_identity == self._identity
 
     def _free_at(self, shard: int, lease: ShardLease) -> datetime:
         """When a Lease has run out or was given up: counted from when we saw it renewed, by our own clock."""
