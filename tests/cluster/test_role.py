@@ -344,7 +344,10 @@ async def queue(send: Send, admin: Client, namespace: str) -> None:
     """A job that waits its turn, cannot start, is put back, and is deactivated in the end."""
     await admin.create(RESOURCE_FLAVORS, {"metadata": {"name": "role-any"}})
     quota = {"name": "role-any", "resources": [{"name": "cpu", "nominalQuota": 1}]}
-    spec = {"namespaceSelector": {}, "resourceGroups": [{"coveredResources": ["cpu"], "flavors": [quota]}]}
+    spec: dict[str, Any] = {
+        "namespaceSelector": {},
+        "resourceGroups": [{"coveredResources": ["cpu"], "flavors": [quota]}],
+    }
     await admin.create(CLUSTER_QUEUES, {"metadata": {"name": "role-all"}, "spec": spec})
     await admin.create(LOCAL_QUEUES, {"metadata": {"name": "door"}, "spec": {"clusterQueue": "role-all"}}, namespace)
     waiting = a_waiting_pod("job", "role-none", "1")["spec"]
