@@ -3,6 +3,7 @@
 import click
 
 from growth.api.growth_kinds import GROUP
+from growth.api.queue.kinds import GROUP as QUEUE_GROUP
 from growth.kube.errors import KubeError, NotFound
 
 
@@ -22,4 +23,6 @@ def sentence_for(error: KubeError) -> str:
     """What the cluster said, and what to do where the error itself cannot know it."""
     if isinstance(error, NotFound) and f"/{GROUP}/" in str(error):
         return f"{error}; Growth's own kinds are not installed: growth crds | kubectl apply --server-side -f -"
+    if isinstance(error, NotFound) and f"/{QUEUE_GROUP}/" in str(error):
+        return f"{error}; the kinds of the queue are not installed: growth crds --queue | kubectl create -f -"
     return str(error)

@@ -44,6 +44,11 @@ def admit(scene: Scene, assumed: Assumed) -> Assumed:
     return _Round(scene, assumed).run()
 
 
+def lines_in(scene: Scene) -> dict[str, list[Key]]:
+    """Who waits for quota, queue by queue, in the order in which they are tried. Nobody is admitted by asking."""
+    return {name: [key for _, key in line] for name, line in _Round(scene, {}).lines().items()}
+
+
 class _Round:
     def __init__(self, scene: Scene, assumed: Assumed) -> None:
         self._scene = scene
@@ -55,7 +60,7 @@ class _Round:
         )
 
     def run(self) -> Assumed:
-        lines = self._lines()
+        lines = self.lines()
         self._repeat(lines)
         heads: list[tuple[Order, str]] = []
         for name, line in lines.items():
@@ -72,7 +77,7 @@ class _Round:
                 self._hold_up(line, key)
         return self._decided
 
-    def _lines(self) -> dict[str, list[tuple[Order, Key]]]:
+    def lines(self) -> dict[str, list[tuple[Order, Key]]]:
         """Who waits, queue by queue, in order."""
         lines: dict[str, list[tuple[Order, Key]]] = {}
         for key, draft in self._scene.drafts.items():
