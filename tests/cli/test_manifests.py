@@ -12,13 +12,16 @@ from click.testing import CliRunner, Result
 from growth import __version__
 from growth.api.coordination import Lease
 from growth.api.crd import definitions
+from growth.api.growth_kinds import OWN_KINDS
 from growth.api.offering import POOL
+from growth.api.queue.kinds import QUEUE_KINDS
 from growth.api.settings_reading import read_settings
 from growth.cli.main import main
 from growth.cli.manifests import DEFAULT_IMAGE, render
 from growth.cli.manifests_deployment import CHECKSUM, GRACE_SECONDS
 from growth.cloud.finding import installed_providers
 from growth.kube.lease_record import LeaseTerms, free_at, seen
+from growth.run.queue_policy import shipped_policies
 from growth.run.role import shipped_roles
 from growth.run.stopping import STOP_SECONDS
 
@@ -117,8 +120,34 @@ def test_every_shipped_role_is_everybodys_or_belongs_to_a_provider() -> None:
     assert names <= {"growth", "growth-queue", *(f"growth-{provider}" for provider in installed_providers())}
 
 
+def test_the_queue_comes_with_its_kinds_rights_and_policy_and_only_where_it_is_enabled() -> None:
+    def of_kind(documents: list[Json], *kinds: str) -> list[Json]:
+        return [each for each in documents if each["kind"] in kinds]
+
+    policies = ("MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding")
+    without, having = printed(), printed("queue: {enabled: true}")
+    assert of_kind(having, "CustomResourceDefinition") == definitions((*OWN_KINDS, *QUEUE_KINDS))
+    assert of_kind(without, *policies) == []
+    assert of_kind(having, *policies) == shipped_policies()
+    names = [each["metadata"]["name"] for each in having if each["apiVersion"].startswith("rbac.")]
+    assert names.count("growth-queue") == 2
+    assert "growth-queue" not in yaml.safe_dump_all(without)
+
+
+def test_who_has_kueues_definitions_is_told_how_to_keep_them() -> None:
+    assert "--field-manager=growth" in render(read_settings("queue: {enabled: true}"), DEFAULT_IMAGE)
+    assert "--field-manager" not in render(read_settings(""), DEFAULT_IMAGE)
+
+
+def test_the_policy_of_the_queue_spares_the_namespace_in_which_growth_is() -> None:
+    documents = printed("{namespace: autoscaler, queue: {enabled: true}}")
+    bindings = [each for each in documents if each["kind"] == "MutatingAdmissionPolicyBinding"]
+    spared = [each["spec"]["matchResources"]["namespaceSelector"]["matchExpressions"][0]["values"] for each in bindings]
+    assert spared == [["kube-system", "autoscaler"]] * 2
+
+
 def test_another_namespace_leaves_nothing_behind_in_the_old_one() -> None:
-    documents = printed("{namespace: autoscaler, providers: {enabled: kwok}}")
+    documents = printed("{namespace: autoscaler, providers: {enabled: kwok}, queue: {enabled: true}}")
     others = [each for each in documents if each["kind"] != "CustomResourceDefinition"]
     named = [each["metadata"]["name"] for each in documents if each["kind"] == "Namespace"]
     assert named == ["autoscaler", "growth-memory", "growth-transactions"]

@@ -16,6 +16,7 @@ from growth.cli.settings_options import with_settings
 from growth.cli.yaml_stream import yaml_stream
 from growth.cloud.errors import Invalid
 from growth.cloud.kwok.opening import catalogue_from_file
+from growth.run.queue_policy import shipped_policies
 from growth.run.role import shipped_roles
 
 DEFAULT_IMAGE: Final = f"growth:{__version__}"
@@ -23,6 +24,9 @@ HEADER: Final = f"""\
 # Made by `growth manifests` of Growth {__version__}: kubectl apply --server-side -f -
 # Apply it, and never replace it: a replaced Lease is taken from the leader that still acts.
 # Why each right is granted: charts/growth/rbac.yaml.
+"""
+QUEUE_HEADER: Final = """\
+# Where Kueue's own definitions are installed add --field-manager=growth: what others wrote is refused then, and stays.
 """
 
 _PART: Final = "[a-z0-9]+([._-]+[a-z0-9]+)*"
@@ -45,7 +49,8 @@ def manifests(effective: EffectiveSettings, image: str) -> None:
 
     Namespace, kinds, roles, settings, a Lease and a Deployment of two replicas. The settings that hold here (file,
     variables, flags) are those that will hold there, except for the kubeconfig and its context. The rights of the
-    provider kwok are only granted if providers.enabled names it.
+    provider kwok are only granted if providers.enabled names it; the kinds, the rights and the admission policy of the
+    job queue are only there if queue.enabled says so.
 
     \b
     Example:
@@ -64,9 +69,11 @@ def render(effective: EffectiveSettings, image: str) -> str:
         effective=effective,
         image=image,
         roles=shipped_roles(),
+        policies=shipped_policies(),
         catalogue=_checked_catalogue(Path(catalogue)) if catalogue else "",
     )
-    return yaml_stream(HEADER, documents(installation))
+    header = HEADER + (QUEUE_HEADER if effective.settings.queue.enabled else "")
+    return yaml_stream(header, documents(installation))
 
 
 def _check_probes_can_reach(health: HealthSettings) -> None:

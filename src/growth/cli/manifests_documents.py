@@ -8,7 +8,9 @@ import msgspec
 import yaml
 
 from growth.api.crd import definitions
+from growth.api.growth_kinds import OWN_KINDS
 from growth.api.kinds import LEASES
+from growth.api.queue.kinds import QUEUE_KINDS
 from growth.api.settings import Settings
 from growth.api.settings_fields import plain
 from growth.api.settings_reading import EffectiveSettings
@@ -29,13 +31,15 @@ _CATALOGUE: Final = "kwok.catalogue"
 
 
 class Installation(msgspec.Struct, frozen=True, kw_only=True):
-    """What to install. ``roles`` are the documents of charts/growth/rbac.yaml, ``catalogue`` is the content of the file
-    that ``kwok.catalogue`` names: a pod cannot read it where it lies.
+    """What to install. ``roles`` are the documents of charts/growth/rbac.yaml, ``policies`` those of queue-policy.yaml
+    beside it. ``catalogue`` is the content of the file that ``kwok.catalogue`` names: a pod cannot read it where it
+    lies.
     """
 
     effective: EffectiveSettings
     image: str
     roles: Sequence[Document]
+    policies: Sequence[Document]
     catalogue: str = ""
 
     @property
@@ -47,15 +51,18 @@ class Installation(msgspec.Struct, frozen=True, kw_only=True):
 def documents(installation: Installation) -> list[Document]:
     """The namespace first, the Deployment last; each document needs only those before it."""
     settings = installation.settings
-    wanted = _wanted(installation.roles, settings.providers.names)
+    queue = ["queue"] if settings.queue.enabled else []
+    wanted = _wanted(installation.roles, [*settings.providers.names, *queue])
+    policies = [_sparing(policy, settings.namespace) for policy in installation.policies] if queue else []
     roles = [_moved(_reading(role, settings.hetzner.token_secret), _places(settings)) for role in wanted]
     files = _files(installation)
     checksum = hashlib.sha256(msgspec.json.encode(sorted(files.items()))).hexdigest()[:16]
     return [
         *(role for role in roles if role["kind"] == "Namespace"),
         _quota(settings),
-        *definitions(),
+        *definitions((*OWN_KINDS, *QUEUE_KINDS) if queue else OWN_KINDS),
         *(role for role in roles if role["kind"] != "Namespace"),
+        *policies,
         _lease(settings),
         {"apiVersion": "v1", "kind": "ConfigMap", "metadata": _metadata(SETTINGS_NAME, settings), "data": files},
         _disruption_budget(settings),
@@ -71,12 +78,27 @@ def documents(installation: Installation) -> list[Document]:
     ]
 
 
-def _wanted(roles: Sequence[Document], providers: Sequence[str]) -> Iterator[Document]:
-    """A role called ``growth-NAME`` is for that provider alone; who does not buy there does not need its rights."""
+def _wanted(roles: Sequence[Document], used: Sequence[str]) -> Iterator[Document]:
+    """A role called ``growth-NAME`` is for that provider alone, or for the queue; who does not use it does not need its
+    rights."""
     for role in roles:
-        provider = role["metadata"]["name"].removeprefix(f"{NAME}-")
-        if role["kind"] == "Namespace" or provider == NAME or provider in providers:
+        name = role["metadata"]["name"].removeprefix(f"{NAME}-")
+        if role["kind"] == "Namespace" or name == NAME or name in used:
             yield role
+
+
+def _sparing(policy: Document, namespace: str) -> Document:
+    """The same policy, which leaves Growth's namespace alone, whatever it is called."""
+    selector = policy["spec"].get("matchResources", {}).get("namespaceSelector")
+    if selector is None:
+        return policy
+    expressions = [
+        one | {"values": [namespace if value == CHART_NAMESPACE else value for value in one["values"]]}
+        for one in selector["matchExpressions"]
+    ]
+    return policy | {
+        "spec": policy["spec"] | {"matchResources": {"namespaceSelector": {"matchExpressions": expressions}}}
+    }
 
 
 def _reading(role: Document, secret: str) -> Document:
