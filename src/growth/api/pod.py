@@ -259,6 +259,8 @@ class PodStatus(Slim, frozen=True):
     container_statuses: tuple[ContainerStatus, ...] = ()
     resources: ResourceRequirements | None = None
     allocated_resources: dict[str, str] = {}
+    trouble: str = ""
+    """Why it does not start, as far as kubelet or scheduler have said (``api.trouble``)."""
 
 
 class Pod(Slim, frozen=True):

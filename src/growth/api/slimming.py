@@ -16,9 +16,10 @@ import msgspec
 
 from growth.api.lifting import lift, lift_from_text
 from growth.api.meta import Condition, ObjectMeta, OwnerReference
-from growth.api.pod import ContainerStatus, Pod, PodSpec, PodStatus
+from growth.api.pod import Pod, PodSpec, PodStatus
 from growth.api.sharing import Sharing
 from growth.api.slim import Slim
+from growth.api.trouble import WireCondition, WireContainerStatus, trouble_of
 
 T = TypeVar("T")
 
@@ -58,7 +59,9 @@ class WireMeta(Slim, frozen=True):
 class WireStatus(PodStatus, frozen=True):
     """A status as it is sent, with the init containers (some of them sidecars) in a list of their own."""
 
-    init_container_statuses: tuple[ContainerStatus, ...] = ()
+    conditions: tuple[WireCondition, ...] = ()
+    container_statuses: tuple[WireContainerStatus, ...] = ()
+    init_container_statuses: tuple[WireContainerStatus, ...] = ()
 
 
 class WirePod(Slim, frozen=True):
@@ -174,10 +177,11 @@ def _status(wire: WireStatus, asked: Mapping[str, dict[str, str]]) -> PodStatus:
         for known in wire.conditions
         if known.type in USED_CONDITIONS
     ]
+    containers = (*wire.container_statuses, *wire.init_container_statuses)
     # Only containers that hold something else than their spec says, because they are being resized: nearly none.
     resizing = [
-        status
-        for status in (*wire.container_statuses, *wire.init_container_statuses)
+        status.kept
+        for status in containers
         if (status.resources is not None and status.resources.requests != asked.get(status.name))
         or (status.allocated_resources and status.allocated_resources != asked.get(status.name))
     ]
@@ -189,4 +193,5 @@ def _status(wire: WireStatus, asked: Mapping[str, dict[str, str]]) -> PodStatus:
         tuple(resizing),
         wire.resources,
         wire.allocated_resources,
+        trouble_of(wire.conditions, containers),
     )
