@@ -46,13 +46,25 @@ def test_the_order_goes_across_queues_that_compete() -> None:
     """Heads of all queues stand in one line: with a cohort, what one gets the other does not."""
     stage = Stage()
     stage.a_flavor()
-    for name, cpu in (("one", "1"), ("two", "0")):
+    for name, cpu in (("one", "0"), ("two", "0"), ("spare", "1")):
         stage.a_queue(name, cpu=cpu, cohortName="team")
         stage.a_door(f"door-{name}", name)
     stage.a_job("early", door="door-two")
     stage.a_job("late", door="door-one")
     stage.settle()
     assert stage.admitted() == ["early"]
+
+
+def test_whoever_need_not_borrow_comes_before_whoever_must() -> None:
+    stage = Stage()
+    stage.a_flavor()
+    for name, cpu in (("one", "1"), ("two", "0")):
+        stage.a_queue(name, cpu=cpu, cohortName="team")
+        stage.a_door(f"door-{name}", name)
+    stage.a_job("early", door="door-two")
+    stage.a_job("late", door="door-one")
+    stage.settle()
+    assert stage.admitted() == ["late"]
 
 
 @pytest.mark.parametrize(("strategy", "after"), [("StrictFIFO", []), ("BestEffortFIFO", ["small"])])

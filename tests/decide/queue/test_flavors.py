@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from growth.api.queue.kinds import CLUSTER_QUEUES, RESOURCE_FLAVORS, WORKLOADS
-from growth.decide.queue.flavors import Assignment, Refusal, assign, needs_of
+from growth.decide.queue.flavors import Assignment, Refusal, Way, assign, needs_of
 from growth.decide.queue.tree import Member, quotas_of
 from tests.builders import Json
 from tests.decide.queue.stage import read
@@ -59,7 +59,9 @@ def chosen(found: Assignment | Refusal) -> list[dict[str, str]]:
 
 
 def refused(found: Assignment | Refusal) -> tuple[str, str]:
-    assert isinstance(found, Refusal), found
+    if isinstance(found, Assignment):
+        assert found.price.way is Way.NOBODY_TO_GO, found
+        return "WaitingForQuota", found.why
     return found.reason, found.why
 
 

@@ -92,6 +92,20 @@ class FlavorFungibility(Slim, frozen=True):
     when_can_preempt: Annotated[
         Literal["MayStopSearch", "TryNextFlavor"], about("What to do where preemption would do.")
     ] = "TryNextFlavor"
+    preference: (
+        Annotated[
+            Literal["BorrowingOverPreemption", "PreemptionOverBorrowing"],
+            about("What is better among flavors that all need one of them."),
+        ]
+        | None
+    ) = None
+    rules: ClassVar = (
+        Rule(
+            "!has(self.preference) || "
+            "(self.whenCanBorrow == 'TryNextFlavor' && self.whenCanPreempt == 'TryNextFlavor')",
+            "a preference needs whenCanBorrow and whenCanPreempt to be TryNextFlavor",
+        ),
+    )
 
 
 class BorrowWithinCohort(Slim, frozen=True):

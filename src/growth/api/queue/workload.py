@@ -31,6 +31,7 @@ PODS_READY_TIMEOUT, WORKLOAD_INACTIVE, LIMIT_EXCEEDED = (
     "WorkloadInactive",
     "RequeuingLimitExceeded",
 )
+PREEMPTED, WAITS_FOR_PREEMPTED = "Preempted", "WaitingForPreemptedWorkloads"
 
 _TEMPLATES: Final = msgspec.json.Decoder(PodTemplate, strict=False)
 

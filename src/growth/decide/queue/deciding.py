@@ -20,7 +20,7 @@ from growth.observe.snapshot import Snapshot
 class Memory(msgspec.Struct, frozen=True):
     """What was decided and is not seen yet."""
 
-    assumed: Assumed = {}
+    assumed: Assumed = Assumed()
 
 
 def decide(snapshot: Snapshot, state: State, settings: Settings) -> Decision:

@@ -2,17 +2,19 @@
 
 For each resource group the flavors are tried in the order in which the queue names them; all resources of a group that
 a pod set asks for come from the same flavor. A flavor does if the pods may go to its nodes (labels, taints) and enough
-of it is left.
+of it is left, or would be if somebody else went. ``flavorFungibility`` says whether to look further where something
+would have to be borrowed or somebody to go; of all that were looked at the best one is taken.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from enum import IntEnum
 from typing import Final
 
 import msgspec
 
 from growth.api.pod import PodSpec
 from growth.api.queue.queues import ClusterQueue
-from growth.api.queue.quotas import FlavorQuotas, ResourceFlavor, ResourceGroup
+from growth.api.queue.quotas import FlavorFungibility, ResourceFlavor, ResourceGroup
 from growth.api.queue.workload import Workload
 from growth.api.selectors import NodeSelectorTerm
 from growth.api.tolerations import untolerated
@@ -32,6 +34,33 @@ class PodSetNeeds(msgspec.Struct, frozen=True):
     amounts: Mapping[str, int]
 
 
+class Way(IntEnum):
+    """How something can be had; the better the higher."""
+
+    NOBODY_TO_GO = 0
+    """It is within the quota, and others use it who may not be sent back."""
+    SOMEBODY_GOES = 1
+    OTHERS_GO = 2
+    """Only workloads of other queues, which use more than their own."""
+    FREE = 3
+
+
+class Price(msgspec.Struct, frozen=True):
+    """How something can be had, and how far up one has to borrow for it."""
+
+    way: Way = Way.FREE
+    height: int = 0
+
+
+Oracle = Callable[[Slot, int], Price]
+"""What it would take to have so much, when that is not free."""
+
+
+def nobody_goes(_slot: Slot, _amount: int) -> Price:
+    """Where nobody is ever sent back."""
+    return Price(Way.NOBODY_TO_GO)
+
+
 class Assigned(msgspec.Struct, frozen=True):
     """What one pod set gets."""
 
@@ -44,6 +73,11 @@ class Assignment(msgspec.Struct, frozen=True):
     """What a workload gets: all of it."""
 
     sets: tuple[Assigned, ...]
+    price: Price = Price()
+    short: frozenset[Slot] = frozenset()
+    """What is not free."""
+    why: str = ""
+    """Why it is not."""
 
     @property
     def usage(self) -> dict[Slot, int]:
@@ -78,12 +112,17 @@ def needs_of(workload: Workload) -> tuple[PodSetNeeds, ...]:
 
 
 def assign(
-    queue: ClusterQueue, member: Member, flavors: Mapping[str, ResourceFlavor], needs: Sequence[PodSetNeeds]
+    queue: ClusterQueue,
+    member: Member,
+    flavors: Mapping[str, ResourceFlavor],
+    needs: Sequence[PodSetNeeds],
+    oracle: Oracle = nobody_goes,
 ) -> Assignment | Refusal:
     """Flavors for all pod sets, or why there are none. Nothing is used by asking."""
     groups = {resource: group for group in queue.spec.resource_groups for resource in group.covered_resources}
     taken: dict[Slot, int] = {}
     sets: list[Assigned] = []
+    offers: list[_Offer] = []
     for one in needs:
         chosen: dict[str, str] = {}
         for group in _groups_for(one, groups):
@@ -92,15 +131,21 @@ def assign(
             bound = {key: value for name in chosen.values() for key, value in flavors[name].spec.node_labels.items()}
             named = {quotas.name for quotas in group.flavors} & flavors.keys()
             misfits = {name: _misfit(flavors[name], one, bound) for name in named}
-            found = _choose(group, member, misfits, one, taken)
+            found = _Search(queue, member, oracle, group, one, taken).best(misfits)
             if isinstance(found, Refusal):
                 return found
+            offers.append(found)
             for resource in _covered(group, one):
-                chosen[resource] = found.name
-                slot = (found.name, resource)
+                chosen[resource] = found.flavor
+                slot = (found.flavor, resource)
                 taken[slot] = taken.get(slot, 0) + one.amounts[resource]
         sets.append(Assigned(one, chosen))
-    return Assignment(tuple(sets))
+    return Assignment(
+        tuple(sets),
+        _dearest([offer.price for offer in offers]),
+        frozenset[Slot]().union(*(offer.short for offer in offers)),
+        "; ".join(offer.why for offer in offers if offer.why),
+    )
 
 
 def _groups_for(needs: PodSetNeeds, groups: Mapping[str, ResourceGroup]) -> Sequence[ResourceGroup | Refusal]:
@@ -120,26 +165,100 @@ def _covered(group: ResourceGroup, needs: PodSetNeeds) -> list[str]:
     return [resource for resource in group.covered_resources if resource in needs.amounts]
 
 
-def _choose(
-    group: ResourceGroup,
-    member: Member,
-    misfits: Mapping[str, Refusal | None],
-    needs: PodSetNeeds,
-    taken: Mapping[Slot, int],
-) -> FlavorQuotas | Refusal:
-    """The first flavor that does; ``misfits`` says of each that there is why these pods may not go to its nodes."""
-    refusals: list[Refusal] = []
-    for quotas in group.flavors:
-        missing = Refusal("Misconfigured", f"flavor {quotas.name} does not exist", is_final=True)
-        refusal = misfits.get(quotas.name, missing) or _shortage(quotas.name, group, member, needs, taken)
-        if refusal is None:
-            return quotas
-        refusals.append(refusal)
-    waiting = [one for one in refusals if not one.is_final]
-    told = waiting or refusals
-    reason = told[0].reason if told else "NoMatchingFlavor"
-    why = "; ".join(one.why for one in refusals) or "the queue has no flavors"
-    return Refusal(reason, f"{needs.name}: {why}", is_final=not waiting)
+class _Offer(msgspec.Struct, frozen=True):
+    """One flavor for one pod set."""
+
+    flavor: str
+    price: Price
+    short: frozenset[Slot]
+    why: str
+
+
+class _Search(msgspec.Struct, frozen=True):
+    """The search for a flavor for what one pod set needs of one group; ``taken`` is what the sets before it got."""
+
+    queue: ClusterQueue
+    member: Member
+    oracle: Oracle
+    group: ResourceGroup
+    needs: PodSetNeeds
+    taken: Mapping[Slot, int]
+
+    def best(self, misfits: Mapping[str, Refusal | None]) -> _Offer | Refusal:
+        """The best offer; ``misfits`` says of each flavor that there is why these pods may not go to its nodes."""
+        fungibility, refusals, told = self.queue.spec.flavor_fungibility, list[Refusal](), list[str]()
+        best: _Offer | None = None
+        for quotas in self.group.flavors:
+            missing = Refusal("Misconfigured", f"flavor {quotas.name} does not exist", is_final=True)
+            found = misfits.get(quotas.name, missing) or self._offer(quotas.name)
+            told.append(found.why)
+            if isinstance(found, Refusal):
+                refusals.append(found)
+                continue
+            if best is None or _worth(found.price, fungibility) > _worth(best.price, fungibility):
+                best = found
+            if _is_enough(found.price, fungibility):
+                break
+        if best is None:
+            return self._refusal(refusals)
+        why = f"{self.needs.name}: {'; '.join(filter(None, told))}" if best.short else ""
+        return msgspec.structs.replace(best, why=why)
+
+    def _offer(self, flavor: str) -> _Offer | Refusal:
+        prices: list[Price] = []
+        short: dict[Slot, str] = {}
+        for resource in _covered(self.group, self.needs):
+            slot = (flavor, resource)
+            amount = self.needs.amounts[resource] + self.taken.get(slot, 0)
+            most, left = self.member.capacity(slot), self.member.available(slot)
+            if amount > most:
+                words = f"{_shown(resource, amount)} are asked for, and flavor {flavor} never has more than"
+                return Refusal("ExceedsMaxQuota", f"{words} {_shown(resource, most)}", is_final=True)
+            if amount <= left:
+                prices.append(Price(Way.FREE, self.member.reach(slot, amount).height))
+                continue
+            words = f"{_shown(resource, amount)} are asked for, and of flavor {flavor} are left"
+            short[slot] = f"{words} {_shown(resource, max(0, left))}"
+            if not self._may_send_back(slot, amount):
+                return Refusal("WaitingForQuota", short[slot])
+            prices.append(self.oracle(slot, amount))
+        return _Offer(flavor, _dearest(prices), frozenset(short), "; ".join(short.values()))
+
+    def _may_send_back(self, slot: Slot, amount: int) -> bool:
+        """Whether it is worth a look who could go: if a part of the tree has a right to so much, or may borrow it."""
+        borrowing = self.queue.spec.preemption.borrow_within_cohort
+        is_ours = amount <= self.member.nominal(slot) or self.member.reach(slot, amount).parent is not None
+        return is_ours or (borrowing is not None and borrowing.policy != "Never")
+
+    def _refusal(self, refusals: Sequence[Refusal]) -> Refusal:
+        waiting = [one for one in refusals if not one.is_final]
+        told = waiting or refusals
+        reason = told[0].reason if told else "NoMatchingFlavor"
+        why = "; ".join(one.why for one in refusals) or "the queue has no flavors"
+        return Refusal(reason, f"{self.needs.name}: {why}", is_final=not waiting)
+
+
+def _dearest(prices: Sequence[Price]) -> Price:
+    """What several things cost together."""
+    return Price(
+        min((price.way for price in prices), default=Way.FREE), max((price.height for price in prices), default=0)
+    )
+
+
+def _worth(price: Price, fungibility: FlavorFungibility) -> tuple[int, int]:
+    """The better the higher: first that nobody has to go, then that nothing is borrowed, or the other way round."""
+    if fungibility.preference == "PreemptionOverBorrowing":
+        return -price.height, price.way
+    return price.way, -price.height
+
+
+def _is_enough(price: Price, fungibility: FlavorFungibility) -> bool:
+    """Whether to look no further."""
+    if price.way is Way.NOBODY_TO_GO:
+        return False
+    if price.way is not Way.FREE and fungibility.when_can_preempt == "TryNextFlavor":
+        return False
+    return price.height == 0 or fungibility.when_can_borrow != "TryNextFlavor"
 
 
 def _misfit(flavor: ResourceFlavor, needs: PodSetNeeds, bound: Mapping[str, str]) -> Refusal | None:
@@ -163,22 +282,6 @@ def _misfit(flavor: ResourceFlavor, needs: PodSetNeeds, bound: Mapping[str, str]
 def _meets(labels: Mapping[str, str], term: NodeSelectorTerm) -> bool:
     """Whether nodes with these labels may meet a term. One that says nothing of these keys holds for every flavor."""
     return all(one.matches(labels) for one in term.match_expressions if one.key in labels)
-
-
-def _shortage(
-    flavor: str, group: ResourceGroup, member: Member, needs: PodSetNeeds, taken: Mapping[Slot, int]
-) -> Refusal | None:
-    for resource in _covered(group, needs):
-        slot = (flavor, resource)
-        amount = needs.amounts[resource] + taken.get(slot, 0)
-        if amount > member.capacity(slot):
-            words = f"{_shown(resource, amount)} are asked for, and flavor {flavor} never has more than"
-            return Refusal("ExceedsMaxQuota", f"{words} {_shown(resource, member.capacity(slot))}", is_final=True)
-        left = member.available(slot)
-        if amount > left:
-            words = f"{_shown(resource, amount)} are asked for, and of flavor {flavor} are left"
-            return Refusal("WaitingForQuota", f"{words} {_shown(resource, max(0, left))}")
-    return None
 
 
 def _shown(resource: str, amount: int) -> str:

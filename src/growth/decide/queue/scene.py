@@ -5,24 +5,25 @@ from collections.abc import Iterable
 from datetime import datetime
 from functools import cached_property
 
+import msgspec
+
 from growth.api.action import Action, Hold
 from growth.api.kinds import NAMESPACES
 from growth.api.quantity import QuantityError, nano_value
 from growth.api.queue.job import QUEUED_JOBS, QueuedJob
 from growth.api.queue.kinds import CLUSTER_QUEUES, COHORTS, LOCAL_QUEUES, RESOURCE_FLAVORS, WORKLOADS
 from growth.api.queue.queues import ClusterQueue, LocalQueue
-from growth.api.queue.workload import PodSetAssignment, Workload
+from growth.api.queue.workload import EVICTED, QUOTA_RESERVED, PodSetAssignment, Workload
 from growth.api.settings import Settings
 from growth.decide.decider import State
 from growth.decide.queue.draft import Draft
 from growth.decide.queue.flavors import needs_of
+from growth.decide.queue.holders import Holder, Key
+from growth.decide.queue.ordering import queued_since
 from growth.decide.queue.terms import Terms, terms_of
 from growth.decide.queue.tree import Member, Slot, quotas_of
 from growth.observe.requests import counted
 from growth.observe.snapshot import Snapshot
-
-Key = tuple[str, str]
-"""Namespace and name."""
 
 
 class Scene:
@@ -104,6 +105,32 @@ class Scene:
                 for slot, amount in usage_of(draft.before).items():
                     members[admission.cluster_queue].use(slot, amount)
         return members
+
+    @cached_property
+    def holders(self) -> dict[str, dict[Key, Holder]]:
+        """Who was seen to hold quota, by queue."""
+        found: dict[str, dict[Key, Holder]] = defaultdict(dict)
+        for key, draft in self.drafts.items():
+            workload, admission = draft.before, draft.before.status.admission
+            if workload.is_reserving and admission is not None:
+                reserved = workload.condition(QUOTA_RESERVED)
+                found[admission.cluster_queue][key] = Holder(
+                    key,
+                    workload.metadata.uid,
+                    admission.cluster_queue,
+                    workload.priority,
+                    queued_since(workload, self.terms.requeuing.timestamp),
+                    (reserved.last_transition_time if reserved is not None else None) or self.now,
+                    usage_of(workload),
+                    draft.workload.holds(EVICTED),
+                )
+        return found
+
+    def mark_evicted(self, key: Key) -> None:
+        """It is decided that it goes: whoever needs somebody to go takes it first."""
+        for holders in self.holders.values():
+            if key in holders:
+                holders[key] = msgspec.structs.replace(holders[key], is_evicted=True)
 
     def by_queue(self, workloads: Iterable[Workload]) -> dict[str, list[Workload]]:
         """These workloads by the name of their ClusterQueue; those that have none are left out."""

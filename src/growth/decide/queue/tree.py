@@ -41,11 +41,28 @@ class Member:
 
     def __init__(self, name: str, quotas: Mapping[Slot, Quota], parent: "Member | None" = None) -> None:
         self.name, self.quotas, self.parent = name, quotas, parent
+        self.children: list[Member] = []
+        self.height = 0
+        """How many cohorts are between it and its farthest queue."""
         self._subtree: dict[Slot, int] = {slot: quota.nominal for slot, quota in quotas.items()}
         self._used: dict[Slot, int] = {}
         if parent is not None:
+            parent.adopt(self)
             for slot, amount in self._subtree.items():
                 parent.add_lent(slot, amount - self._local(slot))
+
+    def adopt(self, child: "Member") -> None:
+        """It is one of ours."""
+        self.children.append(child)
+        member, height = self, child.height + 1
+        while member is not None and member.height < height:
+            member.height = height
+            member, height = member.parent, height + 1
+
+    @property
+    def path(self) -> "list[Member]":
+        """From itself up to the root."""
+        return [self, *(self.parent.path if self.parent is not None else ())]
 
     def add_lent(self, slot: Slot, amount: int) -> None:
         """A member lends this to all: it is ours to give, and our parent's as far as we lend it on."""
@@ -67,10 +84,34 @@ class Member:
         """How much is used here."""
         return self._used.get(slot, 0)
 
-    def borrowed(self, slot: Slot) -> int:
-        """How much of that is not its own."""
+    def nominal(self, slot: Slot) -> int:
+        """How much is its own, whatever its members have."""
         quota = self.quotas.get(slot)
-        return max(0, self.used(slot) - (quota.nominal if quota is not None else 0))
+        return quota.nominal if quota is not None else 0
+
+    def borrowed(self, slot: Slot) -> int:
+        """How much of what it uses is not its own."""
+        return max(0, self.used(slot) - self.nominal(slot))
+
+    def is_within_its_own(self, slots: Iterable[Slot]) -> bool:
+        """Whether it, with all its members, uses nothing that others lend it."""
+        return all(self.used(slot) <= self._subtree.get(slot, 0) for slot in slots)
+
+    def holds_as_its_own(self, amounts: Amounts) -> bool:
+        """Whether it could use so much more without anything that others lend it."""
+        return all(self.used(slot) + amount <= self._subtree.get(slot, 0) for slot, amount in amounts.items())
+
+    def beyond_local(self, amounts: Amounts) -> dict[Slot, int]:
+        """What of so much more would be used of its parent."""
+        return {slot: amount - max(0, self._local(slot) - self.used(slot)) for slot, amount in amounts.items()}
+
+    def reach(self, slot: Slot, amount: int) -> "Member":
+        """How far up one has to go for so much more: the lowest of its path that would not have to borrow it, or the
+        root."""
+        member, left = self, {slot: amount}
+        while member.parent is not None and not member.holds_as_its_own(left):
+            member, left = member.parent, member.beyond_local(left)
+        return member
 
     def capacity(self, slot: Slot) -> int:
         """How much there could be at most, if nobody used anything."""

@@ -1,0 +1,218 @@
+"""Who has to go so that somebody more important may come.
+
+Candidates hold something of what is short.
+
+| held in | who may be sent back | reason |
+|---|---|---|
+| the same queue | by ``withinClusterQueue`` | InClusterQueue |
+| another queue, the preemptor's side has a right to it | by ``reclaimWithinCohort`` | InCohortReclamation |
+| another queue, for something borrowed | also by ``borrowWithinCohort`` | InCohortReclaimWhileBorrowing |
+
+The preemptor's side has a right to it if what it asks for is within the quota of its queue, or of a cohort that it
+shares with nobody of theirs. Of other queues only those count that use more than their own, and so do all cohorts
+between them and the one that both share: nobody loses what is his.
+
+Candidates go one by one, who is being sent back already first, then those of other queues, the least important and
+the newest first, until the preemptor fits; then whoever need not have gone is given his place back.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from enum import IntEnum
+from typing import Final
+
+import msgspec
+
+from growth.api.queue.quotas import Preemption
+from growth.decide.queue.holders import Holder, Key, Wish
+from growth.decide.queue.tree import Member, Slot
+
+IN_QUEUE, RECLAIMED, RECLAIMED_TO_BORROW = (
+    "InClusterQueue",
+    "InCohortReclamation",
+    "InCohortReclaimWhileBorrowing",
+)
+
+Holders = Mapping[str, Mapping[Key, Holder]]
+"""By the name of their queue."""
+
+
+class Victim(msgspec.Struct, frozen=True):
+    """Who has to go, and why."""
+
+    holder: Holder
+    reason: str
+
+
+class _Claim(IntEnum):
+    """By what right a candidate can be sent back; in the order in which they go."""
+
+    RIGHT = 0
+    BORROWING = 1
+    NOT_BORROWING = 2
+    """Only if the preemptor ends up without borrowing anything."""
+    OWN_QUEUE = 3
+
+
+_REASONS: Final = {
+    _Claim.RIGHT: RECLAIMED,
+    _Claim.BORROWING: RECLAIMED_TO_BORROW,
+    _Claim.NOT_BORROWING: RECLAIMED,
+    _Claim.OWN_QUEUE: IN_QUEUE,
+}
+
+
+class _Candidate(msgspec.Struct, frozen=True):
+    holder: Holder
+    member: Member
+    claim: _Claim
+    shared: Member | None
+    """The lowest cohort that it shares with the preemptor; None in the same queue."""
+
+
+class Tree(msgspec.Struct, frozen=True):
+    """Queues with what is used of them, by whom. What is tried out on it is taken back."""
+
+    members: Mapping[str, Member]
+    holders: Holders
+
+
+def victims(tree: Tree, member: Member, policy: Preemption, wish: Wish, short: frozenset[Slot]) -> list[Victim]:
+    """Who has to go so that this wish fits into this queue; empty if nobody's going would do."""
+    candidates = sorted(_candidates(tree, member, policy, wish, short), key=_order)
+    for may_borrow in _attempts(candidates, member, policy, short):
+        found = _enough(candidates, member, wish, short, may_borrow=may_borrow)
+        if found:
+            return [Victim(one.holder, _REASONS[one.claim]) for one in found]
+    return []
+
+
+def _candidates(
+    tree: Tree, member: Member, policy: Preemption, wish: Wish, short: frozenset[Slot]
+) -> Iterator[_Candidate]:
+    for holder in tree.holders.get(member.name, {}).values():
+        if _uses(holder, short) and _may_go_in_queue(holder, wish, policy):
+            yield _Candidate(holder, member, _Claim.OWN_QUEUE, None)
+    if policy.reclaim_within_cohort == "Never":
+        return
+    has_right, left, below = member.holds_as_its_own(wish.usage), member.beyond_local(wish.usage), member
+    for shared in member.path[1:]:
+        for other in _borrowers(shared, below, short):
+            is_queue = tree.members.get(other.name) is other
+            for holder in tree.holders.get(other.name, {}).values() if is_queue else ():
+                if _uses(holder, short) and _may_be_reclaimed(holder, wish, policy):
+                    yield _Candidate(holder, other, _claim(holder, wish, policy, has_right=has_right), shared)
+        # Who has a right to something below has it above, too.
+        has_right = has_right or shared.holds_as_its_own(left)
+        left, below = shared.beyond_local(left), shared
+
+
+def _borrowers(cohort: Member, but: Member, short: frozenset[Slot]) -> Iterator[Member]:
+    """The queues under a cohort that use more than their own, with all cohorts between."""
+    for child in cohort.children:
+        if child is not but and not child.is_within_its_own(short):
+            if child.children:
+                yield from _borrowers(child, but, short)
+            else:
+                yield child
+
+
+def _uses(holder: Holder, short: frozenset[Slot]) -> bool:
+    return any(holder.usage.get(slot, 0) > 0 for slot in short)
+
+
+def _may_go_in_queue(holder: Holder, wish: Wish, policy: Preemption) -> bool:
+    if holder.priority < wish.priority:
+        return policy.within_cluster_queue != "Never"
+    is_newer = holder.priority == wish.priority and holder.queued_since > wish.queued_since
+    return is_newer and policy.within_cluster_queue == "LowerOrNewerEqualPriority"
+
+
+def _may_be_reclaimed(holder: Holder, wish: Wish, policy: Preemption) -> bool:
+    return policy.reclaim_within_cohort == "Any" or holder.priority < wish.priority
+
+
+def _claim(holder: Holder, wish: Wish, policy: Preemption, *, has_right: bool) -> _Claim:
+    if has_right:
+        return _Claim.RIGHT
+    borrowing = policy.borrow_within_cohort
+    if borrowing is None or borrowing.policy == "Never" or holder.priority >= wish.priority:
+        return _Claim.NOT_BORROWING
+    limit = borrowing.max_priority_threshold
+    return _Claim.BORROWING if limit is None or holder.priority <= limit else _Claim.NOT_BORROWING
+
+
+def _order(candidate: _Candidate) -> tuple[bool, int, int, float, str]:
+    holder = candidate.holder
+    place = {_Claim.RIGHT: 0, _Claim.OWN_QUEUE: 2}.get(candidate.claim, 1)
+    return not holder.is_evicted, place, holder.priority, -holder.reserved_at.timestamp(), holder.uid
+
+
+def _attempts(
+    candidates: Sequence[_Candidate], member: Member, policy: Preemption, short: frozenset[Slot]
+) -> tuple[bool, ...]:
+    """Whether the preemptor may borrow in the end, in the order in which that is tried."""
+    borrowing = policy.borrow_within_cohort
+    is_forbidden = borrowing is None or borrowing.policy == "Never"
+    is_own_only = all(one.claim is _Claim.OWN_QUEUE for one in candidates)
+    is_over = any(member.used(slot) >= member.nominal(slot) for slot in short)
+    if is_own_only or (is_forbidden and is_over):
+        return (True,)
+    if is_forbidden and all(one.claim is not _Claim.RIGHT for one in candidates):
+        return (False, True)
+    return (True, False)
+
+
+def _enough(
+    candidates: Sequence[_Candidate], member: Member, wish: Wish, short: frozenset[Slot], *, may_borrow: bool
+) -> list[_Candidate]:
+    gone: list[_Candidate] = []
+    try:
+        for candidate in candidates:
+            if not _is_valid(candidate, short, may_borrow=may_borrow):
+                continue
+            _take(candidate, -1)
+            gone.append(candidate)
+            if _fits(member, wish, may_borrow=may_borrow):
+                gone = _without_needless(gone, lambda: _fits(member, wish, may_borrow=may_borrow))
+                return gone
+        return []
+    finally:
+        for candidate in gone:
+            _take(candidate, +1)
+
+
+def _is_valid(candidate: _Candidate, short: frozenset[Slot], *, may_borrow: bool) -> bool:
+    """Whether it may still go: others that went may have made its queue hold no more than its own."""
+    if candidate.shared is None:
+        return True
+    if may_borrow and candidate.claim is _Claim.NOT_BORROWING:
+        return False
+    for member in candidate.member.path:
+        if member is candidate.shared:
+            return True
+        if member.is_within_its_own(short):
+            return False
+    return True
+
+
+def _fits(member: Member, wish: Wish, *, may_borrow: bool) -> bool:
+    return all(
+        amount <= member.available(slot) and (may_borrow or member.holds_as_its_own({slot: amount}))
+        for slot, amount in wish.usage.items()
+    )
+
+
+def _without_needless(gone: list[_Candidate], fits: Callable[[], bool]) -> list[_Candidate]:
+    """The last one who went is needed; of the others whoever can stay does, the latest first."""
+    needed = [gone[-1]]
+    for candidate in reversed(gone[:-1]):
+        _take(candidate, +1)
+        if not fits():
+            _take(candidate, -1)
+            needed.append(candidate)
+    return needed[::-1]
+
+
+def _take(candidate: _Candidate, sign: int) -> None:
+    for slot, amount in candidate.holder.usage.items():
+        candidate.member.use(slot, sign * amount)
