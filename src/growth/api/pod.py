@@ -284,6 +284,14 @@ class Pod(Slim, frozen=True):
         condition = self.condition("PodScheduled")
         return condition is not None and condition.status == "False" and condition.reason == "Unschedulable"
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether its kubelet says that it does its work."""
+        for condition in self.status.conditions:  # asked for every event of every pod
+            if condition.type == "Ready":
+                return condition.status == "True"
+        return False
+
     def condition(self, kind: str) -> Condition | None:
         """The condition of this type, if the pod carries it."""
         return next((condition for condition in self.status.conditions if condition.type == kind), None)

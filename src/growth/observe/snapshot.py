@@ -18,6 +18,7 @@ from growth.observe.past import Past
 from growth.observe.room import Room
 from growth.observe.shapes import Shapes
 from growth.observe.table import Table
+from growth.observe.unready import Unready
 
 
 class Snapshot(msgspec.Struct, frozen=True):
@@ -43,6 +44,8 @@ class Snapshot(msgspec.Struct, frozen=True):
     """Nodes that bear the out-of-service taint, whoever set it, or our note of why we did."""
     lingering: Mapping[str, Pod]
     """Pods that have ended and are being deleted, and that something (a finalizer) still keeps."""
+    unready: Unready
+    """Pods that are not ready, by whom they were made for; empty where there is no queue."""
     heartbeats: Heartbeats
     """Which node gave its last sign of life when."""
     past: Past

@@ -50,6 +50,7 @@ from growth.observe.room import Room
 from growth.observe.shapes import Shapes
 from growth.observe.snapshot import Snapshot
 from growth.observe.table import Table
+from growth.observe.unready import Unready
 
 # Kinds that are few enough to be looked up by name alone.
 _TABLED: Final[tuple[Kind[Any], ...]] = (
@@ -104,6 +105,7 @@ class World:
         self.to_go: dict[str, Node] = {}
         self.out_of_service: dict[str, Node] = {}
         self.lingering: dict[str, Pod] = {}
+        self.unready = Unready()
         self.heartbeats = Heartbeats(now)
         self.remembers = remembers
         self.queues = queues
@@ -152,6 +154,7 @@ class World:
             to_go=self.to_go,
             out_of_service=self.out_of_service,
             lingering=self.lingering,
+            unready=self.unready,
             heartbeats=self.heartbeats,
             past=self.past,
             work=self.work,
@@ -171,6 +174,9 @@ class World:
 
     def hear_of_pods(self, changes: Iterable[Change[Pod]]) -> None:
         """Pods came, changed or went."""
+        changes = list(changes)
+        if self.queues:
+            self.unready.hear(changes)
         for change in changes:
             before, now = change.before, change.now
             self._note_marks(now, is_gone=change.happened is Happened.DELETED)
