@@ -61,6 +61,13 @@ CSI_STORAGE_CAPACITIES: Final = Resource(
     **_STORAGE, plural="csistoragecapacities", kind="CSIStorageCapacity", has_status=False
 )
 ATTACHMENTS: Final = Resource(**_STORAGE, plural="volumeattachments", kind="VolumeAttachment", is_namespaced=False)
+_ADMISSION: Final[dict[str, Any]] = {"group": "admissionregistration.k8s.io", "version": "v1", "is_namespaced": False}
+POLICIES: Final = Resource(
+    **_ADMISSION, plural="mutatingadmissionpolicies", kind="MutatingAdmissionPolicy", has_status=False
+)
+POLICY_BINDINGS: Final = Resource(
+    **_ADMISSION, plural="mutatingadmissionpolicybindings", kind="MutatingAdmissionPolicyBinding", has_status=False
+)
 OURS: Final = tuple(
     Resource(
         own.kind.group,
@@ -95,5 +102,7 @@ ALL: Final = (
     CSI_DRIVERS,
     CSI_STORAGE_CAPACITIES,
     ATTACHMENTS,
+    POLICIES,
+    POLICY_BINDINGS,
     *OURS,
 )
