@@ -11,7 +11,7 @@ from typing import Any, Final, cast
 
 import msgspec
 
-from growth.api.action import Action, CreateObject, EditObject, Hold, PatchObject
+from growth.api.action import Action, CreateObject, EditObject, Hold, PatchObject, RecordEvent
 from growth.api.change import Change, Happened
 from growth.api.kinds import NAMESPACES, PRIORITY_CLASSES, Kind
 from growth.api.queue.job import QUEUED_JOBS, QueuedJob
@@ -120,7 +120,7 @@ class Stage:
 
     def take(self, said: Action | Hold) -> bool:
         """Do it; False if it is not done because the object has changed, or is gone."""
-        if isinstance(said, Hold):
+        if isinstance(said, Hold | RecordEvent):
             return False
         subject = said.subject
         key = (_BY_NAME[subject.kind], subject.namespace, subject.name)

@@ -6,7 +6,7 @@ What was decided is not seen at once. Until it is, it counts: otherwise somebody
 same quota once more.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from heapq import heappop, heappush
 
 import msgspec
@@ -20,9 +20,10 @@ from growth.api.queue.workload import (
     QUOTA_RESERVED,
     Admission,
     PodSetAssignment,
+    PodSetRequest,
 )
 from growth.decide.queue.draft import Draft
-from growth.decide.queue.flavors import Assignment, Refusal, assign, needs_of
+from growth.decide.queue.flavors import Assignment, PodSetNeeds, Refusal, assign, needs_of
 from growth.decide.queue.lifecycle import is_queued
 from growth.decide.queue.ordering import Order, order_of
 from growth.decide.queue.scene import Key, Scene, usage_of
@@ -137,12 +138,15 @@ class _Round:
             _wait(draft, "WaitingForPodsReady", "pods of somebody who was admitted before are not ready yet")
             return False
         member = self._scene.members[queue.metadata.name]
+        needs: tuple[PodSetNeeds, ...] = ()
         try:
-            found = assign(queue, member, self._scene.flavors, needs_of(draft.workload))
+            needs = needs_of(draft.workload)
+            found = assign(queue, member, self._scene.flavors, needs)
         except (QuantityError, msgspec.ValidationError) as error:
             found = Refusal("Misconfigured", f"its pod sets cannot be read: {error}", is_final=True)
         if isinstance(found, Refusal):
             _wait(draft, found.reason, found.why)
+            draft.ask(_requests(needs))
             return False
         self._give(key, _admission(queue.metadata.name, found), queue.metadata.name)
         return True
@@ -151,6 +155,7 @@ class _Round:
         draft = self._scene.drafts[key]
         self._decided[key] = Given(draft.workload.metadata.resource_version, admission)
         draft.admit(admission)
+        draft.ask(())
         draft.say(QUOTA_RESERVED, "True", "QuotaReserved", f"it has quota in ClusterQueue {queue}")
         draft.say(ADMITTED, "True", "Admitted", f"it is admitted by ClusterQueue {queue}")
         if draft.workload.condition(EVICTED) is not None:
@@ -190,6 +195,13 @@ def _admission(queue: str, found: Assignment) -> Admission:
         for one in found.sets
     ]
     return Admission(queue, tuple(sets))
+
+
+def _requests(needs: Iterable[PodSetNeeds]) -> tuple[PodSetRequest, ...]:
+    return tuple(
+        PodSetRequest(one.name, {name: _quantity(name, one.amounts[name]) for name in sorted(one.amounts)})
+        for one in needs
+    )
 
 
 def _quantity(resource: str, amount: int) -> str:

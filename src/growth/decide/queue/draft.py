@@ -7,7 +7,14 @@ import msgspec
 
 from growth.api.action import Action, PatchObject
 from growth.api.queue.kinds import WORKLOADS
-from growth.api.queue.workload import Admission, ReclaimablePods, RequeueState, Workload
+from growth.api.queue.workload import (
+    Admission,
+    PodSetRequest,
+    ReclaimablePods,
+    RequeueState,
+    SchedulingStats,
+    Workload,
+)
 from growth.api.references import reference_to
 from growth.api.status import MAX_WORDS, StatusCondition, with_condition
 
@@ -52,6 +59,18 @@ class Draft:
     def reclaim(self, pods: tuple[ReclaimablePods, ...]) -> None:
         """What it does not need any more."""
         self._set(reclaimable_pods=pods)
+
+    def ask(self, requests: tuple[PodSetRequest, ...]) -> None:
+        """What it waits for, as it is counted; nothing once it has it."""
+        self._set(resource_requests=requests)
+
+    def spend(self, seconds: int | None) -> None:
+        """How long it has run so far."""
+        self._set(accumulated_past_execution_time_seconds=seconds)
+
+    def count(self, stats: SchedulingStats) -> None:
+        """What became of it, in numbers."""
+        self._set(scheduling_stats=stats)
 
     def deactivate(self) -> None:
         """It may not be admitted any more until somebody says so."""

@@ -17,28 +17,40 @@ from typing import Any, Final, cast
 
 import msgspec
 
-from growth.api.action import CreateObject, EditObject, Hold, PatchObject
-from growth.api.kinds import PRIORITY_CLASSES
+from growth.api.action import CreateObject, EditObject, Hold, PatchObject, held_and_told
+from growth.api.kinds import NAMESPACES
 from growth.api.queue.job import QUEUED_JOBS, STOPPING, TEMPLATE_WAS, QueuedJob
-from growth.api.queue.kinds import GROUP, WORKLOAD_PRIORITY_CLASSES, WORKLOADS
+from growth.api.queue.kinds import WORKLOADS
 from growth.api.queue.workload import (
     ADMITTED,
     EVICTED,
     JOB_UID,
     MAIN,
     PRIORITY_CLASS,
-    QUEUE_NAME,
     Workload,
 )
 from growth.api.references import reference_by_name, reference_to
-from growth.decide.queue.podsets import OF_THE_JOB, Json, is_as_wanted, part, pod_set
+from growth.decide.queue.podsets import OF_THE_JOB, Json, part
 from growth.decide.queue.scene import Scene
+from growth.decide.queue.wanting import BadLabel, changed_priority, changed_spec, missing_class, new_spec
 
 POD_SET: Final = "kueue.x-k8s.io/podset"
 LOCAL_QUEUE: Final = "kueue.x-k8s.io/local-queue-name"
 CLUSTER_QUEUE: Final = "kueue.x-k8s.io/cluster-queue-name"
 WORKLOAD: Final = "kueue.x-k8s.io/workload"
 _OURS_ALONE: Final = frozenset({"kube-system"})
+# What makes several Jobs and lets them begin together. Kueue queues these as one, and leaves their Jobs alone; so do
+# we: their makers would undo at once what we do to a single one. A CronJob is no such maker.
+_QUEUED_WHOLE: Final = frozenset(
+    {
+        "jobset.x-k8s.io",
+        "kubeflow.org",
+        "leaderworkerset.x-k8s.io",
+        "ray.io",
+        "trainer.kubeflow.org",
+        "workload.codeflare.dev",
+    }
+)
 _NAME_AT_MOST: Final = 247
 _LABEL_AT_MOST: Final = 63
 _RESTORED: Final = {
@@ -56,10 +68,32 @@ def follow_jobs(scene: Scene) -> None:
     }
     # The oldest first: their workloads are made in this order, and whoever was made first is served first.
     for job in sorted(scene.jobs.values(), key=_age):
-        if job.ended is not None or job.metadata.namespace in _OURS_ALONE:
+        if job.ended is not None or job.metadata.deletion_timestamp is not None or _is_for_others(scene, job):
             continue
-        if job.metadata.deletion_timestamp is None:
+        try:
             _follow(scene, job, workloads.get(job.metadata.uid))
+        except BadLabel as error:
+            _tell(scene, job, "BadLabel", f"it is not queued as it is: {error}")
+        if name := missing_class(scene, job):
+            why = f"there is no WorkloadPriorityClass {name} (label {PRIORITY_CLASS}): create it, or name another one"
+            _tell(scene, job, "PriorityClassNotFound", f"{why}. Until then the priority of its pods counts")
+
+
+def _is_for_others(scene: Scene, job: QueuedJob) -> bool:
+    """Whether somebody else sees to it: the cluster itself, what it was made by, or whoever deletes its namespace."""
+    if job.metadata.namespace in _OURS_ALONE:
+        return True
+    owner = job.metadata.controller
+    if owner is not None and owner.api_version.partition("/")[0] in _QUEUED_WHOLE:
+        why = f"{owner.kind} {owner.name} made it, and starts and stops it by itself"
+        scene.said.append(Hold(subject=reference_to(QUEUED_JOBS, job.metadata), why=why, reason="HasOwner"))
+        return True
+    namespace = scene.snapshot.table(NAMESPACES).get(("", job.metadata.namespace))
+    return namespace is not None and namespace.metadata.deletion_timestamp is not None
+
+
+def _tell(scene: Scene, job: QueuedJob, reason: str, why: str) -> None:
+    scene.said += held_and_told(reference_to(QUEUED_JOBS, job.metadata), reason=reason, why=why, action="Queueing")
 
 
 def _age(job: QueuedJob) -> tuple[datetime, str, str]:
@@ -98,7 +132,9 @@ def _follow(scene: Scene, job: QueuedJob, workload: Workload | None) -> None:
     elif is_stopping and (runs or is_free):
         _restore(scene, job, workload)
     elif is_suspended and is_free:
-        _update(scene, job, workload)
+        _update(scene, job, workload, changed_spec(scene, job, workload))
+    elif runs:
+        _update(scene, job, workload, changed_priority(scene, job, workload))
 
 
 def _queue(scene: Scene, job: QueuedJob) -> None:
@@ -112,40 +148,8 @@ def _queue(scene: Scene, job: QueuedJob) -> None:
         "controller": True,
         "blockOwnerDeletion": True,
     }
-    body = {
-        "metadata": {"labels": {JOB_UID: meta.uid}, "ownerReferences": [owner]},
-        "spec": {
-            "podSets": [pod_set(job)],
-            "queueName": meta.labels.get(QUEUE_NAME, ""),
-            "active": True,
-            **_priority(scene, job),
-        },
-    }
+    body = {"metadata": {"labels": {JOB_UID: meta.uid}, "ownerReferences": [owner]}, "spec": new_spec(scene, job)}
     scene.said.append(CreateObject(subject=subject, why=f"Job {meta.name} names a queue", body=body, if_absent=True))
-
-
-def _priority(scene: Scene, job: QueuedJob) -> Json:
-    """By its label, by its pods' class, by the class that holds for all, or none."""
-    own = _own_priority(scene, job)
-    if own:
-        return own
-    classes = scene.snapshot.table(PRIORITY_CLASSES)
-    asked = part(msgspec.json.decode(job.spec.template), "spec").get("priorityClassName", "")
-    plain = classes.get(("", asked)) if asked else next((one for one in classes.values() if one.global_default), None)
-    if plain is None:
-        return {"priority": 0}
-    ref = {"group": PRIORITY_CLASSES.group, "kind": PRIORITY_CLASSES.name, "name": plain.metadata.name}
-    return {"priorityClassRef": ref, "priority": plain.value}
-
-
-def _own_priority(scene: Scene, job: QueuedJob) -> Json:
-    """By its label."""
-    name = job.metadata.labels.get(PRIORITY_CLASS, "")
-    known = scene.snapshot.table(WORKLOAD_PRIORITY_CLASSES).get(("", name)) if name else None
-    if known is None:
-        return {}
-    ref = {"group": GROUP, "kind": WORKLOAD_PRIORITY_CLASSES.name, "name": name}
-    return {"priorityClassRef": ref, "priority": known.value}
 
 
 def _suspend(scene: Scene, job: QueuedJob, why: str, *, is_stop: bool = False) -> None:
@@ -247,21 +251,11 @@ def _forget_start(scene: Scene, job: QueuedJob) -> None:
     _patch(scene, job, {"status": {"startTime": None}}, "its template is to be changed", subresource="status")
 
 
-def _update(scene: Scene, job: QueuedJob, workload: Workload) -> None:
-    """Somebody edited the job while it waits, or its priority's class: its workload wants what it wants now."""
-    spec: Json = {}
-    queue = job.metadata.labels.get(QUEUE_NAME, "")
-    if queue != workload.spec.queue_name:
-        spec["queueName"] = queue
-    if not is_as_wanted(workload, job):
-        spec["podSets"] = [pod_set(job)]
-    own = _own_priority(scene, job)
-    known = {"priorityClassRef": msgspec.to_builtins(workload.spec.priority_class_ref), "priority": workload.priority}
-    if own and own != known:
-        spec |= own
+def _update(scene: Scene, job: QueuedJob, workload: Workload, spec: Json) -> None:
+    """Somebody edited the job, or its priority's class: its workload wants what it wants now."""
     if spec:
         subject, version = reference_to(WORKLOADS, workload.metadata), workload.metadata.resource_version
-        why = f"Job {job.metadata.name} was edited"
+        why = f"Job {job.metadata.name} was edited, or its priority class"
         scene.edited.add((workload.metadata.namespace, workload.metadata.name))
         scene.said.append(PatchObject(subject=subject, why=why, body={"spec": spec}, resource_version=version))
 

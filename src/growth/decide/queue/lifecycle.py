@@ -7,6 +7,7 @@
 | its queue drains | Evicted, ClusterQueueStopped or LocalQueueStopped |
 | its pods are not ready in time | Evicted, PodsReadyTimeout; at the limit it is deactivated |
 | it was never ready within ``backoffLimitTimeout`` | it is deactivated |
+| it has run for as long as it may | it is deactivated |
 | its job wants more pods than it was admitted with | Evicted, OutOfSync |
 | its job needs fewer pods than before | they are reclaimable: their quota is free |
 | evicted, and its job runs no pods any more | its quota is free; Requeued is False |
@@ -29,12 +30,14 @@ from growth.api.queue.workload import (
     PODS_READY_TIMEOUT,
     QUOTA_RESERVED,
     REQUEUED,
+    TIME_EXCEEDED,
     WORKLOAD_INACTIVE,
     ReclaimablePods,
     RequeueState,
     Workload,
 )
 from growth.decide.queue.draft import Draft
+from growth.decide.queue.execution import count_execution, follow_execution
 from growth.decide.queue.podsets import is_as_wanted
 from growth.decide.queue.requeuing import deadline, is_waiting, next_state
 from growth.decide.queue.scene import Scene
@@ -62,8 +65,9 @@ def follow(scene: Scene, draft: Draft) -> None:
     if scene.terms.readiness is not None:
         _follow_readiness(scene, draft, job)
         _follow_patience(scene, draft)
+    follow_execution(scene, draft)
     if not scene.is_awaited(draft.workload):
-        _release(draft, job)
+        _release(scene, draft, job)
     _return(scene, draft, job)
 
 
@@ -111,13 +115,21 @@ def _follow_activity(draft: Draft) -> None:
         elif not workload.is_reserving:
             draft.say(QUOTA_RESERVED, "False", "Deactivated", "it is not active: set spec.active to true to queue it")
     elif was_inactive and not workload.is_reserving:
-        if is_by_limit:
-            draft.requeue(None)
-            draft.unsay(DEACTIVATION_TARGET)
-            draft.unsay(PODS_READY)
+        if cause is not None and is_by_limit:
+            _forgive(draft, cause.reason)
         draft.say(REQUEUED, "True", "Reactivated", "it was activated again")
     elif is_by_limit and not was_inactive:
         draft.deactivate()
+
+
+def _forgive(draft: Draft, cause: str) -> None:
+    """A person wants it to be tried again: what had used it up begins anew, and nothing else."""
+    draft.unsay(DEACTIVATION_TARGET)
+    if cause == TIME_EXCEEDED:
+        draft.spend(None)
+    else:
+        draft.requeue(None)
+        draft.unsay(PODS_READY)
 
 
 def _follow_stops(scene: Scene, draft: Draft) -> None:
@@ -206,12 +218,13 @@ def _follow_patience(scene: Scene, draft: Draft) -> None:
     draft.say(DEACTIVATION_TARGET, "True", LIMIT_EXCEEDED, why)
 
 
-def _release(draft: Draft, job: QueuedJob | None) -> None:
+def _release(scene: Scene, draft: Draft, job: QueuedJob | None) -> None:
     """Quota is free once nothing runs on it any more, and nothing can begin to."""
     workload, reason = draft.workload, _evicted_for(draft.workload)
     if not reason or workload.status.admission is None or (job is not None and not job.is_stopped):
         return
     draft.admit(None)
+    count_execution(scene, draft)
     draft.say(QUOTA_RESERVED, "False", "PendingEvaluation", f"it was evicted: {reason}")
     draft.say(ADMITTED, "False", "NoReservation", "it has no quota")
     draft.say(REQUEUED, "False", reason, "it waits until what it was evicted for is over")
