@@ -76,6 +76,15 @@ class Scene:
         return selector is not None and selector.matches(labels)
 
     @cached_property
+    def workloads(self) -> dict[str, Workload]:
+        """Workloads by the uid of whom they stand for."""
+        return {
+            owner.uid: draft.workload
+            for draft in self.drafts.values()
+            if (owner := draft.workload.metadata.controller) is not None
+        }
+
+    @cached_property
     def members(self) -> dict[str, Member]:
         """All queues, with what is used of their quota.
 
