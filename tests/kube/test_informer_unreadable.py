@@ -132,7 +132,7 @@ def test_a_new_list_knows_them_too_and_who_went_meanwhile() -> None:
         async with following(scene):
             await scene.until({"old"}, {"newer", "newest", "mended"})
             away = scene.world.faults.order(Fault.REFUSED, times=1_000)
-            await scene.informer._client.transport.close()
+            await scene.client.transport.close()
             scene.world.store.delete(QUEUES, "newest")
             scene.change("mended", "StrictFIFO")
             scene.change("old", NEWER)
