@@ -235,6 +235,7 @@ class TemplateSpec(PodSpec, frozen=True):
     init_containers: tuple[TemplateContainer, ...] = ()
     resources: TemplateResources | None = None
     node_name: str = ""
+    runtime_class_name: str = ""
 
 
 class ContainerStatus(Slim, frozen=True):

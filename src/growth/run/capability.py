@@ -25,6 +25,7 @@ from growth.api.kinds import (
     Kind,
 )
 from growth.api.memory_objects import MEMORIES, SHARD_LEASES, TRANSACTIONS
+from growth.api.queue.filling import FILLING_KINDS
 from growth.api.queue.job import QUEUED_JOBS
 from growth.api.queue.kinds import QUEUE_KINDS
 from growth.api.settings import Settings
@@ -78,7 +79,7 @@ CAPABILITIES: Final[tuple[Capability, ...]] = (
     Capability(
         "queue",
         queue.decide,
-        (NAMESPACES, PRIORITY_CLASSES, QUEUED_JOBS, *(own.kind for own in QUEUE_KINDS)),
+        (NAMESPACES, PRIORITY_CLASSES, QUEUED_JOBS, *FILLING_KINDS, *(own.kind for own in QUEUE_KINDS)),
         is_on=lambda settings: settings.queue.enabled,
     ),
     Capability("pools", pools.decide, (NODES, *_OURS), reads_registry=True),

@@ -13,7 +13,9 @@ import msgspec
 
 from growth.api.action import Action, CreateObject, EditObject, Hold, PatchObject, RecordEvent
 from growth.api.change import Change, Happened
-from growth.api.kinds import NAMESPACES, PRIORITY_CLASSES, Kind
+from growth.api.growth_kinds import NODE_REQUESTS
+from growth.api.kinds import NAMESPACES, NODES, PERSISTENT_VOLUME_CLAIMS, PODS, PRIORITY_CLASSES, Kind
+from growth.api.queue.filling import FILLING_KINDS
 from growth.api.queue.job import QUEUED_JOBS, QueuedJob
 from growth.api.queue.kinds import (
     CLUSTER_QUEUES,
@@ -47,6 +49,11 @@ KINDS: Final[tuple[Kind[Any], ...]] = (
     LOCAL_QUEUES,
     WORKLOADS,
     WORKLOAD_PRIORITY_CLASSES,
+    *FILLING_KINDS,
+    PERSISTENT_VOLUME_CLAIMS,
+    NODE_REQUESTS,
+    NODES,
+    PODS,
 )
 _BY_NAME: Final = {kind.name: kind for kind in KINDS}
 _READERS: Final[dict[Kind[Any], Reader[Any]]] = {}

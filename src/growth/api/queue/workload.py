@@ -38,7 +38,8 @@ _TEMPLATES: Final = msgspec.json.Decoder(PodTemplate, strict=False)
 
 
 @lru_cache(8192)
-def _read(template: bytes) -> PodTemplate:
+def read_template(template: bytes) -> PodTemplate:
+    """A template, as far as we read it."""
     return _TEMPLATES.decode(template)
 
 
@@ -53,7 +54,7 @@ class PodSet(Slim, frozen=True):
     @property
     def pods(self) -> PodTemplate:
         """The template, as far as we read it."""
-        return _read(bytes(self.template))
+        return read_template(bytes(self.template))
 
 
 class PriorityClassRef(Slim, frozen=True):

@@ -140,7 +140,7 @@ class _Round:
         member = self._scene.members[queue.metadata.name]
         needs: tuple[PodSetNeeds, ...] = ()
         try:
-            needs = needs_of(draft.workload)
+            needs = needs_of(draft.workload, self._scene.filling)
             found = assign(queue, member, self._scene.flavors, needs)
         except (QuantityError, msgspec.ValidationError) as error:
             found = Refusal("Misconfigured", f"its pod sets cannot be read: {error}", is_final=True)

@@ -10,6 +10,7 @@ from growth.api.kinds import NAMESPACES
 from growth.api.quantity import QuantityError, nano_value
 from growth.api.queue.job import QUEUED_JOBS, QueuedJob
 from growth.api.queue.kinds import CLUSTER_QUEUES, COHORTS, LOCAL_QUEUES, RESOURCE_FLAVORS, WORKLOADS
+from growth.api.queue.filling import LIMIT_RANGES, RUNTIME_CLASSES
 from growth.api.queue.queues import ClusterQueue, LocalQueue
 from growth.api.queue.workload import PodSetAssignment, Workload
 from growth.api.settings import Settings
@@ -17,6 +18,7 @@ from growth.decide.decider import State
 from growth.decide.queue.draft import Draft
 from growth.decide.queue.flavors import needs_of
 from growth.decide.queue.terms import Terms, terms_of
+from growth.decide.queue.filling import Filling
 from growth.decide.queue.tree import Member, Slot, quotas_of
 from growth.observe.requests import counted
 from growth.observe.snapshot import Snapshot
@@ -91,6 +93,12 @@ class Scene:
         That is what was seen to be held: also by those that are evicted and have not gone yet, or of which we say only
         now that they have. Until that is written, somebody else's admission could come before it.
         """
+    @cached_property
+    def filling(self) -> Filling:
+        """What the API server will add to pods when they are made."""
+        ranges, classes = self.snapshot.table(LIMIT_RANGES), self.snapshot.table(RUNTIME_CLASSES)
+        return Filling(ranges.values(), classes.values())
+
         cohorts: dict[str, Member] = {}
         known = {one.metadata.name: one for one in self.snapshot.table(COHORTS).values()}
 
