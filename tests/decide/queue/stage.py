@@ -55,6 +55,7 @@ KINDS: Final[tuple[Kind[Any], ...]] = (
     NODES,
     PODS,
 )
+_INDEXED: Final = frozenset({NODES, PODS})
 _BY_NAME: Final = {kind.name: kind for kind in KINDS}
 _READERS: Final[dict[Kind[Any], Reader[Any]]] = {}
 _EMPTY: Final = World().snapshot(NOW)
@@ -79,9 +80,15 @@ def read(kind: Kind[Any], manifest: Json) -> Any:  # noqa: ANN401 - the type fol
 
 def snapshot_of(objects: Objects, now: datetime) -> Snapshot:
     tables: dict[Kind[Any], Table[Any]] = {kind: Table[Any]() for kind in KINDS}
+    indexed = World(queues=True) if any(kind in _INDEXED for kind, _, _ in objects) else None
     for (kind, _, _), manifest in objects.items():
-        tables[kind].hear([Change(Happened.ADDED, read(kind, manifest), None)])
-    return msgspec.structs.replace(_EMPTY, now=now, tables=tables, memo={})
+        change = Change(Happened.ADDED, read(kind, manifest), None)
+        if indexed is not None and kind in _INDEXED:
+            indexed.listeners()[kind]([change])
+        else:
+            tables[kind].hear([change])
+    seen = _EMPTY if indexed is None else indexed.snapshot(now)
+    return msgspec.structs.replace(seen, now=now, tables=tables, memo={})
 
 
 class Stage:

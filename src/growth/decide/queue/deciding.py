@@ -16,6 +16,7 @@ from growth.decide.queue.figures import Figures
 from growth.decide.queue.jobs import follow_jobs
 from growth.decide.queue.lifecycle import follow
 from growth.decide.queue.news import News, tell_news
+from growth.decide.queue.returning import note_awaited
 from growth.decide.queue.scene import Key, Scene
 from growth.decide.queue.telling import tell
 from growth.observe.snapshot import Snapshot
@@ -43,5 +44,6 @@ def decide(snapshot: Snapshot, state: State, settings: Settings) -> Decision:
     for draft in scene.drafts.values():
         scene.said += draft.actions()
     figures = tell(scene)
+    note_awaited(snapshot, (draft.workload for draft in scene.drafts.values()))
     wake_at = min((when for when in scene.deadlines if when > scene.now), default=None)
     return Decision(tuple(scene.said), wake_at, Memory(assumed, told, news, figures))

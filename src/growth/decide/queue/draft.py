@@ -72,6 +72,13 @@ class Draft:
         """What became of it, in numbers."""
         self._set(scheduling_stats=stats)
 
+    def annotate(self, name: str, value: str) -> None:
+        """Note something on it; nothing else is written on it in the same pass."""
+        annotations = {**self.workload.metadata.annotations, name: value}
+        metadata = msgspec.structs.replace(self.workload.metadata, annotations=annotations)
+        self.workload = msgspec.structs.replace(self.workload, metadata=metadata)
+        self._whys.append(f"{name} is {value or 'nothing'}")
+
     def deactivate(self) -> None:
         """It may not be admitted any more until somebody says so."""
         spec = msgspec.structs.replace(self.workload.spec, active=False)
@@ -86,6 +93,10 @@ class Draft:
         before, now = self.before, self.workload
         subject, version = reference_to(WORKLOADS, before.metadata), before.metadata.resource_version
         why = "; ".join(self._whys) or "its state has changed"
+        noted, known = now.metadata.annotations, before.metadata.annotations
+        if noted != known:
+            body: dict[str, Any] = {"metadata": {"annotations": {k: v for k, v in noted.items() if known.get(k) != v}}}
+            return [PatchObject(subject=subject, why=why, body=body, resource_version=version)]
         if before.status != now.status:
             body = {"status": _changed(before, now)}
             return [PatchObject(subject=subject, why=why, body=body, subresource="status", resource_version=version)]

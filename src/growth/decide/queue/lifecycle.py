@@ -25,7 +25,6 @@ from growth.api.queue.workload import (
     EVICTED,
     FINISHED,
     JOB_UID,
-    LIMIT_EXCEEDED,
     PODS_READY,
     PODS_READY_TIMEOUT,
     QUOTA_RESERVED,
@@ -39,7 +38,8 @@ from growth.api.queue.workload import (
 from growth.decide.queue.draft import Draft
 from growth.decide.queue.execution import count_execution, follow_execution
 from growth.decide.queue.podsets import is_as_wanted
-from growth.decide.queue.requeuing import deadline, is_waiting, next_state
+from growth.decide.queue.readiness import follow_patience, follow_readiness
+from growth.decide.queue.requeuing import is_waiting
 from growth.decide.queue.scene import Scene
 
 QUEUE_STOPPED, DOOR_STOPPED, OUT_OF_SYNC = "ClusterQueueStopped", "LocalQueueStopped", "OutOfSync"
@@ -63,8 +63,8 @@ def follow(scene: Scene, draft: Draft) -> None:
     if job is not None:
         _follow_size(draft, job)
     if scene.terms.readiness is not None:
-        _follow_readiness(scene, draft, job)
-        _follow_patience(scene, draft)
+        follow_readiness(scene, draft, job)
+        follow_patience(scene, draft)
     follow_execution(scene, draft)
     if not scene.is_awaited(draft.workload):
         _release(scene, draft, job)
@@ -158,64 +158,6 @@ def _follow_size(draft: Draft, job: QueuedJob) -> None:
             draft.say(EVICTED, "True", OUT_OF_SYNC, f"Job {job.metadata.name} was edited after it was admitted")
     if spare != known:
         draft.reclaim((ReclaimablePods(pod_set.name, spare),) if spare else ())
-
-
-def _follow_readiness(scene: Scene, draft: Draft, job: QueuedJob | None) -> None:
-    workload, known = draft.workload, draft.workload.condition(PODS_READY)
-    if job is None:
-        # Whoever made it tells whether it is ready. One whose job is not seen yet is not judged.
-        if not scene.is_awaited(workload):
-            _follow_deadline(scene, draft)
-        return
-    if not workload.holds(ADMITTED) or workload.holds(EVICTED):
-        if known is not None:
-            draft.say(PODS_READY, "False", "WaitForStart", "it is not admitted")
-        return
-    was_ready = known is not None and (known.status == "True" or known.reason == "WaitForRecovery")
-    if not job.spec.suspend and job.are_pods_ready:
-        word = "Recovered" if was_ready and known is not None and known.reason != "Started" else "Started"
-        draft.say(PODS_READY, "True", word, "all its pods are ready or have succeeded")
-        return
-    draft.say(
-        PODS_READY,
-        "False",
-        "WaitForRecovery" if was_ready else "WaitForStart",
-        f"{job.status.ready + job.status.succeeded} of {job.spec.pods} pods are ready or have succeeded",
-    )
-    _follow_deadline(scene, draft)
-
-
-def _follow_deadline(scene: Scene, draft: Draft) -> None:
-    readiness = scene.terms.readiness
-    ends_at = deadline(draft.workload, readiness) if readiness is not None else None
-    if ends_at is None:
-        return
-    if scene.now < ends_at:
-        scene.deadlines.append(ends_at)
-        return
-    state = next_state(draft.workload, scene.terms.requeuing, scene.now)
-    condition = draft.workload.condition(PODS_READY)
-    told = condition.message if condition is not None else "its pods are not ready"
-    if state is None:
-        limit = scene.terms.requeuing.limit_count
-        draft.say(DEACTIVATION_TARGET, "True", LIMIT_EXCEEDED, f"{told}, and it was put back {limit} times already")
-        return
-    draft.requeue(state)
-    draft.say(EVICTED, "True", PODS_READY_TIMEOUT, f"not ready in time: {told}")
-
-
-def _follow_patience(scene: Scene, draft: Draft) -> None:
-    """Since it was first admitted it never was ready: that is said, and has not changed, from then on."""
-    limit, ready = scene.terms.requeuing.limit_timeout, draft.workload.condition(PODS_READY)
-    is_over = not draft.workload.spec.active or draft.workload.holds(DEACTIVATION_TARGET)
-    if limit is None or ready is None or is_over or (ready.status, ready.reason) != ("False", "WaitForStart"):
-        return
-    ends_at = (ready.last_transition_time or scene.now) + limit
-    if scene.now < ends_at:
-        scene.deadlines.append(ends_at)
-        return
-    why = f"its pods were not ready within {limit.total_seconds():g} s after its first admission"
-    draft.say(DEACTIVATION_TARGET, "True", LIMIT_EXCEEDED, why)
 
 
 def _release(scene: Scene, draft: Draft, job: QueuedJob | None) -> None:

@@ -6,19 +6,22 @@ from datetime import datetime
 from functools import cached_property
 
 from growth.api.action import Action, Hold
+from growth.api.growth_kinds import NODE_REQUESTS
 from growth.api.kinds import NAMESPACES
+from growth.api.pod import Pod
 from growth.api.quantity import QuantityError, nano_value
+from growth.api.queue.filling import LIMIT_RANGES, RUNTIME_CLASSES
 from growth.api.queue.job import QUEUED_JOBS, QueuedJob
 from growth.api.queue.kinds import CLUSTER_QUEUES, COHORTS, LOCAL_QUEUES, RESOURCE_FLAVORS, WORKLOADS
-from growth.api.queue.filling import LIMIT_RANGES, RUNTIME_CLASSES
 from growth.api.queue.queues import ClusterQueue, LocalQueue
 from growth.api.queue.workload import PodSetAssignment, Workload
 from growth.api.settings import Settings
 from growth.decide.decider import State
 from growth.decide.queue.draft import Draft
-from growth.decide.queue.flavors import needs_of
-from growth.decide.queue.terms import Terms, terms_of
 from growth.decide.queue.filling import Filling
+from growth.decide.queue.flavors import needs_of
+from growth.decide.queue.starting import Provisioning, requests_by_pod
+from growth.decide.queue.terms import Terms, terms_of
 from growth.decide.queue.tree import Member, Slot, quotas_of
 from growth.observe.requests import counted
 from growth.observe.snapshot import Snapshot
@@ -70,12 +73,31 @@ class Scene:
         owner = workload.metadata.controller
         return owner is not None and owner.kind == "Job" and owner.uid not in self.jobs
 
+    def unready_pods(self, workload: Workload) -> list[Pod]:
+        """Its pods that are not ready and not on their way out, as far as they are seen."""
+        owner = workload.metadata.controller
+        pods = self.snapshot.unready.of(owner.uid).values() if owner is not None else ()
+        return [pod for pod in pods if pod.metadata.deletion_timestamp is None]
+
+    @cached_property
+    def provisioning(self) -> Provisioning:
+        """What is known about machines that come."""
+        requests = requests_by_pod(self.snapshot.table(NODE_REQUESTS).values())
+        settings, nodes = self.settings.provision, self.snapshot.nodes
+        return Provisioning(self.now, lambda at: self.state.since(at, self.now), settings, nodes, requests)
+
     def is_welcome(self, workload: Workload, queue: ClusterQueue) -> bool:
         """Whether workloads of this namespace may use this queue."""
         selector = queue.spec.namespace_selector
         namespace = self.snapshot.table(NAMESPACES).get(("", workload.metadata.namespace))
         labels = namespace.metadata.labels if namespace is not None else {}
         return selector is not None and selector.matches(labels)
+
+    @cached_property
+    def filling(self) -> Filling:
+        """What the API server will add to pods when they are made."""
+        ranges, classes = self.snapshot.table(LIMIT_RANGES), self.snapshot.table(RUNTIME_CLASSES)
+        return Filling(ranges.values(), classes.values())
 
     @cached_property
     def workloads(self) -> dict[str, Workload]:
@@ -93,12 +115,6 @@ class Scene:
         That is what was seen to be held: also by those that are evicted and have not gone yet, or of which we say only
         now that they have. Until that is written, somebody else's admission could come before it.
         """
-    @cached_property
-    def filling(self) -> Filling:
-        """What the API server will add to pods when they are made."""
-        ranges, classes = self.snapshot.table(LIMIT_RANGES), self.snapshot.table(RUNTIME_CLASSES)
-        return Filling(ranges.values(), classes.values())
-
         cohorts: dict[str, Member] = {}
         known = {one.metadata.name: one for one in self.snapshot.table(COHORTS).values()}
 
