@@ -63,6 +63,7 @@ async def queued(
     cpu: str = "1",
     gpus: int = 0,
     needs_disk: bool = False,
+    finalizers: tuple[str, ...] = (),
     **spec: Any,  # noqa: ANN401
 ) -> None:
     """A job in the queue, suspended from the beginning, as the admission policy of the chart has it."""
@@ -75,7 +76,7 @@ async def queued(
         restartPolicy="Never",
         terminationGracePeriodSeconds=0,
     )
-    template = {"metadata": {"labels": {"app": name}}, "spec": pods}
+    template = {"metadata": {"labels": {"app": name}, "finalizers": list(finalizers)}, "spec": pods}
     metadata = {"name": name, "labels": {QUEUE_NAME: "door"}}
     await play.create(JOBS, {"metadata": metadata, "spec": {"suspend": True, "template": template, **spec}})
 

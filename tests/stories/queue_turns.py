@@ -4,12 +4,22 @@ from typing import Final
 
 from growth.api.kinds import PODS
 from growth.api.queue.kinds import CLUSTER_QUEUES, LOCAL_QUEUES
-from growth.api.queue.workload import ADMITTED, EVICTED, PODS_READY, PODS_READY_TIMEOUT, QUOTA_RESERVED, REQUEUED
+from growth.api.queue.workload import (
+    ADMITTED,
+    EVICTED,
+    PODS_READY,
+    PODS_READY_TIMEOUT,
+    QUOTA_RESERVED,
+    REQUEUED,
+    WORKLOAD_INACTIVE,
+)
 from growth.play.growing import growing
 from growth.play.play import Play
 from growth.play.story import Stories
+from tests.stories.failover_scene import HELD
 from tests.stories.queue_scene import (
     CHANCE,
+    activate,
     any_pod,
     give_disk,
     later,
@@ -181,3 +191,23 @@ async def quota_that_is_free_wakes_whom_it_can_serve(play: Play) -> None:
         await remove(play, "two")
         await remove(play, "small")
         await until_running(play, "large")
+
+
+@STORIES.story(ignores=CHANCE)
+async def quota_is_free_when_the_last_pod_is_gone_and_not_before(play: Play) -> None:
+    """A pod of a stopped job takes its time to leave. As long as it is there, its place is nobody else's."""
+    await play.node("worker")
+    await some_quota(play, {"cpu": "1"})
+    async with growing(play, settings=requeuing(timeout=LONG_SECONDS)):
+        await queued(play, "first", finalizers=(HELD,))
+        await until_running(play, "first")
+        await queued(play, "second")
+        await activate(play, "first", active=False)
+        await until_said(play, "first", EVICTED, WORKLOAD_INACTIVE)
+        play.always(lambda: not (any_pod(play, "first") and any_pod(play, "second")), "one of them has pods")
+        await play.until(lambda: not play.running("first"), "its pod is leaving")
+        await later()
+        assert (await the_workload(play, "first")).status.admission is not None
+        (pod,) = [one for one in play.trace.pods.values() if one.metadata.labels.get("app") == "first"]
+        await play.change(PODS, pod.metadata.name, {"metadata": {"finalizers": None}})
+        await until_running(play, "second")
