@@ -24,6 +24,7 @@ from growth.api.queue.workload import (
 )
 from growth.decide.queue.draft import Draft
 from growth.decide.queue.flavors import Assignment, PodSetNeeds, Refusal, assign, needs_of
+from growth.decide.queue.leaving import is_leaving
 from growth.decide.queue.lifecycle import is_queued
 from growth.decide.queue.ordering import Order, order_of
 from growth.decide.queue.scene import Key, Scene, usage_of
@@ -85,7 +86,7 @@ class _Round:
             workload = draft.workload
             # What it holds, or what it wants, is not yet seen to be otherwise: its turn comes when it is.
             is_changing = draft.before.status.admission is not None or key in self._scene.edited
-            if is_changing or not is_queued(workload, self._scene.now):
+            if is_changing or not is_queued(workload, self._scene.now) or is_leaving(self._scene, workload):
                 continue
             if (queue := self._queue(draft)) is not None:
                 order = order_of(workload, self._scene.terms.requeuing.timestamp)

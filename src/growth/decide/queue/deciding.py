@@ -6,6 +6,7 @@ Job ──► Workload waits ──quota──► admitted ──► Job runs �
 """
 
 from collections.abc import Mapping
+from datetime import datetime
 
 import msgspec
 
@@ -14,6 +15,7 @@ from growth.decide.decider import Decision, State
 from growth.decide.queue.admitting import Assumed, admit
 from growth.decide.queue.figures import Figures
 from growth.decide.queue.jobs import follow_jobs
+from growth.decide.queue.leaving import absent_since
 from growth.decide.queue.lifecycle import follow
 from growth.decide.queue.news import News, tell_news
 from growth.decide.queue.returning import note_awaited
@@ -31,12 +33,15 @@ class Memory(msgspec.Struct, frozen=True):
     news: News = News()
     figures: Mapping[str, Figures] = {}
 
+    absent: Mapping[Key, datetime] = {}
+    """Whose job is not seen, since when."""
 
 def decide(snapshot: Snapshot, state: State, settings: Settings) -> Decision:
     """What should happen now."""
     memory = state.memory if isinstance(state.memory, Memory) else Memory()
     scene = Scene(snapshot, state, settings)
     follow_jobs(scene)
+    scene.absent = absent_since(scene, memory.absent)
     for draft in scene.drafts.values():
         follow(scene, draft)
     assumed = admit(scene, memory.assumed)
@@ -46,4 +51,4 @@ def decide(snapshot: Snapshot, state: State, settings: Settings) -> Decision:
     figures = tell(scene)
     note_awaited(snapshot, (draft.workload for draft in scene.drafts.values()))
     wake_at = min((when for when in scene.deadlines if when > scene.now), default=None)
-    return Decision(tuple(scene.said), wake_at, Memory(assumed, told, news, figures))
+    return Decision(tuple(scene.said), wake_at, Memory(assumed, told, news, figures, scene.absent))

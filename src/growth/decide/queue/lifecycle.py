@@ -13,7 +13,7 @@
 | evicted, and its job runs no pods any more | its quota is free; Requeued is False |
 | what it was evicted for is over (the backoff, the stop) | Requeued is True: it waits its turn again |
 
-A job that is not seen may be on its way to us: then nothing is done. One that is gone takes its workload with it.
+Workloads whose job is not seen: ``leaving``.
 """
 
 from datetime import datetime
@@ -37,6 +37,7 @@ from growth.api.queue.workload import (
 )
 from growth.decide.queue.draft import Draft
 from growth.decide.queue.execution import count_execution, follow_execution
+from growth.decide.queue.leaving import follow_absence, follow_return
 from growth.decide.queue.podsets import is_as_wanted
 from growth.decide.queue.readiness import follow_patience, follow_readiness
 from growth.decide.queue.requeuing import is_waiting
@@ -47,7 +48,9 @@ QUEUE_STOPPED, DOOR_STOPPED, OUT_OF_SYNC = "ClusterQueueStopped", "LocalQueueSto
 
 def follow(scene: Scene, draft: Draft) -> None:
     """Bring one workload as far as it can go without quota."""
-    if draft.workload.is_finished:
+    if draft.workload.is_finished and not follow_return(scene, draft):
+        return
+    if follow_absence(scene, draft):
         return
     job = scene.job_of(draft.workload)
     if job is not None and job.ended is not None:
