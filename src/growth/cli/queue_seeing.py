@@ -1,0 +1,79 @@
+"""The queue, read for a person: through the informers, and judged by the functions that Growth decides with.
+
+What a queue does next is not worked out a second time here: one pass of the decider is tried on what was read, and
+nothing of it is written.
+"""
+
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from datetime import datetime
+from typing import Any, Final
+
+import msgspec
+from rich.console import Console
+
+from growth.api.growth_kinds import NODE_REQUESTS
+from growth.api.kinds import NODES, PERSISTENT_VOLUME_CLAIMS, PODS, Kind
+from growth.api.queue.workload import QUOTA_RESERVED
+from growth.api.settings import Settings
+from growth.cli.world import reading
+from growth.decide.decider import State
+from growth.decide.queue.admitting import admit, lines_in
+from growth.decide.queue.lifecycle import follow
+from growth.decide.queue.scene import Key, Scene
+from growth.kube.client import Client
+from growth.observe.snapshot import Snapshot
+from growth.observe.world import World
+from growth.run.capability import chosen
+
+Now = Callable[[], datetime]
+
+# Pods, nodes and requests for them are many, and tell only how those fare that were admitted: the conditions do, too.
+_NOT_READ: Final = frozenset[Kind[Any]]({PODS, NODES, PERSISTENT_VOLUME_CLAIMS, NODE_REQUESTS})
+KINDS: Final = tuple(kind for kind in chosen(["queue"])[0].kinds if kind not in _NOT_READ)
+
+
+class Seen(msgspec.Struct, frozen=True):
+    """What was read, and what would come of it."""
+
+    scene: Scene
+    """As it is: nothing was tried on it."""
+    lines: Mapping[str, Sequence[Key]]
+    """Who waits for quota, by ClusterQueue, in the order in which they are tried."""
+    positions: Mapping[Key, int]
+    """The place of each in its line, from 1."""
+    served: frozenset[Key]
+    """Those for whom there is quota now."""
+    firsts: Mapping[str, Key]
+    """By ClusterQueue, the first of the line for whom there is none."""
+    words: Mapping[Key, str]
+    """Why each of the others has none, as the next pass would say it."""
+
+
+def see(snapshot: Snapshot, settings: Settings) -> Seen:
+    """Look at everything once, and try who could be admitted."""
+    trial = Scene(snapshot, State(), settings)
+    for draft in trial.drafts.values():
+        # Who holds quota is judged by its pods and machines, which are not read here.
+        if draft.before.status.admission is None:
+            follow(trial, draft)
+    lines = lines_in(trial)
+    served = frozenset(admit(trial, {}))
+    said = {key: draft.workload.condition(QUOTA_RESERVED) for key, draft in trial.drafts.items()}
+    return Seen(
+        scene=Scene(snapshot, State(), settings),
+        lines=lines,
+        positions={key: position for line in lines.values() for position, key in enumerate(line, 1)},
+        served=served,
+        firsts={name: key for name, line in lines.items() for key in reversed(line) if key not in served},
+        words={key: condition.message for key, condition in said.items() if condition is not None},
+    )
+
+
+@asynccontextmanager
+async def looking(client: Client, settings: Settings, now: Now) -> AsyncGenerator[Callable[[], Seen]]:
+    """Follow the queues; inside, what is given tells how they are at that moment."""
+    world = World(now, queues=True)
+    # How far it has come is no part of what it says, which may go into a pipe.
+    async with reading(client, world, KINDS, Console(stderr=True)):
+        yield lambda: see(world.snapshot(now()), settings)
