@@ -29,7 +29,7 @@ def follow_readiness(scene: Scene, draft: Draft, job: QueuedJob | None) -> None:
     if job is None:
         # Whoever made it tells whether it is ready. One whose job is not seen yet is not judged.
         if not scene.is_awaited(workload):
-            _follow_deadline(scene, draft, "its pods are not ready")
+            _follow_deadline(scene, draft, _Waiting(scene, draft), "its pods are not ready")
         return
     if not workload.holds(ADMITTED) or workload.holds(EVICTED):
         if known is not None:
@@ -42,9 +42,11 @@ def follow_readiness(scene: Scene, draft: Draft, job: QueuedJob | None) -> None:
         return
     count = f"{job.status.ready + job.status.succeeded} of {job.spec.pods} pods are ready or have succeeded"
     waits = _Waiting(scene, draft)
+    # Its job counts pods a little after they have changed: those that it counts as active are none of the unready ones.
+    is_late = not waits.pods and job.status.active >= max(1, job.spec.pods - job.status.succeeded)
     words = _joined(count, waits.machine_words, complaint(scene.snapshot, waits.others))
     draft.say(PODS_READY, "False", "WaitForRecovery" if was_ready else "WaitForStart", words)
-    _follow_deadline(scene, draft, count)
+    _follow_deadline(scene, draft, waits, count, are_ready=is_late)
 
 
 def follow_patience(scene: Scene, draft: Draft) -> None:
@@ -92,13 +94,12 @@ class _Waiting:
         return ",".join(sorted(names))
 
 
-def _follow_deadline(scene: Scene, draft: Draft, count: str) -> None:
-    waits = _Waiting(scene, draft)
+def _follow_deadline(scene: Scene, draft: Draft, waits: _Waiting, count: str, *, are_ready: bool = False) -> None:
     if waits.term is None:
         return
     ends_at = waits.term.ends_at
     if scene.terms.extends:
-        ends_at = extended(waits.term, waits.machines, scene.settings.provision)
+        ends_at = extended(waits.term, waits.machines, scene.settings.provision, are_ready=are_ready)
     if scene.now < ends_at:
         scene.deadlines.append(ends_at)
         return

@@ -11,7 +11,7 @@ may take, and the timeout after that: who needs a second attempt has its next ad
 All of it is read from objects: pods, nodes and requests.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 
 import msgspec
@@ -89,10 +89,17 @@ def requests_by_pod(requests: Iterable[NodeRequest]) -> dict[str, list[NodeReque
     return found
 
 
-def extended(term: Term, machines: Iterable[Machine | None], settings: ProvisionSettings) -> datetime:
-    """When the pods must be ready that wait for these machines, one each; None stands for a pod that waits for none."""
-    until = min((one.until if one is not None else term.ends_at for one in machines), default=term.ends_at)
+def extended(
+    term: Term, machines: Sequence[Machine | None], settings: ProvisionSettings, *, are_ready: bool = False
+) -> datetime:
+    """When the pods must be ready that wait for these machines, one each; None stands for a pod that waits for none.
+
+    ``are_ready`` says that there are no such pods because all are ready, and their job has yet to notice it.
+    """
     longest = term.ends_at + settings.machine_within + settings.ready_within + term.allowed
+    if not machines:
+        return longest if are_ready else term.ends_at
+    until = min(one.until if one is not None else term.ends_at for one in machines)
     return min(max(term.ends_at, until), longest)
 
 
