@@ -113,7 +113,7 @@ def job_of(workload: Workload) -> QueuedJob:
     runs = workload.is_reserving
     spec = QueuedJobSpec(pod_set.template, pod_set.count, pod_set.count, suspend=not runs)
     ready = pod_set.count if workload.holds("PodsReady") else 0
-    return QueuedJob(meta, spec, QueuedJobStatus(pod_set.count, ready) if runs else QueuedJobStatus())
+    return QueuedJob(meta, spec, QueuedJobStatus(active=pod_set.count, ready=ready) if runs else QueuedJobStatus())
 
 
 def _admitted(ago: float, ready: StatusCondition) -> tuple[StatusCondition, ...]:

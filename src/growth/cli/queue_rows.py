@@ -16,7 +16,7 @@ from growth.cli.spans import span
 _WIDE: Final = 98
 _TITLES: Final = ("", "WORKLOAD", "QUEUE", "PRIORITY", "ASKS FOR", "AGE")
 _NUMBERS: Final = frozenset({"", "PRIORITY", "AGE"})
-_LONGEST: Final = {"WORKLOAD": 4, "QUEUE": 8, "ASKS FOR": 5}
+_LONGEST: Final = {"WORKLOAD": 4, "QUEUE": 8, "ASKS FOR": 4}
 """So many of them would fill the line: no column takes more."""
 STYLES: Final = {
     Standing.READY: ("●", "green"),
