@@ -186,12 +186,6 @@ def test_pods_are_told_with_what_keeps_them_the_troubled_first() -> None:
     assert next(line.split()[0] for line in lines[lines.index("Its pods") + 2 :]) == "stuck"
 
 
-def test_where_pods_may_not_be_read_that_is_said() -> None:
-    seen = see(world_of(an_afternoon()).snapshot(NOW), SETTINGS)
-    told = explained(seen, workload_meant(seen.scene, "sweep-7", ""), None)
-    assert "Its pods are not shown: the role lacks the verb 'list' on pods." in shown(told)
-
-
 @pytest.mark.parametrize("width", [60, 80, 120, 200])
 @pytest.mark.parametrize("job", ["label-images", "distill", "sweep-7", "mails-3", "old-cuda"])
 def test_it_fits_the_terminal(job: str, width: int) -> None:

@@ -67,8 +67,8 @@ def queue(
     none: backing off after they could not start, held by a queue that is stopped, or deactivated.
 
     Growth's settings say by when pods must be ready and from when a place counts (queue.waitForPodsReady): give it the
-    file that growth run has (--settings). It reads the kinds of the queue, and jobs, namespaces and priorityclasses
-    (list, watch), and changes nothing.
+    file that growth run has (--settings). It reads the kinds of the queue, jobs and pods that name a queue, namespaces,
+    priorityclasses, limitranges and runtimeclasses (list, watch), and changes nothing.
 
     \b
     Example:

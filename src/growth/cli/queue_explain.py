@@ -21,7 +21,7 @@ from growth.cli.settings_options import with_settings_of
 from growth.decide.queue.scene import Key
 from growth.kube.access import find_access
 from growth.kube.client import Client, connect
-from growth.kube.errors import Forbidden, KubeError
+from growth.kube.errors import KubeError
 
 
 @click.command()
@@ -37,7 +37,7 @@ def explain(effective: EffectiveSettings, name: str, namespace: str, output: str
     who holds the rest, what would have to change, and how its pods are.
 
     Give it the settings that growth run has (--settings): they say by when pods must be ready, and how often they are
-    tried. It reads what growth queue reads, and pods of that namespace (list) where it may.
+    tried. It reads what growth queue reads, and all pods of that namespace, and changes nothing.
 
     \b
     Example:
@@ -74,16 +74,11 @@ async def explain_workload(client: Client, settings: Settings, name: str, namesp
         return explained(seen, key, pods)
 
 
-async def _pods_of(client: Client, seen: Seen, key: Key) -> tuple[Pod, ...] | None:
-    """The pods that its owner made; None if we may not look."""
+async def _pods_of(client: Client, seen: Seen, key: Key) -> list[Pod]:
+    """The pods that its owner made, or the one that is its owner."""
     owner = seen.scene.drafts[key].before.metadata.controller
-    if owner is None:
-        return ()
-    try:
-        pods = (await client.list(PODS, key[0])).items
-    except Forbidden:
-        return None
-    return tuple(pod for pod in pods if _is_of(pod, owner.uid))
+    pods = (await client.list(PODS, key[0])).items if owner is not None else []
+    return [pod for pod in pods if owner is not None and _is_of(pod, owner.uid)]
 
 
 def _is_of(pod: Pod, uid: str) -> bool:

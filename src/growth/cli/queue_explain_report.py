@@ -92,11 +92,10 @@ class Explained(msgspec.Struct, frozen=True):
     next_at: datetime | None
     job: str
     """How its Job is, in words; empty if it has none, or none is seen."""
-    pods: tuple[PodSeen, ...] | None
-    """None if pods could not be read."""
+    pods: tuple[PodSeen, ...]
 
 
-def explained(seen: Seen, key: Key, pods: Sequence[Pod] | None) -> Explained:
+def explained(seen: Seen, key: Key, pods: Sequence[Pod]) -> Explained:
     """What there is to say about this workload."""
     workload, entry = seen.scene.drafts[key].before, entry_of(seen, key)
     queue = seen.scene.queue_of(workload)
@@ -116,7 +115,7 @@ def explained(seen: Seen, key: Key, pods: Sequence[Pod] | None) -> Explained:
         next=next_words(seen, workload, entry),
         next_at=entry.until,
         job=_job(seen, workload),
-        pods=None if pods is None else tuple(_pod(pod) for pod in sorted(pods, key=lambda pod: pod.metadata.name)),
+        pods=tuple(_pod(pod) for pod in sorted(pods, key=lambda pod: pod.metadata.name)),
     )
 
 

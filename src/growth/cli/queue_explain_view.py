@@ -46,7 +46,8 @@ def view(found: Explained, width: int) -> RenderableType:
     if found.changes:
         parts += [Text(), Text("What would help", style="dim")]
         parts += [Padding(_listed(line), (0, 0, 0, 2)) for line in found.changes]
-    parts += [part for part in (_pods(found),) if part is not None]
+    if found.pods:
+        parts += [Text(), Text("Its pods", style="dim"), Padding(_pods(found), (0, 0, 0, 2))]
     return Group(*parts, Text(), Text.assemble(("Next  ", "dim"), (found.next, "bold")))
 
 
@@ -133,11 +134,7 @@ def _verdict(offer: Offer, resource: str) -> Text:
     return Text("● enough", style="green")
 
 
-def _pods(found: Explained) -> RenderableType | None:
-    if found.pods is None:
-        return Group(Text(), Text("Its pods are not shown: the role lacks the verb 'list' on pods.", style="dim"))
-    if not found.pods:
-        return None
+def _pods(found: Explained) -> RenderableType:
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
     for title in ("POD", "PHASE", "NODE"):
         table.add_column(title, no_wrap=True, overflow="ellipsis")
@@ -147,7 +144,7 @@ def _pods(found: Explained) -> RenderableType | None:
         table.add_row(pod.name, pod.phase, pod.node or "-", words)
     hidden = len(found.pods) - _SHOWN_PODS
     more = [Text(f"and {counted(hidden, 'pod')} more", style="dim")] if hidden > 0 else []
-    return Group(Text(), Text("Its pods", style="dim"), Padding(Group(table, *more), (0, 0, 0, 2)))
+    return Group(table, *more)
 
 
 def _worst_first(pods: Sequence[PodSeen]) -> list[PodSeen]:
