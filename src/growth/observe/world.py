@@ -41,6 +41,7 @@ from growth.api.queue.filling import FILLING_KINDS
 from growth.api.queue.job import QUEUED_JOBS
 from growth.api.queue.kinds import QUEUE_KINDS
 from growth.api.queue.kueue import KUEUE_DEPLOYMENTS, KUEUE_LEASES, KUEUE_MUTATING, KUEUE_VALIDATING, KUEUES_OWN
+from growth.api.queue.pod import QUEUED_PODS
 from growth.api.reading import Unreadable
 from growth.api.scale_down import has_traces
 from growth.api.starting import STARTING
@@ -73,6 +74,7 @@ _TABLED: Final[tuple[Kind[Any], ...]] = (
     CONFIG_MAPS,
     SHARD_LEASES,
     QUEUED_JOBS,
+    QUEUED_PODS,
     *(own.kind for own in QUEUE_KINDS),
     *FILLING_KINDS,
     KUEUE_DEPLOYMENTS,
@@ -82,7 +84,7 @@ _TABLED: Final[tuple[Kind[Any], ...]] = (
 # Only for those who remember: nobody else has anything to read in these places.
 _OF_MEMORY: Final[frozenset[Kind[Any]]] = frozenset({MEMORIES, TRANSACTIONS, SHARD_LEASES})
 _OF_QUEUE: Final[frozenset[Kind[Any]]] = frozenset(
-    {QUEUED_JOBS, *(own.kind for own in QUEUE_KINDS), *FILLING_KINDS, *KUEUES_OWN}
+    {QUEUED_JOBS, QUEUED_PODS, *(own.kind for own in QUEUE_KINDS), *FILLING_KINDS, *KUEUES_OWN}
 )
 Listener = Callable[[list[Change[Any]]], None]
 

@@ -21,6 +21,7 @@ from growth.api.queue.kueue import (
     MUTATING_WEBHOOKS,
     VALIDATING_WEBHOOKS,
 )
+from growth.api.queue.pod import QUEUED_PODS
 from growth.api.queue.workload import QUEUE_NAME
 from growth.api.settings import Settings
 from growth.kube.client import Client
@@ -95,6 +96,7 @@ def _part_of(kind: Kind[Any], settings: Settings) -> dict[str, str]:
         LEASES: {"namespace": _NODE_LEASES},
         CONFIG_MAPS: {"namespace": settings.namespace, "field_selector": f"metadata.name={GROWTH_STATUS}"},
         QUEUED_JOBS: {"label_selector": QUEUE_NAME},
+        QUEUED_PODS: {"label_selector": QUEUE_NAME},
         KUEUE_LEASES: {"field_selector": f"metadata.name={LEASE_NAME}"},
         KUEUE_DEPLOYMENTS: {"label_selector": DEPLOYMENT_LABELS},
         KUEUE_MUTATING: {"field_selector": f"metadata.name={MUTATING_WEBHOOKS}"},

@@ -18,6 +18,7 @@ from growth.decide.queue.jobs import follow_jobs
 from growth.decide.queue.leaving import absent_since
 from growth.decide.queue.lifecycle import follow
 from growth.decide.queue.news import News, tell_news
+from growth.decide.queue.pods import follow_pods
 from growth.decide.queue.returning import note_awaited
 from growth.decide.queue.scene import Key, Scene
 from growth.decide.queue.telling import tell
@@ -32,16 +33,17 @@ class Memory(msgspec.Struct, frozen=True):
     """Of which version of a workload something was told just now."""
     news: News = News()
     figures: Mapping[str, Figures] = {}
-
     absent: Mapping[Key, datetime] = {}
     """Whose job is not seen, since when."""
+
 
 def decide(snapshot: Snapshot, state: State, settings: Settings) -> Decision:
     """What should happen now."""
     memory = state.memory if isinstance(state.memory, Memory) else Memory()
     scene = Scene(snapshot, state, settings)
-    follow_jobs(scene)
     scene.absent = absent_since(scene, memory.absent)
+    follow_jobs(scene)
+    follow_pods(scene)
     for draft in scene.drafts.values():
         follow(scene, draft)
     assumed = admit(scene, memory.assumed)

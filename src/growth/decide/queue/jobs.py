@@ -16,7 +16,6 @@ from typing import Any, Final, cast
 import msgspec
 
 from growth.api.action import EditObject, Hold, PatchObject
-from growth.api.kinds import NAMESPACES
 from growth.api.queue.job import QUEUED_JOBS, STOPPING, TEMPLATE_WAS, QueuedJob
 from growth.api.queue.workload import ADMITTED, EVICTED, Workload
 from growth.api.references import reference_to
@@ -66,8 +65,7 @@ def _is_for_others(scene: Scene, job: QueuedJob) -> bool:
         why = f"{owner.kind} {owner.name} made it, and starts and stops it by itself"
         scene.said.append(Hold(subject=reference_to(QUEUED_JOBS, job.metadata), why=why, reason="HasOwner"))
         return True
-    namespace = scene.snapshot.table(NAMESPACES).get(("", job.metadata.namespace))
-    return namespace is not None and namespace.metadata.deletion_timestamp is not None
+    return scene.is_ending(job.metadata.namespace)
 
 
 def _follow(scene: Scene, job: QueuedJob, workload: Workload | None) -> None:

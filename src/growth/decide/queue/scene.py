@@ -13,6 +13,7 @@ from growth.api.quantity import QuantityError, nano_value
 from growth.api.queue.filling import LIMIT_RANGES, RUNTIME_CLASSES
 from growth.api.queue.job import QUEUED_JOBS, QueuedJob
 from growth.api.queue.kinds import CLUSTER_QUEUES, COHORTS, LOCAL_QUEUES, RESOURCE_FLAVORS, WORKLOADS
+from growth.api.queue.pod import QUEUED_PODS, QueuedPod
 from growth.api.queue.queues import ClusterQueue, LocalQueue
 from growth.api.queue.workload import PodSetAssignment, Workload
 from growth.api.settings import Settings
@@ -46,6 +47,7 @@ class Scene:
             key: Draft(one, self.now) for key, one in sorted(snapshot.table(WORKLOADS).items())
         }
         self.jobs: dict[str, QueuedJob] = {job.metadata.uid: job for job in snapshot.table(QUEUED_JOBS).values()}
+        self.pods: dict[str, QueuedPod] = {pod.metadata.uid: pod for pod in snapshot.table(QUEUED_PODS).values()}
         self.said: list[Action | Hold] = []
         self.deadlines: list[datetime] = []
         self.edited: set[Key] = set()
@@ -66,14 +68,23 @@ class Scene:
         return self.queues.get(door.spec.cluster_queue) if door is not None else None
 
     def job_of(self, workload: Workload) -> QueuedJob | None:
-        """The Job that it stands for."""
+        """The Job that it stands for; or the plain pod, which counts as a job of one pod."""
         owner = workload.metadata.controller
+        if owner is not None and owner.kind == "Pod":
+            pod = self.pods.get(owner.uid)
+            return pod.as_job if pod is not None else None
         return self.jobs.get(owner.uid) if owner is not None and owner.kind == "Job" else None
 
     def is_awaited(self, workload: Workload) -> bool:
-        """Whether it stands for a Job that is not seen: not yet, or it is gone, then the garbage collector comes."""
+        """Whether it stands for somebody who is not seen: not yet, or it is gone, then the garbage collector comes."""
         owner = workload.metadata.controller
-        return owner is not None and owner.kind == "Job" and owner.uid not in self.jobs
+        known = {"Job": self.jobs, "Pod": self.pods}.get(owner.kind) if owner is not None else None
+        return owner is not None and known is not None and owner.uid not in known
+
+    def is_ending(self, namespace: str) -> bool:
+        """Whether this namespace is being deleted, with all that is in it."""
+        found = self.snapshot.table(NAMESPACES).get(("", namespace))
+        return found is not None and found.metadata.deletion_timestamp is not None
 
     def unready_pods(self, workload: Workload) -> list[Pod]:
         """Its pods that are not ready and not on their way out, as far as they are seen."""
