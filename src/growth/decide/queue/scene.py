@@ -52,10 +52,10 @@ class Scene:
         self.deadlines: list[datetime] = []
         self.edited: set[Key] = set()
         """Workloads that are being changed to what their jobs want now: they are not judged by what they wanted."""
-
-    def door_of(self, workload: Workload) -> LocalQueue | None:
         self.absent: dict[Key, datetime] = {}
         """Workloads whose jobs are not seen, and since when (``leaving``)."""
+
+    def door_of(self, workload: Workload) -> LocalQueue | None:
         """The LocalQueue in which it waits, if there is one of that name."""
         return self.doors.get((workload.metadata.namespace, workload.spec.queue_name))
 
