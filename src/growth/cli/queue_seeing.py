@@ -12,8 +12,11 @@ from typing import Any, Final
 import msgspec
 from rich.console import Console
 
-from growth.api.growth_kinds import NODE_REQUESTS
-from growth.api.kinds import NODES, PERSISTENT_VOLUME_CLAIMS, PODS, Kind
+from growth.api.kinds import NAMESPACES, PRIORITY_CLASSES, Kind
+from growth.api.queue.filling import FILLING_KINDS
+from growth.api.queue.job import QUEUED_JOBS
+from growth.api.queue.kinds import QUEUE_KINDS
+from growth.api.queue.pod import QUEUED_PODS
 from growth.api.queue.workload import QUOTA_RESERVED
 from growth.api.settings import Settings
 from growth.cli.world import reading
@@ -24,13 +27,15 @@ from growth.decide.queue.scene import Key, Scene
 from growth.kube.client import Client
 from growth.observe.snapshot import Snapshot
 from growth.observe.world import World
-from growth.run.capability import chosen
 
 Now = Callable[[], datetime]
 
-# Pods, nodes and requests for them are many, and tell only how those fare that were admitted: the conditions do, too.
-_NOT_READ: Final = frozenset[Kind[Any]]({PODS, NODES, PERSISTENT_VOLUME_CLAIMS, NODE_REQUESTS})
-KINDS: Final = tuple(kind for kind in chosen(["queue"])[0].kinds if kind not in _NOT_READ)
+# Not pods, nodes and requests for them: they are many, and tell only how those fare that were admitted, of whom their
+# conditions tell, too.
+KINDS: Final[tuple[Kind[Any], ...]] = (
+    *(NAMESPACES, PRIORITY_CLASSES, QUEUED_JOBS, QUEUED_PODS, *FILLING_KINDS),
+    *(own.kind for own in QUEUE_KINDS),
+)
 
 
 class Seen(msgspec.Struct, frozen=True):
