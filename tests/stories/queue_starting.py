@@ -13,6 +13,8 @@ from growth.play.play import Play
 from growth.play.story import Stories
 from tests.stories.queue_scene import (
     CHANCE,
+    GPU,
+    queued,
     requeuing,
     some_quota,
     the_workload,
@@ -58,13 +60,29 @@ async def a_machine_that_came_too_late_serves_who_was_put_back(play: Play) -> No
         play.always(lambda: {one.metadata.name for one in _asked_for(play)} <= {machine}, "no other machine is bought")
         play.always(lambda: not play.trace.objects[NODE_REMOVAL_REQUESTS], "no machine is given back")
         evicted = await until_said(play, "late", EVICTED, PODS_READY_TIMEOUT)
-        condition = evicted.condition(EVICTED)
-        assert condition is not None
-        assert "waits for a machine, expected by" in condition.message
+        assert "waits for a machine, expected by" in _words(evicted, EVICTED)
         await until_running(play, "late")
         (pod,) = play.running("late")
         assert pod.node_name == machine
         assert times(await the_workload(play, "late")) == 1
+
+
+@STORIES.story(any_node=True, ignores=CHANCE)
+async def a_job_that_cannot_start_says_what_is_missing(play: Play) -> None:
+    """Two GPUs are free, on two nodes; a claim was never made. Both are said when the jobs are put back, by name and
+    number, and the claim already while its job waits."""
+    for name in ("one", "two"):
+        await play.node(name, resources={GPU: "1"})
+    await some_quota(play, {"cpu": "8", GPU: "8"})
+    async with growing(play, settings=requeuing(timeout=3, base=60)):
+        await queued(play, "wide", gpus=2)
+        await _job(play, "claiming", volumes=[{"name": "rows", "persistentVolumeClaim": {"claimName": "rows"}}])
+        missing = "PersistentVolumeClaim rows does not exist"
+        await until_workload(play, "claiming", lambda one: _words(one).endswith(missing), "it misses a claim")
+        wide = await until_said(play, "wide", EVICTED, PODS_READY_TIMEOUT)
+        assert _words(wide, EVICTED).endswith(": 2 nvidia.com/gpu asked, largest free node has 1")
+        claiming = await until_said(play, "claiming", EVICTED, PODS_READY_TIMEOUT)
+        assert _words(claiming, EVICTED).endswith(missing)
 
 
 def _by_the_letter() -> Settings:
@@ -77,8 +95,8 @@ def _asked_for(play: Play) -> list[Any]:
     return list(play.trace.objects[NODE_REQUESTS].values())
 
 
-def _words(workload: Workload) -> str:
-    condition = workload.condition(PODS_READY)
+def _words(workload: Workload, kind: str = PODS_READY) -> str:
+    condition = workload.condition(kind)
     return condition.message if condition is not None else ""
 
 
@@ -86,9 +104,9 @@ def _waits_for_a_machine(workload: Workload) -> bool:
     return "waits for a machine, expected by" in _words(workload)
 
 
-async def _job(play: Play, name: str) -> None:
-    """A job for which there is no node yet."""
-    pods = play.pod_spec("1500m", restartPolicy="Never", terminationGracePeriodSeconds=0)
+async def _job(play: Play, name: str, **spec: Any) -> None:  # noqa: ANN401
+    """A job for which there is no node yet; ``spec`` is laid over that of its pod."""
+    pods = play.pod_spec("1500m", restartPolicy="Never", terminationGracePeriodSeconds=0, **spec)
     del pods["nodeSelector"]
     template = {"metadata": {"labels": {"app": name}}, "spec": pods}
     metadata = {"name": name, "labels": {QUEUE_NAME: "door"}}

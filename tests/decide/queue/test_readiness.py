@@ -114,6 +114,15 @@ def test_pods_that_are_ready_before_their_job_says_so_are_not_put_back() -> None
     assert stage.says("job", PODS_READY) == ("True", "Started")
 
 
+def test_a_job_whose_pods_were_never_made_says_so() -> None:
+    stage = a_stage(EXTENDED)
+    stage.a_job("job")
+    stage.settle(jobs=False)  # a ResourceQuota, say, does not let them
+    stage.now += timedelta(minutes=5, seconds=1)
+    stage.settle(jobs=False)
+    assert words(stage, EVICTED).endswith("0 of 1 pods are ready or have succeeded; its job has made no pods")
+
+
 def test_by_the_letter_nobody_waits_for_machines_but_they_are_noted_before_it_goes() -> None:
     stage = a_stage(BY_THE_LETTER)
     a_job_without_a_node(stage)

@@ -46,6 +46,8 @@ def follow_readiness(scene: Scene, draft: Draft, job: QueuedJob | None) -> None:
     is_late = not waits.pods and job.status.active >= max(1, job.spec.pods - job.status.succeeded)
     words = _joined(count, waits.machine_words, complaint(scene.snapshot, waits.others))
     draft.say(PODS_READY, "False", "WaitForRecovery" if was_ready else "WaitForStart", words)
+    if not waits.pods and not job.status.active:
+        count = f"{count}; its job has made no pods"
     _follow_deadline(scene, draft, waits, count, are_ready=is_late)
 
 
