@@ -113,7 +113,7 @@ async def _connected(settings: Settings, wish: Wish, *, follow: bool) -> None:
 async def show(client: Client, settings: Settings, wish: Wish, console: Console, now: Now) -> None:
     """Print it once."""
     async with looking(client, settings, now) as look:
-        report = _report(look(), wish)
+        report = _report(look.seen(), wish)
     if wish.output == "json":
         # Not wrapped at any width, so that programs can read it.
         console.file.write(f"{msgspec.json.format(msgspec.json.encode(report)).decode()}\n")
@@ -127,7 +127,7 @@ async def stay(client: Client, settings: Settings, wish: Wish, console: Console,
         with Live(console=console, auto_refresh=False) as live:
             while True:
                 began = time.monotonic()
-                live.update(_fitting(_report(look(), wish), console, wish), refresh=True)
+                live.update(_fitting(_report(look.seen(), wish), console, wish), refresh=True)
                 took = time.monotonic() - began
                 await asyncio.sleep(max(_FRAME_SECONDS, took / _BUSY_SHARE))
 

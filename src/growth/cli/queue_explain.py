@@ -8,7 +8,8 @@ import click
 import msgspec
 from rich.console import Console
 
-from growth.api.kinds import PODS
+from growth.api.growth_kinds import NODE_REQUESTS
+from growth.api.kinds import NODES, PODS
 from growth.api.pod import Pod
 from growth.api.settings import Settings
 from growth.api.settings_reading import EffectiveSettings
@@ -16,16 +17,15 @@ from growth.cli.failures import Refused, sentence_for
 from growth.cli.queue_explain_report import Explained, explained
 from growth.cli.queue_explain_view import view
 from growth.cli.queue_naming import workload_meant
-from growth.cli.queue_seeing import Now, Seen, looking
+from growth.cli.queue_seeing import Now, looking
 from growth.cli.settings_options import with_settings_of
-from growth.decide.queue.scene import Key
 from growth.kube.access import find_access
 from growth.kube.client import Client, connect
 from growth.kube.errors import KubeError
 
 
 @click.command()
-@with_settings_of("kube", "queue.waitForPodsReady")
+@with_settings_of("kube", "queue.waitForPodsReady", "queue.extendWhileProvisioning")
 @click.argument("name", metavar="WORKLOAD")
 @click.option("--namespace", "-n", metavar="NAME", default="", help="The namespace in which it is.")
 @click.option("--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
@@ -37,7 +37,8 @@ def explain(effective: EffectiveSettings, name: str, namespace: str, output: str
     who holds the rest, what would have to change, and how its pods are.
 
     Give it the settings that growth run has (--settings): they say by when pods must be ready, and how often they are
-    tried. It reads what growth queue reads, and all pods of that namespace, and changes nothing.
+    tried. It reads what growth queue reads, and pods of that namespace, and changes nothing. Where machines are waited
+    for (queue.extendWhileProvisioning), also nodes and noderequests, so that the deadline is the one that Growth keeps.
 
     \b
     Example:
@@ -66,19 +67,16 @@ async def _connected(settings: Settings, name: str, namespace: str) -> Explained
 async def explain_workload(client: Client, settings: Settings, name: str, namespace: str, now: Now) -> Explained:
     """Read it, and conclude; raises Refused for a name that nobody bears."""
     async with looking(client, settings, now) as look:
-        key = workload_meant(look().scene, name, namespace)
-        pods = await _pods_of(client, look(), key)
-        seen = look()
-        # It may have gone while its pods were read.
+        key = workload_meant(look.seen().scene, name, namespace)
+        pods = await look.add(PODS, key[0])
+        if settings.queue.extend_while_provisioning:
+            await look.add(NODES)
+            await look.add(NODE_REQUESTS)
+        seen = look.seen()
+        # It may have gone while these were read.
         workload_meant(seen.scene, "/".join(key), "")
-        return explained(seen, key, pods)
-
-
-async def _pods_of(client: Client, seen: Seen, key: Key) -> list[Pod]:
-    """The pods that its owner made, or the one that is its owner."""
-    owner = seen.scene.drafts[key].before.metadata.controller
-    pods = (await client.list(PODS, key[0])).items if owner is not None else []
-    return [pod for pod in pods if owner is not None and _is_of(pod, owner.uid)]
+        owner = seen.scene.drafts[key].before.metadata.controller
+        return explained(seen, key, [pod for pod in pods if owner is not None and _is_of(pod, owner.uid)])
 
 
 def _is_of(pod: Pod, uid: str) -> bool:

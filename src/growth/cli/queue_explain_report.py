@@ -21,7 +21,7 @@ from growth.api.queue.workload import (
 from growth.api.status import StatusCondition
 from growth.cli.memory_report import counted
 from growth.cli.queue_entry import HOLDING, Entry, Standing, entry_of, title_of
-from growth.cli.queue_future import coming, next_words
+from growth.cli.queue_future import coming, deadline_of, next_words
 from growth.cli.queue_offers import Offer, changes_for, holders_of, offers_for
 from growth.cli.queue_seeing import Seen
 from growth.cli.queue_words import amounts, times
@@ -98,6 +98,8 @@ class Explained(msgspec.Struct, frozen=True):
 def explained(seen: Seen, key: Key, pods: Sequence[Pod]) -> Explained:
     """What there is to say about this workload."""
     workload, entry = seen.scene.drafts[key].before, entry_of(seen, key)
+    if pods and entry.standing is Standing.STARTING:
+        entry = msgspec.structs.replace(entry, until=deadline_of(seen, key) or entry.until)
     queue = seen.scene.queue_of(workload)
     line = seen.lines.get(entry.cluster_queue, ())
     offers = tuple(offers_for(seen, workload)) if entry.standing not in (*HOLDING, Standing.FINISHED) else ()

@@ -1,11 +1,26 @@
 """What happens next to a workload, and when, by the rules that Growth goes by. Pure."""
 
+from datetime import datetime
+
 from growth.api.queue.workload import Workload
 from growth.cli.queue_entry import Entry, Standing
 from growth.cli.queue_seeing import Seen
 from growth.cli.queue_words import due, times
 from growth.cli.spans import span
+from growth.decide.decider import State
+from growth.decide.queue.readiness import follow_readiness
 from growth.decide.queue.requeuing import next_state
+from growth.decide.queue.scene import Key, Scene
+
+
+def deadline_of(seen: Seen, key: Key) -> datetime | None:
+    """By when the pods of one that starts must be ready, with the time that is given to machines which come; None if
+    that is over. Its pods, nodes and requests must have been read."""
+    trial = Scene(seen.scene.snapshot, State(), seen.scene.settings)
+    if trial.terms.readiness is not None:
+        draft = trial.drafts[key]
+        follow_readiness(trial, draft, trial.job_of(draft.workload))
+    return max(trial.deadlines, default=None)
 
 
 def coming(seen: Seen, workload: Workload, entry: Entry) -> str:

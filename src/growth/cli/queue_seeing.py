@@ -7,11 +7,12 @@ nothing of it is written.
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 from rich.console import Console
 
+from growth.api.change import Change, Happened
 from growth.api.kinds import NAMESPACES, PRIORITY_CLASSES, Kind
 from growth.api.queue.filling import FILLING_KINDS
 from growth.api.queue.job import QUEUED_JOBS
@@ -25,9 +26,11 @@ from growth.decide.queue.admitting import admit, lines_in
 from growth.decide.queue.lifecycle import follow
 from growth.decide.queue.scene import Key, Scene
 from growth.kube.client import Client
+from growth.kube.errors import Forbidden, NotFound
 from growth.observe.snapshot import Snapshot
 from growth.observe.world import World
 
+T = TypeVar("T")
 Now = Callable[[], datetime]
 
 # Not pods, nodes and requests for them: they are many, and tell only how those fare that were admitted, of whom their
@@ -75,10 +78,30 @@ def see(snapshot: Snapshot, settings: Settings) -> Seen:
     )
 
 
+class Look:
+    """The queues as they are at any moment, as long as they are followed."""
+
+    def __init__(self, client: Client, world: World, settings: Settings, now: Now) -> None:
+        self._client, self._world, self._settings, self._now = client, world, settings, now
+
+    def seen(self) -> Seen:
+        """How they are now."""
+        return see(self._world.snapshot(self._now()), self._settings)
+
+    async def add(self, kind: Kind[T], namespace: str = "") -> list[T]:
+        """Read also these, once; nothing if we may not, or if there is no such kind."""
+        try:
+            found = (await self._client.list(kind, namespace)).items
+        except (Forbidden, NotFound):
+            return []
+        self._world.listeners()[kind]([Change(Happened.ADDED, one, None) for one in found])
+        return found
+
+
 @asynccontextmanager
-async def looking(client: Client, settings: Settings, now: Now) -> AsyncGenerator[Callable[[], Seen]]:
-    """Follow the queues; inside, what is given tells how they are at that moment."""
+async def looking(client: Client, settings: Settings, now: Now) -> AsyncGenerator[Look]:
+    """Follow the queues; inside, what is given tells how they are."""
     world = World(now, queues=True)
     # How far it has come is no part of what it says, which may go into a pipe.
     async with reading(client, world, KINDS, Console(stderr=True)):
-        yield lambda: see(world.snapshot(now()), settings)
+        yield Look(client, world, settings, now)
