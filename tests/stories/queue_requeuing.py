@@ -64,6 +64,7 @@ async def two_gpus_are_free_but_on_no_node_and_others_get_their_chance(play: Pla
             workload = await _until_put_back(play, "wide", count)
             assert _waits(workload) >= BASE_SECONDS * 2 ** (count - 1) - _ROUNDING_SECONDS
             assert _waits(workload) <= BASE_SECONDS * 2 ** (count - 1) * 1.01 + _ROUNDING_SECONDS
+            assert f"2 {GPU} asked, largest free node has 1" in _why(workload, EVICTED)
             if count == 1:
                 await queued(play, "narrow", gpus=1)
                 await until_running(play, "narrow")
@@ -71,6 +72,7 @@ async def two_gpus_are_free_but_on_no_node_and_others_get_their_chance(play: Pla
         workload = await until_said(play, "wide", EVICTED, WORKLOAD_INACTIVE)
         assert (workload.spec.active, times(workload)) == (False, LIMIT)
         assert said(workload, DEACTIVATION_TARGET) == ("True", LIMIT_EXCEEDED)
+        assert f"2 {GPU} asked, largest free node has 1" in _why(workload, DEACTIVATION_TARGET)
         await until_said(play, "wide", REQUEUED, WORKLOAD_INACTIVE, status="False")
         await until_stopped(play, "wide")
         await play.until_found(lambda: _is_as_it_was(play, "wide", was), "its template is what it was")
@@ -188,6 +190,12 @@ def _waits(workload: Workload) -> float:
     assert state is not None
     assert state.requeue_at is not None
     return (state.requeue_at - _since(workload, EVICTED)).total_seconds()
+
+
+def _why(workload: Workload, kind: str) -> str:
+    """What is said of it, in words."""
+    condition = workload.condition(kind)
+    return condition.message if condition is not None else ""
 
 
 def _since(workload: Workload, kind: str) -> datetime:
