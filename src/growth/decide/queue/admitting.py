@@ -162,7 +162,9 @@ class _Round:
         if draft.workload.condition(EVICTED) is not None:
             draft.say(EVICTED, "False", "QuotaReserved", "it has quota again")
         if self._scene.terms.readiness is not None:
-            draft.say(PODS_READY, "False", "WaitForStart", "it was admitted just now")
+            # The very words that follow as soon as it is looked at: other ones would be one more write for each job.
+            pods = sum(one.count for one in draft.workload.spec.pod_sets)
+            draft.say(PODS_READY, "False", "WaitForStart", f"0 of {pods} pods are ready or have succeeded")
         self._use(admission, draft)
 
     def _use(self, admission: Admission, draft: Draft) -> None:
