@@ -17,6 +17,9 @@ from bench.growing_picture import growing
 from bench.memory_scene import a_morning, book_of
 from bench.memory_scene import scene_of as scene_of_memory
 from bench.phase_picture import phases
+from bench.queue_scene import NOW as QUEUE_NOW
+from bench.queue_scene import SETTINGS, an_afternoon
+from bench.queue_scene import world_of as queue_world_of
 from bench.removing_picture import removing
 from bench.state_picture import states
 from bench.status_scene import a_night, a_report
@@ -27,6 +30,12 @@ from growth.cli.memory_report import listed
 from growth.cli.memory_story import story_of
 from growth.cli.memory_story_view import view as story_view
 from growth.cli.memory_view import view as memory_view
+from growth.cli.queue_explain_report import explained
+from growth.cli.queue_explain_view import view as queue_explain_view
+from growth.cli.queue_naming import workload_meant
+from growth.cli.queue_report import report_of as queue_report_of
+from growth.cli.queue_seeing import see
+from growth.cli.queue_view import view as queue_view
 from growth.cli.status_view import view as status_view
 from growth.cli.top_view import view as top_view
 from growth.cli.world_view import view
@@ -43,6 +52,10 @@ from growth.run.watching import watching
 _IMAGES: Final = Path(__file__).parent.parent / "docs" / "images"
 _NOW: Final = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
 _GIB: Final = 1 << 30
+_BLANK: Final = "&#160;"
+# So wide rich draws one.
+_CHARACTER: Final = 12.2
+_INDENTED: Final = re.compile(rf'x="([\d.]+)" (y="[\d.]+") textLength="([\d.]+)"([^>]*)>((?:{_BLANK})+)(?=[^<])')
 
 
 def _group(pool: str, kind: str, nodes: tuple[int, int], cpu: tuple[int, int], gib: tuple[int, int]) -> NodeGroup:
@@ -110,6 +123,18 @@ def memory(width: int) -> RenderableType:
     )
 
 
+def queue(width: int) -> RenderableType:
+    """Two queues on a busy afternoon, and what there is to say about one who waits."""
+    seen = see(queue_world_of(an_afternoon()).snapshot(QUEUE_NOW), SETTINGS)
+    one = workload_meant(seen.scene, "ml/label-images", "")
+    return Group(
+        Text("$ growth queue", style="bold"),
+        queue_view(queue_report_of(seen), width, 10),
+        Text("\n$ growth queue explain ml/label-images", style="bold"),
+        queue_explain_view(explained(seen, one, ()), width),
+    )
+
+
 def _seconds() -> float:
     return asyncio.get_running_loop().time()
 
@@ -119,7 +144,15 @@ def draw(name: str, title: str, shown: RenderableType, width: int) -> None:
     console = Console(record=True, width=width, file=io.StringIO(), force_terminal=True)
     console.print(shown)
     svg = re.sub(r"@font-face \{.*?\}\s*", "", console.export_svg(title=title, unique_id=name), flags=re.DOTALL)
+    svg = _INDENTED.sub(_moved, svg)
     (_IMAGES / f"{name}.svg").write_text(svg.replace("Fira Code", "ui-monospace, Menlo, Consolas"))
+
+
+def _moved(found: re.Match[str]) -> str:
+    """A text that begins with blanks begins where they end: some viewers drop them."""
+    x, y, length, rest, blanks = float(found[1]), found[2], float(found[3]), found[4], found[5]
+    step = len(blanks) / len(_BLANK) * _CHARACTER
+    return f'x="{x + step:.1f}" {y} textLength="{length - step:.1f}"{rest}>'
 
 
 def main() -> None:
@@ -128,6 +161,7 @@ def main() -> None:
     draw("top", "growth top --follow", top_view(fleet_of(world_of(afternoon()).snapshot(NOW)), 110), 110)
     draw("status", "growth status", status_view(a_report(*a_night()), 110), 110)
     draw("explain", "growth explain node", explain_view(a_power_cut(), 110), 110)
+    draw("queue", "growth queue", queue(120), 120)
     draw("memory", "growth memory", memory(100), 100)
     draw("demo", "growth demo", demo(100), 100)
     (_IMAGES / "phases.svg").write_text(phases())

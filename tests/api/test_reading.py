@@ -174,12 +174,12 @@ def test_the_bookmark_that_ends_a_streamed_list_is_told_from_the_others() -> Non
 
 
 def test_a_page_names_the_next_one() -> None:
-    items, page = Reader(PODS, Sharing()).page(wire(a_list([a_pod("a"), a_pod("b")], version=5, next_page="token")))
+    items, _, page = Reader(PODS, Sharing()).page(wire(a_list([a_pod("a"), a_pod("b")], version=5, next_page="token")))
     assert [pod.metadata.name for pod in items] == ["a", "b"]
     assert page == ListMeta(resource_version="5", next_page="token")
 
 
 @pytest.mark.parametrize("kind", [PODS, NODES], ids=["slimmed kinds", "kinds kept as they are"])
 def test_an_empty_list_may_come_as_null(kind: Kind[Any]) -> None:
-    items, page = Reader(kind, Sharing()).page(wire(a_list(None, version=3)))
+    items, _, page = Reader(kind, Sharing()).page(wire(a_list(None, version=3)))
     assert (items, page) == ([], ListMeta(resource_version="3"))

@@ -76,6 +76,8 @@ class Deeds:
         """Whether Growth is allowed to cut a machine's power."""
         self.proven_after = inf
         """For how many seconds a machine must be off before it is dead."""
+        self.requeue_limit: int | None = None
+        """How often a workload may be put back."""
         self.by_people: set[int] = set()
         """Versions of nodes that people are known to have made."""
         self._unanswered: dict[tuple[str, str], list[Deed]] = {}

@@ -17,6 +17,7 @@ from tests.trust.invariants import is_marked
 from tests.trust.memoirs import MARKER
 from tests.trust.picture import Picture, is_live, is_work
 from tests.trust.power import dies
+from tests.trust.queueing import left_in_the_queue
 
 SCALE_DOWN_AT: Final = "growth.dev/scale-down-at"
 
@@ -112,6 +113,11 @@ def without_memory(picture: Picture, _: IsPlaceable) -> Iterator[str]:
             yield f"the node {name} waits for its memory"
 
 
+def forgotten_jobs(picture: Picture, _: IsPlaceable) -> Iterator[str]:
+    """Nobody who waits, runs or was stopped is left half-way."""
+    yield from left_in_the_queue(picture)
+
+
 def _is_pool_going(picture: Picture, node: str) -> bool:
     pool = picture.pools.get(picture.nodes[node].metadata.labels.get(POOL, ""))
     return pool is None or pool.metadata.deletion_timestamp is not None
@@ -126,4 +132,5 @@ AT_THE_END: Final = (
     Ending("I8", "nothing is left over", unfinished),
     Ending("I16", "work leaves the dead, and the living come back", still_out),
     Ending("I18", "every node gets its memory back", without_memory),
+    Ending("I23", "no job of a queue is lost", forgotten_jobs),
 )

@@ -20,6 +20,8 @@ from growth.api.noderequest import NodeRequest
 from growth.api.offering import INSTANCE_TYPE, POOL
 from growth.api.out_of_service import OUT_OF_SERVICE
 from growth.api.pod import Pod
+from growth.api.queue.job import QUEUED_JOBS
+from growth.api.queue.kinds import WORKLOADS
 from growth.api.status import condition_of
 from growth.cloud.kwok.record import config_map_name, record_from, scheme_of
 from growth.decide.failures import MET, NEVER_READY, NO_MACHINE, NO_NODE
@@ -33,6 +35,13 @@ from tests.trust.out_of_service import (
     torn_off,
 )
 from tests.trust.picture import Picture, Step, has_vanished, is_live, is_work
+from tests.trust.queueing import (
+    counted_wrongly,
+    pod_without_quota,
+    quota_exceeded,
+    runs_without_quota,
+    template_spoilt,
+)
 from tests.trust.remembering import given_wrongly, is_of_memory, remembered_wrongly
 
 SCALE_DOWN: Final = "growth.dev/scale-down"
@@ -302,7 +311,7 @@ ALWAYS: Final = (
     Invariant(
         "I10",
         "only the holder of the lease writes",
-        (NODE_REQUESTS, NODE_REMOVAL_REQUESTS, NODES, PODS),
+        (NODE_REQUESTS, NODE_REMOVAL_REQUESTS, NODES, PODS, WORKLOADS, QUEUED_JOBS),
         written_by_another,
     ),
     Invariant(
@@ -318,6 +327,11 @@ ALWAYS: Final = (
     Invariant("I15", "a node returns when its old life is over", (NODES,), taken_back_too_soon),
     Invariant("I17", _FAITHFUL, (NODES,), given_wrongly),
     Invariant("I17", _FAITHFUL, (MEMORIES,), remembered_wrongly),
+    Invariant("I19", "no queue gives away more than it has", (WORKLOADS,), quota_exceeded),
+    Invariant("I20", "no job runs without quota", (QUEUED_JOBS, WORKLOADS), runs_without_quota),
+    Invariant("I20", "no job runs without quota", (PODS,), pod_without_quota),
+    Invariant("I21", "no job is put back more often than it may be", (WORKLOADS,), counted_wrongly),
+    Invariant("I22", "a stopped job gets its template back", (QUEUED_JOBS,), template_spoilt),
 )
 
 

@@ -20,11 +20,14 @@ from growth.api.nodepool import NodePool, NodePoolSpec
 from growth.api.noderemoval import NodeRemovalRequest
 from growth.api.noderequest import NodeRequest
 from growth.api.pod import Pod
+from growth.api.queue.job import QUEUED_JOBS
+from growth.api.queue.kinds import CLUSTER_QUEUES, WORKLOADS
 from growth.api.storage import VolumeAttachment
 from growth.cloud.kwok.record import Record, record_from
 from growth.kube.lease_record import MISSING_HOLDER
 from tests.trust.memoirs import Memoir
 from tests.trust.power import Powers
+from tests.trust.queueing import Queueing
 
 FOLLOWED: Final[tuple[Kind[Any], ...]] = (
     PODS,
@@ -36,7 +39,11 @@ FOLLOWED: Final[tuple[Kind[Any], ...]] = (
     CONFIG_MAPS,
     MEMORIES,
     LEASES,
+    QUEUED_JOBS,
+    WORKLOADS,
+    CLUSTER_QUEUES,
 )
+_OF_THE_QUEUE: Final = (QUEUED_JOBS, WORKLOADS, CLUSTER_QUEUES)
 
 
 @dataclass(frozen=True)
@@ -123,8 +130,14 @@ class Picture:
     on: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
     """Uids of the pods on a node."""
 
+    queueing: Queueing = field(default_factory=Queueing)
+    """Jobs that wait or run, and what they were given."""
+
     def take(self, step: Step) -> None:
         """Go on by one step."""
+        if step.kind in _OF_THE_QUEUE:
+            self.queueing.take(step)
+            return
         name, things = self._place(step)
         if step.is_end:
             things.pop(name, None)

@@ -38,6 +38,7 @@ class Witness:
         self.deeds.registry = process.settings.registry
         self.deeds.memory = process.settings.memory
         self.deeds.sees_every_end |= process.settings.memory.finalizer
+        self.deeds.requeue_limit = process.settings.queue.wait_for_pods_ready.requeuing_strategy.backoff_limit_count
         failover = process.settings.failover
         self.deeds.may_fence |= failover.fence
         self.deeds.proven_after = min(self.deeds.proven_after, failover.proven_after.total_seconds())

@@ -31,6 +31,9 @@ class Kind(msgspec.Struct, Generic[T], frozen=True):
     name: str
     namespaced: bool
     type: type[T]
+    is_tolerant: bool = False
+    """Whether one object that cannot be read is set aside, and the others go on: who writes this kind may know words
+    that we do not. Of all other kinds no object may be missed."""
 
     @property
     def api_version(self) -> str:

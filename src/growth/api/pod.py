@@ -235,6 +235,7 @@ class TemplateSpec(PodSpec, frozen=True):
     init_containers: tuple[TemplateContainer, ...] = ()
     resources: TemplateResources | None = None
     node_name: str = ""
+    runtime_class_name: str = ""
 
 
 class ContainerStatus(Slim, frozen=True):
@@ -283,6 +284,14 @@ class Pod(Slim, frozen=True):
         """Whether a scheduler tried the pod and found no place for it."""
         condition = self.condition("PodScheduled")
         return condition is not None and condition.status == "False" and condition.reason == "Unschedulable"
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether its kubelet says that it does its work."""
+        for condition in self.status.conditions:  # asked for every event of every pod
+            if condition.type == "Ready":
+                return condition.status == "True"
+        return False
 
     def condition(self, kind: str) -> Condition | None:
         """The condition of this type, if the pod carries it."""

@@ -31,6 +31,14 @@ class Page(msgspec.Struct, Generic[T], frozen=True):
     items: list[T] | None = None
 
 
+class Unreadable(msgspec.Struct, frozen=True):
+    """An object that is there, and that our type does not fit: who it is, why, and its text."""
+
+    metadata: ObjectMeta
+    problem: str
+    text: bytes
+
+
 class WatchLine(msgspec.Struct, frozen=True, gc=False):
     """One line of a watch, its object still unread: what it is depends on ``type``."""
 
@@ -54,9 +62,15 @@ class Bookmark(msgspec.Struct, frozen=True):
         return self.metadata.annotations.get(INITIAL_EVENTS_END) == "true"
 
 
+class _Stranger(msgspec.Struct, frozen=True):
+    metadata: ObjectMeta
+
+
 _ENVELOPES: Final = tuple((f'{{"type":"{kind}","object":'.encode(), kind) for kind in ("MODIFIED", "ADDED", "DELETED"))
 # Not strict, because a resource version is an integer in a string.
 _LINES: Final = msgspec.json.Decoder(_WireLine)
+_STRANGERS: Final = msgspec.json.Decoder(_Stranger, strict=False)
+_PAGES: Final = msgspec.json.Decoder(Page[msgspec.Raw])
 _BOOKMARKS: Final = msgspec.json.Decoder(Bookmark, strict=False)
 
 
@@ -64,6 +78,7 @@ class Reader(Generic[T]):
     """Reads objects of one kind. Pods are slimmed and shared; all other kinds are few enough to be kept as they are."""
 
     def __init__(self, kind: Kind[T], sharing: Sharing) -> None:
+        self._is_tolerant = kind.is_tolerant
         is_pod = kind.type is Pod
         wire = cast("type[Any]", WirePod if is_pod else kind.type)
         self._slim = cast("Callable[[Any], T]", Slimmer(sharing).pod) if is_pod else None
@@ -75,11 +90,35 @@ class Reader(Generic[T]):
         wire = self._object.decode(data)
         return self._slim(wire) if self._slim else cast("T", wire)
 
-    def page(self, data: bytes) -> tuple[list[T], ListMeta]:
-        """A page of objects and where the list goes on."""
-        page = self._page.decode(data)
+    def seen(self, data: bytes | msgspec.Raw) -> T | Unreadable:
+        """One object, if it is of a tolerant kind whether or not it can be read."""
+        try:
+            return self.object(data)
+        except msgspec.ValidationError as error:
+            if not self._is_tolerant:
+                raise
+            return Unreadable(_STRANGERS.decode(data).metadata, str(error), bytes(data))
+
+    def page(self, data: bytes) -> tuple[list[T], list[Unreadable], ListMeta]:
+        """A page of objects, those of a tolerant kind that cannot be read, and where the list goes on."""
+        try:
+            page = self._page.decode(data)
+        except msgspec.ValidationError:
+            if not self._is_tolerant:
+                raise
+            return self._tolerant_page(data)
         items = page.items or []
-        return (list(map(self._slim, items)) if self._slim else items), page.metadata
+        return (list(map(self._slim, items)) if self._slim else items), [], page.metadata
+
+    def _tolerant_page(self, data: bytes) -> tuple[list[T], list[Unreadable], ListMeta]:
+        page = _PAGES.decode(data)
+        items, strangers = list[T](), list[Unreadable]()
+        for one in map(self.seen, page.items or []):
+            if isinstance(one, Unreadable):
+                strangers.append(one)
+            else:
+                items.append(one)
+        return items, strangers, page.metadata
 
 
 def watch_line(data: bytes) -> WatchLine:

@@ -13,7 +13,7 @@ from typing import Any, Final, Generic, Self, TypeVar, cast
 import msgspec
 
 from growth.api.kinds import Kind
-from growth.api.reading import ListMeta, Reader
+from growth.api.reading import ListMeta, Reader, Unreadable
 from growth.api.sharing import Sharing
 from growth.kube.access import Access
 from growth.kube.errors import Gone, error_from
@@ -35,6 +35,8 @@ class Listing(msgspec.Struct, Generic[T], frozen=True):
 
     items: list[T]
     resource_version: str
+    unreadable: tuple[Unreadable, ...] = ()
+    """Those of a tolerant kind that are there, and that we cannot read."""
 
 
 class _Version(msgspec.Struct, frozen=True, rename="camel"):
@@ -97,15 +99,17 @@ class Client:
     async def _list_pages(self, kind: Kind[T], namespace: str, selectors: Query) -> "Listing[T]":
         reader = self.reader(kind)
         items: list[T] = []
+        unreadable: list[Unreadable] = []
         page = ListMeta()
         while True:
             token = (("continue", page.next_page),) if page.next_page else ()
             query = (("limit", str(PAGE_SIZE)), *token, *selectors)
             response = await self.request(Request(Method.GET, kind.collection(namespace), query, timeout_seconds=60))
-            found, page = reader.page(response.body)
+            found, strangers, page = reader.page(response.body)
             items += found
+            unreadable += strangers
             if not page.next_page:
-                return Listing(items, page.resource_version)
+                return Listing(items, page.resource_version, tuple(unreadable))
 
     async def create(self, kind: Kind[T], body: Json, namespace: str = "") -> T:
         """Make an object; raises AlreadyExists."""

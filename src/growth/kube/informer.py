@@ -6,6 +6,8 @@
 
 The picture is keyed by uid, so an object that was deleted and made anew under the same name is two objects, even if
 we only learn of it from a list. A change is told only if its resource version differs from the one told before.
+
+An object of a tolerant kind that cannot be read is set aside (``unreadable``), and to the consumer it is not there.
 """
 
 import asyncio
@@ -16,7 +18,7 @@ from typing import Final, Generic
 
 from growth.api.change import Change, Happened, ObjectT
 from growth.api.kinds import Kind
-from growth.api.reading import Reader, WatchLine, bookmark, watch_line
+from growth.api.reading import Reader, Unreadable, WatchLine, bookmark, watch_line
 from growth.kube.backoff import Backoff
 from growth.kube.client import Client, selector_query
 from growth.kube.errors import (
@@ -62,12 +64,16 @@ class Informer(Generic[ObjectT]):
         self.kind = kind
         self.synced = asyncio.Event()
         self.relists = 0
+        self.trouble = ""
+        """What the server said last instead of an answer; empty as long as all is well."""
         self._client = client
         self._consumer = consumer
         self._namespace = namespace
         self._selectors = (label_selector, field_selector)
         self._reader: Reader[ObjectT] = client.reader(kind)
         self._objects: dict[str, ObjectT] = {}
+        self._unreadable: dict[str, Unreadable] = {}
+        self._has_news = False
         self._version = ""
         self._streams_lists = True
         self._backoff = Backoff(_FIRST_BACKOFF_SECONDS, _BACKOFF_CAP_SECONDS, client.jitter)
@@ -76,6 +82,11 @@ class Informer(Generic[ObjectT]):
     def objects(self) -> Mapping[str, ObjectT]:
         """The picture, by uid."""
         return self._objects
+
+    @property
+    def unreadable(self) -> Mapping[str, Unreadable]:
+        """What is there beside the picture, by uid."""
+        return self._unreadable
 
     async def run(self) -> None:
         """Follow the server until cancelled; ends only with an error that waiting cannot mend."""
@@ -87,6 +98,7 @@ class Informer(Generic[ObjectT]):
                     raise
                 if _version_is_lost(error):
                     self._version = ""
+                self.trouble = str(error)
                 delay = self._backoff.failed(error.retry_after if isinstance(error, ApiError) else None)
                 _LOG.info("%s: going on in %.1f s after: %s", self.kind.plural, delay, error)
                 await asyncio.sleep(delay)
@@ -103,7 +115,8 @@ class Informer(Generic[ObjectT]):
                 self._streams_lists = False
         labels, fields = self._selectors
         listing = await self._client.list(self.kind, self._namespace, label_selector=labels, field_selector=fields)
-        await self._replace({item.metadata.uid: item for item in listing.items}, listing.resource_version)
+        strangers = {item.metadata.uid: item for item in listing.unreadable}
+        await self._replace({item.metadata.uid: item for item in listing.items}, strangers, listing.resource_version)
         return None
 
     async def _watch(self, start: Query) -> None:
@@ -114,7 +127,7 @@ class Informer(Generic[ObjectT]):
                 self._tell_lines(await self._streamed_list(batches))
             async for lines in batches:
                 self._tell_lines(lines)
-                self._backoff.succeeded()
+                self._is_well()
                 alive = True
         if not alive:
             raise ServerTrouble("the watch ended before it said anything", status=200, reason="")
@@ -125,27 +138,40 @@ class Informer(Generic[ObjectT]):
         Returns what came behind the mark that ends the list.
         """
         fresh: dict[str, ObjectT] = {}
+        strangers: dict[str, Unreadable] = {}
         async for lines in batches:
             for number, line in enumerate(lines):
                 if line.type == "BOOKMARK":
                     mark = bookmark(line.object)
                     if mark.ends_initial_events:
-                        await self._replace(fresh, str(mark.metadata.resource_version))
+                        await self._replace(fresh, strangers, str(mark.metadata.resource_version))
                         return lines[number + 1 :]
                     continue
-                item = self._reader.object(line.object)
+                item = self._reader.seen(line.object)
+                fresh.pop(item.metadata.uid, None)
+                strangers.pop(item.metadata.uid, None)
                 if line.type == "DELETED":
-                    fresh.pop(item.metadata.uid, None)
+                    continue
+                if isinstance(item, Unreadable):
+                    strangers[item.metadata.uid] = item
                 else:
                     fresh[item.metadata.uid] = item
         raise ServerTrouble(f"the stream of {self.kind.plural} ended before the list did", status=200, reason="")
 
-    async def _replace(self, fresh: dict[str, ObjectT], version: str) -> None:
+    async def _replace(self, fresh: dict[str, ObjectT], strangers: dict[str, Unreadable], version: str) -> None:
         """The whole picture anew; the consumer is told only what differs from the one it has."""
+        for uid in [uid for uid in self._unreadable if uid not in strangers]:
+            self._readable(uid)
+        for item in strangers.values():
+            self._set_aside(item)
         await self._tell_difference(fresh)
         self._version = version  # only now: whoever is stopped halfway and runs again must list again
-        self._backoff.succeeded()
+        self._is_well()
         self.synced.set()
+
+    def _is_well(self) -> None:
+        self.trouble = ""
+        self._backoff.succeeded()
 
     async def _tell_difference(self, fresh: dict[str, ObjectT]) -> None:
         gone = [item for uid, item in self._objects.items() if uid not in fresh]
@@ -153,6 +179,7 @@ class Informer(Generic[ObjectT]):
         items = list(fresh.values())
         fresh.clear()
         await self._tell_in_slices(items, self._take)
+        self._tell([])
 
     async def _tell_in_slices(
         self, items: list[ObjectT], change_of: Callable[[ObjectT], Change[ObjectT] | None]
@@ -169,9 +196,35 @@ class Informer(Generic[ObjectT]):
         if line.type == "BOOKMARK":
             self._version = str(bookmark(line.object).metadata.resource_version)
             return None
-        item = self._reader.object(line.object)
+        item = self._reader.seen(line.object)
         self._version = str(item.metadata.resource_version)
+        if isinstance(item, Unreadable):
+            return self._change_of_stranger(item, is_gone=line.type == "DELETED")
+        self._readable(item.metadata.uid)
         return self._drop(item) if line.type == "DELETED" else self._take(item)
+
+    def _change_of_stranger(self, item: Unreadable, *, is_gone: bool) -> Change[ObjectT] | None:
+        """One that could be read before is gone to the consumer."""
+        if is_gone:
+            self._readable(item.metadata.uid)
+        else:
+            self._set_aside(item)
+        before = self._objects.pop(item.metadata.uid, None)
+        return Change(Happened.DELETED, before, before) if before is not None else None
+
+    def _set_aside(self, item: Unreadable) -> None:
+        known, meta = self._unreadable.get(item.metadata.uid), item.metadata
+        if known is None or known.metadata.resource_version != meta.resource_version:
+            self._has_news = True
+            self._unreadable[meta.uid] = item
+        if known is None or known.problem != item.problem:
+            name = f"{meta.namespace}/{meta.name}" if meta.namespace else meta.name
+            _LOG.warning("%s %s cannot be read, the others go on: %s", self.kind.name, name, item.problem)
+
+    def _readable(self, uid: str) -> None:
+        """It can be read again, or it is gone."""
+        if self._unreadable and self._unreadable.pop(uid, None) is not None:
+            self._has_news = True
 
     def _drop(self, item: ObjectT) -> Change[ObjectT] | None:
         before = self._objects.pop(item.metadata.uid, None)
@@ -186,7 +239,8 @@ class Informer(Generic[ObjectT]):
         return Change(Happened.ADDED if before is None else Happened.MODIFIED, item, before)
 
     def _tell(self, changes: list[Change[ObjectT]]) -> None:
-        if changes:
+        if changes or self._has_news:
+            self._has_news = False
             self._consumer(changes)
 
     async def _lines(self, start: Query) -> AsyncGenerator[list[WatchLine]]:

@@ -11,13 +11,16 @@ from growth.api.cloud import Cloud
 from growth.api.kinds import Kind
 from growth.api.node import Node
 from growth.api.pod import Pod
+from growth.api.reading import Unreadable
 from growth.observe.families import Families
 from growth.observe.heartbeats import Heartbeats
 from growth.observe.journal import Journal
+from growth.observe.kueue_leases import KueueLeases
 from growth.observe.past import Past
 from growth.observe.room import Room
 from growth.observe.shapes import Shapes
 from growth.observe.table import Table
+from growth.observe.unready import Unready
 
 
 class Snapshot(msgspec.Struct, frozen=True):
@@ -43,6 +46,8 @@ class Snapshot(msgspec.Struct, frozen=True):
     """Nodes that bear the out-of-service taint, whoever set it, or our note of why we did."""
     lingering: Mapping[str, Pod]
     """Pods that have ended and are being deleted, and that something (a finalizer) still keeps."""
+    unready: Unready
+    """Pods that are not ready, by whom they were made for; empty where there is no queue."""
     heartbeats: Heartbeats
     """Which node gave its last sign of life when."""
     past: Past
@@ -57,6 +62,10 @@ class Snapshot(msgspec.Struct, frozen=True):
     """How many nodes have come so far that nobody asked for: a number that tells whether one came since."""
     arrivals: int
     """How many pods have begun to wait so far."""
+    kueue_leases: KueueLeases
+    """Whether a Kueue is alive; empty where nobody keeps a queue."""
+    unreadable: Mapping[Kind[Any], Mapping[str, Unreadable]]
+    """What is there and cannot be read, of kinds of which that is no reason to stop, by uid."""
     memo: dict[str, Any] = {}
     """What several deciders work out of this one snapshot, so that it is worked out once; see ``shop_in``."""
 

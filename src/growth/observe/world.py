@@ -37,19 +37,25 @@ from growth.api.noderemoval import NodeRemovalRequest
 from growth.api.noderequest import NodeRequest
 from growth.api.out_of_service import has_marks
 from growth.api.pod import Pod
+from growth.api.queue.filling import FILLING_KINDS
 from growth.api.queue.job import QUEUED_JOBS
 from growth.api.queue.kinds import QUEUE_KINDS
+from growth.api.queue.kueue import KUEUE_DEPLOYMENTS, KUEUE_LEASES, KUEUE_MUTATING, KUEUE_VALIDATING, KUEUES_OWN
+from growth.api.queue.pod import QUEUED_PODS
+from growth.api.reading import Unreadable
 from growth.api.scale_down import has_traces
 from growth.api.starting import STARTING
 from growth.observe.families import Families
 from growth.observe.heartbeats import Heartbeats
 from growth.observe.journal import Journal
+from growth.observe.kueue_leases import KueueLeases
 from growth.observe.past import Past
 from growth.observe.requests import Requests, amounts_from, requests_on_node
 from growth.observe.room import Room
 from growth.observe.shapes import Shapes
 from growth.observe.snapshot import Snapshot
 from growth.observe.table import Table
+from growth.observe.unready import Unready
 
 # Kinds that are few enough to be looked up by name alone.
 _TABLED: Final[tuple[Kind[Any], ...]] = (
@@ -68,11 +74,18 @@ _TABLED: Final[tuple[Kind[Any], ...]] = (
     CONFIG_MAPS,
     SHARD_LEASES,
     QUEUED_JOBS,
+    QUEUED_PODS,
     *(own.kind for own in QUEUE_KINDS),
+    *FILLING_KINDS,
+    KUEUE_DEPLOYMENTS,
+    KUEUE_MUTATING,
+    KUEUE_VALIDATING,
 )
 # Only for those who remember: nobody else has anything to read in these places.
 _OF_MEMORY: Final[frozenset[Kind[Any]]] = frozenset({MEMORIES, TRANSACTIONS, SHARD_LEASES})
-_OF_QUEUE: Final[frozenset[Kind[Any]]] = frozenset({QUEUED_JOBS, *(own.kind for own in QUEUE_KINDS)})
+_OF_QUEUE: Final[frozenset[Kind[Any]]] = frozenset(
+    {QUEUED_JOBS, QUEUED_PODS, *(own.kind for own in QUEUE_KINDS), *FILLING_KINDS, *KUEUES_OWN}
+)
 Listener = Callable[[list[Change[Any]]], None]
 
 
@@ -104,10 +117,13 @@ class World:
         self.to_go: dict[str, Node] = {}
         self.out_of_service: dict[str, Node] = {}
         self.lingering: dict[str, Pod] = {}
+        self.unready = Unready()
         self.heartbeats = Heartbeats(now)
         self.remembers = remembers
         self.queues = queues
         self.past = Past(now)
+        self.kueue_leases = KueueLeases(now)
+        self.unreadable: dict[Kind[Any], Mapping[str, Unreadable]] = {}
         self.work: dict[str, int] = {}
         self.clouds: dict[str, Cloud] = {}
         self.changes_heard = 0
@@ -121,6 +137,7 @@ class World:
         """Every kind that the World wants to hear of, and whom to tell."""
         hearers: dict[Kind[Any], Listener] = {kind: table.hear for kind, table in self.tables.items()}
         hearers |= {PODS: self.hear_of_pods, NODES: self.hear_of_nodes, LEASES: self.heartbeats.hear}
+        hearers |= {KUEUE_LEASES: self.kueue_leases.hear}
         hearers |= {TRANSACTIONS: self.past.hear_of_transactions, MEMORIES: self.past.hear_of_memories}
         return {
             kind: self._counting(hear)
@@ -152,6 +169,7 @@ class World:
             to_go=self.to_go,
             out_of_service=self.out_of_service,
             lingering=self.lingering,
+            unready=self.unready,
             heartbeats=self.heartbeats,
             past=self.past,
             work=self.work,
@@ -159,6 +177,8 @@ class World:
             journal=self.journal,
             nodes_heard=self.nodes_heard,
             arrivals=self.arrivals,
+            kueue_leases=self.kueue_leases,
+            unreadable=self.unreadable,
         )
 
     def hear_of_cloud(self, cloud: Cloud) -> None:
@@ -171,6 +191,9 @@ class World:
 
     def hear_of_pods(self, changes: Iterable[Change[Pod]]) -> None:
         """Pods came, changed or went."""
+        changes = list(changes)
+        if self.queues:
+            self.unready.hear(changes)
         for change in changes:
             before, now = change.before, change.now
             self._note_marks(now, is_gone=change.happened is Happened.DELETED)

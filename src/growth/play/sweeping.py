@@ -7,6 +7,7 @@ from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQU
 from growth.api.kinds import CONFIG_MAPS, NODES, PODS, VOLUME_ATTACHMENTS, Kind
 from growth.api.memory_objects import SHARD_LABEL, SHARD_LEASES, SHARD_OF
 from growth.api.queue.kinds import QUEUE_KINDS
+from growth.api.queue.policy import POLICIES, POLICY_BINDINGS
 from growth.api.settings import Settings
 from growth.cloud.kwok.record import SELECTOR
 from growth.kube.client import Client
@@ -28,6 +29,8 @@ async def sweep(client: Client) -> None:
     await _delete_all(client, NODE_REMOVAL_REQUESTS)
     for own in QUEUE_KINDS:
         await _delete_all(client, own.kind)
+    await _delete_all(client, POLICY_BINDINGS)
+    await _delete_all(client, POLICIES)
     await _end_all(client)
     await _unregister_all(client)
     await _detach_all(client)

@@ -25,8 +25,10 @@ from growth.api.kinds import (
     Kind,
 )
 from growth.api.memory_objects import MEMORIES, SHARD_LEASES, TRANSACTIONS
+from growth.api.queue.filling import FILLING_KINDS
 from growth.api.queue.job import QUEUED_JOBS
 from growth.api.queue.kinds import QUEUE_KINDS
+from growth.api.queue.pod import QUEUED_PODS
 from growth.api.settings import Settings
 from growth.decide import pools
 from growth.decide.decider import Decider
@@ -78,7 +80,18 @@ CAPABILITIES: Final[tuple[Capability, ...]] = (
     Capability(
         "queue",
         queue.decide,
-        (NAMESPACES, PRIORITY_CLASSES, QUEUED_JOBS, *(own.kind for own in QUEUE_KINDS)),
+        (
+            *(
+                NAMESPACES,
+                PRIORITY_CLASSES,
+                QUEUED_JOBS,
+                QUEUED_PODS,
+                *FILLING_KINDS,
+                *(own.kind for own in QUEUE_KINDS),
+            ),
+            # Why pods do not start, and the machines that they wait for.
+            *(PODS, NODES, PERSISTENT_VOLUME_CLAIMS, NODE_REQUESTS),
+        ),
         is_on=lambda settings: settings.queue.enabled,
     ),
     Capability("pools", pools.decide, (NODES, *_OURS), reads_registry=True),

@@ -19,6 +19,7 @@ from growth.api.settings import Settings
 from growth.decide.decider import Decider, Decision, State
 from growth.decide.failover.scene import Memory as Failover
 from growth.decide.memory.desk import Desk
+from growth.decide.queue.deciding import Memory as Queue
 from growth.decide.registry.state import ClusterState
 from growth.decide.registry.stepping import step
 from growth.observe.snapshot import Snapshot
@@ -106,6 +107,7 @@ class Deciding:
         finally:
             if self._keeps_registry:
                 self._metrics.unseen()
+            self._metrics.queue.clear()
             await self._thoughts.close()
 
     def part(self, executor: Executor) -> None:
@@ -208,6 +210,8 @@ class Deciding:
             self._metrics.failed_over(decision.memory)
         if isinstance(decision.memory, Desk):
             self._metrics.remembered(decision.memory, now)
+        if isinstance(decision.memory, Queue):
+            self._metrics.queue.show(decision.memory)
         self._deadlines[name] = now + _AGAIN if wake_at is not None and wake_at <= now else wake_at
         self._record(name, [said for said in decision.said if isinstance(said, Hold)])
         executor.want(name, [said for said in decision.said if not isinstance(said, Hold)])

@@ -20,6 +20,7 @@ from growth.decide.memory.desk import Desk
 from growth.decide.registry.state import ClusterState
 from growth.kube.events import EventRecorder
 from growth.observe.world import World
+from growth.run.queue_metrics import QueueMetrics
 
 # From what a pass over a small World takes to what would be noticed as a pause.
 _STEP_SECONDS: Final = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 5)
@@ -36,6 +37,7 @@ class Metrics:
 
     def __init__(self) -> None:
         self.registry = registry = CollectorRegistry()
+        self.queue = QueueMetrics(registry)
         self._seen: ClusterState | None = None
         ProcessCollector(registry=registry)
         self.leader = Gauge("growth_leader", "1 on the replica that acts for all.", registry=registry)

@@ -11,6 +11,17 @@ from growth.api.growth_kinds import GROUP
 from growth.api.kinds import CONFIG_MAPS, LEASES, Kind
 from growth.api.memory_objects import MEMORIES, SHARD_LABEL, SHARD_LEASES, SHARD_OF, TRANSACTIONS
 from growth.api.queue.job import QUEUED_JOBS
+from growth.api.queue.kueue import (
+    DEPLOYMENT_LABELS,
+    KUEUE_DEPLOYMENTS,
+    KUEUE_LEASES,
+    KUEUE_MUTATING,
+    KUEUE_VALIDATING,
+    LEASE_NAME,
+    MUTATING_WEBHOOKS,
+    VALIDATING_WEBHOOKS,
+)
+from growth.api.queue.pod import QUEUED_PODS
 from growth.api.queue.workload import QUEUE_NAME
 from growth.api.settings import Settings
 from growth.kube.client import Client
@@ -59,6 +70,7 @@ async def watching(
         )
         for kind in (listeners if kinds is None else kinds)
     ]
+    world.unreadable.update((one.kind, one.unreadable) for one in informers if one.kind.is_tolerant)
     try:
         async with asyncio.TaskGroup() as tasks:
             running = [tasks.create_task(informer.run(), name=informer.kind.plural) for informer in informers]
@@ -84,6 +96,11 @@ def _part_of(kind: Kind[Any], settings: Settings) -> dict[str, str]:
         LEASES: {"namespace": _NODE_LEASES},
         CONFIG_MAPS: {"namespace": settings.namespace, "field_selector": f"metadata.name={GROWTH_STATUS}"},
         QUEUED_JOBS: {"label_selector": QUEUE_NAME},
+        QUEUED_PODS: {"label_selector": QUEUE_NAME},
+        KUEUE_LEASES: {"field_selector": f"metadata.name={LEASE_NAME}"},
+        KUEUE_DEPLOYMENTS: {"label_selector": DEPLOYMENT_LABELS},
+        KUEUE_MUTATING: {"field_selector": f"metadata.name={MUTATING_WEBHOOKS}"},
+        KUEUE_VALIDATING: {"field_selector": f"metadata.name={VALIDATING_WEBHOOKS}"},
         MEMORIES: {"namespace": settings.memory.namespace},
         TRANSACTIONS: {"namespace": settings.memory.transaction_namespace},
         SHARD_LEASES: {"namespace": settings.namespace, "label_selector": f"{SHARD_LABEL}={SHARD_OF}"},

@@ -50,6 +50,10 @@ BUDGETS: Final = Resource("policy", "v1", "poddisruptionbudgets", "PodDisruption
 PRIORITY_CLASSES: Final = Resource(
     "scheduling.k8s.io", "v1", "priorityclasses", "PriorityClass", is_namespaced=False, has_status=False
 )
+LIMIT_RANGES: Final = Resource("", "v1", "limitranges", "LimitRange", has_status=False)
+RUNTIME_CLASSES: Final = Resource(
+    "node.k8s.io", "v1", "runtimeclasses", "RuntimeClass", is_namespaced=False, has_status=False
+)
 LEASES: Final = Resource("coordination.k8s.io", "v1", "leases", "Lease", has_status=False)
 _STORAGE: Final[dict[str, Any]] = {"group": "storage.k8s.io", "version": "v1"}
 STORAGE_CLASSES: Final = Resource(
@@ -61,6 +65,19 @@ CSI_STORAGE_CAPACITIES: Final = Resource(
     **_STORAGE, plural="csistoragecapacities", kind="CSIStorageCapacity", has_status=False
 )
 ATTACHMENTS: Final = Resource(**_STORAGE, plural="volumeattachments", kind="VolumeAttachment", is_namespaced=False)
+_ADMISSION: Final[dict[str, Any]] = {"group": "admissionregistration.k8s.io", "version": "v1", "is_namespaced": False}
+POLICIES: Final = Resource(
+    **_ADMISSION, plural="mutatingadmissionpolicies", kind="MutatingAdmissionPolicy", has_status=False
+)
+POLICY_BINDINGS: Final = Resource(
+    **_ADMISSION, plural="mutatingadmissionpolicybindings", kind="MutatingAdmissionPolicyBinding", has_status=False
+)
+MUTATING_WEBHOOKS: Final = Resource(
+    **_ADMISSION, plural="mutatingwebhookconfigurations", kind="MutatingWebhookConfiguration", has_status=False
+)
+VALIDATING_WEBHOOKS: Final = Resource(
+    **_ADMISSION, plural="validatingwebhookconfigurations", kind="ValidatingWebhookConfiguration", has_status=False
+)
 OURS: Final = tuple(
     Resource(
         own.kind.group,
@@ -89,11 +106,17 @@ ALL: Final = (
     JOBS,
     BUDGETS,
     PRIORITY_CLASSES,
+    LIMIT_RANGES,
+    RUNTIME_CLASSES,
     LEASES,
     STORAGE_CLASSES,
     CSI_NODES,
     CSI_DRIVERS,
     CSI_STORAGE_CAPACITIES,
     ATTACHMENTS,
+    POLICIES,
+    POLICY_BINDINGS,
+    MUTATING_WEBHOOKS,
+    VALIDATING_WEBHOOKS,
     *OURS,
 )

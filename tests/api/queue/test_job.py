@@ -54,4 +54,5 @@ def test_a_job_is_stopped_if_it_is_marked_and_has_no_pods() -> None:
     assert not a_job(suspend=True).is_stopped, "a start may be under way"
     assert msgspec.structs.replace(a_job(suspend=True), metadata=marked).is_stopped
     assert not msgspec.structs.replace(a_job(suspend=True, active=1), metadata=marked).is_stopped
+    assert not msgspec.structs.replace(a_job(suspend=True, terminating=1), metadata=marked).is_stopped
     assert not msgspec.structs.replace(a_job(), metadata=marked).is_stopped

@@ -11,9 +11,11 @@ from typing import Any, Final, cast
 
 import msgspec
 
-from growth.api.action import Action, CreateObject, EditObject, Hold, PatchObject
+from growth.api.action import Action, CreateObject, DeleteObject, EditObject, Given, Hold, PatchObject, RecordEvent
 from growth.api.change import Change, Happened
-from growth.api.kinds import NAMESPACES, PRIORITY_CLASSES, Kind
+from growth.api.growth_kinds import NODE_REQUESTS
+from growth.api.kinds import NAMESPACES, NODES, PERSISTENT_VOLUME_CLAIMS, PODS, PRIORITY_CLASSES, Kind
+from growth.api.queue.filling import FILLING_KINDS
 from growth.api.queue.job import QUEUED_JOBS, QueuedJob
 from growth.api.queue.kinds import (
     CLUSTER_QUEUES,
@@ -23,6 +25,7 @@ from growth.api.queue.kinds import (
     WORKLOAD_PRIORITY_CLASSES,
     WORKLOADS,
 )
+from growth.api.queue.pod import GATE, MANAGED, QUEUED_PODS, QueuedPod
 from growth.api.queue.queues import ClusterQueue, LocalQueue
 from growth.api.queue.workload import QUEUE_NAME, Workload
 from growth.api.reading import Reader
@@ -41,14 +44,22 @@ KINDS: Final[tuple[Kind[Any], ...]] = (
     NAMESPACES,
     PRIORITY_CLASSES,
     QUEUED_JOBS,
+    QUEUED_PODS,
     RESOURCE_FLAVORS,
     CLUSTER_QUEUES,
     COHORTS,
     LOCAL_QUEUES,
     WORKLOADS,
     WORKLOAD_PRIORITY_CLASSES,
+    *FILLING_KINDS,
+    PERSISTENT_VOLUME_CLAIMS,
+    NODE_REQUESTS,
+    NODES,
+    PODS,
 )
-_BY_NAME: Final = {kind.name: kind for kind in KINDS}
+# Actions about pods are about those that wait in a queue: the last of the same name counts.
+_BY_NAME: Final = {kind.name: kind for kind in (*KINDS, QUEUED_PODS)}
+_INDEXED: Final = frozenset({NODES, PODS})
 _READERS: Final[dict[Kind[Any], Reader[Any]]] = {}
 _EMPTY: Final = World().snapshot(NOW)
 
@@ -72,9 +83,15 @@ def read(kind: Kind[Any], manifest: Json) -> Any:  # noqa: ANN401 - the type fol
 
 def snapshot_of(objects: Objects, now: datetime) -> Snapshot:
     tables: dict[Kind[Any], Table[Any]] = {kind: Table[Any]() for kind in KINDS}
+    indexed = World(queues=True) if any(kind in _INDEXED for kind, _, _ in objects) else None
     for (kind, _, _), manifest in objects.items():
-        tables[kind].hear([Change(Happened.ADDED, read(kind, manifest), None)])
-    return msgspec.structs.replace(_EMPTY, now=now, tables=tables, memo={})
+        change = Change(Happened.ADDED, read(kind, manifest), None)
+        if indexed is not None and kind in _INDEXED:
+            indexed.listeners()[kind]([change])
+        else:
+            tables[kind].hear([change])
+    seen = _EMPTY if indexed is None else indexed.snapshot(now)
+    return msgspec.structs.replace(seen, now=now, tables=tables, memo={})
 
 
 class Stage:
@@ -104,8 +121,11 @@ class Stage:
         self._write(key, merged(self.objects[key], patch))
 
     def drop(self, kind: Kind[Any], name: str) -> None:
-        """Somebody deletes an object."""
-        del self.objects[kind, "default" if kind.namespaced else "", name]
+        """Somebody deletes an object. A pod takes its workload along, as the garbage collector has it."""
+        gone = self.objects.pop((kind, "default" if kind.namespaced else "", name))
+        if kind is QUEUED_PODS:
+            for key in [key for key, one in self.objects.items() if _owner_of(one) == gone["metadata"]["uid"]]:
+                del self.objects[key]
 
     def _write(self, key: Id, manifest: Json) -> None:
         self._version += 1
@@ -120,7 +140,7 @@ class Stage:
 
     def take(self, said: Action | Hold) -> bool:
         """Do it; False if it is not done because the object has changed, or is gone."""
-        if isinstance(said, Hold):
+        if isinstance(said, Hold | RecordEvent):
             return False
         subject = said.subject
         key = (_BY_NAME[subject.kind], subject.namespace, subject.name)
@@ -133,8 +153,11 @@ class Stage:
         if there is None:
             return False
         version = int(there["metadata"]["resourceVersion"])
+        if isinstance(said, DeleteObject):
+            self.drop(key[0], subject.name)
+            return True
         if isinstance(said, PatchObject):
-            if said.resource_version not in (None, version):
+            if said.resource_version not in (None, version) or not all(map(self._is_given, said.given)):
                 return False
             after = merged(there, said.body)
         else:
@@ -146,6 +169,11 @@ class Stage:
         if after != there:
             self._write(key, after)
         return True
+
+    def _is_given(self, given: Given) -> bool:
+        subject = given.subject
+        there = self.objects.get((_BY_NAME[subject.kind], subject.namespace, subject.name))
+        return (int(there["metadata"]["resourceVersion"]) if there is not None else None) == given.resource_version
 
     def settle(self, *, jobs: bool = True) -> None:
         """Look and do, until there is nothing left to do."""
@@ -199,6 +227,9 @@ class Stage:
     def job(self, name: str) -> QueuedJob:
         return read(QUEUED_JOBS, self.objects[QUEUED_JOBS, "default", name])
 
+    def pod(self, name: str) -> QueuedPod:
+        return read(QUEUED_PODS, self.objects[QUEUED_PODS, "default", name])
+
     def queue(self, name: str = "all") -> ClusterQueue:
         return read(CLUSTER_QUEUES, self.objects[CLUSTER_QUEUES, "", name])
 
@@ -248,6 +279,14 @@ class Stage:
     def a_door(self, name: str = "door", queue: str = "all", **spec: Any) -> None:  # noqa: ANN401
         self.put(LOCAL_QUEUES, {"metadata": {"name": name}, "spec": {"clusterQueue": queue, **spec}})
 
+    def a_pod(self, name: str, *, cpu: str = "1", labels: Mapping[str, str] | None = None, **spec: Any) -> None:  # noqa: ANN401
+        """A plain pod, gated as the policy of the chart has it."""
+        container = {"name": "main", "image": "main", "resources": {"requests": {"cpu": cpu}}}
+        marks = {QUEUE_NAME: "door", MANAGED: "true", **(labels or {})}
+        spec = {"containers": [container], "schedulingGates": [{"name": GATE}], **spec}
+        meta = {"name": name, "labels": marks}
+        self.put(QUEUED_PODS, {"metadata": meta, "spec": spec, "status": {"phase": "Pending"}})
+
     def a_job(
         self,
         name: str,
@@ -268,6 +307,10 @@ class Stage:
                 "spec": {"suspend": True, "template": template, **spec},
             },
         )
+
+
+def _owner_of(manifest: Json) -> str:
+    return next((one["uid"] for one in manifest["metadata"].get("ownerReferences", ())), "")
 
 
 def a_stage(terms: Settings | None = None, *, cpu: str = "1", **spec: Any) -> Stage:  # noqa: ANN401

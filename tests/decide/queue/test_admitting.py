@@ -140,14 +140,9 @@ def test_a_queue_that_is_not_at_work_admits_nobody_and_others_go_on(
 
 
 def test_what_nobody_can_read_is_said_on_it_and_others_go_on() -> None:
-    stage = queued(a_stage(), "one", "two")
-    name = stage.workload("one").metadata.name
+    stage = queued(a_stage(), "two")
     bad = {"name": "main", "count": 1, "template": {"spec": {"containers": "none"}}}
-    stage.objects = {
-        key: {**one, "spec": {**one["spec"], "podSets": [bad]}} if key[2] == name else one
-        for key, one in stage.objects.items()
-        if key[2] != "one"
-    }
+    stage.put(WORKLOADS, {"metadata": {"name": "job-one-bad"}, "spec": {"queueName": "door", "podSets": [bad]}})
     stage.settle()
     assert stage.says("one", QUOTA_RESERVED) == ("False", "Misconfigured")
     assert stage.admitted() == ["two"]

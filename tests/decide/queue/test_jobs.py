@@ -10,7 +10,7 @@ from growth.api.kinds import PRIORITY_CLASSES
 from growth.api.queue.job import QUEUED_JOBS, STOPPING, TEMPLATE_WAS
 from growth.api.queue.kinds import CLUSTER_QUEUES, RESOURCE_FLAVORS, WORKLOAD_PRIORITY_CLASSES, WORKLOADS
 from growth.api.queue.workload import EVICTED, PRIORITY_CLASS, QUEUE_NAME, QUOTA_RESERVED
-from growth.decide.queue.jobs import workload_name
+from growth.decide.queue.making import workload_name
 from tests.builders import Json
 from tests.decide.queue.stage import Stage, a_stage, read
 
@@ -39,9 +39,9 @@ def on_spot(**job: Any) -> Stage:  # noqa: ANN401
 def test_a_workload_has_the_name_that_kueue_would_give_it() -> None:
     """Worked out by hand: sha1 of Job, batch, name and uid in lines."""
     job = read(QUEUED_JOBS, {"metadata": {"name": "name", "uid": "uid"}, "spec": {"template": {}}})
-    assert workload_name(job) == "job-name-ef3a1"
+    assert workload_name(QUEUED_JOBS, job.metadata) == "job-name-ef3a1"
     long = read(QUEUED_JOBS, {"metadata": {"name": "n" * 253, "uid": "uid"}, "spec": {"template": {}}})
-    assert len(workload_name(long)) == 253
+    assert len(workload_name(QUEUED_JOBS, long.metadata)) == 253
 
 
 def test_a_job_that_names_a_queue_gets_a_workload() -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from growth.api.action import PatchObject
 from growth.api.kinds import Kind
 from growth.api.queue.kinds import CLUSTER_QUEUES, LOCAL_QUEUES, WORKLOADS
 from growth.api.queue.workload import (
@@ -323,7 +324,7 @@ def test_quota_is_not_freed_while_a_start_may_be_under_way() -> None:
     start = None
     while start is None:
         said = stage.look().said
-        start = next((one for one in said if one.subject.name == "one"), None)
+        start = next((one for one in said if one.subject.name == "one" and isinstance(one, PatchObject)), None)
         for one in said:
             if one is not start:
                 stage.take(one)

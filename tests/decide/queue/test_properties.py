@@ -28,6 +28,7 @@ HAPPENINGS = {
     "job": 3,
     "pass": 12,
     "play": 6,
+    "leave": 3,
     "restart": 1,
     "wait": 3,
     "stop": 2,
@@ -76,6 +77,8 @@ class Life:
                 self._take()
             case "play":
                 self._play()
+            case "leave":
+                self._leave()
             case "restart":
                 self.stage.memory, self.under_way = None, []
                 self.seen_until = dict.fromkeys(self.seen_until, len(self.past) - 1)
@@ -149,11 +152,21 @@ class Life:
         self.under_way = later
 
     def _play(self) -> None:
+        """Pods are made and get ready; those of stopped jobs leave in their own time."""
         some, ready = (self.chance.sample(JOBS, self.chance.randint(0, most)) for most in (len(JOBS), 2))
-        self.stage.play_jobs(ready=ready, only=some)
         running = self.stage.running()
+        self.stage.play_jobs(ready=ready, only=set(some) & set(running))
         if running and self.chance.random() < 0.1:
             self.stage.end(self.chance.choice(running))
+
+    def _leave(self) -> None:
+        """Pods of a stopped job are first leaving, and then gone."""
+        stopped = [name for name in JOBS[: self.made] if self.stage.job(name).spec.suspend]
+        if stopped:
+            name = self.chance.choice(stopped)
+            active = self.stage.job(name).status.active
+            status = {"active": 0, "ready": 0, "terminating": active, **({} if active else {"startTime": None})}
+            self.stage.change(QUEUED_JOBS, name, {"status": status})
 
     def check(self) -> None:
         """Safety: whatever was seen late, lost or done in another order."""
@@ -167,7 +180,8 @@ class Life:
 
     def _cpus(self, job: str) -> int:
         (container,) = self.stage.objects[QUEUED_JOBS, "default", job]["spec"]["template"]["spec"]["containers"]
-        return self.stage.job(job).status.active * int(container["resources"]["requests"]["cpu"])
+        status = self.stage.job(job).status
+        return (status.active + status.terminating) * int(container["resources"]["requests"]["cpu"])
 
     def calm_down(self) -> None:
         """All is seen, done and ready at once from now on."""
@@ -175,11 +189,13 @@ class Life:
             self.stage.change(kind, name, {"spec": {"stopPolicy": "None"}})
         for workload in self.stage.workloads():
             self.stage.change(WORKLOADS, workload.metadata.name, {"spec": {"active": True}})
+        for name in JOBS[: self.made]:
+            self.stage.change(QUEUED_JOBS, name, {"status": {"terminating": 0}})
         self.stage.settle()
         self.remember()
 
 
-@profile(max_examples=60)
+@profile(max_examples=120)
 @given(SEEDS, STRATEGIES, TIMESTAMPS, st.booleans())
 def test_quota_is_never_exceeded_and_the_count_never_above_the_limit(
     seed: int,

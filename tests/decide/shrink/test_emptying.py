@@ -7,10 +7,13 @@ import pytest
 
 from growth.api.action import CreateObject, EditObject, RecordEvent
 from growth.api.machine import Power
+from growth.api.meta import ObjectMeta
 from growth.api.noderequest import PLANNED_FOR
+from growth.api.queue.workload import RequeueState, Workload, WorkloadStatus
 from growth.api.tolerations import Taint
 from growth.decide.decider import Decision, State
 from growth.decide.displaced import note_displaced
+from growth.decide.queue.returning import MACHINES, note_awaited
 from growth.decide.shrink.deciding import decide
 from tests.decide.shrink.stage import (
     ANOTHER,
@@ -228,6 +231,13 @@ def test_a_node_is_kept_for_the_successor_of_a_pod_that_loses_its_machine() -> N
     bought = msgspec.structs.replace(request, metadata=meta)
     snapshot = a_snapshot(a_pool(), OURS, a_node(at=DUE), bought, lost)
     note_displaced(snapshot, [lost])
+    assert told(decide(snapshot, State(), SETTINGS)) == [f"unmark {NAME}"]
+
+
+def test_a_machine_for_which_a_workload_will_come_back_stays_although_its_time_is_over() -> None:
+    snapshot = a_snapshot(a_pool(), OURS, a_node(at=DUE))
+    meta = ObjectMeta(name="job", annotations={MACHINES: f"elsewhere,{NAME}"})
+    note_awaited(snapshot, [Workload(meta, status=WorkloadStatus(requeue_state=RequeueState(1, SOON)))])
     assert told(decide(snapshot, State(), SETTINGS)) == [f"unmark {NAME}"]
 
 

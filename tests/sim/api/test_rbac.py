@@ -92,3 +92,14 @@ def test_a_binding_to_nothing_is_told_at_once() -> None:
     }
     with pytest.raises(ValueError, match="ClusterRoleBinding 'growth' refers to ClusterRole 'grwth', which none"):
         Roles([binding])
+
+
+def test_a_rule_may_name_the_one_that_a_list_or_a_watch_is_about() -> None:
+    roles, path = Roles(shipped()), "/apis/coordination.k8s.io/v1/leases"
+    for selector, may in (("metadata.name=c1f6bfd2.kueue.x-k8s.io", True), ("metadata.name=other", False), ("", False)):
+        request = Request(Method.GET, path, (("fieldSelector", selector),))
+        if may:
+            roles.check(GROWTH, request)
+        else:
+            with pytest.raises(Refusal):
+                roles.check(GROWTH, request)

@@ -9,7 +9,9 @@ from datetime import UTC, datetime
 from typing import Final
 
 from growth.api.crd import definitions
+from growth.api.growth_kinds import OWN_KINDS
 from growth.api.kinds import LEASES, NAMESPACES
+from growth.api.queue.kinds import QUEUE_KINDS
 from growth.kube.client import Client
 from growth.local.cluster import LocalCluster
 from growth.local.timings import Timings
@@ -29,7 +31,7 @@ async def play_really(seed: int, seconds: float, say: Say, *, tempo: Tempo = BRI
     """One run after the other, until the time is over; gives those that went wrong."""
     began, wrong = time.monotonic(), list[Run]()
     async with LocalCluster(timings=Timings.fast()) as cluster:
-        await cluster.apply(definitions())
+        await cluster.apply(definitions((*OWN_KINDS, *QUEUE_KINDS)))
         await cluster.apply(shipped_roles())
         await cluster.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s")
         while not wrong and time.monotonic() - began < seconds:

@@ -14,6 +14,8 @@ from tests.trust.interruption import Side
 from tests.trust.memory.cast import Cast
 from tests.trust.memory.troupe import GROWTH, Troupe, played
 
+pytestmark = pytest.mark.long
+
 LONGER_THAN_THE_LEASE = 5.0
 WRITES = [("create", "configmaps"), ("patch", "configmaps"), ("delete", "configmaps"), ("patch", "nodes")]
 
@@ -146,7 +148,6 @@ def drawn_trouble(seed: int) -> list[str]:
     return played(trouble, seed=seed, replicas=chance.choice([1, 2, 3]), is_held=True)
 
 
-@pytest.mark.long
 def test_whatever_fails_nodes_are_what_they_were() -> None:
     base = random.Random().randrange(10**9)  # noqa: S311 - drawn anew each time
     for seed in range(base, base + 20):

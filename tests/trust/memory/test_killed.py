@@ -8,6 +8,8 @@ from tests.trust.crash_points import stops_of
 from tests.trust.memory.scenes import SCENES
 from tests.trust.trial import tried
 
+pytestmark = pytest.mark.long
+
 STOPS_PER_SCENE = 5
 
 

@@ -41,6 +41,8 @@ class QueuedJobStatus(Slim, frozen=True):
     """How far it has come."""
 
     active: int = 0
+    terminating: int = 0
+    """Pods that are leaving and not gone: they are active no more, and still have their place."""
     ready: int = 0
     succeeded: int = 0
     start_time: datetime | None = None
@@ -64,7 +66,8 @@ class QueuedJob(Slim, frozen=True):
     @property
     def is_stopped(self) -> bool:
         """Whether no pod of it runs, and none can: whoever wanted to start it decided on a version without the mark."""
-        return self.spec.suspend and STOPPING in self.metadata.annotations and self.status.active == 0
+        is_marked = self.spec.suspend and STOPPING in self.metadata.annotations
+        return is_marked and self.status.active == 0 and self.status.terminating == 0
 
     @property
     def pods_to_come(self) -> int:
@@ -82,5 +85,5 @@ class QueuedJob(Slim, frozen=True):
         return done >= self.spec.pods
 
 
-QUEUED_JOBS: Final = Kind("batch", "v1", "jobs", "Job", namespaced=True, type=QueuedJob)
+QUEUED_JOBS: Final = Kind("batch", "v1", "jobs", "Job", namespaced=True, type=QueuedJob, is_tolerant=True)
 """Those that bear the label ``kueue.x-k8s.io/queue-name``."""

@@ -1,6 +1,6 @@
 """Where the kinds of the queue are served, and what ``kubectl get`` shows of them."""
 
-from typing import Final
+from typing import Final, TypeVar
 
 from growth.api.growth_kinds import Column, OwnKind
 from growth.api.kinds import Kind
@@ -11,16 +11,20 @@ from growth.api.queue.workload import Workload
 GROUP: Final = "kueue.x-k8s.io"
 VERSION: Final = "v1beta2"
 
-RESOURCE_FLAVORS: Final = Kind(
-    GROUP, VERSION, "resourceflavors", "ResourceFlavor", namespaced=False, type=ResourceFlavor
-)
-CLUSTER_QUEUES: Final = Kind(GROUP, VERSION, "clusterqueues", "ClusterQueue", namespaced=False, type=ClusterQueue)
-COHORTS: Final = Kind(GROUP, VERSION, "cohorts", "Cohort", namespaced=False, type=Cohort)
-LOCAL_QUEUES: Final = Kind(GROUP, VERSION, "localqueues", "LocalQueue", namespaced=True, type=LocalQueue)
-WORKLOADS: Final = Kind(GROUP, VERSION, "workloads", "Workload", namespaced=True, type=Workload)
-WORKLOAD_PRIORITY_CLASSES: Final = Kind(
-    GROUP, VERSION, "workloadpriorityclasses", "WorkloadPriorityClass", namespaced=False, type=WorkloadPriorityClass
-)
+T = TypeVar("T")
+
+
+def _queue_kind(plural: str, kind: type[T], *, namespaced: bool) -> Kind[T]:
+    """Tolerant: a newer Kueue's definitions may allow values that our classes do not know."""
+    return Kind(GROUP, VERSION, plural, kind.__name__, namespaced, kind, is_tolerant=True)
+
+
+RESOURCE_FLAVORS: Final = _queue_kind("resourceflavors", ResourceFlavor, namespaced=False)
+CLUSTER_QUEUES: Final = _queue_kind("clusterqueues", ClusterQueue, namespaced=False)
+COHORTS: Final = _queue_kind("cohorts", Cohort, namespaced=False)
+LOCAL_QUEUES: Final = _queue_kind("localqueues", LocalQueue, namespaced=True)
+WORKLOADS: Final = _queue_kind("workloads", Workload, namespaced=True)
+WORKLOAD_PRIORITY_CLASSES: Final = _queue_kind("workloadpriorityclasses", WorkloadPriorityClass, namespaced=False)
 
 _PENDING: Final = Column("Pending Workloads", ".status.pendingWorkloads", "integer")
 _AGE: Final = Column("Age", ".metadata.creationTimestamp", "date")

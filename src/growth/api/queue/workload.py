@@ -18,6 +18,7 @@ from growth.api.workloads import PodTemplate
 
 QUEUE_NAME: Final = "kueue.x-k8s.io/queue-name"
 PRIORITY_CLASS: Final = "kueue.x-k8s.io/priority-class"
+MAX_EXECUTION_TIME: Final = "kueue.x-k8s.io/max-exec-time-seconds"
 JOB_UID: Final = "kueue.x-k8s.io/job-uid"
 
 MAIN: Final = "main"
@@ -32,12 +33,14 @@ PODS_READY_TIMEOUT, WORKLOAD_INACTIVE, LIMIT_EXCEEDED = (
     "RequeuingLimitExceeded",
 )
 PREEMPTED, WAITS_FOR_PREEMPTED = "Preempted", "WaitingForPreemptedWorkloads"
+TIME_EXCEEDED: Final = "MaximumExecutionTimeExceeded"
 
 _TEMPLATES: Final = msgspec.json.Decoder(PodTemplate, strict=False)
 
 
 @lru_cache(8192)
-def _read(template: bytes) -> PodTemplate:
+def read_template(template: bytes) -> PodTemplate:
+    """A template, as far as we read it."""
     return _TEMPLATES.decode(template)
 
 
@@ -52,7 +55,7 @@ class PodSet(Slim, frozen=True):
     @property
     def pods(self) -> PodTemplate:
         """The template, as far as we read it."""
-        return _read(bytes(self.template))
+        return read_template(bytes(self.template))
 
 
 class PriorityClassRef(Slim, frozen=True):
@@ -118,6 +121,32 @@ class ReclaimablePods(Slim, frozen=True):
     count: Annotated[int, about("How many.", ge=0)] = 0
 
 
+class PodSetRequest(Slim, frozen=True):
+    """What one pod set asks for, as it is counted."""
+
+    name: Annotated[str, about("The pod set.", max_length=63)]
+    resources: Annotated[dict[str, int | str], about("By resource, how much in all.", max_length=64)] = {}
+
+
+class EvictionCount(Slim, frozen=True):
+    """How often it was evicted for one reason."""
+
+    reason: Annotated[str, about("As in the condition Evicted.", max_length=316)]
+    underlying_cause: Annotated[str, about("What is behind the reason, or nothing.", max_length=316)]
+    count: Annotated[int, about("How often.", ge=0)]
+
+
+MAX_EVICTION_REASONS: Final = 32
+
+
+class SchedulingStats(Slim, frozen=True):
+    """What is counted over the whole life of a workload."""
+
+    evictions: Annotated[
+        tuple[EvictionCount, ...], about("By reason; never forgotten.", max_length=MAX_EVICTION_REASONS)
+    ] = ()
+
+
 class WorkloadStatus(Status, frozen=True):
     """How far it is."""
 
@@ -126,6 +155,13 @@ class WorkloadStatus(Status, frozen=True):
     reclaimable_pods: Annotated[
         tuple[ReclaimablePods, ...], about("What it does not need any more.", max_length=MAX_POD_SETS)
     ] = ()
+    resource_requests: Annotated[
+        tuple[PodSetRequest, ...], about("What it asks for, while it waits.", max_length=MAX_POD_SETS)
+    ] = ()
+    accumulated_past_execution_time_seconds: (
+        Annotated[int, about("How long it was admitted, in all, before it was evicted.", ge=0)] | None
+    ) = None
+    scheduling_stats: Annotated[SchedulingStats | None, about("What became of it so far, in numbers.")] = None
     conditions: Annotated[tuple[StatusCondition, ...], about("Statements about it.", max_length=MAX_CONDITIONS)] = ()
 
 

@@ -10,7 +10,7 @@ What was decided is not seen at once. Until it is, it counts: otherwise somebody
 same quota once more, or more would be sent back than need be.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from heapq import heappop, heappush
 
 import msgspec
@@ -26,10 +26,12 @@ from growth.api.queue.workload import (
     WAITS_FOR_PREEMPTED,
     Admission,
     PodSetAssignment,
+    PodSetRequest,
 )
 from growth.decide.queue.draft import Draft
-from growth.decide.queue.flavors import Assignment, Price, Refusal, Way, assign, needs_of
+from growth.decide.queue.flavors import Assignment, PodSetNeeds, Price, Refusal, Way, assign, needs_of
 from growth.decide.queue.holders import Wish
+from growth.decide.queue.leaving import is_leaving
 from growth.decide.queue.lifecycle import is_queued
 from growth.decide.queue.ordering import Order, order_of, queued_since
 from growth.decide.queue.preempting import Tree, Victim, victims
@@ -57,6 +59,7 @@ class _Head(msgspec.Struct, frozen=True):
     """Whose turn it is in one queue, and what it could have when that was looked at."""
 
     key: Key
+    needs: tuple[PodSetNeeds, ...]
     found: Assignment | Refusal
     looked_at: int
 
@@ -108,9 +111,8 @@ class _Round:
         """What the first of a line could have."""
         if line:
             order, key = line[0]
-            found = self._find(key, self._scene.queues[name])
-            height = found.price.height if isinstance(found, Assignment) else 0
-            self._heads[name] = _Head(key, found, self._changes)
+            self._heads[name] = head = self._head(key, self._scene.queues[name])
+            height = head.found.price.height if isinstance(head.found, Assignment) else 0
             heappush(self._heap, (height, order, name))
 
     def lines(self) -> dict[str, list[tuple[Order, Key]]]:
@@ -120,7 +122,7 @@ class _Round:
             workload = draft.workload
             # What it holds, or what it wants, is not yet seen to be otherwise: its turn comes when it is.
             is_changing = draft.before.status.admission is not None or key in self._scene.edited
-            if is_changing or not is_queued(workload, self._scene.now):
+            if is_changing or not is_queued(workload, self._scene.now) or is_leaving(self._scene, workload):
                 continue
             if (queue := self._queue(draft)) is not None:
                 order = order_of(workload, self._scene.terms.requeuing.timestamp)
@@ -172,20 +174,18 @@ class _Round:
                 self._given[key] = given
                 self._count(given.admission, draft)
 
-    def _find(self, key: Key, queue: ClusterQueue) -> Assignment | Refusal:
-        draft = self._scene.drafts[key]
+    def _head(self, key: Key, queue: ClusterQueue) -> _Head:
         member = self._scene.members[queue.metadata.name]
+
+        def price(slot: Slot, amount: int) -> Price:
+            return self._price(key, queue, member, slot, amount)
+
         try:
-            needs = needs_of(draft.workload)
+            needs = needs_of(self._scene.drafts[key].workload, self._scene.filling)
         except (QuantityError, msgspec.ValidationError) as error:
-            return Refusal("Misconfigured", f"its pod sets cannot be read: {error}", is_final=True)
-        return assign(
-            queue,
-            member,
-            self._scene.flavors,
-            needs,
-            lambda slot, amount: self._price(key, queue, member, slot, amount),
-        )
+            refusal = Refusal("Misconfigured", f"its pod sets cannot be read: {error}", is_final=True)
+            return _Head(key, (), refusal, self._changes)
+        return _Head(key, needs, assign(queue, member, self._scene.flavors, needs, price), self._changes)
 
     def _price(self, key: Key, queue: ClusterQueue, member: Member, slot: Slot, amount: int) -> Price:
         """What it would take to have so much, when that is not free."""
@@ -217,6 +217,7 @@ class _Round:
             return False
         if isinstance(found, Refusal):
             _wait(draft, found.reason, found.why)
+            draft.ask(_requests(head.needs))
             return False
         if found.price.way is Way.FREE:
             self._give(head.key, _admission(name, found), name)
@@ -225,10 +226,12 @@ class _Round:
         going = self._victims(queue, member, wish, found.short)
         if not going:
             _wait(draft, "WaitingForQuota", found.why)
+            draft.ask(_requests(head.needs))
             return False
         for victim in going:
             self._send_back(victim, head.key)
         self._use(name, found.usage)
+        self._changes += 1
         names = ", ".join(victim.holder.key[1] for victim in going)
         _wait(draft, WAITS_FOR_PREEMPTED, f"it gets what {names} had, once they are gone")
         return True
@@ -247,13 +250,16 @@ class _Round:
         draft = self._scene.drafts[key]
         self._given[key] = Given(draft.workload.metadata.resource_version, admission)
         draft.admit(admission)
+        draft.ask(())
         draft.say(QUOTA_RESERVED, "True", "QuotaReserved", f"it has quota in ClusterQueue {queue}")
         draft.say(ADMITTED, "True", "Admitted", f"it is admitted by ClusterQueue {queue}")
         for over in (EVICTED, PREEMPTED):
             if draft.workload.condition(over) is not None:
                 draft.say(over, "False", "QuotaReserved", "it has quota again")
         if self._scene.terms.readiness is not None:
-            draft.say(PODS_READY, "False", "WaitForStart", "it was admitted just now")
+            # The very words that follow as soon as it is looked at: other ones would be one more write for each job.
+            pods = sum(one.count for one in draft.workload.spec.pod_sets)
+            draft.say(PODS_READY, "False", "WaitForStart", f"0 of {pods} pods are ready or have succeeded")
         self._count(admission, draft)
 
     def _count(self, admission: Admission, draft: Draft) -> None:
@@ -261,11 +267,10 @@ class _Round:
         status = msgspec.structs.replace(draft.workload.status, admission=admission)
         usage = usage_of(msgspec.structs.replace(draft.workload, status=status))
         self._use(admission.cluster_queue, usage)
+        self._changes += 1
         self._is_blocked = self._scene.terms.blocks_admission
 
     def _use(self, queue: str, usage: Mapping[Slot, int], sign: int = 1) -> None:
-        if sign > 0:
-            self._changes += 1
         if queue in self._scene.members:
             for slot, amount in usage.items():
                 self._scene.members[queue].use(slot, sign * amount)
@@ -293,6 +298,13 @@ def _admission(queue: str, found: Assignment) -> Admission:
         for one in found.sets
     ]
     return Admission(queue, tuple(sets))
+
+
+def _requests(needs: Iterable[PodSetNeeds]) -> tuple[PodSetRequest, ...]:
+    return tuple(
+        PodSetRequest(one.name, {name: _quantity(name, one.amounts[name]) for name in sorted(one.amounts)})
+        for one in needs
+    )
 
 
 def _quantity(resource: str, amount: int) -> str:

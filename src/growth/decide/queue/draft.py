@@ -7,7 +7,14 @@ import msgspec
 
 from growth.api.action import Action, PatchObject
 from growth.api.queue.kinds import WORKLOADS
-from growth.api.queue.workload import Admission, ReclaimablePods, RequeueState, Workload
+from growth.api.queue.workload import (
+    Admission,
+    PodSetRequest,
+    ReclaimablePods,
+    RequeueState,
+    SchedulingStats,
+    Workload,
+)
 from growth.api.references import reference_to
 from growth.api.status import MAX_WORDS, StatusCondition, with_condition
 
@@ -53,6 +60,25 @@ class Draft:
         """What it does not need any more."""
         self._set(reclaimable_pods=pods)
 
+    def ask(self, requests: tuple[PodSetRequest, ...]) -> None:
+        """What it waits for, as it is counted; nothing once it has it."""
+        self._set(resource_requests=requests)
+
+    def spend(self, seconds: int | None) -> None:
+        """How long it has run so far."""
+        self._set(accumulated_past_execution_time_seconds=seconds)
+
+    def count(self, stats: SchedulingStats) -> None:
+        """What became of it, in numbers."""
+        self._set(scheduling_stats=stats)
+
+    def annotate(self, name: str, value: str) -> None:
+        """Note something on it; nothing else is written on it in the same pass."""
+        annotations = {**self.workload.metadata.annotations, name: value}
+        metadata = msgspec.structs.replace(self.workload.metadata, annotations=annotations)
+        self.workload = msgspec.structs.replace(self.workload, metadata=metadata)
+        self._whys.append(f"{name} is {value or 'nothing'}")
+
     def deactivate(self) -> None:
         """It may not be admitted any more until somebody says so."""
         spec = msgspec.structs.replace(self.workload.spec, active=False)
@@ -67,6 +93,10 @@ class Draft:
         before, now = self.before, self.workload
         subject, version = reference_to(WORKLOADS, before.metadata), before.metadata.resource_version
         why = "; ".join(self._whys) or "its state has changed"
+        noted, known = now.metadata.annotations, before.metadata.annotations
+        if noted != known:
+            body: dict[str, Any] = {"metadata": {"annotations": {k: v for k, v in noted.items() if known.get(k) != v}}}
+            return [PatchObject(subject=subject, why=why, body=body, resource_version=version)]
         if before.status != now.status:
             body = {"status": _changed(before, now)}
             return [PatchObject(subject=subject, why=why, body=body, subresource="status", resource_version=version)]

@@ -18,11 +18,11 @@ from growth.api.queue.quotas import FlavorFungibility, ResourceFlavor, ResourceG
 from growth.api.queue.workload import Workload
 from growth.api.selectors import NodeSelectorTerm
 from growth.api.tolerations import untolerated
-from growth.decide.fit.daemons import pod_spec
+from growth.decide.queue.filling import Filling
 from growth.decide.queue.tree import Member, Slot
-from growth.observe.requests import requests_of
 
 PODS: Final = "pods"
+_AS_WRITTEN: Final = Filling()
 
 
 class PodSetNeeds(msgspec.Struct, frozen=True):
@@ -99,14 +99,14 @@ class Refusal(msgspec.Struct, frozen=True):
     """Whether no other workload's end could change it."""
 
 
-def needs_of(workload: Workload) -> tuple[PodSetNeeds, ...]:
+def needs_of(workload: Workload, filling: Filling = _AS_WRITTEN) -> tuple[PodSetNeeds, ...]:
     """What a workload asks for, without what it does not need any more."""
     spare = {one.name: one.count for one in workload.status.reclaimable_pods}
     found: list[PodSetNeeds] = []
     for pod_set in workload.spec.pod_sets:
         count = max(0, pod_set.count - spare.get(pod_set.name, 0))
-        spec = pod_spec(pod_set.pods.spec)
-        amounts = {name: amount * count for name, amount in requests_of(spec).items()}
+        spec, requests = filling.pod_of(pod_set, workload.metadata.namespace)
+        amounts = {name: amount * count for name, amount in requests.items()}
         found.append(PodSetNeeds(pod_set.name, count, spec, amounts))
     return tuple(found)
 

@@ -11,36 +11,33 @@ Who stops a job marks it, also if it seems to be suspended: a start may be under
 decided on a version of the job, so only one of them comes true, and quota is free only once the mark is seen.
 """
 
-from datetime import UTC, datetime
-from hashlib import sha1
 from typing import Any, Final, cast
 
 import msgspec
 
-from growth.api.action import CreateObject, EditObject, Hold, PatchObject
-from growth.api.kinds import PRIORITY_CLASSES
+from growth.api.action import EditObject, Hold, PatchObject
 from growth.api.queue.job import QUEUED_JOBS, STOPPING, TEMPLATE_WAS, QueuedJob
-from growth.api.queue.kinds import GROUP, WORKLOAD_PRIORITY_CLASSES, WORKLOADS
-from growth.api.queue.workload import (
-    ADMITTED,
-    EVICTED,
-    JOB_UID,
-    MAIN,
-    PRIORITY_CLASS,
-    QUEUE_NAME,
-    Workload,
-)
-from growth.api.references import reference_by_name, reference_to
-from growth.decide.queue.podsets import OF_THE_JOB, Json, is_as_wanted, part, pod_set
+from growth.api.queue.workload import ADMITTED, EVICTED, Workload
+from growth.api.references import reference_to
+from growth.decide.queue.making import age, make, tell, tell_missing_class, update
+from growth.decide.queue.placing import is_lost, placed
+from growth.decide.queue.podsets import OF_THE_JOB, Json, part
 from growth.decide.queue.scene import Scene
+from growth.decide.queue.wanting import BadLabel, changed_priority, changed_spec
 
-POD_SET: Final = "kueue.x-k8s.io/podset"
-LOCAL_QUEUE: Final = "kueue.x-k8s.io/local-queue-name"
-CLUSTER_QUEUE: Final = "kueue.x-k8s.io/cluster-queue-name"
-WORKLOAD: Final = "kueue.x-k8s.io/workload"
 _OURS_ALONE: Final = frozenset({"kube-system"})
-_NAME_AT_MOST: Final = 247
-_LABEL_AT_MOST: Final = 63
+# What makes several Jobs and lets them begin together. Kueue queues these as one, and leaves their Jobs alone; so do
+# we: their makers would undo at once what we do to a single one. A CronJob is no such maker.
+_QUEUED_WHOLE: Final = frozenset(
+    {
+        "jobset.x-k8s.io",
+        "kubeflow.org",
+        "leaderworkerset.x-k8s.io",
+        "ray.io",
+        "trainer.kubeflow.org",
+        "workload.codeflare.dev",
+    }
+)
 _RESTORED: Final = {
     "metadata": ("labels", "annotations"),
     "spec": ("nodeSelector", "tolerations", "schedulingGates"),
@@ -49,29 +46,26 @@ _RESTORED: Final = {
 
 def follow_jobs(scene: Scene) -> None:
     """Make workloads for jobs that have none, and let the others run or not."""
-    workloads = {
-        owner.uid: draft.workload
-        for draft in scene.drafts.values()
-        if (owner := draft.workload.metadata.controller) is not None
-    }
-    # The oldest first: their workloads are made in this order, and whoever was made first is served first.
-    for job in sorted(scene.jobs.values(), key=_age):
-        if job.ended is not None or job.metadata.namespace in _OURS_ALONE:
+    for job in sorted(scene.jobs.values(), key=lambda one: age(one.metadata)):
+        if job.ended is not None or job.metadata.deletion_timestamp is not None or _is_for_others(scene, job):
             continue
-        if job.metadata.deletion_timestamp is None:
-            _follow(scene, job, workloads.get(job.metadata.uid))
+        try:
+            _follow(scene, job, scene.workloads.get(job.metadata.uid))
+        except BadLabel as error:
+            tell(scene, QUEUED_JOBS, job.metadata, "BadLabel", f"it is not queued as it is: {error}")
+        tell_missing_class(scene, QUEUED_JOBS, job)
 
 
-def _age(job: QueuedJob) -> tuple[datetime, str, str]:
-    meta = job.metadata
-    return meta.creation_timestamp or datetime.max.replace(tzinfo=UTC), meta.namespace, meta.name
-
-
-def workload_name(job: QueuedJob) -> str:
-    """The name that Kueue would give it."""
-    meta = job.metadata
-    digest = sha1(f"Job\nbatch\n{meta.name}\n{meta.uid}".encode()).hexdigest()[:5]  # noqa: S324 - a name, no secret
-    return f"{f'job-{meta.name}'[:_NAME_AT_MOST]}-{digest}"
+def _is_for_others(scene: Scene, job: QueuedJob) -> bool:
+    """Whether somebody else sees to it: the cluster itself, what it was made by, or whoever deletes its namespace."""
+    if job.metadata.namespace in _OURS_ALONE:
+        return True
+    owner = job.metadata.controller
+    if owner is not None and owner.api_version.partition("/")[0] in _QUEUED_WHOLE:
+        why = f"{owner.kind} {owner.name} made it, and starts and stops it by itself"
+        scene.said.append(Hold(subject=reference_to(QUEUED_JOBS, job.metadata), why=why, reason="HasOwner"))
+        return True
+    return scene.is_ending(job.metadata.namespace)
 
 
 def _follow(scene: Scene, job: QueuedJob, workload: Workload | None) -> None:
@@ -82,7 +76,7 @@ def _follow(scene: Scene, job: QueuedJob, workload: Workload | None) -> None:
         elif is_stopping:
             _restore(scene, job, None)
         else:
-            _queue(scene, job)
+            make(scene, QUEUED_JOBS, job)
         return
     if workload.is_finished:
         return
@@ -98,54 +92,9 @@ def _follow(scene: Scene, job: QueuedJob, workload: Workload | None) -> None:
     elif is_stopping and (runs or is_free):
         _restore(scene, job, workload)
     elif is_suspended and is_free:
-        _update(scene, job, workload)
-
-
-def _queue(scene: Scene, job: QueuedJob) -> None:
-    meta = job.metadata
-    subject = reference_by_name(WORKLOADS, workload_name(job), meta.namespace)
-    owner = {
-        "apiVersion": QUEUED_JOBS.api_version,
-        "kind": QUEUED_JOBS.name,
-        "name": meta.name,
-        "uid": meta.uid,
-        "controller": True,
-        "blockOwnerDeletion": True,
-    }
-    body = {
-        "metadata": {"labels": {JOB_UID: meta.uid}, "ownerReferences": [owner]},
-        "spec": {
-            "podSets": [pod_set(job)],
-            "queueName": meta.labels.get(QUEUE_NAME, ""),
-            "active": True,
-            **_priority(scene, job),
-        },
-    }
-    scene.said.append(CreateObject(subject=subject, why=f"Job {meta.name} names a queue", body=body, if_absent=True))
-
-
-def _priority(scene: Scene, job: QueuedJob) -> Json:
-    """By its label, by its pods' class, by the class that holds for all, or none."""
-    own = _own_priority(scene, job)
-    if own:
-        return own
-    classes = scene.snapshot.table(PRIORITY_CLASSES)
-    asked = part(msgspec.json.decode(job.spec.template), "spec").get("priorityClassName", "")
-    plain = classes.get(("", asked)) if asked else next((one for one in classes.values() if one.global_default), None)
-    if plain is None:
-        return {"priority": 0}
-    ref = {"group": PRIORITY_CLASSES.group, "kind": PRIORITY_CLASSES.name, "name": plain.metadata.name}
-    return {"priorityClassRef": ref, "priority": plain.value}
-
-
-def _own_priority(scene: Scene, job: QueuedJob) -> Json:
-    """By its label."""
-    name = job.metadata.labels.get(PRIORITY_CLASS, "")
-    known = scene.snapshot.table(WORKLOAD_PRIORITY_CLASSES).get(("", name)) if name else None
-    if known is None:
-        return {}
-    ref = {"group": GROUP, "kind": WORKLOAD_PRIORITY_CLASSES.name, "name": name}
-    return {"priorityClassRef": ref, "priority": known.value}
+        update(scene, QUEUED_JOBS, job, workload, changed_spec(scene, job, workload))
+    elif runs:
+        update(scene, QUEUED_JOBS, job, workload, changed_priority(scene, job, workload))
 
 
 def _suspend(scene: Scene, job: QueuedJob, why: str, *, is_stop: bool = False) -> None:
@@ -155,49 +104,20 @@ def _suspend(scene: Scene, job: QueuedJob, why: str, *, is_stop: bool = False) -
 
 def _start(scene: Scene, job: QueuedJob, workload: Workload) -> None:
     """Unsuspended, and bound to the nodes of what it was given, in one write."""
-    names = _flavors_of(workload)
-    missing = [name for name in names if name not in scene.flavors]
-    if missing:
-        why = f"there is no ResourceFlavor {', '.join(missing)} any more, so its nodes are not known: create it again"
-        scene.said.append(Hold(subject=reference_to(QUEUED_JOBS, job.metadata), why=why, reason="FlavorNotFound"))
+    if is_lost(scene, QUEUED_JOBS, job.metadata, workload):
         return
     if job.status.start_time is not None:
         _forget_start(scene, job)
         return
     template: Json = msgspec.json.decode(job.spec.template)
-    flavors = [scene.flavors[name] for name in names]
-    selector = {key: value for flavor in flavors for key, value in flavor.spec.node_labels.items()}
-    added = [msgspec.to_builtins(one) for flavor in flavors for one in flavor.spec.tolerations]
-    has: list[Json] = part(template, "spec").get("tolerations") or []
-    patch: Json = {
-        "metadata": {"labels": _labels(workload), "annotations": {WORKLOAD: workload.metadata.name}},
-        "spec": {
-            **({"nodeSelector": selector} if selector else {}),
-            **({"tolerations": [*has, *(one for one in added if one not in has)]} if added else {}),
-        },
-    }
     was = msgspec.json.encode({name: _kept(part(template, name), fields) for name, fields in _RESTORED.items()})
     note = {"annotations": {TEMPLATE_WAS: was.decode()}}
-    body: Json = {"metadata": note, "spec": {"suspend": False, "template": patch}}
+    body: Json = {"metadata": note, "spec": {"suspend": False, "template": placed(scene, workload, template)}}
     _patch(scene, job, body, "its workload is admitted")
-
-
-def _labels(workload: Workload) -> Json:
-    """What its pods tell of the queue, as far as a label can hold it."""
-    admission = workload.status.admission
-    queue = admission.cluster_queue if admission is not None else ""
-    labels = {POD_SET: MAIN, LOCAL_QUEUE: workload.spec.queue_name, CLUSTER_QUEUE: queue}
-    return {key: value for key, value in labels.items() if len(value) <= _LABEL_AT_MOST}
 
 
 def _kept(there: Json, fields: tuple[str, ...]) -> Json:
     return {field: there[field] for field in fields if there.get(field)}
-
-
-def _flavors_of(workload: Workload) -> list[str]:
-    admission = workload.status.admission
-    sets = admission.pod_set_assignments if admission is not None else ()
-    return list(dict.fromkeys(flavor for one in sets for flavor in one.flavors.values()))
 
 
 def _restore(scene: Scene, job: QueuedJob, workload: Workload | None) -> None:
@@ -245,25 +165,6 @@ def _before_start(job: QueuedJob, workload: Workload | None) -> Json:
 
 def _forget_start(scene: Scene, job: QueuedJob) -> None:
     _patch(scene, job, {"status": {"startTime": None}}, "its template is to be changed", subresource="status")
-
-
-def _update(scene: Scene, job: QueuedJob, workload: Workload) -> None:
-    """Somebody edited the job while it waits, or its priority's class: its workload wants what it wants now."""
-    spec: Json = {}
-    queue = job.metadata.labels.get(QUEUE_NAME, "")
-    if queue != workload.spec.queue_name:
-        spec["queueName"] = queue
-    if not is_as_wanted(workload, job):
-        spec["podSets"] = [pod_set(job)]
-    own = _own_priority(scene, job)
-    known = {"priorityClassRef": msgspec.to_builtins(workload.spec.priority_class_ref), "priority": workload.priority}
-    if own and own != known:
-        spec |= own
-    if spec:
-        subject, version = reference_to(WORKLOADS, workload.metadata), workload.metadata.resource_version
-        why = f"Job {job.metadata.name} was edited"
-        scene.edited.add((workload.metadata.namespace, workload.metadata.name))
-        scene.said.append(PatchObject(subject=subject, why=why, body={"spec": spec}, resource_version=version))
 
 
 def _patch(scene: Scene, job: QueuedJob, body: Json, why: str, *, subresource: str = "") -> None:

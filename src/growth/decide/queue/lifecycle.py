@@ -7,12 +7,13 @@
 | its queue drains | Evicted, ClusterQueueStopped or LocalQueueStopped |
 | its pods are not ready in time | Evicted, PodsReadyTimeout; at the limit it is deactivated |
 | it was never ready within ``backoffLimitTimeout`` | it is deactivated |
+| it has run for as long as it may | it is deactivated |
 | its job wants more pods than it was admitted with | Evicted, OutOfSync |
 | its job needs fewer pods than before | they are reclaimable: their quota is free |
 | evicted, and its job runs no pods any more | its quota is free; Requeued is False |
 | what it was evicted for is over (the backoff, the stop) | Requeued is True: it waits its turn again |
 
-A job that is not seen may be on its way to us: then nothing is done. One that is gone takes its workload with it.
+Workloads whose job is not seen: ``leaving``.
 """
 
 from datetime import datetime
@@ -24,19 +25,22 @@ from growth.api.queue.workload import (
     EVICTED,
     FINISHED,
     JOB_UID,
-    LIMIT_EXCEEDED,
     PODS_READY,
     PODS_READY_TIMEOUT,
     QUOTA_RESERVED,
     REQUEUED,
+    TIME_EXCEEDED,
     WORKLOAD_INACTIVE,
     ReclaimablePods,
     RequeueState,
     Workload,
 )
 from growth.decide.queue.draft import Draft
+from growth.decide.queue.execution import count_execution, follow_execution
+from growth.decide.queue.leaving import follow_absence, follow_return
 from growth.decide.queue.podsets import is_as_wanted
-from growth.decide.queue.requeuing import deadline, is_waiting, next_state
+from growth.decide.queue.readiness import follow_patience, follow_readiness
+from growth.decide.queue.requeuing import is_waiting
 from growth.decide.queue.scene import Scene
 
 QUEUE_STOPPED, DOOR_STOPPED, OUT_OF_SYNC = "ClusterQueueStopped", "LocalQueueStopped", "OutOfSync"
@@ -44,7 +48,9 @@ QUEUE_STOPPED, DOOR_STOPPED, OUT_OF_SYNC = "ClusterQueueStopped", "LocalQueueSto
 
 def follow(scene: Scene, draft: Draft) -> None:
     """Bring one workload as far as it can go without quota."""
-    if draft.workload.is_finished:
+    if draft.workload.is_finished and not follow_return(scene, draft):
+        return
+    if follow_absence(scene, draft):
         return
     job = scene.job_of(draft.workload)
     if job is not None and job.ended is not None:
@@ -60,10 +66,11 @@ def follow(scene: Scene, draft: Draft) -> None:
     if job is not None:
         _follow_size(draft, job)
     if scene.terms.readiness is not None:
-        _follow_readiness(scene, draft, job)
-        _follow_patience(scene, draft)
+        follow_readiness(scene, draft, job)
+        follow_patience(scene, draft)
+    follow_execution(scene, draft)
     if not scene.is_awaited(draft.workload):
-        _release(draft, job)
+        _release(scene, draft, job)
     _return(scene, draft, job)
 
 
@@ -111,13 +118,21 @@ def _follow_activity(draft: Draft) -> None:
         elif not workload.is_reserving:
             draft.say(QUOTA_RESERVED, "False", "Deactivated", "it is not active: set spec.active to true to queue it")
     elif was_inactive and not workload.is_reserving:
-        if is_by_limit:
-            draft.requeue(None)
-            draft.unsay(DEACTIVATION_TARGET)
-            draft.unsay(PODS_READY)
+        if cause is not None and is_by_limit:
+            _forgive(draft, cause.reason)
         draft.say(REQUEUED, "True", "Reactivated", "it was activated again")
     elif is_by_limit and not was_inactive:
         draft.deactivate()
+
+
+def _forgive(draft: Draft, cause: str) -> None:
+    """A person wants it to be tried again: what had used it up begins anew, and nothing else."""
+    draft.unsay(DEACTIVATION_TARGET)
+    if cause == TIME_EXCEEDED:
+        draft.spend(None)
+    else:
+        draft.requeue(None)
+        draft.unsay(PODS_READY)
 
 
 def _follow_stops(scene: Scene, draft: Draft) -> None:
@@ -148,70 +163,13 @@ def _follow_size(draft: Draft, job: QueuedJob) -> None:
         draft.reclaim((ReclaimablePods(pod_set.name, spare),) if spare else ())
 
 
-def _follow_readiness(scene: Scene, draft: Draft, job: QueuedJob | None) -> None:
-    workload, known = draft.workload, draft.workload.condition(PODS_READY)
-    if job is None:
-        # Whoever made it tells whether it is ready. One whose job is not seen yet is not judged.
-        if not scene.is_awaited(workload):
-            _follow_deadline(scene, draft)
-        return
-    if not workload.holds(ADMITTED) or workload.holds(EVICTED):
-        if known is not None:
-            draft.say(PODS_READY, "False", "WaitForStart", "it is not admitted")
-        return
-    was_ready = known is not None and (known.status == "True" or known.reason == "WaitForRecovery")
-    if not job.spec.suspend and job.are_pods_ready:
-        word = "Recovered" if was_ready and known is not None and known.reason != "Started" else "Started"
-        draft.say(PODS_READY, "True", word, "all its pods are ready or have succeeded")
-        return
-    draft.say(
-        PODS_READY,
-        "False",
-        "WaitForRecovery" if was_ready else "WaitForStart",
-        f"{job.status.ready + job.status.succeeded} of {job.spec.pods} pods are ready or have succeeded",
-    )
-    _follow_deadline(scene, draft)
-
-
-def _follow_deadline(scene: Scene, draft: Draft) -> None:
-    readiness = scene.terms.readiness
-    ends_at = deadline(draft.workload, readiness) if readiness is not None else None
-    if ends_at is None:
-        return
-    if scene.now < ends_at:
-        scene.deadlines.append(ends_at)
-        return
-    state = next_state(draft.workload, scene.terms.requeuing, scene.now)
-    condition = draft.workload.condition(PODS_READY)
-    told = condition.message if condition is not None else "its pods are not ready"
-    if state is None:
-        limit = scene.terms.requeuing.limit_count
-        draft.say(DEACTIVATION_TARGET, "True", LIMIT_EXCEEDED, f"{told}, and it was put back {limit} times already")
-        return
-    draft.requeue(state)
-    draft.say(EVICTED, "True", PODS_READY_TIMEOUT, f"not ready in time: {told}")
-
-
-def _follow_patience(scene: Scene, draft: Draft) -> None:
-    """Since it was first admitted it never was ready: that is said, and has not changed, from then on."""
-    limit, ready = scene.terms.requeuing.limit_timeout, draft.workload.condition(PODS_READY)
-    is_over = not draft.workload.spec.active or draft.workload.holds(DEACTIVATION_TARGET)
-    if limit is None or ready is None or is_over or (ready.status, ready.reason) != ("False", "WaitForStart"):
-        return
-    ends_at = (ready.last_transition_time or scene.now) + limit
-    if scene.now < ends_at:
-        scene.deadlines.append(ends_at)
-        return
-    why = f"its pods were not ready within {limit.total_seconds():g} s after its first admission"
-    draft.say(DEACTIVATION_TARGET, "True", LIMIT_EXCEEDED, why)
-
-
-def _release(draft: Draft, job: QueuedJob | None) -> None:
+def _release(scene: Scene, draft: Draft, job: QueuedJob | None) -> None:
     """Quota is free once nothing runs on it any more, and nothing can begin to."""
     workload, reason = draft.workload, _evicted_for(draft.workload)
     if not reason or workload.status.admission is None or (job is not None and not job.is_stopped):
         return
     draft.admit(None)
+    count_execution(scene, draft)
     draft.say(QUOTA_RESERVED, "False", "PendingEvaluation", f"it was evicted: {reason}")
     draft.say(ADMITTED, "False", "NoReservation", "it has no quota")
     draft.say(REQUEUED, "False", reason, "it waits until what it was evicted for is over")

@@ -1,5 +1,6 @@
 """What a job's pods are made from, as its workload keeps it."""
 
+from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
@@ -20,7 +21,7 @@ OF_THE_JOB: Final = (
 
 def pod_set(job: QueuedJob) -> Json:
     """The one pod set of a job."""
-    return {"name": MAIN, "count": job.spec.pods, "template": _template(job)}
+    return {"name": MAIN, "count": job.spec.pods, "template": _template(bytes(job.spec.template))}
 
 
 def is_as_wanted(workload: Workload, job: QueuedJob) -> bool:
@@ -28,7 +29,13 @@ def is_as_wanted(workload: Workload, job: QueuedJob) -> bool:
     known = workload.spec.pod_sets[0] if len(workload.spec.pod_sets) == 1 else None
     if known is None or known.count != job.spec.pods:
         return False
-    return msgspec.json.decode(known.template) == _template(job)
+    return _are_alike(bytes(known.template), bytes(job.spec.template))
+
+
+@lru_cache(8192)
+def _are_alike(known: bytes, wanted: bytes) -> bool:
+    """Whether a workload has this job's template. That is asked in every pass, and they seldom change."""
+    return msgspec.json.decode(known) == _template(wanted)
 
 
 def part(template: Json, name: str) -> Json:
@@ -36,9 +43,9 @@ def part(template: Json, name: str) -> Json:
     return template.get(name) or {}
 
 
-def _template(job: QueuedJob) -> Json:
+def _template(written: bytes) -> Json:
     """What the job's pods are made from, without what belongs to this very job."""
-    template: Json = msgspec.json.decode(job.spec.template)
+    template: Json = msgspec.json.decode(written)
     metadata = dict(part(template, "metadata"))
     # Older API servers write it as null, which a definition that does not know the field drops.
     metadata.pop("creationTimestamp", None)

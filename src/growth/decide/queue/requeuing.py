@@ -39,6 +39,18 @@ class Readiness(msgspec.Struct, frozen=True):
     """Of pods that were ready and are not any more; None means that they may take for ever."""
 
 
+class Term(msgspec.Struct, frozen=True):
+    """The time that pods have: so long, from this instant on."""
+
+    since: datetime
+    allowed: timedelta
+
+    @property
+    def ends_at(self) -> datetime:
+        """When it is over."""
+        return self.since + self.allowed
+
+
 def delay(count: int, terms: Requeuing, uid: str) -> timedelta:
     """How long a workload waits after so many vain attempts."""
     # A count that somebody wrote by hand must not become a number that no clock can show.
@@ -49,7 +61,13 @@ def delay(count: int, terms: Requeuing, uid: str) -> timedelta:
 
 
 def deadline(workload: Workload, terms: Readiness) -> datetime | None:
-    """When the pods of an admitted workload must be ready; None if there is no such instant."""
+    """When the pods of an admitted workload must be ready, if they wait for no machine; None if they need not be."""
+    term = term_of(workload, terms)
+    return term.ends_at if term is not None else None
+
+
+def term_of(workload: Workload, terms: Readiness) -> Term | None:
+    """The time that the pods of an admitted workload have; None if they may take for ever, or are ready."""
     admitted, ready = workload.condition(ADMITTED), workload.condition(PODS_READY)
     if admitted is None or admitted.status != "True" or workload.holds(EVICTED) or workload.holds(PODS_READY):
         return None
@@ -57,7 +75,7 @@ def deadline(workload: Workload, terms: Readiness) -> datetime | None:
         since, allowed = ready.last_transition_time, terms.recovery_timeout
     else:
         since, allowed = admitted.last_transition_time, terms.timeout
-    return None if since is None or allowed is None else since + allowed
+    return None if since is None or allowed is None else Term(since, allowed)
 
 
 def next_state(workload: Workload, terms: Requeuing, now: datetime) -> RequeueState | None:

@@ -8,18 +8,24 @@ from functools import cached_property
 import msgspec
 
 from growth.api.action import Action, Hold
+from growth.api.growth_kinds import NODE_REQUESTS
 from growth.api.kinds import NAMESPACES
+from growth.api.pod import Pod
 from growth.api.quantity import QuantityError, nano_value
+from growth.api.queue.filling import LIMIT_RANGES, RUNTIME_CLASSES
 from growth.api.queue.job import QUEUED_JOBS, QueuedJob
 from growth.api.queue.kinds import CLUSTER_QUEUES, COHORTS, LOCAL_QUEUES, RESOURCE_FLAVORS, WORKLOADS
+from growth.api.queue.pod import QUEUED_PODS, QueuedPod
 from growth.api.queue.queues import ClusterQueue, LocalQueue
 from growth.api.queue.workload import EVICTED, QUOTA_RESERVED, PodSetAssignment, Workload
 from growth.api.settings import Settings
 from growth.decide.decider import State
 from growth.decide.queue.draft import Draft
+from growth.decide.queue.filling import Filling
 from growth.decide.queue.flavors import needs_of
 from growth.decide.queue.holders import Holder, Key
 from growth.decide.queue.ordering import queued_since
+from growth.decide.queue.starting import Provisioning, requests_by_pod
 from growth.decide.queue.terms import Terms, terms_of
 from growth.decide.queue.tree import Member, Slot, quotas_of
 from growth.observe.requests import counted
@@ -42,10 +48,13 @@ class Scene:
             key: Draft(one, self.now) for key, one in sorted(snapshot.table(WORKLOADS).items())
         }
         self.jobs: dict[str, QueuedJob] = {job.metadata.uid: job for job in snapshot.table(QUEUED_JOBS).values()}
+        self.pods: dict[str, QueuedPod] = {pod.metadata.uid: pod for pod in snapshot.table(QUEUED_PODS).values()}
         self.said: list[Action | Hold] = []
         self.deadlines: list[datetime] = []
         self.edited: set[Key] = set()
         """Workloads that are being changed to what their jobs want now: they are not judged by what they wanted."""
+        self.absent: dict[Key, datetime] = {}
+        """Workloads whose jobs are not seen, and since when (``leaving``)."""
 
     def door_of(self, workload: Workload) -> LocalQueue | None:
         """The LocalQueue in which it waits, if there is one of that name."""
@@ -60,14 +69,36 @@ class Scene:
         return self.queues.get(door.spec.cluster_queue) if door is not None else None
 
     def job_of(self, workload: Workload) -> QueuedJob | None:
-        """The Job that it stands for."""
+        """The Job that it stands for; or the plain pod, which counts as a job of one pod."""
         owner = workload.metadata.controller
+        if owner is not None and owner.kind == "Pod":
+            pod = self.pods.get(owner.uid)
+            return pod.as_job if pod is not None else None
         return self.jobs.get(owner.uid) if owner is not None and owner.kind == "Job" else None
 
     def is_awaited(self, workload: Workload) -> bool:
-        """Whether it stands for a Job that is not seen: not yet, or it is gone, then the garbage collector comes."""
+        """Whether it stands for somebody who is not seen: not yet, or it is gone, then the garbage collector comes."""
         owner = workload.metadata.controller
-        return owner is not None and owner.kind == "Job" and owner.uid not in self.jobs
+        known = {"Job": self.jobs, "Pod": self.pods}.get(owner.kind) if owner is not None else None
+        return owner is not None and known is not None and owner.uid not in known
+
+    def is_ending(self, namespace: str) -> bool:
+        """Whether this namespace is being deleted, with all that is in it."""
+        found = self.snapshot.table(NAMESPACES).get(("", namespace))
+        return found is not None and found.metadata.deletion_timestamp is not None
+
+    def unready_pods(self, workload: Workload) -> list[Pod]:
+        """Its pods that are not ready and not on their way out, as far as they are seen."""
+        owner = workload.metadata.controller
+        pods = self.snapshot.unready.of(owner.uid).values() if owner is not None else ()
+        return [pod for pod in pods if pod.metadata.deletion_timestamp is None]
+
+    @cached_property
+    def provisioning(self) -> Provisioning:
+        """What is known about machines that come."""
+        requests = requests_by_pod(self.snapshot.table(NODE_REQUESTS).values())
+        settings, nodes = self.settings.provision, self.snapshot.nodes
+        return Provisioning(self.now, lambda at: self.state.since(at, self.now), settings, nodes, requests)
 
     def is_welcome(self, workload: Workload, queue: ClusterQueue) -> bool:
         """Whether workloads of this namespace may use this queue."""
@@ -75,6 +106,21 @@ class Scene:
         namespace = self.snapshot.table(NAMESPACES).get(("", workload.metadata.namespace))
         labels = namespace.metadata.labels if namespace is not None else {}
         return selector is not None and selector.matches(labels)
+
+    @cached_property
+    def filling(self) -> Filling:
+        """What the API server will add to pods when they are made."""
+        ranges, classes = self.snapshot.table(LIMIT_RANGES), self.snapshot.table(RUNTIME_CLASSES)
+        return Filling(ranges.values(), classes.values())
+
+    @cached_property
+    def workloads(self) -> dict[str, Workload]:
+        """Workloads by the uid of whom they stand for."""
+        return {
+            owner.uid: draft.workload
+            for draft in self.drafts.values()
+            if (owner := draft.workload.metadata.controller) is not None
+        }
 
     @cached_property
     def members(self) -> dict[str, Member]:

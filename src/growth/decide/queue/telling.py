@@ -21,6 +21,7 @@ from growth.api.queue.queues import (
 from growth.api.queue.workload import ADMITTED, Workload
 from growth.api.references import reference_to
 from growth.api.status import StatusCondition, condition_of, with_condition
+from growth.decide.queue.figures import Figures, waiting_of
 from growth.decide.queue.scene import Scene, usage_of
 from growth.decide.queue.standing import Standing, standing_of, standing_of_door
 from growth.decide.queue.tree import Slot
@@ -28,21 +29,24 @@ from growth.decide.queue.tree import Slot
 ACTIVE, MAY_BLOCK = "Active", "RequeuingMayBlock"
 
 
-def tell(scene: Scene) -> None:
-    """Write on each queue what has changed about it."""
+def tell(scene: Scene) -> dict[str, Figures]:
+    """Write on each queue what has changed about it; returns how full each ClusterQueue is."""
     workloads = [draft.workload for draft in scene.drafts.values() if not draft.workload.is_finished]
     by_queue = scene.by_queue(workloads)
     standings = {name: standing_of(queue, scene.flavors) for name, queue in scene.queues.items()}
-    for name, queue in sorted(scene.queues.items()):
-        _tell_queue(scene, queue, by_queue.get(name, []), standings[name])
+    figures = {
+        name: _tell_queue(scene, queue, by_queue.get(name, []), standings[name])
+        for name, queue in sorted(scene.queues.items())
+    }
     by_door: dict[tuple[str, str], list[Workload]] = {}
     for workload in workloads:
         by_door.setdefault((workload.metadata.namespace, workload.spec.queue_name), []).append(workload)
     for key, door in sorted(scene.doors.items()):
         _tell_door(scene, door, by_door.get(key, []), standing_of_door(door, standings))
+    return figures
 
 
-def _tell_queue(scene: Scene, queue: ClusterQueue, workloads: list[Workload], standing: Standing) -> None:
+def _tell_queue(scene: Scene, queue: ClusterQueue, workloads: list[Workload], standing: Standing) -> Figures:
     member = scene.members[queue.metadata.name]
     slots = [
         (flavor.name, resource.name)
@@ -59,6 +63,13 @@ def _tell_queue(scene: Scene, queue: ClusterQueue, workloads: list[Workload], st
         conditions=_warned(scene, queue, _conditions(scene, queue.status.conditions, standing)),
     )
     _write(scene, CLUSTER_QUEUES, queue.metadata, queue.status, status)
+    return Figures(
+        *waiting_of(workloads, scene.now),
+        status.reserving_workloads,
+        status.admitted_workloads,
+        {slot: reserved.get(slot, 0) for slot in slots},
+        {slot: member.quotas[slot].nominal for slot in slots},
+    )
 
 
 def _tell_door(scene: Scene, door: LocalQueue, workloads: list[Workload], standing: Standing) -> None:

@@ -8,7 +8,7 @@ from growth.sim.clock import Clock
 from growth.sim.merging import Json
 from growth.sim.parts import part
 from growth.sim.pods import DEFAULT_GRACE_SECONDS
-from growth.sim.resources import PODS, PRIORITY_CLASSES
+from growth.sim.resources import LIMIT_RANGES, PODS, PRIORITY_CLASSES, RUNTIME_CLASSES
 from growth.sim.store import Store
 from growth.sim.timings import Timings
 
@@ -53,6 +53,12 @@ class PodDefaults:
     def __call__(self, pod: Json) -> Json:
         """The whole pod."""
         spec, quality = self._spec(pod.get("spec") or {}, pod["metadata"].get("labels") or {})
+        if requests := self._missing_requests(pod["metadata"].get("namespace", "")):
+            spec = {**spec, **_with_requests(spec, requests)}
+            quality = _quality([*spec.get("initContainers", ()), *spec.get("containers", ())])
+        if name := spec.get("runtimeClassName"):
+            made = self._store.get(RUNTIME_CLASSES, name) or {}
+            spec = {**spec, **({"overhead": made["overhead"]["podFixed"]} if made.get("overhead") else {})}
         status: Json = {"phase": "Pending", "qosClass": quality}
         if spec.get("schedulingGates"):
             status["conditions"] = [{**_GATED, "lastProbeTime": None, "lastTransitionTime": self._clock.stamp()}]
@@ -71,6 +77,17 @@ class PodDefaults:
                 self._specs.clear()
             self._specs[id(spec)] = (spec, full, quality)  # with the spec itself, so that its id stays its own
         return full, quality
+
+    def _missing_requests(self, namespace: str) -> Json:
+        """What containers of a namespace ask for that do not say it (LimitRanger). Default limits are left out: here
+        nobody is stopped by one."""
+        found: Json = {}
+        for one in self._store.all(LIMIT_RANGES):
+            for item in one["spec"]["limits"] if one["metadata"]["namespace"] == namespace else ():
+                if item.get("type") == "Container":
+                    words = ("min", "max", "default", "defaultRequest")
+                    found = {**{key: value for word in words for key, value in part(item, word).items()}, **found}
+        return found
 
     def _missing_tolerations(self, own: Sequence[Json]) -> list[Json]:
         return [
@@ -118,6 +135,17 @@ def _container(container: Json, on_host_network: bool) -> Json:  # noqa: FBT001 
             for port in ports
         ]
     return full
+
+
+def _with_requests(spec: Json, requests: Json) -> Json:
+    return {
+        name: [
+            {**one, "resources": {**one["resources"], "requests": {**requests, **part(one["resources"], "requests")}}}
+            for one in spec[name]
+        ]
+        for name in ("initContainers", "containers")
+        if spec.get(name)
+    }
 
 
 def _quality(containers: Sequence[Json]) -> str:

@@ -80,7 +80,9 @@ class Roles:
         # A namespace counts as an object within itself.
         is_space = target.resource == "namespaces" and not target.group
         namespace = target.name if is_space else target.namespace
-        if any(grant.allows(wanted, namespace, target.name) for grant in self._grants.get(user, ())):
+        if any(
+            grant.allows(wanted, namespace, target.name or _name_in(request)) for grant in self._grants.get(user, ())
+        ):
             return
         where = f'in the namespace "{namespace}"' if namespace else "at the cluster scope"
         full = f"{target.resource}.{wanted.group}" if wanted.group else target.resource
@@ -91,6 +93,12 @@ class Roles:
         )
         details: Json = {"name": target.name, "group": wanted.group, "kind": target.resource}
         raise Refusal(403, "Forbidden", message, {key: value for key, value in details.items() if value})
+
+
+def _name_in(request: Request) -> str:
+    """Whom a list or a watch is about, if it asks for one name only: a rule may name it (``resourceNames``)."""
+    selector = dict(request.query).get("fieldSelector", "")
+    return selector.removeprefix("metadata.name=") if selector.startswith("metadata.name=") else ""
 
 
 def _grant(rule: Mapping[str, Any], namespace: str) -> Grant:

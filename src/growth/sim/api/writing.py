@@ -11,6 +11,7 @@ from growth.sim.api.json_patch import patched
 from growth.sim.api.namespaces import check_may_enter
 from growth.sim.api.paths import Address
 from growth.sim.api.pod_defaults import PodDefaults
+from growth.sim.api.policies import admitted, errors_of_policy
 from growth.sim.api.refusals import (
     Cause,
     Refusal,
@@ -30,7 +31,7 @@ from growth.sim.api.trimming import without_empty_parts, without_nulls
 from growth.sim.clock import Clock
 from growth.sim.merging import Json, merged
 from growth.sim.parts import part
-from growth.sim.resources import LEASES, NODES, OURS, PODS, Resource
+from growth.sim.resources import LEASES, NODES, OURS, PODS, POLICIES, Resource
 from growth.sim.store import Exists, Store
 
 MERGE: Final = "application/merge-patch+json"
@@ -82,6 +83,7 @@ class Writing:
         thing = without_empty_parts(thing)
         if resource.has_status and resource is not NODES:  # a kubelet registers with its status
             thing.pop("status", None)
+        thing = admitted(self._store, resource, thing)
         if resource is PODS:
             self._check_priority(thing)
         if default := self._store.defaulting.get(resource):
@@ -213,6 +215,8 @@ class Writing:
     def _errors(self, resource: Resource, thing: Json, before: Json | None, *, is_status: bool = False) -> list[Cause]:
         found = object_rules.errors_of_meta(thing["metadata"])
         found += object_rules.errors_of_plain(resource, thing)
+        if resource is POLICIES:
+            found += errors_of_policy(thing)
         if before is not None:
             found += object_rules.errors_of_meta_change(before["metadata"], thing["metadata"])
             found += object_rules.errors_of_plain_change(resource, before, thing)

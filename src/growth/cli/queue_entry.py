@@ -1,0 +1,223 @@
+"""One workload as a person sees it: where it stands, why, and until when. Pure."""
+
+from datetime import datetime
+from enum import StrEnum
+
+import msgspec
+
+from growth.api.quantity import QuantityError
+from growth.api.queue.workload import (
+    ADMITTED,
+    DEACTIVATION_TARGET,
+    EVICTED,
+    MAIN,
+    PODS_READY,
+    QUOTA_RESERVED,
+    REQUEUED,
+    Workload,
+)
+from growth.cli.queue_seeing import Seen
+from growth.decide.queue.flavors import needs_of
+from growth.decide.queue.requeuing import deadline, is_waiting
+from growth.decide.queue.scene import Key, usage_of
+
+
+class Standing(StrEnum):
+    """How far a workload is; in this order they are shown."""
+
+    READY = "ready"
+    RUNNING = "running"
+    """Admitted, and nobody waits for its pods to be ready."""
+    STARTING = "starting"
+    LEAVING = "leaving"
+    """Evicted, and its pods have not gone yet: so long its quota is its own."""
+    QUEUED = "queued"
+    BACKOFF = "backing off"
+    HELD = "held"
+    """Something keeps it out of the line: a queue that is stopped or is not there."""
+    INACTIVE = "deactivated"
+    FINISHED = "finished"
+
+
+HOLDING = (Standing.READY, Standing.RUNNING, Standing.STARTING, Standing.LEAVING)
+"""Those that have quota."""
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """One workload; amounts are thousandths of cpu, and whole units of everything else."""
+
+    namespace: str
+    name: str
+    owner: str
+    """What it stands for, such as ``Job train``; empty if it stands for itself."""
+    local_queue: str
+    cluster_queue: str
+    """Empty if there is none behind its LocalQueue."""
+    standing: Standing
+    priority: int = 0
+    position: int = 0
+    """Its place in the line, from 1; 0 if it is in none."""
+    created_at: datetime | None = None
+    since: datetime | None = None
+    """When it came to stand like that."""
+    until: datetime | None = None
+    """Its pods must be ready by then; or it is tried again then."""
+    attempts: int = 0
+    """How many times it was admitted in vain."""
+    pods: int = 0
+    asks: dict[str, int] = {}
+    why: str = ""
+    remedy: str = ""
+    """A command that a person can give; empty if nobody need do anything."""
+
+    @property
+    def title(self) -> str:
+        """What people call it: the name of its job."""
+        return f"{self.namespace}/{self.owner.partition(' ')[2] or self.name}"
+
+
+def entry_of(seen: Seen, key: Key) -> Entry:
+    """What there is to say about this workload."""
+    workload = seen.scene.drafts[key].before
+    meta, state, owner = workload.metadata, workload.status.requeue_state, workload.metadata.controller
+    queue = seen.scene.queue_of(workload)
+    name = queue.metadata.name if queue is not None else ""
+    position = seen.positions.get(key, 0)
+    standing = _standing(seen, workload, position)
+    asks = _asked_by(seen, workload)
+    return Entry(
+        namespace=meta.namespace,
+        name=meta.name,
+        owner=f"{owner.kind} {owner.name}" if owner is not None else "",
+        local_queue=workload.spec.queue_name,
+        cluster_queue=name,
+        standing=standing,
+        priority=workload.priority,
+        position=position if standing is Standing.QUEUED else 0,
+        created_at=meta.creation_timestamp,
+        since=_since(workload, standing),
+        until=_until(seen, workload, standing),
+        attempts=(state.count or 0) if state is not None else 0,
+        pods=asks.get("pods", 0),
+        asks={resource: amount for resource, amount in asks.items() if resource != "pods"},
+        why=_why(seen, key, workload, standing),
+        remedy=reactivation(workload) if standing is Standing.INACTIVE else "",
+    )
+
+
+def _asked_by(seen: Seen, workload: Workload) -> dict[str, int]:
+    """What it asks for in all; what it holds, if it was admitted. Empty if that cannot be read."""
+    total: dict[str, int] = {}
+    try:
+        for one in needs_of(workload, seen.scene.filling):
+            for resource, amount in one.amounts.items():
+                total[resource] = total.get(resource, 0) + amount
+    except (QuantityError, msgspec.ValidationError):
+        return {}
+    held: dict[str, int] = {}
+    for (_, resource), amount in usage_of(workload).items():
+        held[resource] = held.get(resource, 0) + amount
+    return {**total, **held}
+
+
+def reactivation(workload: Workload) -> str:
+    """The command that lets a deactivated workload in again. (The whole name: Kubernetes has Workloads of its own.)"""
+    meta = workload.metadata
+    patch = '{"spec":{"active":true}}'
+    return f"kubectl -n {meta.namespace} patch workloads.kueue.x-k8s.io {meta.name} --type merge -p '{patch}'"
+
+
+def _standing(seen: Seen, workload: Workload, position: int) -> Standing:
+    if workload.is_finished:
+        return Standing.FINISHED
+    if workload.is_reserving:
+        ready = workload.condition(PODS_READY)
+        if workload.holds(EVICTED):
+            return Standing.LEAVING
+        if ready is None:
+            return Standing.RUNNING
+        return Standing.READY if ready.status == "True" else Standing.STARTING
+    if not workload.spec.active:
+        return Standing.INACTIVE
+    if position:
+        return Standing.QUEUED
+    return Standing.BACKOFF if is_waiting(workload, seen.scene.now) else Standing.HELD
+
+
+_TOLD_BY = {
+    Standing.READY: PODS_READY,
+    Standing.RUNNING: ADMITTED,
+    Standing.STARTING: ADMITTED,
+    Standing.LEAVING: EVICTED,
+    Standing.BACKOFF: EVICTED,
+    Standing.HELD: EVICTED,
+    Standing.INACTIVE: EVICTED,
+}
+
+
+def _since(workload: Workload, standing: Standing) -> datetime | None:
+    said = workload.condition(_TOLD_BY.get(standing, ""))
+    if said is None or said.status != "True":
+        return workload.metadata.creation_timestamp
+    return said.last_transition_time
+
+
+def _until(seen: Seen, workload: Workload, standing: Standing) -> datetime | None:
+    readiness, state = seen.scene.terms.readiness, workload.status.requeue_state
+    if standing is Standing.STARTING and readiness is not None:
+        return deadline(workload, readiness)
+    return state.requeue_at if standing is Standing.BACKOFF and state is not None else None
+
+
+def _why(seen: Seen, key: Key, workload: Workload, standing: Standing) -> str:
+    """What is written about it; where nothing is yet, what the next pass would say."""
+    match standing:
+        case Standing.STARTING | Standing.READY:
+            return _message(workload, PODS_READY)
+        case Standing.LEAVING | Standing.BACKOFF:
+            return _message(workload, EVICTED)
+        case Standing.INACTIVE:
+            cause = _message(workload, DEACTIVATION_TARGET) if workload.holds(DEACTIVATION_TARGET) else ""
+            return cause or _message(workload, EVICTED) or "somebody deactivated it (spec.active)"
+        case Standing.QUEUED:
+            return _why_queued(seen, key, workload)
+        case Standing.HELD:
+            return _why_held(seen, key, workload)
+        case _:
+            return ""
+
+
+def _why_queued(seen: Seen, key: Key, workload: Workload) -> str:
+    queue, said = seen.scene.queue_of(workload), workload.condition(QUOTA_RESERVED)
+    if key in seen.served and (said is None or said.reason != "WaitingForPodsReady"):
+        return "there is quota for it now"
+    if queue is not None and queue.spec.queueing_strategy == "StrictFIFO":
+        first = seen.firsts.get(queue.metadata.name, key)
+        if first != key:
+            return f"behind {title_of(seen, first)}: the queue is StrictFIFO"
+    written = said.message if said is not None and said.reason != "PendingEvaluation" else ""
+    told = written or seen.words.get(key, "")
+    # Where there is one pod set only, everybody knows which one is meant.
+    return told.removeprefix(f"{MAIN}: ") if len(workload.spec.pod_sets) == 1 else told
+
+
+def _why_held(seen: Seen, key: Key, workload: Workload) -> str:
+    requeued = workload.condition(REQUEUED)
+    if workload.metadata.deletion_timestamp is not None:
+        return "it is being deleted"
+    if seen.scene.is_awaited(workload):
+        return "its job is not seen: it was deleted, or names no queue any more"
+    if requeued is not None and requeued.status == "False":
+        return f"{_message(workload, EVICTED) or 'it was evicted'}: it comes back when that is over"
+    return seen.words.get(key) or _message(workload, QUOTA_RESERVED)
+
+
+def _message(workload: Workload, kind: str) -> str:
+    said = workload.condition(kind)
+    return said.message if said is not None else ""
+
+
+def title_of(seen: Seen, key: Key) -> str:
+    """What people call a workload."""
+    owner = seen.scene.drafts[key].before.metadata.controller
+    return f"{key[0]}/{owner.name if owner is not None else key[1]}"

@@ -1,0 +1,84 @@
+"""``growth queue explain``: one workload, what happened to it, what it waits for, and what happens next."""
+
+import asyncio
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+import msgspec
+from rich.console import Console
+
+from growth.api.growth_kinds import NODE_REQUESTS
+from growth.api.kinds import NODES, PODS
+from growth.api.pod import Pod
+from growth.api.settings import Settings
+from growth.api.settings_reading import EffectiveSettings
+from growth.cli.failures import Refused, sentence_for
+from growth.cli.queue_explain_report import Explained, explained
+from growth.cli.queue_explain_view import view
+from growth.cli.queue_naming import workload_meant
+from growth.cli.queue_seeing import Now, looking
+from growth.cli.settings_options import with_settings_of
+from growth.kube.access import find_access
+from growth.kube.client import Client, connect
+from growth.kube.errors import KubeError
+
+
+@click.command()
+@with_settings_of("kube", "queue.waitForPodsReady", "queue.extendWhileProvisioning")
+@click.argument("name", metavar="WORKLOAD")
+@click.option("--namespace", "-n", metavar="NAME", default="", help="The namespace in which it is.")
+@click.option("--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def explain(effective: EffectiveSettings, name: str, namespace: str, output: str) -> None:
+    """See all about WORKLOAD: what happened to it, why it waits, and what happens next.
+
+    WORKLOAD is the name of a Workload or of its Job, with or without its namespace (shop/sum). It says how it stands,
+    what was written about it in order of time, who is ahead of it, what it asks for and what each flavor has left,
+    who holds the rest, what would have to change, and how its pods are.
+
+    Give it the settings that growth run has (--settings): they say by when pods must be ready, and how often they are
+    tried. It reads what growth queue reads, and pods of that namespace, and changes nothing. Where machines are waited
+    for (queue.extendWhileProvisioning), also nodes and noderequests, so that the deadline is the one that Growth keeps.
+
+    \b
+    Example:
+      growth queue explain sum --settings growth.yaml
+      growth queue explain shop/job-sum-5f1c2
+      growth queue explain sum -n shop --output json | jq -r .next
+    """
+    try:
+        told = asyncio.run(_connected(effective.settings, name, namespace))
+    except KubeError as error:
+        raise Refused(sentence_for(error)) from error
+    if output == "json":
+        click.echo(msgspec.json.format(msgspec.json.encode(told)).decode())
+    else:
+        console = Console(highlight=False)
+        console.print(view(told, console.width))
+
+
+async def _connected(settings: Settings, name: str, namespace: str) -> Explained:
+    kube = settings.kube
+    access = find_access(Path(kube.kubeconfig) if kube.kubeconfig else None, kube.context or None)
+    async with connect(access, max_concurrent_requests=kube.max_concurrent_requests) as client:
+        return await explain_workload(client, settings, name, namespace, lambda: datetime.now(UTC))
+
+
+async def explain_workload(client: Client, settings: Settings, name: str, namespace: str, now: Now) -> Explained:
+    """Read it, and conclude; raises Refused for a name that nobody bears."""
+    async with looking(client, settings, now) as look:
+        key = workload_meant(look.seen().scene, name, namespace)
+        pods = await look.add(PODS, key[0])
+        if settings.queue.extend_while_provisioning:
+            await look.add(NODES)
+            await look.add(NODE_REQUESTS)
+        seen = look.seen()
+        # It may have gone while these were read.
+        workload_meant(seen.scene, "/".join(key), "")
+        owner = seen.scene.drafts[key].before.metadata.controller
+        return explained(seen, key, [pod for pod in pods if owner is not None and _is_of(pod, owner.uid)])
+
+
+def _is_of(pod: Pod, uid: str) -> bool:
+    made_by = pod.metadata.controller
+    return pod.metadata.uid == uid or (made_by is not None and made_by.uid == uid)

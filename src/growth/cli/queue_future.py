@@ -1,0 +1,71 @@
+"""What happens next to a workload, and when, by the rules that Growth goes by. Pure."""
+
+from datetime import datetime
+
+from growth.api.queue.workload import Workload
+from growth.cli.queue_entry import Entry, Standing
+from growth.cli.queue_seeing import Seen
+from growth.cli.queue_words import due, times
+from growth.cli.spans import span
+from growth.decide.decider import State
+from growth.decide.queue.readiness import follow_readiness
+from growth.decide.queue.requeuing import next_state
+from growth.decide.queue.scene import Key, Scene
+
+
+def deadline_of(seen: Seen, key: Key) -> datetime | None:
+    """By when the pods of one that starts must be ready, with the time that is given to machines which come; None if
+    that is over. Its pods, nodes and requests must have been read."""
+    trial = Scene(seen.scene.snapshot, State(), seen.scene.settings)
+    if trial.terms.readiness is not None:
+        draft = trial.drafts[key]
+        follow_readiness(trial, draft, trial.job_of(draft.workload))
+    return max(trial.deadlines, default=None)
+
+
+def coming(seen: Seen, workload: Workload, entry: Entry) -> str:
+    """What follows when ``entry.until`` has come."""
+    if entry.standing is Standing.BACKOFF:
+        return "it is queued again"
+    return f"if its pods are not ready by then, {_put_back(seen, workload, entry)}"
+
+
+def _put_back(seen: Seen, workload: Workload, entry: Entry) -> str:
+    until = entry.until or seen.scene.now
+    state = next_state(workload, seen.scene.terms.requeuing, until)
+    if state is None or state.requeue_at is None:
+        return f"it is deactivated: it was tried {times(entry.attempts)} already, and that is the limit"
+    return f"it is put back, and waits for {span(state.requeue_at - until)}"
+
+
+def next_words(seen: Seen, workload: Workload, entry: Entry) -> str:
+    """One sentence."""
+    at, until = seen.scene.now, entry.until
+    match entry.standing:
+        case Standing.FINISHED:
+            return "Nothing: it has finished."
+        case Standing.INACTIVE:
+            return "Nothing, until somebody activates it."
+        case Standing.LEAVING:
+            return "When its pods are gone, its quota is free for others."
+        case Standing.READY | Standing.RUNNING:
+            return "When its job has ended, its quota is free for others."
+        case Standing.STARTING if until is not None:
+            return f"By {due(until, at)} its pods must be ready, or {_put_back(seen, workload, entry)}."
+        case Standing.STARTING:
+            return "When its pods are ready, that is said. By when they must be is in Growth's settings (--settings)."
+        case Standing.BACKOFF if until is not None:
+            return f"At {due(until, at)} it is queued again."
+        case Standing.QUEUED:
+            return _next_of_queued(seen, entry)
+        case _:
+            return "It is queued again when what holds it is over."
+
+
+def _next_of_queued(seen: Seen, entry: Entry) -> str:
+    key = (entry.namespace, entry.name)
+    if key in seen.served:
+        return "It is admitted: there is quota for it now. If that does not happen, is growth running?"
+    if seen.firsts.get(entry.cluster_queue, key) != key and entry.why.startswith("behind"):
+        return f"It is tried when the one before it was admitted; it is number {entry.position} in the line."
+    return "It is tried again as soon as something in its queue changes: quota is freed, or raised."

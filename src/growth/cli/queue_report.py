@@ -1,0 +1,147 @@
+"""What ``growth queue`` says, as one value: what was seen in, a report out. Pure."""
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+
+import msgspec
+
+from growth.api.queue.queues import ClusterQueue
+from growth.api.status import condition_of
+from growth.cli.queue_entry import HOLDING, Entry, Standing, entry_of
+from growth.cli.queue_seeing import Seen
+from growth.decide.queue.standing import standing_of, standing_of_door
+from growth.decide.queue.telling import ACTIVE
+
+
+class Share(msgspec.Struct, frozen=True):
+    """How much of one resource of one flavor; thousandths of cpu, whole units of everything else."""
+
+    flavor: str
+    resource: str
+    used: int
+    nominal: int
+    """What is the queue's own."""
+    borrowed: int
+    """So much of what is used is not."""
+    capacity: int
+    """What it could have at most, with all that its cohort lends."""
+
+
+class Queue(msgspec.Struct, frozen=True):
+    """One ClusterQueue, and who is in it."""
+
+    name: str
+    strategy: str
+    cohort: str
+    is_active: bool
+    why: str
+    """Why it is, or is not."""
+    is_told: bool
+    """Whether anybody has said so: if not, nobody runs the queue yet."""
+    warnings: tuple[str, ...] = ()
+    shares: tuple[Share, ...] = ()
+    admitted: tuple[Entry, ...] = ()
+    pending: tuple[Entry, ...] = ()
+    """In the order in which they are tried; then those that are in no line."""
+
+
+class Report(msgspec.Struct, frozen=True):
+    """Everything; ``--output json`` prints this."""
+
+    at: datetime
+    queues: tuple[Queue, ...] = ()
+    homeless: tuple[Entry, ...] = ()
+    """Workloads without a ClusterQueue."""
+    unmade: tuple[str, ...] = ()
+    """Jobs that name a queue and have no Workload."""
+    finished: int = 0
+    narrowed_to: str = ""
+    """The namespace whose workloads alone are shown; empty: all."""
+
+    @property
+    def entries(self) -> Iterator[Entry]:
+        """All workloads that are shown."""
+        for queue in self.queues:
+            yield from queue.admitted
+            yield from queue.pending
+        yield from self.homeless
+
+    @property
+    def is_unattended(self) -> bool:
+        """Whether there are queues, and nobody has said anything about one of them."""
+        return any(not queue.is_told for queue in self.queues)
+
+
+def report_of(seen: Seen, queue: str = "", namespace: str = "") -> Report:
+    """What there is to say; of one ClusterQueue, or of one namespace, if they are named."""
+    scene = seen.scene
+    entries = [entry_of(seen, key) for key in scene.drafts if not namespace or key[0] == namespace]
+    names = {door.spec.cluster_queue for (where, _), door in scene.doors.items() if where == namespace}
+    names |= {entry.cluster_queue for entry in entries}
+    wanted = [
+        one
+        for name, one in sorted(scene.queues.items())
+        if (not queue or name == queue) and (not namespace or name in names)
+    ]
+    alive = [entry for entry in entries if entry.standing is not Standing.FINISHED]
+    return Report(
+        at=scene.now,
+        queues=tuple(_queue(seen, one, alive) for one in wanted),
+        homeless=() if queue else tuple(_ordered(entry for entry in alive if not entry.cluster_queue)),
+        unmade=() if queue else tuple(_unmade(seen, namespace)),
+        finished=sum(entry.standing is Standing.FINISHED and queue in ("", entry.cluster_queue) for entry in entries),
+        narrowed_to=namespace,
+    )
+
+
+def _queue(seen: Seen, queue: ClusterQueue, entries: Iterable[Entry]) -> Queue:
+    name, said = queue.metadata.name, condition_of(queue.status.conditions, ACTIVE)
+    standing = standing_of(queue, seen.scene.flavors)
+    own = [entry for entry in entries if entry.cluster_queue == name]
+    return Queue(
+        name=name,
+        strategy=queue.spec.queueing_strategy,
+        cohort=queue.spec.cohort_name,
+        is_active=standing.is_active if said is None else said.status == "True",
+        why=standing.why if said is None else said.message,
+        is_told=said is not None,
+        warnings=tuple(_warnings(seen, queue)),
+        shares=tuple(_shares(seen, queue)),
+        admitted=tuple(_ordered(entry for entry in own if entry.standing in HOLDING)),
+        pending=tuple(_ordered(entry for entry in own if entry.standing not in HOLDING)),
+    )
+
+
+def _ordered(entries: Iterable[Entry]) -> list[Entry]:
+    order = list(Standing)
+    return sorted(entries, key=lambda one: (order.index(one.standing), one.position, _instant(one), one.title))
+
+
+def _instant(entry: Entry) -> float:
+    """Who comes back first; of all others who has waited for longest."""
+    instant = entry.until or entry.since
+    return instant.timestamp() if instant is not None else 0
+
+
+def _shares(seen: Seen, queue: ClusterQueue) -> Iterator[Share]:
+    member = seen.scene.members[queue.metadata.name]
+    for slot, quota in member.quotas.items():
+        yield Share(*slot, member.used(slot), quota.nominal, member.borrowed(slot), member.capacity(slot))
+
+
+def _warnings(seen: Seen, queue: ClusterQueue) -> Iterator[str]:
+    yield from (one.message for one in queue.status.conditions if one.type != ACTIVE and one.status == "True")
+    standings = {name: standing_of(one, seen.scene.flavors) for name, one in seen.scene.queues.items()}
+    for (namespace, name), door in sorted(seen.scene.doors.items()):
+        if door.spec.cluster_queue == queue.metadata.name and door.spec.stop_policy != "None":
+            yield f"LocalQueue {namespace}/{name}: {standing_of_door(door, standings).why}"
+
+
+def _unmade(seen: Seen, namespace: str) -> Iterator[str]:
+    """Jobs for which a Workload should be made, and is not yet."""
+    owners = {owner.uid for draft in seen.scene.drafts.values() if (owner := draft.before.metadata.controller)}
+    for job in seen.scene.jobs.values():
+        meta = job.metadata
+        is_over = job.ended is not None or meta.deletion_timestamp is not None or meta.uid in owners
+        if not is_over and namespace in ("", meta.namespace):
+            yield f"{meta.namespace}/{meta.name}"

@@ -1,0 +1,39 @@
+"""Machines for which workloads will come back: bought for who was put back before they were there.
+
+They are named on the workload, so a restart forgets none. As long as the workload may not be tried again, its machines
+are kept, for whoever needs them meanwhile; then the time counts that nodes are kept empty, and the workload is served
+long before. Else a machine that takes longer than the timeout would be given back and bought again for ever.
+
+The queue decides before those who remove nodes, and notes the machines in the snapshot that both look at; where there
+is no queue, nobody comes back.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Final
+
+from growth.api.queue.workload import Workload
+from growth.decide.queue.requeuing import is_waiting
+from growth.observe.snapshot import Snapshot
+
+MACHINES: Final = "growth.dev/machines"
+"""Annotation of a workload that was put back: the machines that came, or come, for it."""
+
+_AWAITED: Final = "machines that workloads will come back for"
+
+
+def note_awaited(snapshot: Snapshot, workloads: Iterable[Workload]) -> None:
+    """These workloads are there."""
+    snapshot.memo[_AWAITED] = {name for one in workloads for name in machines_kept_for(one, snapshot.now)}
+
+
+def awaited_in(snapshot: Snapshot) -> set[str]:
+    """What was noted: names of machines."""
+    return snapshot.memo.get(_AWAITED, set[str]())
+
+
+def machines_kept_for(workload: Workload, now: datetime) -> tuple[str, ...]:
+    """The machines that must stay until this workload may be tried again."""
+    text = workload.metadata.annotations.get(MACHINES, "")
+    is_over = workload.is_finished or workload.metadata.deletion_timestamp is not None or not workload.spec.active
+    return tuple(text.split(",")) if text and not is_over and is_waiting(workload, now) else ()

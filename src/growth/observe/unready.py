@@ -1,0 +1,43 @@
+"""Pods that are not ready, by whom they were made for: whoever waits for its pods asks only for those.
+
+Most pods of a cluster are ready, so this is small, and it is kept up as pods change: nobody has to look through all of
+them. A pod that nobody controls stands for itself.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from growth.api.change import Change, Happened
+from growth.api.pod import Pod
+
+_NOBODY: Final[Mapping[str, Pod]] = {}
+
+
+class Unready:
+    """Pods by the uid of their controller, or by their own, then by uid; those that have ended are left out."""
+
+    def __init__(self) -> None:
+        self._pods: dict[str, dict[str, Pod]] = {}
+
+    def of(self, uid: str) -> Mapping[str, Pod]:
+        """The pods of this owner, or the pod itself, that are not ready now."""
+        return self._pods.get(uid, _NOBODY)
+
+    def hear(self, changes: Iterable[Change[Pod]]) -> None:
+        """Pods came, changed or went."""
+        for change in changes:
+            pod, uid = change.now, change.now.metadata.uid
+            owner = pod.metadata.controller
+            key = owner.uid if owner is not None else uid
+            if change.before is not None and change.before.metadata.controller is not owner:
+                before = change.before.metadata.controller
+                self._drop(before.uid if before is not None else uid, uid)
+            if change.happened is Happened.DELETED or pod.is_finished or pod.is_ready:
+                self._drop(key, uid)
+            else:
+                self._pods.setdefault(key, {})[uid] = pod
+
+    def _drop(self, key: str, uid: str) -> None:
+        here = self._pods.get(key)
+        if here is not None and here.pop(uid, None) is not None and not here:
+            del self._pods[key]

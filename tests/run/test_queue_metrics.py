@@ -1,0 +1,55 @@
+"""What is shown of the queue."""
+
+from prometheus_client import CollectorRegistry, generate_latest
+
+from growth.decide.queue.deciding import Memory
+from growth.decide.queue.figures import Figures
+from growth.decide.queue.news import News
+from growth.run.queue_metrics import QueueMetrics
+
+FIGURES = Figures(2, 1, 4, 3, {("spot", "cpu"): 1500, ("spot", "memory"): 1024}, {("spot", "cpu"): 4000})
+HAPPENED = News((("team", "PodsReadyTimeout"),), (("team", 40.0),), (("team", 75.0),))
+
+
+def samples(registry: CollectorRegistry) -> dict[str, float]:
+    lines = [line for line in generate_latest(registry).decode().splitlines() if not line.startswith("#")]
+    return {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines)}
+
+
+def test_all_that_the_queue_knows_is_shown() -> None:
+    registry = CollectorRegistry()
+    QueueMetrics(registry).show(Memory(news=HAPPENED, figures={"team": FIGURES}))
+    shown = samples(registry)
+    assert {name: shown[name] for name in shown if "seconds" not in name and "created" not in name} == {
+        'growth_queue_pending{queue="team",status="active"}': 2,
+        'growth_queue_pending{queue="team",status="inadmissible"}': 1,
+        'growth_queue_reserving{queue="team"}': 4,
+        'growth_queue_admitted{queue="team"}': 3,
+        'growth_queue_quota_used{flavor="spot",queue="team",resource="cpu"}': 1.5,
+        'growth_queue_quota_used{flavor="spot",queue="team",resource="memory"}': 1024,
+        'growth_queue_quota_nominal{flavor="spot",queue="team",resource="cpu"}': 4,
+        'growth_queue_evictions_total{queue="team",reason="PodsReadyTimeout"}': 1,
+    }
+    assert shown['growth_queue_admission_wait_seconds_sum{queue="team"}'] == 40
+    assert shown['growth_queue_ready_wait_seconds_sum{queue="team"}'] == 75
+
+
+def test_a_queue_that_is_gone_is_not_shown_and_what_happened_in_it_is_not_forgotten() -> None:
+    registry = CollectorRegistry()
+    metrics = QueueMetrics(registry)
+    metrics.show(Memory(news=HAPPENED, figures={"team": FIGURES}))
+    metrics.show(Memory(figures={"other": FIGURES}))
+    shown = samples(registry)
+    assert 'growth_queue_admitted{queue="team"}' not in shown
+    assert shown['growth_queue_admitted{queue="other"}'] == 3
+    assert shown['growth_queue_evictions_total{queue="team",reason="PodsReadyTimeout"}'] == 1
+
+
+def test_who_does_not_lead_shows_no_figures() -> None:
+    registry = CollectorRegistry()
+    metrics = QueueMetrics(registry)
+    metrics.show(Memory(figures={"team": FIGURES}))
+    metrics.clear()
+    assert not any("pending" in name for name in samples(registry))
+    metrics.show(Memory(figures={"team": FIGURES}))
+    assert 'growth_queue_admitted{queue="team"}' in samples(registry), "the same figures are news again"
