@@ -1,0 +1,131 @@
+"""Somebody more important comes: who has to go, goes; who waits for it, gets it; nobody goes back and forth."""
+
+from typing import Any
+
+import pytest
+
+from growth.api.queue.kinds import WORKLOAD_PRIORITY_CLASSES
+from growth.api.queue.workload import EVICTED, PREEMPTED, PRIORITY_CLASS, QUOTA_RESERVED, REQUEUED
+from tests.decide.queue.stage import Stage, a_stage, settings
+
+BY_PRIORITY = {"withinClusterQueue": "LowerPriority"}
+RECLAIMING = {"reclaimWithinCohort": "Any"}
+
+
+def a_class(stage: Stage, name: str, value: int) -> None:
+    stage.put(WORKLOAD_PRIORITY_CLASSES, {"metadata": {"name": name}, "value": value})
+
+
+def an_important_job(stage: Stage, name: str, **job: Any) -> None:  # noqa: ANN401
+    stage.a_job(name, labels={PRIORITY_CLASS: "high"}, **job)
+
+
+def a_stage_with_one_running(**spec: Any) -> Stage:  # noqa: ANN401
+    stage = a_stage(**spec)
+    a_class(stage, "high", 100)
+    stage.a_job("low")
+    stage.settle()
+    assert stage.running() == ["low"]
+    return stage
+
+
+def test_who_is_more_important_gets_the_place_and_gives_it_back() -> None:
+    stage = a_stage_with_one_running(preemption=BY_PRIORITY)
+    an_important_job(stage, "high")
+    stage.settle()
+    assert (stage.running(), stage.admitted()) == (["high"], ["high"])
+    assert stage.says("low", EVICTED) == ("True", "Preempted")
+    assert stage.says("low", PREEMPTED) == ("True", "InClusterQueue")
+    assert stage.says("low", REQUEUED)[0] == "True"
+    stage.end("high")
+    stage.settle()
+    assert stage.admitted() == ["low"]
+    assert stage.says("low", PREEMPTED) == ("False", "QuotaReserved")
+
+
+def test_nobody_is_sent_back_where_the_queue_does_not_say_so() -> None:
+    stage = a_stage_with_one_running()
+    an_important_job(stage, "high")
+    stage.settle()
+    assert stage.running() == ["low"]
+    assert stage.says("high", QUOTA_RESERVED) == ("False", "WaitingForQuota")
+
+
+def test_the_place_is_given_only_when_the_pods_that_had_it_are_gone() -> None:
+    stage = a_stage_with_one_running(preemption=BY_PRIORITY)
+    an_important_job(stage, "high")
+    stage.settle(jobs=False)
+    assert stage.admitted() == ["low"]
+    assert stage.says("high", QUOTA_RESERVED) == ("False", "WaitingForPreemptedWorkloads")
+    stage.settle()
+    assert stage.running() == ["high"]
+
+
+def test_what_is_waited_for_goes_to_nobody_else() -> None:
+    stage = a_stage(cpu="2", preemption=BY_PRIORITY)
+    a_class(stage, "high", 100)
+    stage.a_job("low", cpu="1")
+    stage.settle()
+    an_important_job(stage, "high", cpu="2")
+    stage.a_job("small", cpu="1")
+    stage.settle(jobs=False)
+    assert stage.admitted() == ["low"]
+    stage.settle()
+    assert stage.running() == ["high"]
+
+
+def test_no_more_are_sent_back_while_it_is_not_seen_that_some_are() -> None:
+    stage = a_stage(cpu="2", preemption=BY_PRIORITY)
+    a_class(stage, "high", 100)
+    stage.a_job("first")
+    stage.a_job("second")
+    stage.settle()
+    an_important_job(stage, "high")
+    stage.settle(jobs=False)
+    before = dict(stage.objects)
+    stage.look(before)
+    stage.look(before)
+    stage.settle()
+    assert len(stage.running()) == 2
+    assert "high" in stage.running()
+
+
+def a_cohort(timestamp: str = "Eviction") -> Stage:
+    stage = Stage(settings(wait=False, timestamp=timestamp))
+    a_class(stage, "high", 100)
+    stage.a_flavor()
+    for name in ("one", "two"):
+        stage.a_queue(name, cpu="1", cohortName="team", preemption=RECLAIMING)
+        stage.a_door(f"door-{name}", name)
+    return stage
+
+
+@pytest.mark.parametrize("timestamp", ["Eviction", "Creation"])
+def test_a_queue_takes_back_its_own_and_nobody_goes_back_and_forth(timestamp: str) -> None:
+    """The seed's test: whoever was sent back is older and more important, and yet does not come back before the one for
+    whom it was sent back."""
+    stage = a_cohort(timestamp)
+    for name in ("first", "second"):
+        an_important_job(stage, name, door="door-two")
+        stage.wait(1)
+    assert stage.running() == ["first", "second"]
+    stage.a_job("mine", door="door-one")
+    stage.settle()
+    assert stage.running() == ["first", "mine"]
+    assert stage.says("second", PREEMPTED) == ("True", "InCohortReclamation")
+    evicted_at = stage.workload("second").condition(EVICTED)
+    for _ in range(5):
+        stage.wait(60)
+    assert stage.running() == ["first", "mine"]
+    assert stage.workload("second").condition(EVICTED) == evicted_at
+
+
+def test_a_preempted_workload_has_no_backoff_and_keeps_its_place() -> None:
+    stage = a_stage_with_one_running(preemption=BY_PRIORITY)
+    an_important_job(stage, "high")
+    stage.a_job("later")
+    stage.settle()
+    stage.end("high")
+    stage.settle()
+    assert stage.admitted() == ["low"]
+    assert stage.workload("low").status.requeue_state is None
