@@ -63,6 +63,18 @@ def test_what_is_decided_again_because_it_is_not_seen_yet_is_neither_told_nor_co
     assert (events(second.said), second.memory.news.admitted) == ([], ())
 
 
+def test_who_is_deactivated_during_its_backoff_is_not_evicted_once_more() -> None:
+    stage = a_stage(settings(backoff_limit_timeout=330))
+    stage.a_job("one")
+    stage.settle()
+    stage.wait(300)
+    stage.now = stage.wake_at or stage.now
+    assert [reason for _, reason in story(stage)] == ["Deactivated", "Deactivated"]
+    stats = stage.workload("one").status.scheduling_stats
+    assert stats is not None
+    assert stats.evictions == (EvictionCount("PodsReadyTimeout", "WaitForStart", 1),)
+
+
 def test_a_restart_tells_nothing_that_is_old() -> None:
     stage = a_stage()
     stage.a_job("one")

@@ -54,7 +54,8 @@ def tell_news(scene: Scene, told: Mapping[Key, int]) -> tuple[News, Mapping[Key,
         if draft.before is draft.workload:
             continue
         version = draft.before.metadata.resource_version
-        eviction = _begun(draft, EVICTED)
+        # Who has no quota when a limit deactivates it loses nothing: that is told as such, and is no eviction.
+        eviction = _begun(draft, EVICTED) if draft.before.is_reserving else None
         if eviction is not None:
             _count(draft, eviction)
         events = list(_events(draft, eviction))
