@@ -99,6 +99,14 @@ def test_how_long_it_waited_counts_from_its_creation_or_from_when_it_was_put_bac
     ((queue, seconds),) = waits
     assert queue == "all"
     assert 40 <= seconds < 41
+    stage.wait(301)
+    waits.clear()
+    stage.now = stage.wake_at or stage.now
+    for _ in range(6):
+        for said in stage.look().said:
+            stage.take(said)
+        waits += memory(stage).news.admitted
+    assert waits == [("all", 0.0)], "its backoff is no wait for quota"
 
 
 def test_the_figures_say_who_waits_for_its_turn_and_who_for_something_else() -> None:

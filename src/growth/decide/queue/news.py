@@ -70,7 +70,7 @@ def tell_news(scene: Scene, told: Mapping[Key, int]) -> tuple[News, Mapping[Key,
         name = queue.metadata.name if queue is not None else ""
         if eviction is not None:
             evicted.append((name, eviction.reason))
-        waited = (scene.now - _queued_at(draft.before, scene.now)).total_seconds()
+        waited = (scene.now - _queued_at(draft.workload, scene.now)).total_seconds()
         if _is_admitted(draft):
             admitted.append((name, waited))
         if is_ready:
