@@ -28,7 +28,7 @@ from growth.decide.queue.leaving import is_leaving
 from growth.decide.queue.lifecycle import is_queued
 from growth.decide.queue.ordering import Order, order_of
 from growth.decide.queue.scene import Key, Scene, usage_of
-from growth.decide.queue.standing import Standing, standing_of, standing_of_door
+from growth.decide.queue.standing import Standing, standing_of_door
 
 
 class Given(msgspec.Struct, frozen=True):
@@ -56,7 +56,7 @@ class _Round:
         self._scene = scene
         self._before = assumed
         self._decided: dict[Key, Given] = {}
-        self._standings = {name: standing_of(queue, scene.flavors) for name, queue in scene.queues.items()}
+        self._standings = scene.standings
         self._is_blocked = scene.terms.blocks_admission and any(
             draft.before.is_reserving and not draft.workload.holds(PODS_READY) for draft in scene.drafts.values()
         )
