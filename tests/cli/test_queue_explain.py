@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from bench.queue_scene import NOW, SETTINGS, an_afternoon, world_of
-from growth.api.kinds import NAMESPACES
+from growth.api.kinds import NAMESPACES, PODS
 from growth.api.meta import Condition, ObjectMeta
 from growth.api.pod import Pod, PodSpec, PodStatus
 from growth.api.queue.job import QUEUED_JOBS
@@ -14,12 +14,13 @@ from growth.api.queue.kinds import CLUSTER_QUEUES, LOCAL_QUEUES, WORKLOADS
 from growth.api.queue.workload import QUEUE_NAME
 from growth.api.settings import Settings
 from growth.cli.failures import Refused
-from growth.cli.queue_entry import Standing
+from growth.cli.queue_entry import Standing, entry_of
 from growth.cli.queue_explain_report import Explained, PodSeen, explained
 from growth.cli.queue_explain_view import view
 from growth.cli.queue_naming import check_namespace, check_queue, workload_meant
 from growth.cli.queue_seeing import Seen, see
-from tests.decide.queue.stage import Stage, a_stage, settings, snapshot_of
+from tests.decide.queue.stage import Stage, a_stage, read, settings, snapshot_of
+from tests.decide.queue.test_readiness import a_job_without_a_node
 
 MINUTE = 60
 READY = Condition("Ready", "True")
@@ -74,6 +75,18 @@ def test_who_starts_knows_what_follows_if_it_does_not() -> None:
     words = "it is deactivated: it was tried once already, and that is the limit."
     assert story(stage, "a").next.endswith(words)
     assert "is in Growth's settings (--settings)" in story(stage, "a", Settings()).next
+
+
+def test_who_waits_for_a_machine_has_the_time_that_growth_gives_it() -> None:
+    stage = a_stage(settings(extend=True))
+    a_job_without_a_node(stage)
+    seen = seen_on(stage)
+    key = workload_meant(seen.scene, "job", "")
+    assert entry_of(seen, key).until is None
+    assert "waits for a machine, expected by 09:15 UTC" in entry_of(seen, key).why
+    told = explained(seen, key, [read(PODS, stage.objects[PODS, "default", "job-1"])])
+    assert told.next_at == stage.wake_at
+    assert told.next.startswith("By 09:15 UTC (in 14m59s) its pods must be ready, or it is put back")
 
 
 def test_who_waits_knows_its_place_who_is_ahead_and_who_holds_what_it_lacks() -> None:

@@ -12,7 +12,7 @@ from growth.api.queue.workload import MAX_EXECUTION_TIME, PRIORITY_CLASS, QUEUE_
 from growth.api.settings import QueueSettings, Settings
 from growth.kube.transport import Method, Request
 from growth.observe.requests import requests_of
-from growth.play.growing import QUICK, growing
+from growth.play.growing import QUICK, growing, until_told
 from growth.play.play import STORY_LABEL, Play
 from growth.play.story import Stories
 from tests.stories.queue_scene import (
@@ -70,6 +70,8 @@ async def a_job_runs_for_as_long_as_it_may(play: Play) -> None:
         await play.until(lambda: play.running("short"), "the job runs")
         await until_said(play, "short", "DeactivationTarget", "MaximumExecutionTimeExceeded")
         await until_said(play, "short", "Requeued", "WorkloadInactive", status="False")
+        for told in ("Admitted", "Deactivated", "EvictedDueToWorkloadInactive"):
+            await until_told(play, "short", told)
         workload = await the_workload(play, "short")
         assert not workload.spec.active
         assert (workload.status.accumulated_past_execution_time_seconds or 0) >= 2

@@ -11,7 +11,8 @@ from typing import Final
 
 import msgspec
 
-from growth.api.kinds import LEASES, NAMESPACES
+from growth.api.kinds import JOBS, LEASES, NAMESPACES
+from growth.api.queue.workload import QUEUE_NAME
 from growth.api.settings import ProvidersSettings, Settings
 from growth.decide.decider import Decision, State
 from growth.kube.client import Client
@@ -168,3 +169,27 @@ def test_many_jobs_at_once_are_admitted_in_a_few_passes() -> None:
     for count in (10, 100):
         play_virtually(lambda play, count=count: tell(play, count), alone=True)
     assert passes[100] <= 3 * passes[10]
+
+
+def test_a_running_job_that_leaves_its_queue_gives_its_quota_back_after_a_while() -> None:
+    """Its label is removed: it runs on, and who waits for its quota runs five minutes later, not before."""
+
+    async def tell(play: Play) -> None:
+        await play.node("worker")
+        await some_quota(play, {"cpu": "1"})
+        async with queueing(play):
+            await queued(play, "out")
+            await play.until(lambda: play.running("out"), "the first job runs")
+            await queued(play, "next")
+            await play.change(JOBS, "out", {"metadata": {"labels": {QUEUE_NAME: None}}})
+            await asyncio.sleep(5 * MINUTE - 5)
+            assert not play.running("next")
+            await asyncio.sleep(10)
+            assert play.running("next")
+            assert play.running("out")
+            await play.change(JOBS, "out", {"metadata": {"labels": {QUEUE_NAME: "door"}}})
+            await asyncio.sleep(MINUTE)
+            assert not play.running("out"), "it waits its turn"
+            assert play.running("next")
+
+    play_virtually(tell, alone=True)

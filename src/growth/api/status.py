@@ -42,7 +42,10 @@ class StatusEvent(Slim, frozen=True):
 
 def condition_of(conditions: tuple[StatusCondition, ...], kind: str) -> StatusCondition | None:
     """The statement of this type, if there is one."""
-    return next((one for one in conditions if one.type == kind), None)
+    for one in conditions:  # a loop, because this is asked dozens of times for each workload in every pass
+        if one.type == kind:
+            return one
+    return None
 
 
 def with_condition(conditions: tuple[StatusCondition, ...], new: StatusCondition) -> tuple[StatusCondition, ...]:

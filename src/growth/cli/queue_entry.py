@@ -20,6 +20,7 @@ from growth.cli.queue_seeing import Seen
 from growth.decide.queue.flavors import needs_of
 from growth.decide.queue.requeuing import deadline, is_waiting
 from growth.decide.queue.scene import Key, usage_of
+from growth.decide.queue.starting import EXPECTED
 
 
 class Standing(StrEnum):
@@ -61,7 +62,7 @@ class Entry(msgspec.Struct, frozen=True):
     since: datetime | None = None
     """When it came to stand like that."""
     until: datetime | None = None
-    """Its pods must be ready by then; or it is tried again then."""
+    """Its pods must be ready by then, or it is tried again then; null if nobody knows, as while machines come."""
     attempts: int = 0
     """How many times it was admitted in vain."""
     pods: int = 0
@@ -165,7 +166,9 @@ def _since(workload: Workload, standing: Standing) -> datetime | None:
 def _until(seen: Seen, workload: Workload, standing: Standing) -> datetime | None:
     readiness, state = seen.scene.terms.readiness, workload.status.requeue_state
     if standing is Standing.STARTING and readiness is not None:
-        return deadline(workload, readiness)
+        # Who waits for machines has more time. How much is written there; exactly, only those know who see them.
+        is_given_more = seen.scene.terms.extends and EXPECTED in _message(workload, PODS_READY)
+        return None if is_given_more else deadline(workload, readiness)
     return state.requeue_at if standing is Standing.BACKOFF and state is not None else None
 
 

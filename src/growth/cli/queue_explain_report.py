@@ -155,6 +155,10 @@ def _worded(workload: Workload, said: StatusCondition) -> str:
         truth = "" if said.status == "True" else f" is {said.status}"
         return f"{said.type}{truth} ({said.reason}): {said.message}"
     words = _HAPPENED[said.type, said.status]
+    if said.type == ADMITTED:
+        return words
+    if said.type == PODS_READY and not workload.is_reserving:
+        return ""
     if said.type == EVICTED and said.reason == PODS_READY_TIMEOUT and workload.status.requeue_state is not None:
         words += f" after it was tried {times(workload.status.requeue_state.count or 1)}"
     if said.type == QUOTA_RESERVED and said.reason == "PendingEvaluation":

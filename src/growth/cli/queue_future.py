@@ -52,6 +52,8 @@ def next_words(seen: Seen, workload: Workload, entry: Entry) -> str:
             return "When its job has ended, its quota is free for others."
         case Standing.STARTING if until is not None:
             return f"By {due(until, at)} its pods must be ready, or {_put_back(seen, workload, entry)}."
+        case Standing.STARTING if seen.scene.terms.readiness is not None:
+            return "When its machines are there, its pods have their time to get ready."
         case Standing.STARTING:
             return "When its pods are ready, that is said. By when they must be is in Growth's settings (--settings)."
         case Standing.BACKOFF if until is not None:

@@ -11,7 +11,7 @@ from growth.cli.memory_report import named
 from growth.cli.queue_entry import Entry, Standing, title_of
 from growth.cli.queue_seeing import Seen
 from growth.cli.queue_words import amounts
-from growth.decide.queue.flavors import PodSetNeeds, Refusal, assign, needs_of
+from growth.decide.queue.flavors import PodSetNeeds, assign, needs_of
 from growth.decide.queue.scene import Key, usage_of
 from growth.decide.queue.standing import standing_of
 
@@ -60,7 +60,7 @@ def offers_for(seen: Seen, workload: Workload) -> Iterator[Offer]:
                     asked=asked,
                     left={name: max(0, member.available((flavor.name, name))) for name in asked},
                     at_most={name: member.capacity((flavor.name, name)) for name in asked},
-                    why=found.why.removeprefix(f"{needs.name}: ") if isinstance(found, Refusal) else "",
+                    why=found.why.removeprefix(f"{needs.name}: "),
                 )
 
 

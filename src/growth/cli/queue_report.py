@@ -55,6 +55,8 @@ class Report(msgspec.Struct, frozen=True):
     unmade: tuple[str, ...] = ()
     """Jobs that name a queue and have no Workload."""
     finished: int = 0
+    knows_deadlines: bool = True
+    """Whether the settings say by when pods must be ready."""
     narrowed_to: str = ""
     """The namespace whose workloads alone are shown; empty: all."""
 
@@ -90,6 +92,7 @@ def report_of(seen: Seen, queue: str = "", namespace: str = "") -> Report:
         homeless=() if queue else tuple(_ordered(entry for entry in alive if not entry.cluster_queue)),
         unmade=() if queue else tuple(_unmade(seen, namespace)),
         finished=sum(entry.standing is Standing.FINISHED and queue in ("", entry.cluster_queue) for entry in entries),
+        knows_deadlines=scene.terms.readiness is not None,
         narrowed_to=namespace,
     )
 

@@ -118,7 +118,7 @@ def _told(entry: Entry, at: datetime) -> str:
         case Standing.QUEUED:
             return f"{tried}{entry.why}" if entry.why else f"{tried}it waits for its turn"
         case Standing.STARTING if entry.until is not None and entry.until <= at:
-            return f"starting{long}{why}; its time was over at {clock(entry.until, at)}, but for machines that come"
+            return f"starting{long}{why}; its time was over at {clock(entry.until, at)}"
         case Standing.STARTING if entry.until is not None:
             return f"starting{long}{why}; all must be by {due(entry.until, at)}"
         case Standing.STARTING:

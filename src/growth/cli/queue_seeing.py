@@ -22,7 +22,7 @@ from growth.api.queue.workload import QUOTA_RESERVED
 from growth.api.settings import Settings
 from growth.cli.world import reading
 from growth.decide.decider import State
-from growth.decide.queue.admitting import admit, lines_in
+from growth.decide.queue.admitting import Assumed, admit, lines_in
 from growth.decide.queue.lifecycle import follow
 from growth.decide.queue.scene import Key, Scene
 from growth.kube.client import Client
@@ -66,7 +66,7 @@ def see(snapshot: Snapshot, settings: Settings) -> Seen:
         if draft.before.status.admission is None:
             follow(trial, draft)
     lines = lines_in(trial)
-    served = frozenset(admit(trial, {}))
+    served = frozenset(admit(trial, Assumed()).given)
     said = {key: draft.workload.condition(QUOTA_RESERVED) for key, draft in trial.drafts.items()}
     return Seen(
         scene=Scene(snapshot, State(), settings),

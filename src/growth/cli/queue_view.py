@@ -114,10 +114,11 @@ def _hints(report: Report, rows: int | None) -> Iterable[RenderableType]:
     remedies = [entry for entry in _shown(report, rows) if entry.remedy]
     if remedies:
         yield from _remedies(remedies)
-    if any(one.standing is Standing.STARTING and one.until is None for one in report.entries):
+    if not report.knows_deadlines and any(one.standing is Standing.STARTING for one in report.entries):
         yield Text("By when pods must be ready is in Growth's settings: growth queue --settings FILE", style="dim")
     first = next((one.title for one in report.entries if one.standing not in (Standing.READY, Standing.RUNNING)), "")
-    yield Text(f"All about one of them: growth queue explain {first or 'WORKLOAD'}", style="dim")
+    if any(report.entries):
+        yield Text(f"All about one of them: growth queue explain {first or 'WORKLOAD'}", style="dim")
 
 
 def _remedies(entries: Sequence[Entry]) -> Iterator[RenderableType]:

@@ -28,6 +28,7 @@ from growth.api.memory_objects import MEMORIES, SHARD_LEASES, TRANSACTIONS
 from growth.api.queue.filling import FILLING_KINDS
 from growth.api.queue.job import QUEUED_JOBS
 from growth.api.queue.kinds import QUEUE_KINDS
+from growth.api.queue.kueue import KUEUES_OWN
 from growth.api.queue.pod import QUEUED_PODS
 from growth.api.settings import Settings
 from growth.decide import pools
@@ -37,7 +38,7 @@ from growth.decide.grow import deciding as grow
 from growth.decide.memory import deciding as memory
 from growth.decide.memory import parting
 from growth.decide.provision import deciding as provision
-from growth.decide.queue import deciding as queue
+from growth.decide.queue import beside as queue
 from growth.decide.registry import telling as registry
 from growth.decide.shrink import deciding as shrink
 
@@ -91,6 +92,8 @@ CAPABILITIES: Final[tuple[Capability, ...]] = (
             ),
             # Why pods do not start, and the machines that they wait for.
             *(PODS, NODES, PERSISTENT_VOLUME_CLAIMS, NODE_REQUESTS),
+            # Whether Kueue is alive, and what it left.
+            *KUEUES_OWN,
         ),
         is_on=lambda settings: settings.queue.enabled,
     ),

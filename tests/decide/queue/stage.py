@@ -25,6 +25,7 @@ from growth.api.queue.kinds import (
     WORKLOAD_PRIORITY_CLASSES,
     WORKLOADS,
 )
+from growth.api.queue.kueue import KUEUES_OWN
 from growth.api.queue.pod import GATE, MANAGED, QUEUED_PODS, QueuedPod
 from growth.api.queue.queues import ClusterQueue, LocalQueue
 from growth.api.queue.workload import QUEUE_NAME, Workload
@@ -33,7 +34,7 @@ from growth.api.settings import QueueSettings, Settings
 from growth.api.settings_queue import RequeuingStrategySettings, WaitForPodsReadySettings
 from growth.api.sharing import Sharing
 from growth.decide.decider import Decision, State
-from growth.decide.queue.deciding import decide
+from growth.decide.queue.beside import decide
 from growth.observe.snapshot import Snapshot
 from growth.observe.table import Table
 from growth.observe.world import World
@@ -52,6 +53,7 @@ KINDS: Final[tuple[Kind[Any], ...]] = (
     WORKLOADS,
     WORKLOAD_PRIORITY_CLASSES,
     *FILLING_KINDS,
+    *KUEUES_OWN,
     PERSISTENT_VOLUME_CLAIMS,
     NODE_REQUESTS,
     NODES,

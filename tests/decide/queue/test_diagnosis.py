@@ -145,6 +145,29 @@ def test_a_claim_that_is_missing_is_named_until_it_is_there() -> None:
     assert words(stage, PODS_READY).endswith("; no node was found for a pod")
 
 
+def test_a_claim_that_is_made_for_the_pod_itself_is_not_missed() -> None:
+    stage = a_stage()
+    put_node(stage, "n1")
+    a_job_of(stage, spec={"volumes": [{"name": "scratch", "ephemeral": {"volumeClaimTemplate": {"spec": {}}}}]})
+    assert evicted(stage).endswith("pod job-1: 0/2 nodes, sorry")
+
+
+def test_a_gate_of_somebody_else_is_named() -> None:
+    stage = a_stage()
+    put_node(stage, "n1")
+    a_job_of(stage, spec={"schedulingGates": [{"name": "example.com/licence"}]})
+    assert evicted(stage).endswith("pod job-1: it is held back by the scheduling gate example.com/licence")
+
+
+def test_pods_that_are_on_their_way_out_are_not_asked() -> None:
+    stage = a_stage()
+    put_node(stage, "n1")
+    a_job_of(stage, node="n1")
+    put_pod(stage, "job-0")
+    stage.change(PODS, "job-0", {"metadata": {"deletionTimestamp": "2026-03-02T09:00:01Z"}})
+    assert evicted(stage).endswith("pod job-1: it is on node n1, and does not get ready")
+
+
 def test_while_it_waits_nothing_is_said_that_changes_with_every_other_pod() -> None:
     stage = a_stage()
     put_node(stage, "n1", **{GPU: "1"})

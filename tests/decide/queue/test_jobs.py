@@ -220,6 +220,22 @@ def test_a_job_that_wants_more_pods_than_it_was_admitted_with_waits_for_them() -
     assert stage.admitted() == ["one"]
 
 
+def test_a_job_that_is_edited_before_it_starts_waits_with_what_it_wants_now() -> None:
+    """It has quota, and is still suspended: then its template may be changed."""
+    stage = a_stage(cpu="2")
+    stage.a_job("one", cpu="1")
+    while not stage.admitted():
+        for said in stage.look().said:
+            stage.take(said)
+    assert stage.running() == []
+    container = {"name": "main", "resources": {"requests": {"cpu": "3"}}}
+    stage.change(QUEUED_JOBS, "one", {"spec": {"template": {"spec": {"containers": [container]}}}})
+    stage.settle()
+    assert stage.says("one", EVICTED) == ("True", "OutOfSync")
+    assert stage.says("one", QUOTA_RESERVED) == ("False", "ExceedsMaxQuota")
+    assert stage.running() == []
+
+
 def test_a_job_that_wants_fewer_pods_frees_their_quota_at_once() -> None:
     stage = a_stage(cpu="3")
     stage.a_job("one", parallelism=3)

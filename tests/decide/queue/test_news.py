@@ -63,6 +63,18 @@ def test_what_is_decided_again_because_it_is_not_seen_yet_is_neither_told_nor_co
     assert (events(second.said), second.memory.news.admitted) == ([], ())
 
 
+def test_who_is_deactivated_during_its_backoff_is_not_evicted_once_more() -> None:
+    stage = a_stage(settings(backoff_limit_timeout=330))
+    stage.a_job("one")
+    stage.settle()
+    stage.wait(300)
+    stage.now = stage.wake_at or stage.now
+    assert [reason for _, reason in story(stage)] == ["Deactivated", "Deactivated"]
+    stats = stage.workload("one").status.scheduling_stats
+    assert stats is not None
+    assert stats.evictions == (EvictionCount("PodsReadyTimeout", "WaitForStart", 1),)
+
+
 def test_a_restart_tells_nothing_that_is_old() -> None:
     stage = a_stage()
     stage.a_job("one")
@@ -87,6 +99,14 @@ def test_how_long_it_waited_counts_from_its_creation_or_from_when_it_was_put_bac
     ((queue, seconds),) = waits
     assert queue == "all"
     assert 40 <= seconds < 41
+    stage.wait(301)
+    waits.clear()
+    stage.now = stage.wake_at or stage.now
+    for _ in range(6):
+        for said in stage.look().said:
+            stage.take(said)
+        waits += memory(stage).news.admitted
+    assert waits == [("all", 0.0)], "its backoff is no wait for quota"
 
 
 def test_the_figures_say_who_waits_for_its_turn_and_who_for_something_else() -> None:

@@ -13,7 +13,9 @@ from growth.api.queue.kinds import WORKLOADS
 from growth.api.queue.workload import EVICTED, PODS_READY
 from growth.api.started import STARTED_AT
 from growth.api.timestamp import format_time
-from growth.decide.queue.returning import MACHINES, awaited_in, note_awaited
+from growth.decide.decider import State
+from growth.decide.queue.deciding import decide
+from growth.decide.queue.returning import MACHINES, awaited_in
 from tests.builders import a_node
 from tests.decide.queue.stage import Stage, a_stage, settings, snapshot_of
 from tests.decide.queue.test_diagnosis import put_pod
@@ -145,20 +147,31 @@ def test_a_job_that_waited_for_no_machine_is_not_written_on() -> None:
     assert MACHINES not in stage.workload("job").metadata.annotations
 
 
+def machines_kept_if_put_back(stage: Stage) -> str:
+    """What would be noted if its time were over now."""
+    objects, now, memory = dict(stage.objects), stage.now, stage.memory
+    stage.wait(5 * 60)
+    found = machines(stage)
+    stage.objects, stage.now, stage.memory = objects, now, memory
+    return found
+
+
 def test_machines_on_which_its_pods_cannot_start_anyway_are_not_kept() -> None:
     stage = a_stage(BY_THE_LETTER)
     a_job_without_a_node(stage)
+    stage.wait(2 * 60)
     the_machine_comes(stage)
+    assert machines_kept_if_put_back(stage) == "m"
     container = {"name": "main", "image": "x", "state": {"waiting": {"reason": "ImagePullBackOff"}}}
     stage.change(PODS, "job-1", {"status": {"containerStatuses": [container]}})
-    stage.wait(5 * 60 + 1)
+    stage.wait(3 * 60 + 1)
     assert (stage.says("job", EVICTED), machines(stage)) == (EVICTED_FOR_TIME, "")
 
 
 def kept(stage: Stage) -> set[str]:
     """What those see who remove nodes: a new process each time."""
     snapshot = snapshot_of(stage.objects, stage.now)
-    note_awaited(snapshot, stage.workloads())
+    decide(snapshot, State(), stage.settings)
     return awaited_in(snapshot)
 
 

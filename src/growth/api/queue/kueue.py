@@ -27,9 +27,6 @@ VALIDATING_WEBHOOKS: Final = "kueue-validating-webhook-configuration"
 IN_USE: Final = "kueue.x-k8s.io/resource-in-use"
 """Finalizer of workloads, ClusterQueues and ResourceFlavors."""
 
-MANAGED: Final = "kueue.x-k8s.io/managed"
-"""Finalizer (and label) of pods that are in a queue themselves."""
-
 
 class KueueLease(Slim, frozen=True):
     """Who leads, if Kueue runs."""

@@ -36,7 +36,7 @@ from growth.decide.queue.lifecycle import is_queued
 from growth.decide.queue.ordering import Order, order_of, queued_since
 from growth.decide.queue.preempting import Tree, Victim, victims
 from growth.decide.queue.scene import Key, Scene, usage_of
-from growth.decide.queue.standing import Standing, standing_of, standing_of_door
+from growth.decide.queue.standing import Standing, standing_of_door
 from growth.decide.queue.tree import Member, Slot
 
 
@@ -83,7 +83,7 @@ class _Round:
         self._heads: dict[str, _Head] = {}
         self._heap: list[tuple[int, Order, str]] = []
         self._changes = 0
-        self._standings = {name: standing_of(queue, scene.flavors) for name, queue in scene.queues.items()}
+        self._standings = scene.standings
         self._is_blocked = scene.terms.blocks_admission and any(
             draft.before.is_reserving and not draft.workload.holds(PODS_READY) for draft in scene.drafts.values()
         )

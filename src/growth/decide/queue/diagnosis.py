@@ -36,12 +36,11 @@ def diagnosis(snapshot: Snapshot, pods: Iterable[Pod]) -> str:
         if why := _hindrance(snapshot, pod):
             return _said_of(pod, why)
     for pod in pods:
-        if not pod.node_name and not pod.spec.scheduling_gates:
+        if pod.spec.scheduling_gates:
+            return _said_of(pod, f"it is held back by the scheduling gate {pod.spec.scheduling_gates[0].name}")
+        if not pod.node_name:
             return _said_of(pod, _no_place(snapshot, pod))
-    for pod in pods:
-        if pod.node_name:
-            return _said_of(pod, f"it is on node {pod.node_name}, and does not get ready")
-    return ""
+    return _said_of(pods[0], f"it is on node {pods[0].node_name}, and does not get ready") if pods else ""
 
 
 def _name(pod: Pod) -> str:

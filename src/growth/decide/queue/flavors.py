@@ -222,7 +222,7 @@ class _Search(msgspec.Struct, frozen=True):
             if not self._may_send_back(slot, amount):
                 return Refusal("WaitingForQuota", short[slot])
             prices.append(self.oracle(slot, amount))
-        return _Offer(flavor, _dearest(prices), frozenset(short), "; ".join(short.values()))
+        return _Offer(flavor, _dearest(prices), frozenset(short), next(iter(short.values()), ""))
 
     def _may_send_back(self, slot: Slot, amount: int) -> bool:
         """Whether it is worth a look who could go: if a part of the tree has a right to so much, or may borrow it."""

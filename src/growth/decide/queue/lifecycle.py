@@ -8,6 +8,7 @@
 | its pods are not ready in time | Evicted, PodsReadyTimeout; at the limit it is deactivated |
 | it was never ready within ``backoffLimitTimeout`` | it is deactivated |
 | it has run for as long as it may | it is deactivated |
+| it is being deleted, and kept by a finalizer | Evicted, WorkloadDeleted |
 | its job wants more pods than it was admitted with | Evicted, OutOfSync |
 | its job needs fewer pods than before | they are reclaimable: their quota is free |
 | evicted, and its job runs no pods any more | its quota is free; Requeued is False |
@@ -44,6 +45,7 @@ from growth.decide.queue.requeuing import is_waiting
 from growth.decide.queue.scene import Scene
 
 QUEUE_STOPPED, DOOR_STOPPED, OUT_OF_SYNC = "ClusterQueueStopped", "LocalQueueStopped", "OutOfSync"
+WORKLOAD_DELETED = "WorkloadDeleted"
 
 
 def follow(scene: Scene, draft: Draft) -> None:
@@ -63,6 +65,7 @@ def follow(scene: Scene, draft: Draft) -> None:
     _mend(draft)
     _follow_activity(draft)
     _follow_stops(scene, draft)
+    _follow_deletion(draft)
     if job is not None:
         _follow_size(draft, job)
     if scene.terms.readiness is not None:
@@ -144,6 +147,13 @@ def _follow_stops(scene: Scene, draft: Draft) -> None:
         draft.say(EVICTED, "True", QUEUE_STOPPED, f"ClusterQueue {queue.metadata.name} is being drained")
     elif door is not None and door.spec.stop_policy == "HoldAndDrain":
         draft.say(EVICTED, "True", DOOR_STOPPED, f"LocalQueue {door.metadata.name} is being drained")
+
+
+def _follow_deletion(draft: Draft) -> None:
+    """Somebody deletes it, and a finalizer of Kueue keeps it until its job is stopped and as it was."""
+    workload = draft.workload
+    if workload.metadata.deletion_timestamp is not None and workload.is_reserving and not workload.holds(EVICTED):
+        draft.say(EVICTED, "True", WORKLOAD_DELETED, "it is being deleted")
 
 
 def _follow_size(draft: Draft, job: QueuedJob) -> None:

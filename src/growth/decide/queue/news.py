@@ -54,7 +54,8 @@ def tell_news(scene: Scene, told: Mapping[Key, int]) -> tuple[News, Mapping[Key,
         if draft.before is draft.workload:
             continue
         version = draft.before.metadata.resource_version
-        eviction = _begun(draft, EVICTED)
+        # Who has no quota when a limit deactivates it loses nothing: that is told as such, and is no eviction.
+        eviction = _begun(draft, EVICTED) if draft.before.is_reserving else None
         if eviction is not None:
             _count(draft, eviction)
         events = list(_events(draft, eviction))
@@ -69,7 +70,7 @@ def tell_news(scene: Scene, told: Mapping[Key, int]) -> tuple[News, Mapping[Key,
         name = queue.metadata.name if queue is not None else ""
         if eviction is not None:
             evicted.append((name, eviction.reason))
-        waited = (scene.now - _queued_at(draft.before, scene.now)).total_seconds()
+        waited = (scene.now - _queued_at(draft.workload, scene.now)).total_seconds()
         if _is_admitted(draft):
             admitted.append((name, waited))
         if is_ready:

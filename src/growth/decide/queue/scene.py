@@ -25,9 +25,11 @@ from growth.decide.queue.filling import Filling
 from growth.decide.queue.flavors import needs_of
 from growth.decide.queue.holders import Holder, Key
 from growth.decide.queue.ordering import queued_since
+from growth.decide.queue.standing import Standing, standings_of
 from growth.decide.queue.starting import Provisioning, requests_by_pod
 from growth.decide.queue.terms import Terms, terms_of
 from growth.decide.queue.tree import Member, Slot, quotas_of
+from growth.decide.queue.unreadable import unread_in
 from growth.observe.requests import counted
 from growth.observe.snapshot import Snapshot
 
@@ -51,10 +53,10 @@ class Scene:
         self.pods: dict[str, QueuedPod] = {pod.metadata.uid: pod for pod in snapshot.table(QUEUED_PODS).values()}
         self.said: list[Action | Hold] = []
         self.deadlines: list[datetime] = []
-        self.edited: set[Key] = set()
-        """Workloads that are being changed to what their jobs want now: they are not judged by what they wanted."""
         self.absent: dict[Key, datetime] = {}
         """Workloads whose jobs are not seen, and since when (``leaving``)."""
+        self.edited: set[Key] = set()
+        """Workloads that are being changed to what their jobs want now: they are not judged by what they wanted."""
 
     def door_of(self, workload: Workload) -> LocalQueue | None:
         """The LocalQueue in which it waits, if there is one of that name."""
@@ -121,6 +123,12 @@ class Scene:
             for draft in self.drafts.values()
             if (owner := draft.workload.metadata.controller) is not None
         }
+
+    @cached_property
+    def standings(self) -> dict[str, Standing]:
+        """Which ClusterQueues are at work, by name; also those that cannot be read."""
+        cohorts = {one.metadata.name: one for one in self.snapshot.table(COHORTS).values()}
+        return standings_of(self.queues, self.flavors, cohorts, unread_in(self.snapshot))
 
     @cached_property
     def members(self) -> dict[str, Member]:

@@ -13,6 +13,7 @@ All of it is read from objects: pods, nodes and requests.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
+from typing import Final
 
 import msgspec
 
@@ -26,6 +27,9 @@ from growth.api.timestamp import TimestampError, parse_timestamp
 from growth.decide.ages import phase_since
 from growth.decide.grow.coming import is_live
 from growth.decide.queue.requeuing import Term
+
+EXPECTED: Final = ", expected by "
+"""In what is said of pods that are not ready: they wait for machines, and so have more time than the timeout."""
 
 Since = Callable[[datetime | None], datetime]
 """From when a deadline counts that began when this was written (``State.since``)."""
@@ -109,7 +113,7 @@ def told(machines: Iterable[Machine | None]) -> str:
     if not coming:
         return ""
     count = "a machine" if len(coming) == 1 else f"{len(coming)} machines"
-    return f"waits for {count}, expected by {max(coming.values()):%H:%M} UTC"
+    return f"waits for {count}{EXPECTED}{max(coming.values()):%H:%M} UTC"
 
 
 def _born(node: Node) -> datetime | None:

@@ -23,7 +23,7 @@ from growth.api.references import reference_to
 from growth.api.status import StatusCondition, condition_of, with_condition
 from growth.decide.queue.figures import Figures, waiting_of
 from growth.decide.queue.scene import Scene, usage_of
-from growth.decide.queue.standing import Standing, standing_of, standing_of_door
+from growth.decide.queue.standing import Standing, standing_of_door
 from growth.decide.queue.tree import Slot
 
 ACTIVE, MAY_BLOCK = "Active", "RequeuingMayBlock"
@@ -33,7 +33,7 @@ def tell(scene: Scene) -> dict[str, Figures]:
     """Write on each queue what has changed about it; returns how full each ClusterQueue is."""
     workloads = [draft.workload for draft in scene.drafts.values() if not draft.workload.is_finished]
     by_queue = scene.by_queue(workloads)
-    standings = {name: standing_of(queue, scene.flavors) for name, queue in scene.queues.items()}
+    standings = scene.standings
     figures = {
         name: _tell_queue(scene, queue, by_queue.get(name, []), standings[name])
         for name, queue in sorted(scene.queues.items())

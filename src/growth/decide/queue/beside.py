@@ -1,0 +1,33 @@
+"""The queue where Kueue is, or was: nothing is decided beside a live one, and what a dead one left is cleared away."""
+
+import msgspec
+
+from growth.api.action import Action, Hold, held_and_told
+from growth.api.queue.kinds import CLUSTER_QUEUES
+from growth.api.settings import Settings
+from growth.decide.decider import Decision, State
+from growth.decide.queue import deciding
+from growth.decide.queue.deciding import Memory
+from growth.decide.queue.finalizers import let_go
+from growth.decide.queue.leftovers import told_of_leftovers
+from growth.decide.queue.neighbours import ALIVE, live_kueue
+from growth.decide.queue.unreadable import holds_quota_of, told_of_unreadable
+from growth.observe.snapshot import Snapshot
+
+
+def decide(snapshot: Snapshot, state: State, settings: Settings) -> Decision:
+    """What should happen now."""
+    neighbour = live_kueue(snapshot, state)
+    if neighbour is not None:
+        before = state.memory if isinstance(state.memory, Memory) else Memory()
+        said = held_and_told(neighbour.subject, reason=ALIVE, why=neighbour.why, action="Queueing")
+        return Decision(said, neighbour.until, Memory(before.assumed, before.told))
+    decision = deciding.decide(snapshot, state, settings)
+    memory = decision.memory if isinstance(decision.memory, Memory) else Memory()
+    given = {one.admission.cluster_queue for one in memory.assumed.given.values()} | holds_quota_of(snapshot)
+    more: list[Action | Hold] = [
+        *let_go(snapshot, given, is_sure=not snapshot.unreadable.get(CLUSTER_QUEUES)),
+        *told_of_leftovers(snapshot, state),
+        *told_of_unreadable(snapshot),
+    ]
+    return msgspec.structs.replace(decision, said=(*decision.said, *more))
