@@ -136,7 +136,7 @@ async def what_a_person_deactivates_keeps_its_count(play: Play) -> None:
 
 
 @STORIES.story(ignores=CHANCE)
-async def a_job_whose_image_never_comes_waits_no_longer_than_its_time_limit(play: Play) -> None:
+async def a_job_that_never_starts_waits_no_longer_than_its_time_limit(play: Play) -> None:
     """``backoffLimitTimeout``: however often it was put back, so long after its first admission it is put aside."""
     await play.node("worker")
     await some_quota(play, {"cpu": "1"})
