@@ -23,7 +23,7 @@ from growth.api.queue.workload import (
     PodSetRequest,
 )
 from growth.decide.queue.draft import Draft
-from growth.decide.queue.flavors import Assignment, PodSetNeeds, Refusal, assign, needs_of
+from growth.decide.queue.flavors import Assignment, PodSetNeeds, Refusal, asks_for_pods, assign, needs_of
 from growth.decide.queue.leaving import is_leaving
 from growth.decide.queue.lifecycle import is_queued
 from growth.decide.queue.ordering import Order, order_of
@@ -142,7 +142,7 @@ class _Round:
         needs: tuple[PodSetNeeds, ...] = ()
         try:
             needs = needs_of(draft.workload, self._scene.filling)
-            found = assign(queue, member, self._scene.flavors, needs)
+            found = asks_for_pods(needs) or assign(queue, member, self._scene.flavors, needs)
         except (QuantityError, msgspec.ValidationError) as error:
             found = Refusal("Misconfigured", f"its pod sets cannot be read: {error}", is_final=True)
         if isinstance(found, Refusal):
