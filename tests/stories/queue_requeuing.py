@@ -113,7 +113,8 @@ async def what_a_person_deactivates_keeps_its_count(play: Play) -> None:
     """In its backoff, and while it runs: whoever deactivates it himself finds it counted as before."""
     await play.node("worker")
     await some_quota(play, {"cpu": "1"})
-    async with growing(play, settings=requeuing(timeout=2, base=2, backoff_limit_count=9)):
+    # Longer than it takes the next process to go on where one was stopped: that would be counted, too.
+    async with growing(play, settings=requeuing(timeout=9, base=2, backoff_limit_count=9)):
         await queued(play, "sum", needs_disk=True)
         await until_said(play, "sum", EVICTED, PODS_READY_TIMEOUT)
         await activate(play, "sum", active=False)
