@@ -14,14 +14,17 @@ import pytest
 import pytest_asyncio
 import yaml
 
+from growth.api.crd import definitions
 from growth.api.kinds import LEASES, NODES, PODS
 from growth.api.offering import POOL, ZONE
 from growth.api.pod import Pod
+from growth.api.queue.kinds import QUEUE_KINDS
 from growth.api.settings_reading import read_settings
 from growth.cli.manifests import DEFAULT_IMAGE, render
 from growth.kube.client import Client
 from growth.kube.lease import LeaderLease, LeaseTerms
 from growth.local.cluster import LocalCluster
+from growth.local.errors import KubectlFailed
 from growth.local.timings import Timings
 from tests.builders import Json
 from tests.cluster.conftest import wait_until
@@ -29,6 +32,8 @@ from tests.cluster.conftest import wait_until
 pytestmark = pytest.mark.cluster
 
 LEASE = "chief"
+QUEUE = "queue: {enabled: true}"
+KUEUES = [definition["metadata"]["name"] for definition in definitions(QUEUE_KINDS)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +64,9 @@ class Site:
         await wait_until(two_run, "both replicas run")
         return sorted(pod.node_name for pod in await self.replicas())
 
-    async def written(self) -> list[Json]:
+    async def written(self, *settings: str) -> list[Json]:
         """Every object that was applied, as it was written, with who wrote what when; not its status."""
-        text = self.manifests()
+        text = self.manifests(*settings)
         shown = await self.cluster.kubectl("get", "--filename=-", "--output=json", "--show-managed-fields", text=text)
         objects: list[Json] = json.loads(shown)["items"]
         assert len(objects) == len(list(yaml.safe_load_all(text)))
@@ -144,3 +149,37 @@ async def test_applied_again_it_changes_nothing_and_takes_nothing_from_the_leade
 
     async with asyncio.timeout(terms.lease_duration_seconds / 2):
         await lease.run(lead)
+
+
+async def test_the_queue_applied_again_changes_nothing(site: Site) -> None:
+    await site.install(QUEUE)
+    before = await site.written(QUEUE)
+    await site.install(QUEUE)
+    assert await site.written(QUEUE) == before
+    await forget_the_queue(site)
+
+
+async def test_definitions_that_kueue_brought_are_left_as_they_are_and_the_rest_is_applied(site: Site) -> None:
+    kueues = definitions(QUEUE_KINDS)
+    for definition in kueues:
+        definition["spec"]["names"]["shortNames"] = ["kueues"]
+        definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["description"] = "As Kueue has it."
+    # As its documentation says it.
+    await site.cluster.kubectl("apply", "--server-side", "--filename=-", text=yaml.safe_dump_all(kueues))
+    how = ("apply", "--server-side", "--field-manager=growth", "--filename=-")
+    with pytest.raises(KubectlFailed, match='with "kubectl"'):
+        await site.cluster.kubectl(*how, text=site.manifests(QUEUE))
+    shown = await site.cluster.kubectl("get", "crd", "--output=json", *KUEUES)
+    assert {tuple(one["spec"]["names"]["shortNames"]) for one in json.loads(shown)["items"]} == {("kueues",)}
+    await site.cluster.kubectl("get", "clusterrole/growth-queue")
+    await site.cluster.kubectl("get", "deployment/growth", f"--namespace={site.namespace}")
+    policies = await site.cluster.kubectl("get", "--output=json", "mutatingadmissionpolicybinding")
+    selectors = [one["spec"]["matchResources"]["namespaceSelector"] for one in json.loads(policies)["items"]]
+    assert [one["matchExpressions"][0]["values"] for one in selectors] == [["kube-system", site.namespace]] * 2
+    await forget_the_queue(site)
+
+
+async def forget_the_queue(site: Site) -> None:
+    """What others of these tests would find, written by somebody else."""
+    await site.cluster.kubectl("delete", "crd", *KUEUES)
+    await site.cluster.kubectl("delete", "mutatingadmissionpolicy,mutatingadmissionpolicybinding", "--all")

@@ -28,6 +28,7 @@ from growth.api.noderemoval import RETRY
 from growth.api.offering import POOL, Offering
 from growth.api.outcome import Result
 from growth.api.queue.kinds import CLUSTER_QUEUES, LOCAL_QUEUES, RESOURCE_FLAVORS, WORKLOADS
+from growth.api.queue.pod import GATE
 from growth.api.queue.workload import QUEUE_NAME
 from growth.api.references import reference_by_name, reference_to
 from growth.api.scale_down import LEAVES, SCALE_DOWN_AT
@@ -341,9 +342,10 @@ async def start_a_server(send: Send, admin: Client) -> None:
 
 
 async def queue(send: Send, admin: Client, namespace: str) -> None:
-    """A job that waits its turn, cannot start, is put back, and is deactivated in the end."""
+    """A job that waits its turn, cannot start, is put back, and is deactivated in the end; and a plain pod that is let
+    go, cannot start either, and is ended."""
     await admin.create(RESOURCE_FLAVORS, {"metadata": {"name": "role-any"}})
-    quota = {"name": "role-any", "resources": [{"name": "cpu", "nominalQuota": 1}]}
+    quota = {"name": "role-any", "resources": [{"name": "cpu", "nominalQuota": 2}]}
     spec: dict[str, Any] = {
         "namespaceSelector": {},
         "resourceGroups": [{"coveredResources": ["cpu"], "flavors": [quota]}],
@@ -358,12 +360,17 @@ async def queue(send: Send, admin: Client, namespace: str) -> None:
         return (await admin.get(JOBS, "job", namespace)).status.start_time is not None
 
     await wait_until(has_begun, "the job began before there was a queue")
+    plain = a_waiting_pod("plain", "role-none", "1")
+    gated = {**plain["spec"], "schedulingGates": [{"name": GATE}]}
+    await admin.create(PODS, {"metadata": {"name": "plain", "labels": {QUEUE_NAME: "door"}}, "spec": gated}, namespace)
 
     async def is_put_aside() -> bool:
         workloads = (await admin.list(WORKLOADS, namespace)).items
         jobs = (await admin.list(JOBS, namespace)).items
         is_idle = all(one.status.start_time is None and one.spec.suspend for one in jobs)
-        return is_idle and any(not one.spec.active and one.status.admission is None for one in workloads)
+        has_ended = all(pod.metadata.name != "plain" for pod in (await admin.list(PODS, namespace)).items)
+        is_aside = any(not one.spec.active and one.status.admission is None for one in workloads)
+        return is_idle and is_aside and has_ended
 
     client = Client(send)
     plant = Plant(
@@ -375,7 +382,7 @@ async def queue(send: Send, admin: Client, namespace: str) -> None:
     )
     queueing = asyncio.create_task(control(plant, new_health()))
     try:
-        await wait_until(is_put_aside, "the job was put aside", 60)
+        await wait_until(is_put_aside, "the job was put aside, and the pod was ended", 60)
     finally:
         queueing.cancel()
         await asyncio.gather(queueing, return_exceptions=True)

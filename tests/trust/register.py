@@ -37,6 +37,8 @@ REGISTER: Final = {
     "create workloads": "A job or a plain pod is queued.",
     "patch workloads": "A workload is deactivated, or wants what its job wants now.",
     "patch workloads/status": "How far a workload is.",
+    "patch clusterqueues": "A finalizer that Kueue left on a queue is taken off.",
+    "patch resourceflavors": "The same of a flavor.",
     "patch clusterqueues/status": "How full a queue is, and who waits.",
     "patch localqueues/status": "The same of a namespace's door to it.",
     "patch jobs": "A job waits, runs, or is made what it was.",

@@ -89,6 +89,18 @@ def test_a_gate_of_another_stays() -> None:
     assert manifest(stage)["spec"]["schedulingGates"] == [{"name": "other.dev/gate"}]
 
 
+def test_one_that_somebody_gated_by_hand_is_followed_like_any_other() -> None:
+    stage = a_stage()
+    stage.a_pod("one")
+    stage.change(QUEUED_PODS, "one", {"metadata": {"labels": {MANAGED: None}}})
+    stage.settle()
+    assert not stage.pod("one").is_gated
+    assert told(stage) == []
+    drain(stage)
+    stage.settle()
+    assert (QUEUED_PODS, "default", "one") not in stage.objects
+
+
 def test_it_waits_for_quota_behind_who_came_before() -> None:
     stage = a_stage(cpu="1")
     stage.a_job("first")

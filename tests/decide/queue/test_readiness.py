@@ -204,5 +204,12 @@ def test_no_machine_is_kept_for_who_does_not_come_back(patch: dict[str, dict[str
     assert kept(stage) == set()
 
 
+def test_no_machine_is_kept_until_an_instant_that_somebody_wrote_by_hand() -> None:
+    stage = put_back()
+    name = stage.workload("job").metadata.name
+    stage.change(WORKLOADS, name, {"status": {"requeueState": {"requeueAt": "2099-01-01T00:00:00Z"}}})
+    assert kept(stage) == set()
+
+
 def test_where_there_is_no_queue_nobody_is_awaited() -> None:
     assert awaited_in(snapshot_of({}, a_stage().now)) == set()

@@ -13,6 +13,7 @@ from growth.api.queue.workload import RequeueState, Workload, WorkloadStatus
 from growth.api.tolerations import Taint
 from growth.decide.decider import Decision, State
 from growth.decide.displaced import note_displaced
+from growth.decide.queue.requeuing import Requeuing
 from growth.decide.queue.returning import MACHINES, note_awaited
 from growth.decide.shrink.deciding import decide
 from tests.decide.shrink.stage import (
@@ -237,7 +238,8 @@ def test_a_node_is_kept_for_the_successor_of_a_pod_that_loses_its_machine() -> N
 def test_a_machine_for_which_a_workload_will_come_back_stays_although_its_time_is_over() -> None:
     snapshot = a_snapshot(a_pool(), OURS, a_node(at=DUE))
     meta = ObjectMeta(name="job", annotations={MACHINES: f"elsewhere,{NAME}"})
-    note_awaited(snapshot, [Workload(meta, status=WorkloadStatus(requeue_state=RequeueState(1, SOON)))])
+    workload = Workload(meta, status=WorkloadStatus(requeue_state=RequeueState(1, SOON)))
+    note_awaited(snapshot, [workload], Requeuing())
     assert told(decide(snapshot, State(), SETTINGS)) == [f"unmark {NAME}"]
 
 

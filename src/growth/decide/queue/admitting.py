@@ -29,7 +29,7 @@ from growth.api.queue.workload import (
     PodSetRequest,
 )
 from growth.decide.queue.draft import Draft
-from growth.decide.queue.flavors import Assignment, PodSetNeeds, Price, Refusal, Way, assign, needs_of
+from growth.decide.queue.flavors import Assignment, PodSetNeeds, Price, Refusal, Way, asks_for_pods, assign, needs_of
 from growth.decide.queue.holders import Wish
 from growth.decide.queue.leaving import is_leaving
 from growth.decide.queue.lifecycle import is_queued
@@ -185,7 +185,8 @@ class _Round:
         except (QuantityError, msgspec.ValidationError) as error:
             refusal = Refusal("Misconfigured", f"its pod sets cannot be read: {error}", is_final=True)
             return _Head(key, (), refusal, self._changes)
-        return _Head(key, needs, assign(queue, member, self._scene.flavors, needs, price), self._changes)
+        found = asks_for_pods(needs) or assign(queue, member, self._scene.flavors, needs, price)
+        return _Head(key, needs, found, self._changes)
 
     def _price(self, key: Key, queue: ClusterQueue, member: Member, slot: Slot, amount: int) -> Price:
         """What it would take to have so much, when that is not free."""

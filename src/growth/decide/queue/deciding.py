@@ -51,6 +51,6 @@ def decide(snapshot: Snapshot, state: State, settings: Settings) -> Decision:
     for draft in scene.drafts.values():
         scene.said += draft.actions()
     figures = tell(scene)
-    note_awaited(snapshot, (draft.workload for draft in scene.drafts.values()))
+    note_awaited(snapshot, (draft.workload for draft in scene.drafts.values()), scene.terms.requeuing)
     wake_at = min((when for when in scene.deadlines if when > scene.now), default=None)
     return Decision(tuple(scene.said), wake_at, Memory(assumed, told, news, figures, scene.absent))

@@ -16,7 +16,8 @@ from growth.api.queue.workload import (
     Workload,
 )
 from growth.api.references import reference_to
-from growth.api.status import MAX_WORDS, StatusCondition, with_condition
+from growth.api.status import MAX_WORDS, StatusCondition
+from growth.decide.queue.saying import saying
 
 Truth = Literal["True", "False", "Unknown"]
 
@@ -38,7 +39,7 @@ class Draft:
         is_same = known is not None and known.status == status
         since = known.last_transition_time if known is not None and is_same else self._now
         condition = StatusCondition(kind, status, reason, text, since)
-        self._set(conditions=with_condition(self.workload.status.conditions, condition))
+        self._set(conditions=saying(self.workload.status.conditions, condition))
         self._whys.append(f"{kind} is {status}: {reason}")
 
     def unsay(self, kind: str) -> None:

@@ -13,6 +13,7 @@ from datetime import timedelta
 
 from growth.api.queue.workload import ADMITTED, DEACTIVATION_TARGET, EVICTED, TIME_EXCEEDED, Workload
 from growth.decide.queue.draft import Draft
+from growth.decide.queue.instants import later
 from growth.decide.queue.scene import Scene
 
 
@@ -24,7 +25,7 @@ def follow_execution(scene: Scene, draft: Draft) -> None:
     is_over = not workload.spec.active or workload.holds(EVICTED) or workload.holds(DEACTIVATION_TARGET)
     if most is None or admitted is None or admitted.last_transition_time is None or not is_running or is_over:
         return
-    ends_at = admitted.last_transition_time + timedelta(seconds=max(0, most - _spent(workload)))
+    ends_at = later(admitted.last_transition_time, timedelta(seconds=max(0, most - _spent(workload))))
     if scene.now < ends_at:
         scene.deadlines.append(ends_at)
         return

@@ -111,6 +111,16 @@ def needs_of(workload: Workload, filling: Filling = _AS_WRITTEN) -> tuple[PodSet
     return tuple(found)
 
 
+def asks_for_pods(needs: Sequence[PodSetNeeds]) -> Refusal | None:
+    """Pods are counted, not asked for; no API server takes a pod with such a request."""
+    for one in needs:
+        containers = (*one.spec.containers, *one.spec.init_containers)
+        if any(PODS in container.resources.requests for container in containers):
+            why = f"a container of {one.name} asks for the resource pods, which are counted by themselves: take it out"
+            return Refusal("Misconfigured", why, is_final=True)
+    return None
+
+
 def assign(
     queue: ClusterQueue,
     member: Member,

@@ -21,7 +21,7 @@ import msgspec
 from growth.api.action import DeleteObject, Given, PatchObject
 from growth.api.queue.job import STOPPING
 from growth.api.queue.kinds import WORKLOADS
-from growth.api.queue.pod import GATE, GROUP_NAME, QUEUED_PODS, TERMINATION_TARGET, QueuedPod
+from growth.api.queue.pod import GATE, GROUP_NAME, MANAGED, QUEUED_PODS, TERMINATION_TARGET, QueuedPod
 from growth.api.queue.workload import ADMITTED, EVICTED, Workload
 from growth.api.references import reference_to
 from growth.api.timestamp import format_time
@@ -105,6 +105,8 @@ def _let_go(scene: Scene, pod: QueuedPod, workload: Workload) -> None:
     if is_lost(scene, QUEUED_PODS, pod.metadata, workload):
         return
     body = placed(scene, workload, {"spec": msgspec.json.decode(pod.spec)})
+    # By this it is known when its gate is gone. Who gated a pod without the policy may have left it out.
+    body["metadata"]["labels"][MANAGED] = "true"
     body["spec"]["schedulingGates"] = [{"name": name} for name in pod.gates if name != GATE] or None
     _patch(scene, pod, body, "its workload is admitted", given=_seen(workload))
 

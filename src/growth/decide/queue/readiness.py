@@ -17,6 +17,7 @@ from growth.api.queue.workload import (
 )
 from growth.decide.queue.diagnosis import complaint, diagnosis
 from growth.decide.queue.draft import Draft
+from growth.decide.queue.instants import later
 from growth.decide.queue.requeuing import Term, next_state, term_of
 from growth.decide.queue.returning import MACHINES
 from growth.decide.queue.scene import Scene
@@ -57,7 +58,7 @@ def follow_patience(scene: Scene, draft: Draft) -> None:
     is_over = not draft.workload.spec.active or draft.workload.holds(DEACTIVATION_TARGET)
     if limit is None or ready is None or is_over or (ready.status, ready.reason) != ("False", "WaitForStart"):
         return
-    ends_at = (ready.last_transition_time or scene.now) + limit
+    ends_at = later(ready.last_transition_time or scene.now, limit)
     if scene.now < ends_at:
         scene.deadlines.append(ends_at)
         return

@@ -15,9 +15,12 @@ from typing import Final, Literal
 import msgspec
 
 from growth.api.queue.workload import ADMITTED, EVICTED, PODS_READY, RequeueState, Workload
+from growth.decide.queue.instants import later
 
 # As a share of the delay. Kueue's own is a ten-thousandth, which seconds would swallow.
 _JITTER: Final = 0.01
+# Nobody waits for longer, even where no bound is set.
+_EVER: Final = timedelta(days=3_650)
 
 
 class Requeuing(msgspec.Struct, frozen=True):
@@ -48,13 +51,14 @@ class Term(msgspec.Struct, frozen=True):
     @property
     def ends_at(self) -> datetime:
         """When it is over."""
-        return self.since + self.allowed
+        return later(self.since, self.allowed)
 
 
 def delay(count: int, terms: Requeuing, uid: str) -> timedelta:
     """How long a workload waits after so many vain attempts."""
     # A count that somebody wrote by hand must not become a number that no clock can show.
-    doubled = terms.base * 2 ** min(max(0, count - 1), 32)
+    seconds = terms.base.total_seconds() * 2.0 ** min(max(0, count - 1), 64)
+    doubled = timedelta(seconds=min(seconds, _EVER.total_seconds()))
     bounded = doubled if terms.longest is None else min(doubled, terms.longest)
     chance = int(sha256(f"{uid}/{count}".encode()).hexdigest()[:8], 16) / 0x1_0000_0000
     return bounded * (1 + _JITTER * chance)
@@ -84,7 +88,7 @@ def next_state(workload: Workload, terms: Requeuing, now: datetime) -> RequeueSt
     count = (state.count or 0) if state is not None else 0
     if terms.limit_count is not None and count >= terms.limit_count:
         return None
-    at = now + delay(count + 1, terms, workload.metadata.uid)
+    at = later(now, delay(count + 1, terms, workload.metadata.uid))
     if state is not None and state.requeue_at is not None:
         at = max(at, state.requeue_at)
     return RequeueState(count + 1, at)

@@ -13,7 +13,8 @@ from datetime import datetime
 from typing import Final
 
 from growth.api.queue.workload import Workload
-from growth.decide.queue.requeuing import is_waiting
+from growth.decide.ages import is_ahead
+from growth.decide.queue.requeuing import Requeuing, delay
 from growth.observe.snapshot import Snapshot
 
 MACHINES: Final = "growth.dev/machines"
@@ -22,9 +23,9 @@ MACHINES: Final = "growth.dev/machines"
 _AWAITED: Final = "machines that workloads will come back for"
 
 
-def note_awaited(snapshot: Snapshot, workloads: Iterable[Workload]) -> None:
+def note_awaited(snapshot: Snapshot, workloads: Iterable[Workload], terms: Requeuing) -> None:
     """These workloads are there."""
-    snapshot.memo[_AWAITED] = {name for one in workloads for name in machines_kept_for(one, snapshot.now)}
+    snapshot.memo[_AWAITED] = {name for one in workloads for name in machines_kept_for(one, terms, snapshot.now)}
 
 
 def awaited_in(snapshot: Snapshot) -> set[str]:
@@ -32,8 +33,12 @@ def awaited_in(snapshot: Snapshot) -> set[str]:
     return snapshot.memo.get(_AWAITED, set[str]())
 
 
-def machines_kept_for(workload: Workload, now: datetime) -> tuple[str, ...]:
+def machines_kept_for(workload: Workload, terms: Requeuing, now: datetime) -> tuple[str, ...]:
     """The machines that must stay until this workload may be tried again."""
-    text = workload.metadata.annotations.get(MACHINES, "")
-    is_over = workload.is_finished or workload.metadata.deletion_timestamp is not None or not workload.spec.active
-    return tuple(text.split(",")) if text and not is_over and is_waiting(workload, now) else ()
+    text, state = workload.metadata.annotations.get(MACHINES, ""), workload.status.requeue_state
+    if not text or state is None or workload.is_finished or not workload.spec.active:
+        return ()
+    # An instant that is farther away than it could ever be set was written by hand: nobody pays for that.
+    longest = delay(state.count or 1, terms, workload.metadata.uid)
+    is_gone = workload.metadata.deletion_timestamp is not None
+    return tuple(text.split(",")) if not is_gone and is_ahead(state.requeue_at, now, longest) else ()

@@ -128,7 +128,14 @@ class Scene:
     def standings(self) -> dict[str, Standing]:
         """Which ClusterQueues are at work, by name; also those that cannot be read."""
         cohorts = {one.metadata.name: one for one in self.snapshot.table(COHORTS).values()}
-        return standings_of(self.queues, self.flavors, cohorts, unread_in(self.snapshot))
+        unread, odd = unread_in(self.snapshot), dict[str, str]()
+        for draft in self.drafts.values():
+            admission = draft.before.status.admission
+            if admission is not None and draft.before.is_reserving and not is_usage_known(draft.before):
+                why = "holds quota of this queue, and nobody can read how much. Mend its status, or delete it"
+                odd[admission.cluster_queue] = f"{_name(draft.before)} {why}"
+        unread = msgspec.structs.replace(unread, holders={**odd, **unread.holders})
+        return standings_of(self.queues, self.flavors, cohorts, unread)
 
     @cached_property
     def members(self) -> dict[str, Member]:
@@ -205,17 +212,38 @@ def usage_of(workload: Workload) -> dict[Slot, int]:
         count = assigned.count or 0
         left = max(0, min(count, needed.get(assigned.name, count)))
         for resource, flavor in assigned.flavors.items():
-            whole = _amount(workload, assigned, resource)
+            whole = _amount(workload, assigned, resource) or 0
             amount = whole if not count else whole * left // count
             usage[flavor, resource] = usage.get((flavor, resource), 0) + amount
     return usage
 
 
-def _amount(workload: Workload, assigned: PodSetAssignment, resource: str) -> int:
-    written = assigned.resource_usage.get(resource, 0)
+def is_usage_known(workload: Workload) -> bool:
+    """Whether it can be told how much an admitted workload holds."""
+    admission = workload.status.admission
+    return all(
+        _amount(workload, assigned, resource) is not None
+        for assigned in (admission.pod_set_assignments if admission is not None else ())
+        for resource in assigned.flavors
+    )
+
+
+def _amount(workload: Workload, assigned: PodSetAssignment, resource: str) -> int | None:
     try:
-        return counted(resource, nano_value(str(written)))
+        amount = counted(resource, nano_value(str(assigned.resource_usage.get(resource, 0))))
     except QuantityError:
-        # Edited by hand. What its pods ask for is known all the same.
+        amount = -1
+    return amount if amount >= 0 else _asked(workload, assigned, resource)
+
+
+def _asked(workload: Workload, assigned: PodSetAssignment, resource: str) -> int | None:
+    """Somebody edited what it was given. What its pods ask for is known all the same, unless that cannot be read."""
+    try:
         pod_sets = {one.name: one for one in needs_of(workload)}
-        return pod_sets[assigned.name].amounts.get(resource, 0) if assigned.name in pod_sets else 0
+    except (QuantityError, msgspec.ValidationError):
+        return None
+    return pod_sets[assigned.name].amounts.get(resource, 0) if assigned.name in pod_sets else None
+
+
+def _name(workload: Workload) -> str:
+    return f"Workload {workload.metadata.namespace}/{workload.metadata.name}"

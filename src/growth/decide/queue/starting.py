@@ -26,6 +26,7 @@ from growth.api.started import STARTED_AT
 from growth.api.timestamp import TimestampError, parse_timestamp
 from growth.decide.ages import phase_since
 from growth.decide.grow.coming import is_live
+from growth.decide.queue.instants import later
 from growth.decide.queue.requeuing import Term
 
 EXPECTED: Final = ", expected by "
@@ -100,7 +101,7 @@ def extended(
 
     ``are_ready`` says that there are no such pods because all are ready, and their job has yet to notice it.
     """
-    longest = term.ends_at + settings.machine_within + settings.ready_within + term.allowed
+    longest = later(term.ends_at, settings.machine_within, settings.ready_within, term.allowed)
     if not machines:
         return longest if are_ready else term.ends_at
     until = min(one.until if one is not None else term.ends_at for one in machines)

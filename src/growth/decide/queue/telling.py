@@ -20,8 +20,9 @@ from growth.api.queue.queues import (
 )
 from growth.api.queue.workload import ADMITTED, Workload
 from growth.api.references import reference_to
-from growth.api.status import StatusCondition, condition_of, with_condition
+from growth.api.status import StatusCondition, condition_of
 from growth.decide.queue.figures import Figures, waiting_of
+from growth.decide.queue.saying import saying
 from growth.decide.queue.scene import Scene, usage_of
 from growth.decide.queue.standing import Standing, standing_of_door
 from growth.decide.queue.tree import Slot
@@ -129,7 +130,7 @@ def _conditions(scene: Scene, known: tuple[StatusCondition, ...], standing: Stan
     status = "True" if standing.is_active else "False"
     before = condition_of(known, ACTIVE)
     since = before.last_transition_time if before is not None and before.status == status else scene.now
-    return with_condition(known, StatusCondition(ACTIVE, status, standing.reason, standing.why, since))
+    return saying(known, StatusCondition(ACTIVE, status, standing.reason, standing.why, since))
 
 
 def _warned(scene: Scene, queue: ClusterQueue, known: tuple[StatusCondition, ...]) -> tuple[StatusCondition, ...]:
@@ -143,7 +144,7 @@ def _warned(scene: Scene, queue: ClusterQueue, known: tuple[StatusCondition, ...
         "a workload whose pods never get ready returns to the front of this StrictFIFO queue again and again "
         "(requeuingStrategy.timestamp Creation): use BestEffortFIFO, or the timestamp Eviction"
     )
-    return with_condition(known, StatusCondition(MAY_BLOCK, "True", "StrictFIFOWithCreation", why, since))
+    return saying(known, StatusCondition(MAY_BLOCK, "True", "StrictFIFOWithCreation", why, since))
 
 
 def _write(scene: Scene, kind: Kind[Any], meta: ObjectMeta, before: msgspec.Struct, status: msgspec.Struct) -> None:

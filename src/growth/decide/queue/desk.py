@@ -1,0 +1,155 @@
+"""What the queue knows from one pass to the next, so that a pass costs as much as has changed.
+
+Everything here can be worked out anew from the objects, and is, when something has changed that holds for all (a queue,
+a flavor, a namespace), and after a restart.
+
+A workload is looked at when it, or whom it stands for, has changed; when an instant has come that matters to it; and in
+each pass as long as something was said of it that is not seen yet, or as its pods are awaited. All others are *quiet*:
+to look at them would come to the same as the last time, nothing.
+"""
+
+from bisect import bisect_left, insort
+from collections.abc import Hashable, Iterator
+from datetime import datetime
+from heapq import heappop, heappush
+
+import msgspec
+
+from growth.api.queue.workload import Workload
+from growth.decide.queue.holders import Holder, Key
+from growth.decide.queue.ordering import Order
+from growth.decide.queue.tally import Share, Tally
+from growth.decide.queue.tree import Member
+
+NO_SHARE = Share()
+
+
+class Seat(msgspec.Struct):
+    """One workload, as it was looked at last."""
+
+    workload: Workload
+    until: datetime | None = None
+    """When it is looked at again, if nothing happens before."""
+    is_quiet: bool = False
+    line: tuple[str, Order] | None = None
+    """The queue in which it waits, and its place."""
+    shape: Hashable = None
+    """Two who wait in one queue and have the same shape are served, or not, alike."""
+    holder: Holder | None = None
+    share: Share = NO_SHARE
+    is_awaited: bool = False
+    """Whether it holds quota and its pods are not ready."""
+    machines: tuple[str, ...] = ()
+    """Machines that are kept for it."""
+
+
+class Desk:
+    """All of it. ``members`` are the queues with what was seen to be used of them."""
+
+    def __init__(self, rules: object, members: dict[str, Member]) -> None:
+        self.rules = rules
+        self.members = members
+        self.seats: dict[Key, Seat] = {}
+        self.owners: dict[str, tuple[object, Key | None]] = {}
+        """Who stands behind workloads, as seen, by uid; with its workload, if it has one."""
+        self.restless: set[Key] = set()
+        self.restless_owners: set[str] = set()
+        self.holders: dict[str, dict[Key, Holder]] = {}
+        self.lines: dict[str, list[tuple[Order, Key]]] = {}
+        self.awaited: set[Key] = set()
+        self.kept: dict[Key, tuple[str, ...]] = {}
+        self.absent: dict[Key, datetime] = {}
+        self.tallies: dict[str, Tally] = {}
+        self.doors: dict[Key, Tally] = {}
+        self._deadlines: list[tuple[datetime, Key]] = []
+
+    def due(self, now: datetime) -> Iterator[Key]:
+        """Whose instant has come."""
+        while self._deadlines and self._deadlines[0][0] <= now:
+            when, key = heappop(self._deadlines)
+            seat = self.seats.get(key)
+            if seat is not None and seat.until == when:
+                yield key
+
+    @property
+    def next_deadline(self) -> datetime | None:
+        """The first instant that matters to anybody."""
+        while self._deadlines:
+            when, key = self._deadlines[0]
+            seat = self.seats.get(key)
+            if seat is not None and seat.until == when:
+                return when
+            heappop(self._deadlines)
+        return None
+
+    def wake(self, key: Key, until: datetime | None) -> None:
+        """It is looked at again then."""
+        seat = self.seats[key]
+        if until is not None and until != seat.until:
+            heappush(self._deadlines, (until, key))
+        seat.until = until
+
+    def sit(self, key: Key, workload: Workload, holder: Holder | None) -> Seat:
+        """A workload as it is seen now, with what it holds."""
+        seat = self.seats.get(key)
+        if seat is None:
+            seat = self.seats[key] = Seat(workload)
+        self._hold(seat, holder)
+        seat.workload = workload
+        return seat
+
+    def leave(self, key: Key) -> None:
+        """It is gone."""
+        seat = self.seats.pop(key)
+        self._hold(seat, None)
+        self.enqueue(key, seat, None, None)
+        self.count(seat, NO_SHARE)
+        self.restless.discard(key)
+        self.awaited.discard(key)
+        self.kept.pop(key, None)
+        self.absent.pop(key, None)
+
+    def enqueue(self, key: Key, seat: Seat, line: tuple[str, Order] | None, shape: Hashable) -> None:
+        """Where it waits now; None if it does not."""
+        seat.shape = shape
+        if seat.line == line:
+            return
+        if seat.line is not None:
+            name, order = seat.line
+            there = self.lines[name]
+            place = bisect_left(there, (order, key))
+            if place < len(there) and there[place] == (order, key):
+                del there[place]
+        if line is not None:
+            insort(self.lines.setdefault(line[0], []), (line[1], key))
+        seat.line = line
+
+    def count(self, seat: Seat, share: Share) -> set[str]:
+        """What it adds to the figures now; returns the queues whose figures have changed."""
+        if share == seat.share:
+            return set()
+        for one, sign in ((seat.share, -1), (share, 1)):
+            if one.queue:
+                self.tallies.setdefault(one.queue, Tally()).add(one, sign)
+            if one.door != ("", ""):
+                self.doors.setdefault(one.door, Tally()).add(one, sign)
+        changed = {seat.share.queue, share.queue}
+        seat.share = share
+        return changed
+
+    def _hold(self, seat: Seat, holder: Holder | None) -> None:
+        if seat.holder == holder:
+            return
+        for one, sign in ((seat.holder, -1), (holder, 1)):
+            if one is None:
+                continue
+            here = self.holders.setdefault(one.queue, {})
+            if sign < 0:
+                here.pop(one.key, None)
+            else:
+                here[one.key] = one
+            member = self.members.get(one.queue)
+            if member is not None:
+                for slot, amount in one.usage.items():
+                    member.use(slot, sign * amount)
+        seat.holder = holder

@@ -1,0 +1,137 @@
+"""Deliberate defects of the queue: each would give quota twice, lose somebody, or serve the wrong one first."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+import msgspec
+
+from growth.api.queue.job import QueuedJob
+from growth.api.queue.workload import EVICTED, RequeueState, Workload
+from growth.decide.queue.draft import Draft
+from growth.decide.queue.ordering import Order, Strategy, order_of
+from growth.decide.queue.requeuing import Requeuing, delay
+from tests.trust.mutant import Mutant
+
+_QUEUE: Final = "growth.decide.queue"
+_NEVER: Final = datetime.min.replace(tzinfo=UTC)
+_REQUEUE: Final = Draft.requeue
+
+
+def _suspended_is_stopped(job: QueuedJob) -> bool:
+    return job.spec.suspend
+
+
+def _nothing_active_is_stopped(job: QueuedJob) -> bool:
+    return job.spec.suspend and job.status.active == 0
+
+
+def _nothing(*_: object) -> None:
+    """What was decided and is not seen does not count."""
+
+
+def _always(*_: object) -> bool:
+    return True
+
+
+def _never(*_: object) -> bool:
+    return False
+
+
+def _front(workload: Workload, _: Strategy) -> Order:
+    return order_of(workload, "Creation")
+
+
+def _any_eviction(workload: Workload, strategy: Strategy) -> Order:
+    evicted = workload.condition(EVICTED)
+    if strategy == "Creation" or evicted is None or evicted.status != "True":
+        return order_of(workload, "Creation")
+    return -workload.priority, evicted.last_transition_time or _NEVER, workload.metadata.uid
+
+
+def _time_alone(workload: Workload, strategy: Strategy) -> Order:
+    return 0, *order_of(workload, strategy)[1:]
+
+
+def _without_limit(workload: Workload, terms: Requeuing, now: datetime) -> RequeueState:
+    state = workload.status.requeue_state
+    count = (state.count or 0) if state is not None else 0
+    return RequeueState(count + 1, now + delay(count + 1, terms, workload.metadata.uid))
+
+
+def _always_the_same(count: int, terms: Requeuing, _: str) -> timedelta:
+    return terms.base if count else timedelta(0)
+
+
+def _never_forgets(draft: Draft, state: RequeueState | None) -> None:
+    if state is not None:
+        _REQUEUE(draft, state)
+
+
+def _template_unknown(*_: object) -> Mapping[str, Any]:
+    return {}
+
+
+def _all_at_once(draft: Draft) -> list[Any]:
+    """What is deactivated is written without what is said about it."""
+    before, now = draft.before, draft.workload
+    if before.spec.active == now.spec.active and now.condition("DeactivationTarget") is not None and now.spec.active:
+        draft.deactivate()
+        draft.workload = msgspec.structs.replace(draft.workload, status=before.status)
+    return _ACTIONS(draft)
+
+
+_ACTIONS: Final = Draft.actions
+
+
+def _mutant(name: str, changes: Mapping[str, object], *, story: str = "", tests: str = "") -> Mutant:
+    dotted = {one if one.startswith("growth.") else f"{_QUEUE}.{one}": new for one, new in changes.items()}
+    paths = " ".join(f"tests/decide/queue/test_{one}.py" for one in tests.split())
+    return Mutant(f"queue: {name}", dotted, story, paths)
+
+
+_IS_STOPPED: Final = "growth.api.queue.job.QueuedJob.is_stopped"
+
+QUEUE_MUTANTS: Final = (
+    _mutant(
+        "quota is free as soon as a job is suspended",
+        {_IS_STOPPED: property(_suspended_is_stopped)},
+        tests="properties lifecycle",
+    ),
+    _mutant(
+        "pods that are leaving have no place",
+        {_IS_STOPPED: property(_nothing_active_is_stopped)},
+        story="when the last pod is gone",
+    ),
+    _mutant(
+        "what was decided and is not seen does not count", {"admitting._Round._repeat": _nothing}, tests="admitting"
+    ),
+    _mutant("a strict queue is not strict", {"admitting._Round._goes_on": _always}, tests="properties"),
+    _mutant("every queue is strict", {"admitting._Round._goes_on": _never}, tests="properties", story="wakes whom"),
+    _mutant(
+        "who could not start is in front again",
+        {"admitting.order_of": _front},
+        tests="order_model",
+        story="with eviction who",
+    ),
+    _mutant("any eviction moves a workload to the back", {"admitting.order_of": _any_eviction}, tests="order_model"),
+    _mutant("priority is no matter", {"admitting.order_of": _time_alone}, tests="order_model"),
+    _mutant("a backoff holds nobody back", {"lifecycle.is_waiting": _never}, tests="order_model", story="two gpus"),
+    _mutant("a backoff does not grow", {"requeuing.delay": _always_the_same}, tests="order_model", story="two gpus"),
+    _mutant("there is no limit", {"readiness.next_state": _without_limit}, tests="properties", story="two gpus"),
+    _mutant(
+        "a reactivated workload is counted on",
+        {"draft.Draft.requeue": _never_forgets},
+        tests="order_model",
+        story="after a restart",
+    ),
+    _mutant(
+        "the cause of a deactivation is not kept",
+        {"draft.Draft.actions": _all_at_once},
+        tests="lifecycle",
+        story="after a restart",
+    ),
+    _mutant(
+        "nobody knows what a template was", {"jobs._before_start": _template_unknown}, tests="jobs", story="two gpus"
+    ),
+)
