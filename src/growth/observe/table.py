@@ -1,11 +1,13 @@
 """A table: all objects of a kind that is few enough to need no index but its name."""
 
 from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping, ValuesView
-from typing import Generic, TypeVar, overload
+from itertools import count
+from typing import Final, Generic, TypeVar, overload
 
 from growth.api.change import Change, Happened, ObjectT
 
 _Default = TypeVar("_Default")
+_NUMBERS: Final = count(1)
 Key = tuple[str, str]
 """Namespace (empty for cluster-scoped kinds) and name."""
 
@@ -16,10 +18,15 @@ class Table(Mapping[Key, ObjectT], Generic[ObjectT]):
     def __init__(self, note: Callable[[ObjectT], None] | None = None) -> None:
         self._objects: dict[Key, ObjectT] = {}
         self._note = note
+        self.number = next(_NUMBERS)
+        """No other table of this process ever has the same."""
+        self.heard = 0
+        """How many changes it has heard of: as long as that is the same, so is all that is in it."""
 
     def hear(self, changes: Iterable[Change[ObjectT]]) -> None:
         """Objects came, changed or went."""
         for change in changes:
+            self.heard += 1
             if self._note is not None:
                 self._note(change.now)
             meta = change.now.metadata

@@ -64,6 +64,7 @@ _BY_NAME: Final = {kind.name: kind for kind in (*KINDS, QUEUED_PODS)}
 _INDEXED: Final = frozenset({NODES, PODS})
 _READERS: Final[dict[Kind[Any], Reader[Any]]] = {}
 _EMPTY: Final = World().snapshot(NOW)
+_SEEN: Final[dict[int, tuple[Json, Any]]] = {}
 
 Id = tuple[Kind[Any], str, str]
 Objects = Mapping[Id, Json]
@@ -83,11 +84,19 @@ def read(kind: Kind[Any], manifest: Json) -> Any:  # noqa: ANN401 - the type fol
     return _READERS[kind].object(msgspec.json.encode(manifest))
 
 
+def _seen(kind: Kind[Any], manifest: Json) -> Any:  # noqa: ANN401 - the type follows from the kind
+    """The very same object as long as nobody has changed it, as an informer has it."""
+    known = _SEEN.get(id(manifest))
+    if known is None or known[0] is not manifest:
+        known = _SEEN[id(manifest)] = (manifest, read(kind, manifest))
+    return known[1]
+
+
 def snapshot_of(objects: Objects, now: datetime) -> Snapshot:
     tables: dict[Kind[Any], Table[Any]] = {kind: Table[Any]() for kind in KINDS}
     indexed = World(queues=True) if any(kind in _INDEXED for kind, _, _ in objects) else None
     for (kind, _, _), manifest in objects.items():
-        change = Change(Happened.ADDED, read(kind, manifest), None)
+        change = Change(Happened.ADDED, _seen(kind, manifest), None)
         if indexed is not None and kind in _INDEXED:
             indexed.listeners()[kind]([change])
         else:

@@ -71,7 +71,7 @@ def test_a_job_that_is_not_seen_is_not_taken_for_gone() -> None:
 def test_a_workload_that_its_job_left_behind_is_finished() -> None:
     stage = admitted()
     key = next(key for key in stage.objects if key[0] is WORKLOADS)
-    del stage.objects[key]["metadata"]["ownerReferences"]
+    stage.change(WORKLOADS, key[2], {"metadata": {"ownerReferences": None}})
     stage.objects = {known: one for known, one in stage.objects.items() if known[2] != "one"}
     stage.settle()
     assert stage.says("one", FINISHED) == ("True", "OwnerNotFound")

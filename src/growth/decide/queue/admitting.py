@@ -31,12 +31,10 @@ from growth.api.queue.workload import (
 from growth.decide.queue.draft import Draft
 from growth.decide.queue.flavors import Assignment, PodSetNeeds, Price, Refusal, Way, asks_for_pods, assign, needs_of
 from growth.decide.queue.holders import Wish
-from growth.decide.queue.leaving import is_leaving
-from growth.decide.queue.lifecycle import is_queued
-from growth.decide.queue.ordering import Order, order_of, queued_since
-from growth.decide.queue.preempting import Tree, Victim, victims
+from growth.decide.queue.lining import line_up, wait
+from growth.decide.queue.ordering import Order, queued_since
+from growth.decide.queue.preempting import Tree, Victim, height_without, victims
 from growth.decide.queue.scene import Key, Scene, usage_of
-from growth.decide.queue.standing import Standing, standing_of_door
 from growth.decide.queue.tree import Member, Slot
 
 
@@ -70,106 +68,90 @@ def admit(scene: Scene, assumed: Assumed) -> Assumed:
 
 
 def lines_in(scene: Scene) -> dict[str, list[Key]]:
-    """Who waits for quota, queue by queue, in the order in which they are tried. Nobody is admitted by asking."""
-    return {name: [key for _, key in line] for name, line in _Round(scene, Assumed()).lines().items()}
+    """Who waits for quota, queue by queue, in the order in which they are tried."""
+    for key in scene.touched:
+        line_up(scene, key)
+    return {name: [key for _, key in line] for name, line in scene.desk.lines.items() if line}
 
 
 class _Round:
+    """One pass through all lines.
+
+    Who is refused speaks for all behind it in its line that want the same (``Seat.shape``): during a pass there is less
+    and less, so they would be refused, too.
+    """
+
     def __init__(self, scene: Scene, assumed: Assumed) -> None:
-        self._scene = scene
+        self._scene, self._desk = scene, scene.desk
         self._before = assumed
         self._given: dict[Key, Given] = {}
         self._sent_back: dict[Key, int] = {}
         self._heads: dict[str, _Head] = {}
         self._heap: list[tuple[int, Order, str]] = []
-        self._changes = 0
-        self._standings = scene.standings
-        self._is_blocked = scene.terms.blocks_admission and any(
-            draft.before.is_reserving and not draft.workload.holds(PODS_READY) for draft in scene.drafts.values()
-        )
+        self._places: dict[str, int] = {}
+        self._refused: dict[tuple[str, object], tuple[str, str]] = {}
+        self._changes: dict[int, int] = {}
+        self._new = set(scene.touched)
+        self._is_blocked = scene.terms.blocks_admission and bool(scene.desk.awaited)
 
     def run(self) -> Assumed:
-        lines = self.lines()
-        self._repeat(lines)
-        for name, line in lines.items():
-            self._look(name, line)
+        self._repeat()
+        for name in sorted(self._desk.lines):
+            self._look(name)
         while self._heap:
             _, _, name = heappop(self._heap)
-            head, line = self._heads[name], lines[name]
-            if head.looked_at != self._changes:
+            head = self._heads[name]
+            if head.looked_at != self._stamp(name):
                 # Somebody got something since. It may be another one's turn now.
-                self._look(name, line)
+                self._look(name)
                 continue
-            line.pop(0)
+            self._places[name] += 1
             if self._serve(head, self._scene.queues[name]) or self._goes_on(name):
-                self._look(name, line)
+                self._look(name)
             else:
-                self._hold_up(line, head.key)
+                self._hold_up(name)
         return Assumed(self._given, self._sent_back)
 
-    def _look(self, name: str, line: list[tuple[Order, Key]]) -> None:
-        """What the first of a line could have."""
-        if line:
-            order, key = line[0]
-            self._heads[name] = head = self._head(key, self._scene.queues[name])
-            height = head.found.price.height if isinstance(head.found, Assignment) else 0
-            heappush(self._heap, (height, order, name))
+    def _look(self, name: str) -> None:
+        """What the next one of a line could have."""
+        line, place = self._desk.lines[name], self._places.get(name, 0)
+        while place < len(line):
+            order, key = line[place]
+            refusal = self._refused.get((name, self._desk.seats[key].shape))
+            if refusal is None and key not in self._given:
+                self._heads[name] = head = self._head(key, self._scene.queues[name])
+                height = head.found.price.height if isinstance(head.found, Assignment) else 0
+                heappush(self._heap, (height, order, name))
+                break
+            if refusal is not None and key in self._new:
+                wait(self._scene.drafts[key], *refusal)
+            place += 1
+        self._places[name] = place
 
-    def lines(self) -> dict[str, list[tuple[Order, Key]]]:
-        """Who waits, queue by queue, in order."""
-        lines: dict[str, list[tuple[Order, Key]]] = {}
-        for key, draft in self._scene.drafts.items():
-            workload = draft.workload
-            # What it holds, or what it wants, is not yet seen to be otherwise: its turn comes when it is.
-            is_changing = draft.before.status.admission is not None or key in self._scene.edited
-            if is_changing or not is_queued(workload, self._scene.now) or is_leaving(self._scene, workload):
-                continue
-            if (queue := self._queue(draft)) is not None:
-                order = order_of(workload, self._scene.terms.requeuing.timestamp)
-                lines.setdefault(queue.metadata.name, []).append((order, key))
-        for line in lines.values():
-            line.sort()
-        return lines
+    def _stamp(self, name: str) -> int:
+        """How often something was given in the tree of this queue."""
+        return self._changes.get(id(self._scene.members[name].root), 0)
 
-    def _queue(self, draft: Draft) -> ClusterQueue | None:
-        """The queue in which it can wait; if there is none, that is said on it."""
-        workload = draft.workload
-        door = self._scene.door_of(workload)
-        if door is None:
-            where = f"{workload.metadata.namespace}/{workload.spec.queue_name}"
-            _wait(draft, "Misconfigured", f"there is no LocalQueue {where}: create it, or name another one")
-            return None
-        standing: Standing = standing_of_door(door, self._standings)
-        if not standing.is_active:
-            behind = self._standings.get(door.spec.cluster_queue)
-            is_stopped = "Stopped" in (standing.reason, behind.reason if behind is not None else "")
-            word = "Suspended" if is_stopped else "Misconfigured"
-            _wait(draft, word, f"LocalQueue {door.metadata.name} is not at work: {standing.why}")
-            return None
-        queue = self._scene.queues[door.spec.cluster_queue]
-        if not self._scene.is_welcome(workload, queue):
-            why = f"ClusterQueue {queue.metadata.name} is not for namespace {workload.metadata.namespace}"
-            _wait(draft, "Misconfigured", f"{why} (namespaceSelector)")
-            return None
-        return queue
+    def _changed(self, name: str) -> None:
+        if name in self._scene.members:
+            root = id(self._scene.members[name].root)
+            self._changes[root] = self._changes.get(root, 0) + 1
 
-    def _repeat(self, lines: dict[str, list[tuple[Order, Key]]]) -> None:
+    def _repeat(self) -> None:
         """Decide once more what was decided and is not seen, before anybody else is asked. Who cannot be admitted any
         more keeps its share until something is seen of it: the write may be under way."""
-        waiting = {key: (name, order) for name, line in lines.items() for order, key in line}
         for key, version in self._before.sent_back.items():
-            draft = self._scene.drafts.get(key)
+            draft = self._scene.draft(key)
             if draft is not None and version == draft.before.metadata.resource_version:
                 self._sent_back[key] = version
                 self._scene.mark_evicted(key)
         for key, given in self._before.given.items():
-            draft = self._scene.drafts.get(key)
+            draft = self._scene.draft(key)
             if draft is None or given.version != draft.before.metadata.resource_version:
                 continue
-            if key in waiting:
-                name, order = waiting[key]
-                lines[name].remove((order, key))
-                self._give(key, given.admission, name)
+            line = self._desk.seats[key].line
+            if line is not None:
+                self._give(key, given.admission, line[0])
             else:
                 self._given[key] = given
                 self._count(given.admission, draft)
@@ -184,18 +166,14 @@ class _Round:
             needs = needs_of(self._scene.drafts[key].workload, self._scene.filling)
         except (QuantityError, msgspec.ValidationError) as error:
             refusal = Refusal("Misconfigured", f"its pod sets cannot be read: {error}", is_final=True)
-            return _Head(key, (), refusal, self._changes)
+            return _Head(key, (), refusal, self._stamp(queue.metadata.name))
         found = asks_for_pods(needs) or assign(queue, member, self._scene.flavors, needs, price)
-        return _Head(key, needs, found, self._changes)
+        return _Head(key, needs, found, self._stamp(queue.metadata.name))
 
     def _price(self, key: Key, queue: ClusterQueue, member: Member, slot: Slot, amount: int) -> Price:
         """What it would take to have so much, when that is not free."""
         going = self._victims(queue, member, self._wish(key, {slot: amount}), frozenset({slot}))
-        for victim in going:
-            self._use(victim.holder.queue, victim.holder.usage, -1)
-        height = member.reach(slot, amount).height
-        for victim in going:
-            self._use(victim.holder.queue, victim.holder.usage)
+        height = height_without(self._scene.members, going, member, slot, amount)
         if not going:
             return Price(Way.NOBODY_TO_GO, height)
         is_own = any(victim.holder.queue == member.name for victim in going)
@@ -214,28 +192,32 @@ class _Round:
         """Give it what it could have; whether it got it, or will."""
         draft, found, name = self._scene.drafts[head.key], head.found, queue.metadata.name
         if self._is_blocked:
-            _wait(draft, "WaitingForPodsReady", "pods of somebody who was admitted before are not ready yet")
-            return False
+            words = "pods of somebody who was admitted before are not ready yet"
+            return self._refuse(head, name, "WaitingForPodsReady", words)
         if isinstance(found, Refusal):
-            _wait(draft, found.reason, found.why)
-            draft.ask(_requests(head.needs))
-            return False
+            return self._refuse(head, name, found.reason, found.why)
         if found.price.way is Way.FREE:
             self._give(head.key, _admission(name, found), name)
             return True
         member, wish = self._scene.members[name], self._wish(head.key, found.usage)
         going = self._victims(queue, member, wish, found.short)
         if not going:
-            _wait(draft, "WaitingForQuota", found.why)
-            draft.ask(_requests(head.needs))
-            return False
+            return self._refuse(head, name, "WaitingForQuota", found.why)
         for victim in going:
             self._send_back(victim, head.key)
-        self._use(name, found.usage)
-        self._changes += 1
+        self._scene.use(name, found.usage)
+        self._changed(name)
         names = ", ".join(victim.holder.key[1] for victim in going)
-        _wait(draft, WAITS_FOR_PREEMPTED, f"it gets what {names} had, once they are gone")
+        wait(draft, WAITS_FOR_PREEMPTED, f"it gets what {names} had, once they are gone")
         return True
+
+    def _refuse(self, head: _Head, queue: str, reason: str, why: str) -> bool:
+        draft = self._scene.drafts[head.key]
+        wait(draft, reason, why)
+        if head.needs:
+            draft.ask(_requests(head.needs))
+        self._refused[queue, self._desk.seats[head.key].shape] = (reason, why)
+        return False
 
     def _send_back(self, victim: Victim, preemptor: Key) -> None:
         key, draft = victim.holder.key, self._scene.drafts[victim.holder.key]
@@ -267,25 +249,17 @@ class _Round:
         """It uses what it is given."""
         status = msgspec.structs.replace(draft.workload.status, admission=admission)
         usage = usage_of(msgspec.structs.replace(draft.workload, status=status))
-        self._use(admission.cluster_queue, usage)
-        self._changes += 1
+        self._scene.use(admission.cluster_queue, usage)
+        self._changed(admission.cluster_queue)
         self._is_blocked = self._scene.terms.blocks_admission
-
-    def _use(self, queue: str, usage: Mapping[Slot, int], sign: int = 1) -> None:
-        if queue in self._scene.members:
-            for slot, amount in usage.items():
-                self._scene.members[queue].use(slot, sign * amount)
 
     def _goes_on(self, name: str) -> bool:
         return self._scene.queues[name].spec.queueing_strategy == "BestEffortFIFO"
 
-    def _hold_up(self, line: list[tuple[Order, Key]], ahead: Key) -> None:
-        for _, key in line:
-            _wait(self._scene.drafts[key], "WaitingForQuota", f"{ahead[1]} is before it, and the queue is StrictFIFO")
-
-
-def _wait(draft: Draft, reason: str, why: str) -> None:
-    draft.say(QUOTA_RESERVED, "False", reason, why)
+    def _hold_up(self, name: str) -> None:
+        for _, key in self._desk.lines[name][self._places[name] :]:
+            if key in self._new and key not in self._given:
+                wait(self._scene.drafts[key], "WaitingForQuota", "others are before it, and the queue is StrictFIFO")
 
 
 def _admission(queue: str, found: Assignment) -> Admission:

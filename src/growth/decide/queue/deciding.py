@@ -6,51 +6,64 @@ Job ──► Workload waits ──quota──► admitted ──► Job runs �
 """
 
 from collections.abc import Mapping
-from datetime import datetime
 
 import msgspec
 
 from growth.api.settings import Settings
 from growth.decide.decider import Decision, State
 from growth.decide.queue.admitting import Assumed, admit
+from growth.decide.queue.courtesy import Purse
+from growth.decide.queue.desk import Desk
 from growth.decide.queue.figures import Figures
 from growth.decide.queue.jobs import follow_jobs
-from growth.decide.queue.leaving import absent_since
+from growth.decide.queue.leaving import note_absence
 from growth.decide.queue.lifecycle import follow
+from growth.decide.queue.lining import line_up
 from growth.decide.queue.news import News, tell_news
 from growth.decide.queue.pods import follow_pods
+from growth.decide.queue.resting import rest
 from growth.decide.queue.returning import note_awaited
 from growth.decide.queue.scene import Key, Scene
-from growth.decide.queue.telling import tell
+from growth.decide.queue.telling import Told, tell
 from growth.observe.snapshot import Snapshot
 
 
 class Memory(msgspec.Struct, frozen=True):
-    """What was decided and is not seen yet, and what there is to show."""
+    """What was decided and is not seen yet, what there is to show, and what need not be worked out again."""
 
     assumed: Assumed = Assumed()
     told: Mapping[Key, int] = {}
     """Of which version of a workload something was told just now."""
     news: News = News()
-    figures: Mapping[str, Figures] = {}
-    absent: Mapping[Key, datetime] = {}
-    """Whose job is not seen, since when."""
+    queues: Told = Told()
+    remarks: Purse = Purse(per_second=30, most=100, left=100)
+    """For saying why somebody waits."""
+    desk: Desk | None = None
+
+    @property
+    def figures(self) -> Mapping[str, Figures]:
+        """How full each ClusterQueue is."""
+        return self.queues.figures
 
 
 def decide(snapshot: Snapshot, state: State, settings: Settings) -> Decision:
     """What should happen now."""
     memory = state.memory if isinstance(state.memory, Memory) else Memory()
-    scene = Scene(snapshot, state, settings)
-    scene.absent = absent_since(scene, memory.absent)
+    scene = Scene(snapshot, state, settings, memory.desk)
+    note_absence(scene)
     follow_jobs(scene)
     follow_pods(scene)
-    for draft in scene.drafts.values():
-        follow(scene, draft)
+    for key in scene.touched:
+        with scene.following(key) as draft:
+            follow(scene, draft)
+        line_up(scene, key)
     assumed = admit(scene, memory.assumed)
     news, told = tell_news(scene, memory.told)
-    for draft in scene.drafts.values():
-        scene.said += draft.actions()
-    figures = tell(scene)
-    note_awaited(snapshot, (draft.workload for draft in scene.drafts.values()), scene.terms.requeuing)
-    wake_at = min((when for when in scene.deadlines if when > scene.now), default=None)
-    return Decision(tuple(scene.said), wake_at, Memory(assumed, told, news, figures, scene.absent))
+    remarks = memory.remarks.opened(scene.now)
+    rest(scene, remarks)
+    queues = tell(scene, memory.queues)
+    note_awaited(snapshot, scene.desk.kept.values())
+    scene.end()
+    instants = (scene.desk.next_deadline, remarks.again_at, queues.again_at)
+    wake_at = min((when for when in instants if when is not None and when > scene.now), default=None)
+    return Decision(tuple(scene.said), wake_at, Memory(assumed, told, news, queues, remarks.closed(), scene.desk))

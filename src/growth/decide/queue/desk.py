@@ -18,6 +18,7 @@ import msgspec
 from growth.api.queue.workload import Workload
 from growth.decide.queue.holders import Holder, Key
 from growth.decide.queue.ordering import Order
+from growth.decide.queue.premises import Premises
 from growth.decide.queue.tally import Share, Tally
 from growth.decide.queue.tree import Member
 
@@ -46,12 +47,13 @@ class Seat(msgspec.Struct):
 class Desk:
     """All of it. ``members`` are the queues with what was seen to be used of them."""
 
-    def __init__(self, rules: object, members: dict[str, Member]) -> None:
-        self.rules = rules
+    def __init__(self, premises: Premises, members: dict[str, Member]) -> None:
+        self.premises = premises
         self.members = members
         self.seats: dict[Key, Seat] = {}
-        self.owners: dict[str, tuple[object, Key | None]] = {}
-        """Who stands behind workloads, as seen, by uid; with its workload, if it has one."""
+        self.owners: dict[str, object] = {}
+        """Jobs and pods as they were seen, by uid."""
+        self.by_owner: dict[str, Key] = {}
         self.restless: set[Key] = set()
         self.restless_owners: set[str] = set()
         self.holders: dict[str, dict[Key, Holder]] = {}
@@ -59,8 +61,12 @@ class Desk:
         self.awaited: set[Key] = set()
         self.kept: dict[Key, tuple[str, ...]] = {}
         self.absent: dict[Key, datetime] = {}
+        self.odd: dict[Key, tuple[str, str]] = {}
+        """Who holds quota of which queue, and nobody knows how much, with a sentence about it."""
         self.tallies: dict[str, Tally] = {}
         self.doors: dict[Key, Tally] = {}
+        self.changed: set[Key] = set()
+        """Queues whose figures have changed since they were told: LocalQueues, and ClusterQueues as of no namespace."""
         self._deadlines: list[tuple[datetime, Key]] = []
 
     def due(self, now: datetime) -> Iterator[Key]:
@@ -89,18 +95,27 @@ class Desk:
             heappush(self._deadlines, (until, key))
         seat.until = until
 
-    def sit(self, key: Key, workload: Workload, holder: Holder | None) -> Seat:
+    def sit(self, key: Key, workload: Workload, holder: Holder | None, oddity: tuple[str, str] | None) -> None:
         """A workload as it is seen now, with what it holds."""
         seat = self.seats.get(key)
         if seat is None:
             seat = self.seats[key] = Seat(workload)
         self._hold(seat, holder)
         seat.workload = workload
-        return seat
+        owner = workload.metadata.controller
+        if owner is not None:
+            self.by_owner[owner.uid] = key
+        if oddity is not None:
+            self.odd[key] = oddity
+        else:
+            self.odd.pop(key, None)
 
     def leave(self, key: Key) -> None:
         """It is gone."""
         seat = self.seats.pop(key)
+        owner = seat.workload.metadata.controller
+        if owner is not None and self.by_owner.get(owner.uid) == key:
+            del self.by_owner[owner.uid]
         self._hold(seat, None)
         self.enqueue(key, seat, None, None)
         self.count(seat, NO_SHARE)
@@ -108,6 +123,7 @@ class Desk:
         self.awaited.discard(key)
         self.kept.pop(key, None)
         self.absent.pop(key, None)
+        self.odd.pop(key, None)
 
     def enqueue(self, key: Key, seat: Seat, line: tuple[str, Order] | None, shape: Hashable) -> None:
         """Where it waits now; None if it does not."""
@@ -124,18 +140,17 @@ class Desk:
             insort(self.lines.setdefault(line[0], []), (line[1], key))
         seat.line = line
 
-    def count(self, seat: Seat, share: Share) -> set[str]:
-        """What it adds to the figures now; returns the queues whose figures have changed."""
+    def count(self, seat: Seat, share: Share) -> None:
+        """What it adds to the figures now."""
         if share == seat.share:
-            return set()
+            return
         for one, sign in ((seat.share, -1), (share, 1)):
             if one.queue:
                 self.tallies.setdefault(one.queue, Tally()).add(one, sign)
             if one.door != ("", ""):
                 self.doors.setdefault(one.door, Tally()).add(one, sign)
-        changed = {seat.share.queue, share.queue}
+            self.changed |= {("", one.queue), one.door}
         seat.share = share
-        return changed
 
     def _hold(self, seat: Seat, holder: Holder | None) -> None:
         if seat.holder == holder:

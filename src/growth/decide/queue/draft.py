@@ -29,6 +29,8 @@ class Draft:
         self.before, self._now = workload, now
         self.workload = workload
         self._whys: list[str] = []
+        self.is_weighty = False
+        """Whether something is to be written that somebody else goes by."""
 
     def say(self, kind: str, status: Truth, reason: str, message: str) -> None:
         """A statement; what is said already stays as it is, and since when it holds is kept."""
@@ -41,6 +43,12 @@ class Draft:
         condition = StatusCondition(kind, status, reason, text, since)
         self._set(conditions=saying(self.workload.status.conditions, condition))
         self._whys.append(f"{kind} is {status}: {reason}")
+
+    def remark(self, kind: str, status: Truth, reason: str, message: str) -> None:
+        """As ``say``, of something that only people want to know."""
+        weight = self.is_weighty
+        self.say(kind, status, reason, message)
+        self.is_weighty = weight
 
     def unsay(self, kind: str) -> None:
         """It is not said any more."""
@@ -63,7 +71,9 @@ class Draft:
 
     def ask(self, requests: tuple[PodSetRequest, ...]) -> None:
         """What it waits for, as it is counted; nothing once it has it."""
+        weight = self.is_weighty
         self._set(resource_requests=requests)
+        self.is_weighty = weight
 
     def spend(self, seconds: int | None) -> None:
         """How long it has run so far."""
@@ -79,14 +89,17 @@ class Draft:
         metadata = msgspec.structs.replace(self.workload.metadata, annotations=annotations)
         self.workload = msgspec.structs.replace(self.workload, metadata=metadata)
         self._whys.append(f"{name} is {value or 'nothing'}")
+        self.is_weighty = True
 
     def deactivate(self) -> None:
         """It may not be admitted any more until somebody says so."""
         spec = msgspec.structs.replace(self.workload.spec, active=False)
         self.workload = msgspec.structs.replace(self.workload, spec=spec)
+        self.is_weighty = True
 
     def _set(self, **fields: Any) -> None:  # noqa: ANN401 - of any type that a status has
         status = msgspec.structs.replace(self.workload.status, **fields)
+        self.is_weighty = True
         self.workload = msgspec.structs.replace(self.workload, status=status)
 
     def actions(self) -> list[Action]:

@@ -1,13 +1,14 @@
 """How full each queue is, in numbers: for metrics, and worked out only of what its status needs anyway."""
 
-from collections.abc import Iterable, Mapping
-from datetime import datetime
+from collections.abc import Mapping
 from typing import Final
 
 import msgspec
 
-from growth.api.queue.workload import QUOTA_RESERVED, Workload
+from growth.api.queue.workload import ADMITTED, QUOTA_RESERVED, Workload
 from growth.decide.queue.lifecycle import is_queued
+from growth.decide.queue.scene import Scene, usage_of
+from growth.decide.queue.tally import Share
 from growth.decide.queue.tree import Slot
 
 # Who waits for one of these could be next; others wait for a person, or for a time.
@@ -27,15 +28,17 @@ class Figures(msgspec.Struct, frozen=True):
     nominal: Mapping[Slot, int]
 
 
-def waiting_of(workloads: Iterable[Workload], now: datetime) -> tuple[int, int]:
-    """How many wait for their turn, and how many for something else."""
-    active = inadmissible = 0
-    for workload in workloads:
-        if workload.is_reserving or not workload.spec.active:
-            continue
-        said = workload.condition(QUOTA_RESERVED)
-        if is_queued(workload, now) and (said is None or said.reason in _WAITING):
-            active += 1
-        else:
-            inadmissible += 1
-    return active, inadmissible
+def share_of(scene: Scene, workload: Workload) -> Share:
+    """What one workload adds to them."""
+    if workload.is_finished:
+        return Share()
+    queue = scene.queue_of(workload)
+    name = queue.metadata.name if queue is not None else ""
+    door = (workload.metadata.namespace, workload.spec.queue_name)
+    if workload.is_reserving:
+        return Share(name, door, reserving=1, admitted=int(workload.holds(ADMITTED)), usage=usage_of(workload))
+    if not workload.spec.active:
+        return Share(name, door)
+    said = workload.condition(QUOTA_RESERVED)
+    is_next = is_queued(workload, scene.now) and (said is None or said.reason in _WAITING)
+    return Share(name, door, waiting=1, active=int(is_next), inadmissible=int(not is_next))

@@ -46,14 +46,20 @@ _RESTORED: Final = {
 
 def follow_jobs(scene: Scene) -> None:
     """Make workloads for jobs that have none, and let the others run or not."""
-    for job in sorted(scene.jobs.values(), key=lambda one: age(one.metadata)):
-        if job.ended is not None or job.metadata.deletion_timestamp is not None or _is_for_others(scene, job):
-            continue
-        try:
-            _follow(scene, job, scene.workloads.get(job.metadata.uid))
-        except BadLabel as error:
-            tell(scene, QUEUED_JOBS, job.metadata, "BadLabel", f"it is not queued as it is: {error}")
-        tell_missing_class(scene, QUEUED_JOBS, job)
+    jobs = [scene.jobs[uid] for uid in scene.owners if uid in scene.jobs]
+    for job in sorted(jobs, key=lambda one: age(one.metadata)):
+        with scene.listening_to(job.metadata.uid):
+            _follow_one(scene, job)
+
+
+def _follow_one(scene: Scene, job: QueuedJob) -> None:
+    if job.ended is not None or job.metadata.deletion_timestamp is not None or _is_for_others(scene, job):
+        return
+    try:
+        _follow(scene, job, scene.workload_of(job.metadata.uid))
+    except BadLabel as error:
+        tell(scene, QUEUED_JOBS, job.metadata, "BadLabel", f"it is not queued as it is: {error}")
+    tell_missing_class(scene, QUEUED_JOBS, job)
 
 
 def _is_for_others(scene: Scene, job: QueuedJob) -> bool:

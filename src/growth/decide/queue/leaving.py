@@ -9,27 +9,27 @@ A job may also be on its way to us, because a watch lags. So nothing of this hap
 have been noticed, and until then its quota is held: its pods may run.
 """
 
-from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Final
 
 from growth.api.queue.workload import ADMITTED, FINISHED, QUOTA_RESERVED, Workload
 from growth.decide.queue.draft import Draft
 from growth.decide.queue.execution import count_execution
-from growth.decide.queue.scene import Key, Scene
+from growth.decide.queue.scene import Scene
 
 LEFT: Final = "LeftQueue"
 # An informer takes a watch for dead after 190 s, and reads all anew.
 _PATIENCE: Final = timedelta(minutes=5)
 
 
-def absent_since(scene: Scene, before: Mapping[Key, datetime]) -> dict[Key, datetime]:
-    """Since when which job is not seen; ``before`` is what was known in the last pass."""
-    return {
-        key: before.get(key, scene.now)
-        for key, draft in scene.drafts.items()
-        if not draft.workload.is_finished and scene.is_awaited(draft.workload)
-    }
+def note_absence(scene: Scene) -> None:
+    """Keep since when which job is not seen."""
+    for key in scene.touched:
+        workload = scene.drafts[key].workload
+        if not workload.is_finished and scene.is_awaited(workload):
+            scene.absent.setdefault(key, scene.now)
+        else:
+            scene.absent.pop(key, None)
 
 
 def follow_absence(scene: Scene, draft: Draft) -> bool:

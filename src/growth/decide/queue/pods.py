@@ -36,20 +36,26 @@ _CLUSTERS_OWN: Final = "kube-system"
 
 def follow_pods(scene: Scene) -> None:
     """Make workloads for gated pods that have none, and let the others run or not."""
-    for pod in sorted(scene.pods.values(), key=lambda one: age(one.metadata)):
-        if pod.metadata.deletion_timestamp is not None or _is_for_others(scene, pod):
-            continue
-        job = pod.as_job
-        if job.ended is not None:
-            continue
-        if why := _refusal(pod):
-            tell(scene, QUEUED_PODS, pod.metadata, *why)
-            continue
-        try:
-            _follow(scene, pod, scene.workloads.get(pod.metadata.uid))
-        except BadLabel as error:
-            tell(scene, QUEUED_PODS, pod.metadata, "BadLabel", f"it is not queued as it is: {error}")
-        tell_missing_class(scene, QUEUED_PODS, job)
+    pods = [scene.pods[uid] for uid in scene.owners if uid in scene.pods]
+    for pod in sorted(pods, key=lambda one: age(one.metadata)):
+        with scene.listening_to(pod.metadata.uid):
+            _follow_one(scene, pod)
+
+
+def _follow_one(scene: Scene, pod: QueuedPod) -> None:
+    if pod.metadata.deletion_timestamp is not None or _is_for_others(scene, pod):
+        return
+    job = pod.as_job
+    if job.ended is not None:
+        return
+    if why := _refusal(pod):
+        tell(scene, QUEUED_PODS, pod.metadata, *why)
+        return
+    try:
+        _follow(scene, pod, scene.workload_of(pod.metadata.uid))
+    except BadLabel as error:
+        tell(scene, QUEUED_PODS, pod.metadata, "BadLabel", f"it is not queued as it is: {error}")
+    tell_missing_class(scene, QUEUED_PODS, job)
 
 
 def _is_for_others(scene: Scene, pod: QueuedPod) -> bool:

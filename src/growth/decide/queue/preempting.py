@@ -16,7 +16,7 @@ Candidates go one by one, who is being sent back already first, then those of ot
 the newest first, until the preemptor fits; then whoever need not have gone is given his place back.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import IntEnum
 from typing import Final
 
@@ -84,6 +84,18 @@ def victims(tree: Tree, member: Member, policy: Preemption, wish: Wish, short: f
         if found:
             return [Victim(one.holder, _REASONS[one.claim]) for one in found]
     return []
+
+
+def height_without(
+    members: Mapping[str, Member], going: Iterable[Victim], member: Member, slot: Slot, amount: int
+) -> int:
+    """How far up so much would have to be borrowed if these were gone."""
+    for victim in going:
+        _use(members[victim.holder.queue], victim.holder, -1)
+    height = member.reach(slot, amount).height
+    for victim in going:
+        _use(members[victim.holder.queue], victim.holder, +1)
+    return height
 
 
 def _candidates(
@@ -214,5 +226,9 @@ def _without_needless(gone: list[_Candidate], fits: Callable[[], bool]) -> list[
 
 
 def _take(candidate: _Candidate, sign: int) -> None:
-    for slot, amount in candidate.holder.usage.items():
-        candidate.member.use(slot, sign * amount)
+    _use(candidate.member, candidate.holder, sign)
+
+
+def _use(member: Member, holder: Holder, sign: int) -> None:
+    for slot, amount in holder.usage.items():
+        member.use(slot, sign * amount)

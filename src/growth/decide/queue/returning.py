@@ -23,9 +23,9 @@ MACHINES: Final = "growth.dev/machines"
 _AWAITED: Final = "machines that workloads will come back for"
 
 
-def note_awaited(snapshot: Snapshot, workloads: Iterable[Workload], terms: Requeuing) -> None:
-    """These workloads are there."""
-    snapshot.memo[_AWAITED] = {name for one in workloads for name in machines_kept_for(one, terms, snapshot.now)}
+def note_awaited(snapshot: Snapshot, kept: Iterable[tuple[str, ...]]) -> None:
+    """These machines are kept, some for each of several workloads."""
+    snapshot.memo[_AWAITED] = {name for names in kept for name in names}
 
 
 def awaited_in(snapshot: Snapshot) -> set[str]:

@@ -1,7 +1,7 @@
 """What one pass of the queue looks at: queues with their quota, who holds some of it, who waits."""
 
-from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from datetime import datetime
 from functools import cached_property
 
@@ -12,51 +12,199 @@ from growth.api.growth_kinds import NODE_REQUESTS
 from growth.api.kinds import NAMESPACES
 from growth.api.pod import Pod
 from growth.api.quantity import QuantityError, nano_value
-from growth.api.queue.filling import LIMIT_RANGES, RUNTIME_CLASSES
 from growth.api.queue.job import QUEUED_JOBS, QueuedJob
-from growth.api.queue.kinds import CLUSTER_QUEUES, COHORTS, LOCAL_QUEUES, RESOURCE_FLAVORS, WORKLOADS
+from growth.api.queue.kinds import CLUSTER_QUEUES, LOCAL_QUEUES, WORKLOADS
 from growth.api.queue.pod import QUEUED_PODS, QueuedPod
 from growth.api.queue.queues import ClusterQueue, LocalQueue
-from growth.api.queue.workload import EVICTED, QUOTA_RESERVED, PodSetAssignment, Workload
+from growth.api.queue.workload import EVICTED, PODS_READY, QUOTA_RESERVED, PodSetAssignment, Workload
 from growth.api.settings import Settings
 from growth.decide.decider import State
+from growth.decide.queue.desk import Desk
 from growth.decide.queue.draft import Draft
 from growth.decide.queue.filling import Filling
 from growth.decide.queue.flavors import needs_of
 from growth.decide.queue.holders import Holder, Key
 from growth.decide.queue.ordering import queued_since
-from growth.decide.queue.standing import Standing, standings_of
+from growth.decide.queue.premises import filling_in, members_of, premises_in, standings_in
+from growth.decide.queue.standing import Standing
 from growth.decide.queue.starting import Provisioning, requests_by_pod
 from growth.decide.queue.terms import Terms, terms_of
-from growth.decide.queue.tree import Member, Slot, quotas_of
-from growth.decide.queue.unreadable import unread_in
+from growth.decide.queue.tree import Member, Slot
 from growth.observe.requests import counted
 from growth.observe.snapshot import Snapshot
 
 
-class Scene:
-    """One snapshot with what all parts of the pass ask of it; ``said`` and ``deadlines`` are what comes of it."""
+class Drafts(dict[Key, Draft]):
+    """Workloads that are looked at in this pass; whoever asks for another one looks at it, too."""
 
-    def __init__(self, snapshot: Snapshot, state: State, settings: Settings) -> None:
+    def __init__(self, there: Mapping[Key, Workload], now: datetime) -> None:
+        super().__init__()
+        self._there, self._now = there, now
+
+    def __missing__(self, key: Key) -> Draft:
+        self[key] = draft = Draft(self._there[key], self._now)
+        return draft
+
+
+class Scene:
+    """One snapshot with what all parts of the pass ask of it; ``said`` is what comes of it.
+
+    With the ``desk`` of the pass before only those are looked at for whom something may have changed; without it all.
+    """
+
+    def __init__(self, snapshot: Snapshot, state: State, settings: Settings, desk: Desk | None = None) -> None:
         self.snapshot, self.state, self.settings = snapshot, state, settings
         self.now: datetime = snapshot.now
         self.terms: Terms = terms_of(settings.queue)
-        self.flavors = {one.metadata.name: one for one in snapshot.table(RESOURCE_FLAVORS).values()}
+        self.premises = premises_in(snapshot, settings, desk.premises if desk is not None else None)
+        if desk is None or not self.premises.are_like(desk.premises):
+            absent = desk.absent if desk is not None else {}
+            desk = Desk(self.premises, members_of(snapshot))
+            desk.absent = absent
+        desk.premises = self.premises
+        self.desk: Desk = desk
+        self.flavors = self.premises.flavors
         self.queues: dict[str, ClusterQueue] = {
             one.metadata.name: one for one in snapshot.table(CLUSTER_QUEUES).values()
         }
-        self.doors: dict[Key, LocalQueue] = dict(snapshot.table(LOCAL_QUEUES).items())
-        self.drafts: dict[Key, Draft] = {
-            key: Draft(one, self.now) for key, one in sorted(snapshot.table(WORKLOADS).items())
-        }
+        self.doors = snapshot.table(LOCAL_QUEUES)
         self.jobs: dict[str, QueuedJob] = {job.metadata.uid: job for job in snapshot.table(QUEUED_JOBS).values()}
         self.pods: dict[str, QueuedPod] = {pod.metadata.uid: pod for pod in snapshot.table(QUEUED_PODS).values()}
         self.said: list[Action | Hold] = []
         self.deadlines: list[datetime] = []
-        self.absent: dict[Key, datetime] = {}
-        """Workloads whose jobs are not seen, and since when (``leaving``)."""
         self.edited: set[Key] = set()
         """Workloads that are being changed to what their jobs want now: they are not judged by what they wanted."""
+        self.drafts = Drafts(snapshot.table(WORKLOADS), self.now)
+        self.owners: list[str] = []
+        """Jobs and pods that are looked at, by uid."""
+        self._evicting: list[Key] = []
+        self._used: list[tuple[str, Mapping[Slot, int]]] = []
+        self._sit()
+
+    def draft(self, key: Key) -> Draft | None:
+        """A workload, if it is there."""
+        return self.drafts[key] if key in self.desk.seats else None
+
+    @property
+    def members(self) -> dict[str, Member]:
+        """All queues, with what is used of their quota.
+
+        That is what was seen to be held: also by those that are evicted and have not gone yet, or of which we say only
+        now that they have. Until that is written, somebody else's admission could come before it.
+        """
+        return self.desk.members
+
+    @property
+    def holders(self) -> dict[str, dict[Key, Holder]]:
+        """Who was seen to hold quota, by queue."""
+        return self.desk.holders
+
+    @property
+    def absent(self) -> dict[Key, datetime]:
+        """Workloads whose jobs are not seen, and since when (``leaving``)."""
+        return self.desk.absent
+
+    def _sit(self) -> None:
+        """Find who is to be looked at, and see what each holds."""
+        desk, there = self.desk, self.snapshot.table(WORKLOADS)
+        others: set[str] = set()
+        for key in [key for key in desk.seats if key not in there]:
+            owner = desk.seats[key].workload.metadata.controller
+            others |= {owner.uid} if owner is not None else set()
+            desk.leave(key)
+        changed = {key for key, one in there.items() if key not in desk.seats or desk.seats[key].workload is not one}
+        standing_behind: dict[str, object] = {**self.jobs, **self.pods}
+        others |= {uid for uid, one in standing_behind.items() if desk.owners.get(uid) is not one}
+        others |= desk.owners.keys() - standing_behind.keys()
+        desk.owners = standing_behind
+        odd = dict(desk.odd)
+        for key in sorted(changed):
+            desk.sit(key, there[key], self._holder(key, there[key]), _oddity(there[key]))
+        touched = {*changed, *desk.restless, *desk.due(self.now)}
+        if odd != desk.odd:
+            # It is for nobody in these queues as it was.
+            touched |= desk.seats.keys()
+        touched |= {desk.by_owner[uid] for uid in others if uid in desk.by_owner}
+        self.touched = sorted(touched & desk.seats.keys())
+        """Workloads for whom something may have changed."""
+        for key in self.touched:
+            owner = self.drafts[key].before.metadata.controller
+            if owner is not None:
+                others.add(owner.uid)
+        self.owners = sorted((others | desk.restless_owners) & standing_behind.keys())
+
+    def _holder(self, key: Key, workload: Workload) -> Holder | None:
+        admission, reserved = workload.status.admission, workload.condition(QUOTA_RESERVED)
+        if admission is None or not workload.is_reserving:
+            return None
+        since = reserved.last_transition_time if reserved is not None else None
+        return Holder(
+            key,
+            workload.metadata.uid,
+            admission.cluster_queue,
+            workload.priority,
+            queued_since(workload, self.terms.requeuing.timestamp),
+            since or workload.metadata.creation_timestamp or self.now,
+            usage_of(workload),
+            workload.holds(EVICTED),
+        )
+
+    def use(self, queue: str, usage: Mapping[Slot, int]) -> None:
+        """So much is given, or waited for, in this pass: nobody else gets it. It is not seen yet, so it is forgotten
+        when the pass is over."""
+        self._used.append((queue, usage))
+        self._use(queue, usage, +1)
+
+    def _use(self, queue: str, usage: Mapping[Slot, int], sign: int) -> None:
+        if queue in self.members:
+            for slot, amount in usage.items():
+                self.members[queue].use(slot, sign * amount)
+
+    def mark_evicted(self, key: Key) -> None:
+        """It is decided that it goes: whoever needs somebody to go takes it first."""
+        holder = self.desk.seats[key].holder
+        if holder is not None and not holder.is_evicted:
+            self._evicting.append(key)
+            self.holders[holder.queue][key] = msgspec.structs.replace(holder, is_evicted=True)
+
+    def end(self) -> None:
+        """The pass is over: what is used is again what was seen to be."""
+        for queue, usage in self._used:
+            self._use(queue, usage, -1)
+        for key in self._evicting:
+            seat = self.desk.seats.get(key)
+            if seat is not None and seat.holder is not None:
+                self.holders[seat.holder.queue][key] = seat.holder
+
+    @contextmanager
+    def following(self, key: Key) -> Generator[Draft]:
+        """Inside, a workload is brought as far as it can go without quota; then is noted what that means for others.
+
+        The first instant that is found to matter is when it is looked at again.
+        """
+        self.deadlines.clear()
+        draft = self.drafts[key]
+        yield draft
+        self.desk.wake(key, min((when for when in self.deadlines if when > self.now), default=None))
+        is_awaited = draft.before.is_reserving and not draft.workload.holds(PODS_READY)
+        (self.desk.awaited.add if is_awaited else self.desk.awaited.discard)(key)
+        if draft.workload.holds(EVICTED):
+            self.mark_evicted(key)
+
+    @contextmanager
+    def listening_to(self, uid: str) -> Generator[None]:
+        """Whoever has something said of it in here is looked at again in the next pass: it may not have come true."""
+        before = len(self.said)
+        yield
+        if len(self.said) > before:
+            self.desk.restless_owners.add(uid)
+        else:
+            self.desk.restless_owners.discard(uid)
+
+    def workload_of(self, uid: str) -> Workload | None:
+        """The workload of whoever has this uid."""
+        key = self.desk.by_owner.get(uid)
+        return self.drafts[key].workload if key is not None and key in self.desk.seats else None
 
     def door_of(self, workload: Workload) -> LocalQueue | None:
         """The LocalQueue in which it waits, if there is one of that name."""
@@ -96,6 +244,13 @@ class Scene:
         return [pod for pod in pods if pod.metadata.deletion_timestamp is None]
 
     @cached_property
+    def standings(self) -> Mapping[str, Standing]:
+        """Which ClusterQueues are at work, by name; also those that cannot be read."""
+        if not self.desk.odd:
+            return self.premises.standings
+        return standings_in(self.snapshot, dict(self.desk.odd.values()))
+
+    @cached_property
     def provisioning(self) -> Provisioning:
         """What is known about machines that come."""
         requests = requests_by_pod(self.snapshot.table(NODE_REQUESTS).values())
@@ -112,95 +267,7 @@ class Scene:
     @cached_property
     def filling(self) -> Filling:
         """What the API server will add to pods when they are made."""
-        ranges, classes = self.snapshot.table(LIMIT_RANGES), self.snapshot.table(RUNTIME_CLASSES)
-        return Filling(ranges.values(), classes.values())
-
-    @cached_property
-    def workloads(self) -> dict[str, Workload]:
-        """Workloads by the uid of whom they stand for."""
-        return {
-            owner.uid: draft.workload
-            for draft in self.drafts.values()
-            if (owner := draft.workload.metadata.controller) is not None
-        }
-
-    @cached_property
-    def standings(self) -> dict[str, Standing]:
-        """Which ClusterQueues are at work, by name; also those that cannot be read."""
-        cohorts = {one.metadata.name: one for one in self.snapshot.table(COHORTS).values()}
-        unread, odd = unread_in(self.snapshot), dict[str, str]()
-        for draft in self.drafts.values():
-            admission = draft.before.status.admission
-            if admission is not None and draft.before.is_reserving and not is_usage_known(draft.before):
-                why = "holds quota of this queue, and nobody can read how much. Mend its status, or delete it"
-                odd[admission.cluster_queue] = f"{_name(draft.before)} {why}"
-        unread = msgspec.structs.replace(unread, holders={**odd, **unread.holders})
-        return standings_of(self.queues, self.flavors, cohorts, unread)
-
-    @cached_property
-    def members(self) -> dict[str, Member]:
-        """All queues, with what is used of their quota.
-
-        That is what was seen to be held: also by those that are evicted and have not gone yet, or of which we say only
-        now that they have. Until that is written, somebody else's admission could come before it.
-        """
-        cohorts: dict[str, Member] = {}
-        known = {one.metadata.name: one for one in self.snapshot.table(COHORTS).values()}
-
-        def cohort(name: str, above: frozenset[str] = frozenset()) -> Member | None:
-            if not name or name in above:
-                return None
-            if name not in cohorts:
-                spec = known[name].spec if name in known else None
-                parent = cohort(spec.parent_name, above | {name}) if spec is not None else None
-                cohorts[name] = Member(name, quotas_of(spec.resource_groups) if spec is not None else {}, parent)
-            return cohorts[name]
-
-        members = {
-            name: Member(name, quotas_of(queue.spec.resource_groups), cohort(queue.spec.cohort_name))
-            for name, queue in sorted(self.queues.items())
-        }
-        for draft in self.drafts.values():
-            admission = draft.before.status.admission
-            if draft.before.is_reserving and admission is not None and admission.cluster_queue in members:
-                for slot, amount in usage_of(draft.before).items():
-                    members[admission.cluster_queue].use(slot, amount)
-        return members
-
-    @cached_property
-    def holders(self) -> dict[str, dict[Key, Holder]]:
-        """Who was seen to hold quota, by queue."""
-        found: dict[str, dict[Key, Holder]] = defaultdict(dict)
-        for key, draft in self.drafts.items():
-            workload, admission = draft.before, draft.before.status.admission
-            if workload.is_reserving and admission is not None:
-                reserved = workload.condition(QUOTA_RESERVED)
-                found[admission.cluster_queue][key] = Holder(
-                    key,
-                    workload.metadata.uid,
-                    admission.cluster_queue,
-                    workload.priority,
-                    queued_since(workload, self.terms.requeuing.timestamp),
-                    (reserved.last_transition_time if reserved is not None else None) or self.now,
-                    usage_of(workload),
-                    draft.workload.holds(EVICTED),
-                )
-        return found
-
-    def mark_evicted(self, key: Key) -> None:
-        """It is decided that it goes: whoever needs somebody to go takes it first."""
-        for holders in self.holders.values():
-            if key in holders:
-                holders[key] = msgspec.structs.replace(holders[key], is_evicted=True)
-
-    def by_queue(self, workloads: Iterable[Workload]) -> dict[str, list[Workload]]:
-        """These workloads by the name of their ClusterQueue; those that have none are left out."""
-        found: dict[str, list[Workload]] = defaultdict(list)
-        for workload in workloads:
-            queue = self.queue_of(workload)
-            if queue is not None:
-                found[queue.metadata.name].append(workload)
-        return found
+        return filling_in(self.snapshot)
 
 
 def usage_of(workload: Workload) -> dict[Slot, int]:
@@ -245,5 +312,11 @@ def _asked(workload: Workload, assigned: PodSetAssignment, resource: str) -> int
     return pod_sets[assigned.name].amounts.get(resource, 0) if assigned.name in pod_sets else None
 
 
-def _name(workload: Workload) -> str:
-    return f"Workload {workload.metadata.namespace}/{workload.metadata.name}"
+def _oddity(workload: Workload) -> tuple[str, str] | None:
+    """The queue of whose quota it holds nobody knows how much, and a sentence about that."""
+    admission = workload.status.admission
+    if admission is None or not workload.is_reserving or is_usage_known(workload):
+        return None
+    name = f"Workload {workload.metadata.namespace}/{workload.metadata.name}"
+    why = "holds quota of this queue, and nobody can read how much. Mend its status, or delete it"
+    return admission.cluster_queue, f"{name} {why}"

@@ -1,13 +1,13 @@
 """What people see on the queues: how full they are, who waits, and whether they are at work."""
 
-from collections.abc import Iterable
+from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 import msgspec
 
 from growth.api.action import PatchObject
 from growth.api.kinds import Kind
-from growth.api.meta import ObjectMeta
 from growth.api.quantity import canonical
 from growth.api.queue.kinds import CLUSTER_QUEUES, LOCAL_QUEUES
 from growth.api.queue.queues import (
@@ -18,89 +18,95 @@ from growth.api.queue.queues import (
     LocalQueueStatus,
     ResourceUsage,
 )
-from growth.api.queue.workload import ADMITTED, Workload
 from growth.api.references import reference_to
 from growth.api.status import StatusCondition, condition_of
-from growth.decide.queue.figures import Figures, waiting_of
+from growth.decide.queue.courtesy import Purse, Spending
+from growth.decide.queue.figures import Figures
+from growth.decide.queue.holders import Key
 from growth.decide.queue.saying import saying
-from growth.decide.queue.scene import Scene, usage_of
+from growth.decide.queue.scene import Scene
 from growth.decide.queue.standing import Standing, standing_of_door
+from growth.decide.queue.tally import Tally
 from growth.decide.queue.tree import Slot
 
 ACTIVE, MAY_BLOCK = "Active", "RequeuingMayBlock"
 
 
-def tell(scene: Scene) -> dict[str, Figures]:
-    """Write on each queue what has changed about it; returns how full each ClusterQueue is."""
-    workloads = [draft.workload for draft in scene.drafts.values() if not draft.workload.is_finished]
-    by_queue = scene.by_queue(workloads)
-    standings = scene.standings
-    figures = {
-        name: _tell_queue(scene, queue, by_queue.get(name, []), standings[name])
-        for name, queue in sorted(scene.queues.items())
-    }
-    by_door: dict[tuple[str, str], list[Workload]] = {}
-    for workload in workloads:
-        by_door.setdefault((workload.metadata.namespace, workload.spec.queue_name), []).append(workload)
+class Told(msgspec.Struct, frozen=True):
+    """What was told of queues, and how much more may be."""
+
+    figures: Mapping[str, Figures] = {}
+    seen: Mapping[Key, object] = {}
+    """Queues as they were seen when there was nothing to write on them."""
+    purse: Purse = Purse(per_second=20, most=100, left=100)
+    again_at: datetime | None = None
+    standings: Mapping[str, Standing] = {}
+
+
+def tell(scene: Scene, before: Told) -> Told:
+    """Write on each queue what has changed about it."""
+    spending, changed = before.purse.opened(scene.now), scene.desk.changed
+    known_queues = before.seen if before.standings == scene.standings else {}
+    figures, seen = dict[str, Figures](), dict[Key, object]()
+    scene.desk.changed = set()
+    for name, queue in sorted(scene.queues.items()):
+        key, known = ("", name), before.figures.get(name)
+        if known is not None and known_queues.get(key) is queue and key not in changed:
+            figures[name], seen[key] = known, queue
+            continue
+        figures[name] = _figures(scene, queue)
+        if _write(scene, CLUSTER_QUEUES, queue, _queue_status(scene, queue), spending):
+            seen[key] = queue
     for key, door in sorted(scene.doors.items()):
-        _tell_door(scene, door, by_door.get(key, []), standing_of_door(door, standings))
-    return figures
+        is_told = known_queues.get(key) is door and key not in changed
+        if is_told or _write(scene, LOCAL_QUEUES, door, _door_status(scene, key, door), spending):
+            seen[key] = door
+    return Told(figures, seen, spending.closed(), spending.again_at, scene.standings)
 
 
-def _tell_queue(scene: Scene, queue: ClusterQueue, workloads: list[Workload], standing: Standing) -> Figures:
-    member = scene.members[queue.metadata.name]
-    slots = [
-        (flavor.name, resource.name)
-        for group in queue.spec.resource_groups
-        for flavor in group.flavors
-        for resource in flavor.resources
-    ]
-    reserved, used = _sum(one for one in workloads if one.is_reserving), _sum(_admitted(workloads))
-    borrowed = {slot: member.borrowed(slot) for slot in slots}
-    status = ClusterQueueStatus(
-        _usage(slots, reserved, borrowed),
-        _usage(slots, used, borrowed),
-        *_counts(workloads),
-        conditions=_warned(scene, queue, _conditions(scene, queue.status.conditions, standing)),
-    )
-    _write(scene, CLUSTER_QUEUES, queue.metadata, queue.status, status)
+def _slots(queue: ClusterQueue) -> list[Slot]:
+    groups = queue.spec.resource_groups
+    return [(flavor.name, one.name) for group in groups for flavor in group.flavors for one in flavor.resources]
+
+
+def _figures(scene: Scene, queue: ClusterQueue) -> Figures:
+    tally, member = scene.desk.tallies.get(queue.metadata.name, Tally()), scene.members[queue.metadata.name]
+    slots = _slots(queue)
     return Figures(
-        *waiting_of(workloads, scene.now),
-        status.reserving_workloads,
-        status.admitted_workloads,
-        {slot: reserved.get(slot, 0) for slot in slots},
+        tally.active,
+        tally.inadmissible,
+        tally.reserving,
+        tally.admitted,
+        {slot: tally.reserved.get(slot, 0) for slot in slots},
         {slot: member.quotas[slot].nominal for slot in slots},
     )
 
 
-def _tell_door(scene: Scene, door: LocalQueue, workloads: list[Workload], standing: Standing) -> None:
-    reserved, used = _sum(one for one in workloads if one.is_reserving), _sum(_admitted(workloads))
-    status = LocalQueueStatus(
-        _usage(sorted(reserved), reserved, {}),
-        _usage(sorted(used), used, {}),
-        *_counts(workloads),
-        conditions=_conditions(scene, door.status.conditions, standing),
+def _queue_status(scene: Scene, queue: ClusterQueue) -> ClusterQueueStatus:
+    tally, member = scene.desk.tallies.get(queue.metadata.name, Tally()), scene.members[queue.metadata.name]
+    slots = _slots(queue)
+    borrowed = {slot: member.borrowed(slot) for slot in slots}
+    standing = scene.standings[queue.metadata.name]
+    return ClusterQueueStatus(
+        _usage(slots, tally.reserved, borrowed),
+        _usage(slots, tally.used, borrowed),
+        tally.waiting,
+        tally.reserving,
+        tally.admitted,
+        conditions=_warned(scene, queue, _conditions(scene, queue.status.conditions, standing)),
     )
-    _write(scene, LOCAL_QUEUES, door.metadata, door.status, status)
 
 
-def _admitted(workloads: Iterable[Workload]) -> list[Workload]:
-    return [one for one in workloads if one.is_reserving and one.holds(ADMITTED)]
-
-
-def _counts(workloads: list[Workload]) -> tuple[int, int, int]:
-    """Who waits, who holds quota, who is admitted."""
-    reserving = sum(one.is_reserving for one in workloads)
-    waiting = sum(not one.is_reserving and one.spec.active for one in workloads)
-    return waiting, reserving, len(_admitted(workloads))
-
-
-def _sum(workloads: Iterable[Workload]) -> dict[Slot, int]:
-    total: dict[Slot, int] = {}
-    for workload in workloads:
-        for slot, amount in usage_of(workload).items():
-            total[slot] = total.get(slot, 0) + amount
-    return total
+def _door_status(scene: Scene, key: Key, door: LocalQueue) -> LocalQueueStatus:
+    tally = scene.desk.doors.get(key, Tally())
+    return LocalQueueStatus(
+        _usage(sorted(tally.reserved), tally.reserved, {}),
+        _usage(sorted(tally.used), tally.used, {}),
+        tally.waiting,
+        tally.reserving,
+        tally.admitted,
+        conditions=_conditions(scene, door.status.conditions, standing_of_door(door, scene.standings)),
+    )
 
 
 def _usage(slots: list[Slot], used: dict[Slot, int], borrowed: dict[Slot, int]) -> tuple[FlavorUsage, ...]:
@@ -147,8 +153,14 @@ def _warned(scene: Scene, queue: ClusterQueue, known: tuple[StatusCondition, ...
     return saying(known, StatusCondition(MAY_BLOCK, "True", "StrictFIFOWithCreation", why, since))
 
 
-def _write(scene: Scene, kind: Kind[Any], meta: ObjectMeta, before: msgspec.Struct, status: msgspec.Struct) -> None:
-    if status != before:
+def _write(
+    scene: Scene, kind: Kind[Any], queue: ClusterQueue | LocalQueue, status: msgspec.Struct, spending: Spending
+) -> bool:
+    """Write its status if there is something new, and that can be paid for; whether there is nothing new."""
+    meta = queue.metadata
+    if status == queue.status:
+        return True
+    if spending.pays((kind.plural, meta.namespace, meta.name), meta.resource_version):
         scene.said.append(
             PatchObject(
                 subject=reference_to(kind, meta),
@@ -158,3 +170,4 @@ def _write(scene: Scene, kind: Kind[Any], meta: ObjectMeta, before: msgspec.Stru
                 resource_version=meta.resource_version,
             )
         )
+    return False

@@ -60,6 +60,14 @@ class Member:
             member, height = member.parent, height + 1
 
     @property
+    def root(self) -> "Member":
+        """The highest of its path."""
+        member = self
+        while member.parent is not None:
+            member = member.parent
+        return member
+
+    @property
     def path(self) -> "list[Member]":
         """From itself up to the root."""
         return [self, *(self.parent.path if self.parent is not None else ())]

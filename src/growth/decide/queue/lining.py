@@ -1,0 +1,58 @@
+"""Who waits in which queue, at which place; and if nobody can wait there, why."""
+
+from growth.api.queue.queues import ClusterQueue
+from growth.api.queue.workload import QUOTA_RESERVED, Workload
+from growth.decide.queue.draft import Draft
+from growth.decide.queue.holders import Key
+from growth.decide.queue.leaving import is_leaving
+from growth.decide.queue.lifecycle import is_queued
+from growth.decide.queue.ordering import order_of
+from growth.decide.queue.scene import Scene
+from growth.decide.queue.standing import standing_of_door
+
+
+def line_up(scene: Scene, key: Key) -> None:
+    """Put a workload where it waits now, or nowhere."""
+    draft, seat = scene.drafts[key], scene.desk.seats[key]
+    workload, line = draft.workload, None
+    # What it holds, or what it wants, is not yet seen to be otherwise: its turn comes when it is.
+    is_changing = draft.before.status.admission is not None or key in scene.edited
+    if not is_changing and is_queued(workload, scene.now) and not is_leaving(scene, workload):
+        queue = _queue(scene, draft)
+        if queue is not None:
+            line = (queue.metadata.name, order_of(workload, scene.terms.requeuing.timestamp))
+    scene.desk.enqueue(key, seat, line, _shape(workload) if line is not None else None)
+
+
+def wait(draft: Draft, reason: str, why: str) -> None:
+    """Say why it has no quota."""
+    draft.remark(QUOTA_RESERVED, "False", reason, why)
+
+
+def _shape(workload: Workload) -> object:
+    """What decides on whether it can be served, but for its place."""
+    sets = tuple((one.name, bytes(one.template), one.count) for one in workload.spec.pod_sets)
+    return workload.metadata.namespace, sets, workload.status.reclaimable_pods, workload.priority
+
+
+def _queue(scene: Scene, draft: Draft) -> ClusterQueue | None:
+    """The queue in which it can wait; if there is none, that is said on it."""
+    workload = draft.workload
+    door = scene.door_of(workload)
+    if door is None:
+        where = f"{workload.metadata.namespace}/{workload.spec.queue_name}"
+        wait(draft, "Misconfigured", f"there is no LocalQueue {where}: create it, or name another one")
+        return None
+    standing = standing_of_door(door, scene.standings)
+    if not standing.is_active:
+        behind = scene.standings.get(door.spec.cluster_queue)
+        is_stopped = "Stopped" in (standing.reason, behind.reason if behind is not None else "")
+        word = "Suspended" if is_stopped else "Misconfigured"
+        wait(draft, word, f"LocalQueue {door.metadata.name} is not at work: {standing.why}")
+        return None
+    queue = scene.queues[door.spec.cluster_queue]
+    if not scene.is_welcome(workload, queue):
+        why = f"ClusterQueue {queue.metadata.name} is not for namespace {workload.metadata.namespace}"
+        wait(draft, "Misconfigured", f"{why} (namespaceSelector)")
+        return None
+    return queue
