@@ -40,8 +40,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -50,19 +49,15 @@ from bench.crowd import tell
 from bench.growth_process import GrowthProcess, install, start
 from bench.queue_cycle import grid
 from bench.queue_floor import floor_seconds
-from bench.queue_load import FULL, Line, Planned, a_door, a_flavor, a_queue, a_workload, lines_of, load_of
-from bench.queue_standin import StandIn, standing_in
+from bench.queue_load import FULL, Line, Planned, lines_of, load_of
+from bench.queue_stage import furnish, make, watching
 from bench.queue_witness import Witness
 from bench.shares import Shares
-from growth.api.change import Change
 from growth.api.crd import definitions
-from growth.api.kinds import NAMESPACES
-from growth.api.queue.kinds import CLUSTER_QUEUES, LOCAL_QUEUES, QUEUE_KINDS, RESOURCE_FLAVORS, WORKLOADS
-from growth.api.queue.workload import Workload
+from growth.api.queue.kinds import CLUSTER_QUEUES, QUEUE_KINDS
 from growth.api.status import condition_of
 from growth.kube.access import access_from_kubeconfig
 from growth.kube.client import Client, connect
-from growth.kube.informer import Informer
 from growth.local.cluster import LocalCluster
 
 _LINE_SECONDS: Final = 5.0
@@ -82,7 +77,7 @@ async def measure(workloads: int) -> dict[str, Any]:
         async with LocalCluster(flags=audit.flags) as cluster:
             await cluster.apply(definitions(QUEUE_KINDS))
             kubeconfig = await install(cluster)
-            await _furnish(cluster.admin, lines)
+            await furnish(cluster.admin, lines)
             growth = start(cluster, kubeconfig, _SETTINGS, only="queue")
             try:
                 await _wait_until_queues_work(cluster.admin, growth)
@@ -94,15 +89,6 @@ async def measure(workloads: int) -> dict[str, Any]:
             tell("the floor: the same writes without a queue ...")
             floor = await floor_seconds(cluster, workloads)
     return {**found, "api_floor_s": round(floor, 1), "over_floor": round(found["wall_s"] / floor, 2)}
-
-
-async def _furnish(client: Client, lines: Sequence[Line]) -> None:
-    """The queues, each with a namespace of its own."""
-    await client.create(RESOURCE_FLAVORS, a_flavor())
-    for line in lines:
-        await client.create(NAMESPACES, {"metadata": {"name": line.name}})
-        await client.create(CLUSTER_QUEUES, a_queue(line))
-        await client.create(LOCAL_QUEUES, a_door(line), line.name)
 
 
 async def _wait_until_queues_work(client: Client, growth: GrowthProcess) -> None:
@@ -118,41 +104,19 @@ async def _wait_until_queues_work(client: Client, growth: GrowthProcess) -> None
             await asyncio.sleep(0.2)
 
 
-@asynccontextmanager
-async def _watching(
-    cluster: LocalCluster, load: dict[str, Planned], lines: Sequence[Line]
-) -> AsyncGenerator[tuple[Witness, StandIn]]:
-    """Who looks on and who plays those who run, told by the same watch; the player has a connection of its own, so
-    that no workload runs longer because others are being made."""
-    async with (
-        connect(access_from_kubeconfig(cluster.kubeconfig)) as client,
-        standing_in(client, load) as standin,
-    ):
-        witness = Witness(load, lines, time.monotonic)
-
-        def hear(changes: list[Change[Workload]]) -> None:
-            standin.hear(changes)
-            witness.hear(changes)
-
-        informer = Informer(cluster.admin, WORKLOADS, hear)
-        looking = asyncio.create_task(informer.run())
-        try:
-            await informer.synced.wait()
-            yield witness, standin
-        finally:
-            looking.cancel()
-            await asyncio.gather(looking, return_exceptions=True)
-
-
 async def _run(
     cluster: LocalCluster, growth: GrowthProcess, load: Sequence[Planned], lines: Sequence[Line]
 ) -> dict[str, Any]:
     """Until all workloads are finished, or it is given up."""
-    async with _watching(cluster, {one.name: one for one in load}, lines) as (witness, standin):
+    async with (
+        # A connection of its own for those who run: none runs longer because others are being made.
+        connect(access_from_kubeconfig(cluster.kubeconfig)) as runners,
+        watching(cluster.admin, runners, load, lines) as (witness, standin),
+    ):
         shares = Shares(cluster, {"growth": growth.pid})
         tell(f"{len(load)} workloads come, the last after {load[-1].at_seconds:.0f} s ...")
         witness.begin()
-        making = asyncio.create_task(_make(cluster.admin, load, witness))
+        making = asyncio.create_task(make(cluster.admin, load, witness))
         try:
             await _until_finished(witness, growth, len(load), making)
         finally:
@@ -167,22 +131,6 @@ async def _run(
         "workload_writes": dict(witness.writes.most_common()),
         "finishes_refused": standin.refused,
     }
-
-
-async def _make(client: Client, load: Sequence[Planned], witness: Witness) -> None:
-    """Each at its time, or as soon as the server takes it."""
-
-    async def make(planned: Planned) -> None:
-        await client.create(WORKLOADS, a_workload(planned), planned.line.name)
-        witness.note_creation(planned.name)
-
-    began = time.monotonic()
-    async with asyncio.TaskGroup() as working:
-        for planned in load:
-            early = began + planned.at_seconds - time.monotonic()
-            if early > 0:
-                await asyncio.sleep(early)
-            working.create_task(make(planned))
 
 
 async def _until_finished(witness: Witness, growth: GrowthProcess, wanted: int, making: asyncio.Task[None]) -> None:

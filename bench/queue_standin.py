@@ -2,8 +2,7 @@
 vain, and begins anew when it is admitted again."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 import msgspec
@@ -82,10 +81,3 @@ def finish(workload: Workload, now: datetime) -> Json:
         "metadata": {"resourceVersion": str(workload.metadata.resource_version)},
         "status": {"conditions": msgspec.to_builtins(with_condition(workload.status.conditions, ended))},
     }
-
-
-@asynccontextmanager
-async def standing_in(client: Client, load: Mapping[str, Planned]) -> AsyncGenerator[StandIn]:
-    """A stand-in, until the context ends."""
-    async with asyncio.TaskGroup() as working:
-        yield StandIn(client, load, working)

@@ -68,6 +68,11 @@ CHECKS: Final[Mapping[str, Check]] = {
             len(one.get("resources", ())) == len(own.get("coveredResources", ())) for one in own.get("flavors", ())
         )
     ),
+    "!has(self.preference) || (self.whenCanBorrow == 'TryNextFlavor' && self.whenCanPreempt == 'TryNextFlavor')": (
+        lambda own, _: (
+            "preference" not in own or (own["whenCanBorrow"], own["whenCanPreempt"]) == ("TryNextFlavor",) * 2
+        )
+    ),
     "!(self.reclaimWithinCohort == 'Never' && has(self.borrowWithinCohort) "
     "&& self.borrowWithinCohort.policy != 'Never')": (
         lambda own, _: (
