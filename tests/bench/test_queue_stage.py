@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from bench.queue_load import lines_of, load_of
 from bench.queue_stage import furnish, make, watching
-from growth.api.kinds import NAMESPACES
+from growth.api.kinds import LEASES, NAMESPACES
 from growth.api.settings import QueueSettings, Settings
 from growth.run.capability import chosen
 from growth.run.control import Plant, control, new_health
@@ -25,6 +25,9 @@ async def played_load(workloads: int) -> dict[str, Any]:
     admin, lines = cluster.admin(), lines_of(2, 2)
     load = load_of(workloads, lines)
     await admin.create(NAMESPACES, {"metadata": {"name": SETTINGS.namespace}})
+    # Nobody ever held it, so nobody is waited for.
+    lease = {"metadata": {"name": SETTINGS.leader_election.lease_name}, "spec": {}}
+    await admin.create(LEASES, lease, SETTINGS.namespace)
     await furnish(admin, lines)
     client = cluster.client(service_account(*ACCOUNT))
     plant = Plant(
@@ -52,4 +55,4 @@ def test_every_workload_of_a_small_load_runs_to_its_end_and_quota_is_never_excee
     told = run_virtually(played_load(200))
     assert (told["finished"], told["exceeded"]) == (200, 0)
     assert told["admissions"] == 200 + told["preemptions"]
-    assert told["reserved_over_run"] >= 1
+    assert 1 <= told["reserved_over_run"] <= 1.5, "here nothing takes time but the runs themselves"
