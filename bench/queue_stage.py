@@ -46,6 +46,7 @@ async def watching(
             yield witness, standin
         finally:
             looking.cancel()
+            standin.close()
 
 
 async def make(client: Client, load: Sequence[Planned], witness: Witness) -> None:

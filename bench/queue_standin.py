@@ -44,6 +44,11 @@ class StandIn:
             elif name in self._due:
                 self._end(name)
 
+    def close(self) -> None:
+        """Nobody runs any more, and nobody is finished."""
+        for name in list(self._runs):
+            self._stop(name)
+
     def _stop(self, name: str) -> None:
         self._due.discard(name)
         if (run := self._runs.pop(name, None)) is not None:
