@@ -61,7 +61,7 @@ fidelity: setup ## the long comparisons with a real control plane: 3,000 pods, 3
 	@$(BIN)/python -m tests.fidelity.plans --plans 300
 	@$(BIN)/python -m tests.fidelity.histories --histories 500
 
-bench: setup ## measure: what seeing a large cluster costs, judging it, fitting, planning, starting a control plane, reacting, churn, failover, memory
+bench: setup ## measure: what seeing a large cluster costs, judging it, fitting, planning, starting a control plane, reacting, churn, failover, memory, queue
 	@$(BIN)/python -m bench.ingest --nodes 5000 --pods 150000 --peer lightkube --peer kubernetes
 	@$(BIN)/python -m bench.fit
 	@$(BIN)/python -m bench.registry --nodes 5000 --requests 500
@@ -73,6 +73,8 @@ bench: setup ## measure: what seeing a large cluster costs, judging it, fitting,
 	@$(BIN)/python -m bench.churn --nodes 200 --minutes 2
 	@$(BIN)/python -m bench.failover --nodes 50 --dead 5
 	@$(BIN)/python -m bench.memory --nodes 5000 --replicas 3 --kill-one
+	@$(BIN)/python -m bench.queue --workloads 15000
+	@$(BIN)/python -m bench.queue --workloads 50000 --cycle-only
 
 pictures: setup ## draw the pictures in docs/images anew
 	@$(BIN)/python -m bench.pictures

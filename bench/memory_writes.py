@@ -1,4 +1,4 @@
-"""What Growth asked of the API server, by the server's own audit log: who writes cannot be mistaken about it there."""
+"""What remembering nodes asked of the API server, by kind of write."""
 
 import re
 from collections import Counter
@@ -6,13 +6,9 @@ from collections.abc import Container
 from pathlib import Path
 from typing import Final
 
-import msgspec
-import yaml
-
+from bench.audit import USER, Asked, AuditLog, Subject
 from growth.api.settings import Settings
-from growth.run.role import ACCOUNT
 
-_USER: Final = f"system:serviceaccount:{ACCOUNT[0]}:{ACCOUNT[1]}"
 _DEFAULTS: Final = Settings()
 _SHARDS: Final = "growth-memory-"
 
@@ -20,93 +16,53 @@ _SHARDS: Final = "growth-memory-"
 KINDS: Final = ("transactions made", "transactions removed", "memories", "restores", "checkpoints")
 
 
-class _Object(msgspec.Struct, frozen=True):
-    resource: str = ""
-    namespace: str = ""
-    name: str = ""
-
-
-class _Status(msgspec.Struct, frozen=True):
-    code: int = 0
-
-
-class _Asked(msgspec.Struct, frozen=True, rename="camel"):
-    verb: str
-    stage: str
-    request_uri: str = msgspec.field(name="requestURI")
-    object_ref: _Object = _Object()
-    response_status: _Status = _Status()
-    request_object: msgspec.Raw = msgspec.Raw()
-
-
 # In a memento, which is JSON in a text of JSON.
 _UID: Final = re.compile(rb'\\"uid\\":\\"([^\\]+)\\"')
-_LINES: Final = msgspec.json.Decoder(_Asked)
 
 
 class Audit:
     """The log of one cluster, in a folder of its own: ``flags`` start it, ``read`` tells what came since last time."""
 
     def __init__(self, folder: Path) -> None:
-        self._log, self._policy = folder / "audit.log", folder / "audit-policy.yaml"
-        self._at = 0
+        memories = {
+            "level": "Request",  # with its body
+            "users": [USER],
+            "verbs": ["create", "patch"],
+            "namespaces": [_DEFAULTS.memory.namespace],
+            "resources": [{"group": "", "resources": ["configmaps"]}],
+        }
+        self._log = AuditLog(folder, (memories,))
         self.lists: Counter[str] = Counter()
         """How often all objects of each kind were asked for, in what was read so far."""
 
     @property
     def flags(self) -> dict[str, tuple[str, ...]]:
-        """For the cluster: only requests of Growth are written down, and the bodies of memories."""
-        memories = {
-            "level": "Request",
-            "users": [_USER],
-            "verbs": ["create", "patch"],
-            "namespaces": [_DEFAULTS.memory.namespace],
-            "resources": [{"group": "", "resources": ["configmaps"]}],
-        }
-        policy = {
-            "apiVersion": "audit.k8s.io/v1",
-            "kind": "Policy",
-            "omitStages": ["RequestReceived"],
-            "rules": [memories, {"level": "Metadata", "users": [_USER]}, {"level": "None"}],
-        }
-        self._policy.write_text(yaml.safe_dump(policy))
-        return {
-            "kube-apiserver": (
-                f"--audit-policy-file={self._policy}",
-                f"--audit-log-path={self._log}",
-                "--audit-log-maxsize=100000",
-            )
-        }
+        """For the cluster."""
+        return self._log.flags
 
     def read(self, returned: Container[str] = ()) -> Counter[tuple[str, bool]]:
         """How often what was asked for since the last time, and whether it was done; ``returned`` are the uids of
         nodes whose checkpoints belong to their return."""
-        with self._log.open("rb") as log:
-            log.seek(self._at)
-            data = log.read()
-        end = data.rfind(b"\n") + 1
-        self._at += end
         counts: Counter[tuple[str, bool]] = Counter()
-        for line in data[:end].splitlines():
-            asked = _LINES.decode(line)
+        for asked in self._log.since():
             if asked.verb in ("list", "watch"):
                 self.lists += Counter({_place(asked.object_ref): _is_list(asked)})
             else:
-                counts[_kind(asked, returned), asked.response_status.code < 300] += 1
+                counts[_kind(asked, returned), asked.is_done] += 1
         return counts
 
 
-def _is_list(asked: _Asked) -> bool:
+def _is_list(asked: Asked) -> bool:
     """A watch may begin with a list, and is told of when it begins and when it ends."""
     begins = "sendInitialEvents=true" in asked.request_uri and asked.stage == "ResponseStarted"
     return asked.verb == "list" or begins
 
 
-def _place(seen: _Object) -> str:
+def _place(seen: Subject) -> str:
     return f"{seen.resource} in {seen.namespace}" if seen.namespace else seen.resource
 
 
-def _kind(asked: _Asked, returned: Container[str]) -> str:
+def _kind(asked: Asked, returned: Container[str]) -> str:
     seen, verb = asked.object_ref, asked.verb
     if seen.resource == "configmaps" and seen.namespace == _DEFAULTS.memory.transaction_namespace:
         return "transactions made" if verb == "create" else "transactions removed"
