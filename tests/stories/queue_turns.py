@@ -45,7 +45,7 @@ async def a_job_in_its_backoff_does_not_hold_up_a_strict_queue(play: Play) -> No
     """The first of a StrictFIFO queue could not start: while it waits, the next one runs."""
     await play.node("worker")
     await some_quota(play, {"cpu": "1"}, queueingStrategy="StrictFIFO")
-    async with growing(play, settings=requeuing(base=LONG_SECONDS)):
+    async with growing(play, settings=requeuing(timeout=9, base=LONG_SECONDS)):
         await queued(play, "first", needs_disk=True)
         await until_said(play, "first", PODS_READY, "WaitForStart", status="False")
         await queued(play, "second")
