@@ -28,6 +28,7 @@ from growth.api.noderemoval import RETRY
 from growth.api.offering import POOL, Offering
 from growth.api.outcome import Result
 from growth.api.queue.kinds import CLUSTER_QUEUES, LOCAL_QUEUES, RESOURCE_FLAVORS, WORKLOADS
+from growth.api.queue.kueue import IN_USE
 from growth.api.queue.pod import GATE
 from growth.api.queue.workload import QUEUE_NAME
 from growth.api.references import reference_by_name, reference_to
@@ -341,16 +342,29 @@ async def start_a_server(send: Send, admin: Client) -> None:
     await admin.delete(NODE_REQUESTS, "role-server")
 
 
+async def a_job_that_was_suspended(admin: Client, namespace: str, job: Json) -> None:
+    """By hand, and its start time is still there: nobody may change its template as long as it is."""
+    meta = {"name": "old", "labels": {QUEUE_NAME: "door"}}
+    await admin.create(JOBS, {"metadata": meta, "spec": {**job, "suspend": True}}, namespace)
+
+    async def is_settled() -> bool:
+        return any(one.type == "Suspended" for one in (await admin.get(JOBS, "old", namespace)).status.conditions)
+
+    await wait_until(is_settled, "the controller is done with it")
+    started = MergePatch({"status": {"startTime": "2026-01-01T00:00:00Z"}})
+    await admin.patch(JOBS, "old", started, namespace, subresource="status")
+
+
 async def queue(send: Send, admin: Client, namespace: str) -> None:
-    """A job that waits its turn, cannot start, is put back, and is deactivated in the end; and a plain pod that is let
-    go, cannot start either, and is ended."""
-    await admin.create(RESOURCE_FLAVORS, {"metadata": {"name": "role-any"}})
-    quota = {"name": "role-any", "resources": [{"name": "cpu", "nominalQuota": 2}]}
+    """A job that waits its turn, cannot start, is put back, and is deactivated in the end; another one that was started
+    before; a plain pod that is let go, cannot start either, and is ended; and what Kueue left on queue and flavor."""
+    await admin.create(RESOURCE_FLAVORS, {"metadata": {"name": "role-any", "finalizers": [IN_USE]}})
+    quota = {"name": "role-any", "resources": [{"name": "cpu", "nominalQuota": 3}]}
     spec: dict[str, Any] = {
         "namespaceSelector": {},
         "resourceGroups": [{"coveredResources": ["cpu"], "flavors": [quota]}],
     }
-    await admin.create(CLUSTER_QUEUES, {"metadata": {"name": "role-all"}, "spec": spec})
+    await admin.create(CLUSTER_QUEUES, {"metadata": {"name": "role-all", "finalizers": [IN_USE]}, "spec": spec})
     await admin.create(LOCAL_QUEUES, {"metadata": {"name": "door"}, "spec": {"clusterQueue": "role-all"}}, namespace)
     waiting = a_waiting_pod("job", "role-none", "1")["spec"]
     job = {"template": {"spec": {**waiting, "restartPolicy": "Never"}}}
@@ -360,6 +374,7 @@ async def queue(send: Send, admin: Client, namespace: str) -> None:
         return (await admin.get(JOBS, "job", namespace)).status.start_time is not None
 
     await wait_until(has_begun, "the job began before there was a queue")
+    await a_job_that_was_suspended(admin, namespace, job)
     plain = a_waiting_pod("plain", "role-none", "1")
     gated = {**plain["spec"], "schedulingGates": [{"name": GATE}]}
     await admin.create(PODS, {"metadata": {"name": "plain", "labels": {QUEUE_NAME: "door"}}, "spec": gated}, namespace)
@@ -383,12 +398,18 @@ async def queue(send: Send, admin: Client, namespace: str) -> None:
     queueing = asyncio.create_task(control(plant, new_health()))
     try:
         await wait_until(is_put_aside, "the job was put aside, and the pod was ended", 60)
+        for kind, name in ((CLUSTER_QUEUES, "role-all"), (RESOURCE_FLAVORS, "role-any")):
+            await admin.delete(kind, name)
+
+        async def are_let_go() -> bool:
+            return not (await admin.list(CLUSTER_QUEUES)).items and not (await admin.list(RESOURCE_FLAVORS)).items
+
+        await wait_until(are_let_go, "what Kueue had put its finalizer on was let go")
     finally:
         queueing.cancel()
         await asyncio.gather(queueing, return_exceptions=True)
-        await admin.delete(JOBS, "job", namespace)
-        for kind, name in ((CLUSTER_QUEUES, "role-all"), (RESOURCE_FLAVORS, "role-any")):
-            await admin.delete(kind, name)
+        for name in ("job", "old"):
+            await admin.delete(JOBS, name, namespace)
 
 
 async def test_the_role_grants_what_growth_uses_and_nothing_more(

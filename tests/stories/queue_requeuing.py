@@ -45,7 +45,8 @@ Json = dict[str, Any]
 STORIES = Stories("queue", alone=True)
 LIMIT: Final = 2
 BASE_SECONDS: Final = 3
-TWICE: Final = requeuing(timeout=2, base=BASE_SECONDS, backoff_limit_count=LIMIT)
+# Longer than it takes the next process to go on where one was stopped: a job that nobody started would be put back.
+TWICE: Final = requeuing(timeout=6, base=BASE_SECONDS, backoff_limit_count=LIMIT)
 # Instants may be written in whole seconds.
 _ROUNDING_SECONDS: Final = 1.0
 

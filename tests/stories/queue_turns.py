@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from growth.api.kinds import PODS
+from growth.api.kinds import JOBS, PODS
 from growth.api.queue.kinds import CLUSTER_QUEUES, LOCAL_QUEUES
 from growth.api.queue.workload import (
     ADMITTED,
@@ -45,7 +45,7 @@ async def a_job_in_its_backoff_does_not_hold_up_a_strict_queue(play: Play) -> No
     """The first of a StrictFIFO queue could not start: while it waits, the next one runs."""
     await play.node("worker")
     await some_quota(play, {"cpu": "1"}, queueingStrategy="StrictFIFO")
-    async with growing(play, settings=requeuing(base=LONG_SECONDS)):
+    async with growing(play, settings=requeuing(timeout=9, base=LONG_SECONDS)):
         await queued(play, "first", needs_disk=True)
         await until_said(play, "first", PODS_READY, "WaitForStart", status="False")
         await queued(play, "second")
@@ -210,4 +210,20 @@ async def quota_is_free_when_the_last_pod_is_gone_and_not_before(play: Play) -> 
         assert (await the_workload(play, "first")).status.admission is not None
         (pod,) = [one for one in play.trace.pods.values() if one.metadata.labels.get("app") == "first"]
         await play.change(PODS, pod.metadata.name, {"metadata": {"finalizers": None}})
+        await until_running(play, "second")
+
+
+@STORIES.story(ignores=CHANCE)
+async def a_job_that_waits_and_bears_a_start_is_started_all_the_same(play: Play) -> None:
+    """Nobody may change the template of a job that has a start time, which others leave behind: that goes first."""
+    await play.node("worker")
+    await some_quota(play, {"cpu": "1"})
+    async with growing(play, settings=requeuing(timeout=LONG_SECONDS)):
+        await queued(play, "first")
+        await until_running(play, "first")
+        await queued(play, "second")
+        await until_said(play, "second", QUOTA_RESERVED, "WaitingForQuota", status="False")
+        started = play.now().strftime("%Y-%m-%dT%H:%M:%SZ")
+        await play.change(JOBS, "second", {"status": {"startTime": started}}, subresource="status")
+        await remove(play, "first")
         await until_running(play, "second")

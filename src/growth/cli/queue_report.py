@@ -9,7 +9,7 @@ from growth.api.queue.queues import ClusterQueue
 from growth.api.status import condition_of
 from growth.cli.queue_entry import HOLDING, Entry, Standing, entry_of
 from growth.cli.queue_seeing import Seen
-from growth.decide.queue.standing import standing_of, standing_of_door
+from growth.decide.queue.standing import standing_of_door
 from growth.decide.queue.telling import ACTIVE
 
 
@@ -99,7 +99,7 @@ def report_of(seen: Seen, queue: str = "", namespace: str = "") -> Report:
 
 def _queue(seen: Seen, queue: ClusterQueue, entries: Iterable[Entry]) -> Queue:
     name, said = queue.metadata.name, condition_of(queue.status.conditions, ACTIVE)
-    standing = standing_of(queue, seen.scene.flavors)
+    standing = seen.scene.standings[queue.metadata.name]
     own = [entry for entry in entries if entry.cluster_queue == name]
     return Queue(
         name=name,
@@ -134,10 +134,9 @@ def _shares(seen: Seen, queue: ClusterQueue) -> Iterator[Share]:
 
 def _warnings(seen: Seen, queue: ClusterQueue) -> Iterator[str]:
     yield from (one.message for one in queue.status.conditions if one.type != ACTIVE and one.status == "True")
-    standings = {name: standing_of(one, seen.scene.flavors) for name, one in seen.scene.queues.items()}
     for (namespace, name), door in sorted(seen.scene.doors.items()):
         if door.spec.cluster_queue == queue.metadata.name and door.spec.stop_policy != "None":
-            yield f"LocalQueue {namespace}/{name}: {standing_of_door(door, standings).why}"
+            yield f"LocalQueue {namespace}/{name}: {standing_of_door(door, seen.scene.standings).why}"
 
 
 def _unmade(seen: Seen, namespace: str) -> Iterator[str]:

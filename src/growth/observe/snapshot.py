@@ -66,6 +66,8 @@ class Snapshot(msgspec.Struct, frozen=True):
     """Whether a Kueue is alive; empty where nobody keeps a queue."""
     unreadable: Mapping[Kind[Any], Mapping[str, Unreadable]]
     """What is there and cannot be read, of kinds of which that is no reason to stop, by uid."""
+    unread: Mapping[Kind[Any], str]
+    """Kinds that nobody waited for and that are not read yet, with what the server says instead, if anything."""
     memo: dict[str, Any] = {}
     """What several deciders work out of this one snapshot, so that it is worked out once; see ``shop_in``."""
 

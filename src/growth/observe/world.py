@@ -124,6 +124,7 @@ class World:
         self.past = Past(now)
         self.kueue_leases = KueueLeases(now)
         self.unreadable: dict[Kind[Any], Mapping[str, Unreadable]] = {}
+        self.unread: Callable[[], Mapping[Kind[Any], str]] = dict
         self.work: dict[str, int] = {}
         self.clouds: dict[str, Cloud] = {}
         self.changes_heard = 0
@@ -179,6 +180,7 @@ class World:
             arrivals=self.arrivals,
             kueue_leases=self.kueue_leases,
             unreadable=self.unreadable,
+            unread=self.unread(),
         )
 
     def hear_of_cloud(self, cloud: Cloud) -> None:

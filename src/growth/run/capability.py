@@ -58,6 +58,8 @@ class Capability(msgspec.Struct, frozen=True):
     """Whether it goes by what the registry says, which is then kept, too."""
     is_on: Callable[[Settings], bool] = lambda _: True
     """Whether the settings want it. What they do not want is not even watched: its kinds may not be there."""
+    is_late: bool = False
+    """Whether the others need not wait until its kinds are read; it sees for itself which are not (``unread``)."""
     part: Decider | None = None
     """What it does last when this process is asked to stop, if anything: nobody waits for more than the first of it."""
 
@@ -96,6 +98,8 @@ CAPABILITIES: Final[tuple[Capability, ...]] = (
             *KUEUES_OWN,
         ),
         is_on=lambda settings: settings.queue.enabled,
+        # Definitions of Kueue whose conversion nobody answers must not keep Growth from buying machines.
+        is_late=True,
     ),
     Capability("pools", pools.decide, (NODES, *_OURS), reads_registry=True),
     Capability(

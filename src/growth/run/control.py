@@ -90,6 +90,7 @@ async def control(plant: Plant, health: Health) -> None:
             plant.client,
             world,
             kinds,
+            late=_late(plant.capabilities),
             settings=plant.settings,
             heartbeats=health.heartbeats,
             heard=heard,
@@ -108,6 +109,12 @@ def _kinds(capabilities: Sequence[Capability], world: World) -> list[Kind[Any]]:
     if unknown := sorted(kind.plural for kind in wanted - set(world.listeners())):
         raise LookupError(f"the World keeps no {', '.join(unknown)}, which some capability has to see")
     return [kind for kind in world.listeners() if kind in wanted or not capabilities]
+
+
+def _late(capabilities: Sequence[Capability]) -> set[Kind[Any]]:
+    """What only those have to see for whom nobody waits."""
+    wanted = {kind for capability in capabilities for kind in capability.kinds if capability.is_late}
+    return wanted - {kind for capability in capabilities for kind in capability.kinds if not capability.is_late}
 
 
 class _Replica:

@@ -45,6 +45,7 @@ async def watching(
     world: World,
     kinds: Collection[Kind[Any]] | None = None,
     *,
+    late: Collection[Kind[Any]] = (),
     settings: Settings = _DEFAULTS,
     heartbeats: Heartbeats | None = None,
     heard: Callable[[], None] | None = None,
@@ -54,6 +55,8 @@ async def watching(
 
     Of ConfigMaps only Growth's own status is followed, and memory's, in the namespaces that ``settings`` names; of
     Leases only those of nodes, and memory's.
+
+    For kinds in ``late`` nobody waits: as long as one of them is not read, the World says so (``unread``).
 
     ``heard`` is called after each batch of changes, ``spare`` once, when the first reading is over.
 
@@ -75,7 +78,11 @@ async def watching(
         async with asyncio.TaskGroup() as tasks:
             running = [tasks.create_task(informer.run(), name=informer.kind.plural) for informer in informers]
             for informer in informers:
-                await informer.synced.wait()
+                if informer.kind not in late:
+                    await informer.synced.wait()
+            latecomers = [informer for informer in informers if informer.kind in late]
+            world.unread = lambda: {one.kind: one.trouble for one in latecomers if not one.synced.is_set()}
+            running.append(tasks.create_task(_tell_when_read(latecomers, heard), name="what is read late"))
             spare()
             yield informers
             for task in running:
@@ -113,6 +120,14 @@ def _client_of(kind: Kind[Any], client: Client, heartbeats: Heartbeats | None) -
         return client
     heartbeat = heartbeats.register(f"the informer of {kind.plural}", _SILENCE_SECONDS)
     return Client(Beating(client.transport, heartbeat.beat), sharing=client.sharing, jitter=client.jitter)
+
+
+async def _tell_when_read(informers: Sequence[Informer[Any]], heard: Callable[[], None] | None) -> None:
+    """Of an empty kind nobody would hear that it is read."""
+    for informer in informers:
+        await informer.synced.wait()
+    if informers and heard is not None:
+        heard()
 
 
 def _telling(hear: Listener, heard: Callable[[], None] | None) -> Listener:

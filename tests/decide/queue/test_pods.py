@@ -215,6 +215,17 @@ def test_what_was_decided_on_another_state_of_the_workload_does_not_let_a_pod_go
     assert not stage.take(going)
 
 
+def test_a_pod_that_has_changed_since_is_not_let_go() -> None:
+    stage = a_stage()
+    stage.a_pod("one")
+    for _ in range(2):
+        for said in stage.look().said:
+            stage.take(said)
+    (going,) = [one for one in stage.look().said if one.subject.kind == "Pod"]
+    stage.change(QUEUED_PODS, "one", {"spec": {"nodeSelector": {"kind": "big"}}})
+    assert not stage.take(going), "its flavor was chosen for what it wanted before"
+
+
 def test_a_running_pod_is_not_ended_for_what_its_workload_said_before() -> None:
     stage = running(a_stage())
     drain(stage)

@@ -92,5 +92,5 @@ class QueuedPod(Slim, frozen=True):
         return QueuedJob(self.metadata, spec, status)
 
 
-QUEUED_PODS: Final = Kind("", "v1", "pods", "Pod", namespaced=True, type=QueuedPod)
+QUEUED_PODS: Final = Kind("", "v1", "pods", "Pod", namespaced=True, type=QueuedPod, is_tolerant=True)
 """Those that bear the label ``kueue.x-k8s.io/queue-name``, also pods of jobs whose template bears it."""

@@ -19,7 +19,7 @@ from growth.api.action import EditObject, Hold, PatchObject
 from growth.api.queue.job import QUEUED_JOBS, STOPPING, TEMPLATE_WAS, QueuedJob
 from growth.api.queue.workload import ADMITTED, EVICTED, Workload
 from growth.api.references import reference_to
-from growth.decide.queue.making import age, make, tell, tell_missing_class, update
+from growth.decide.queue.making import age, as_seen, make, tell, tell_missing_class, update
 from growth.decide.queue.placing import is_lost, placed
 from growth.decide.queue.podsets import OF_THE_JOB, Json, part
 from growth.decide.queue.scene import Scene
@@ -119,7 +119,7 @@ def _start(scene: Scene, job: QueuedJob, workload: Workload) -> None:
     was = msgspec.json.encode({name: _kept(part(template, name), fields) for name, fields in _RESTORED.items()})
     note = {"annotations": {TEMPLATE_WAS: was.decode()}}
     body: Json = {"metadata": note, "spec": {"suspend": False, "template": placed(scene, workload, template)}}
-    _patch(scene, job, body, "its workload is admitted")
+    _patch(scene, job, body, "its workload is admitted", given=as_seen(workload))
 
 
 def _kept(there: Json, fields: tuple[str, ...]) -> Json:
@@ -173,13 +173,6 @@ def _forget_start(scene: Scene, job: QueuedJob) -> None:
     _patch(scene, job, {"status": {"startTime": None}}, "its template is to be changed", subresource="status")
 
 
-def _patch(scene: Scene, job: QueuedJob, body: Json, why: str, *, subresource: str = "") -> None:
-    scene.said.append(
-        PatchObject(
-            subject=reference_to(QUEUED_JOBS, job.metadata),
-            why=why,
-            body=body,
-            subresource=subresource,
-            resource_version=job.metadata.resource_version,
-        )
-    )
+def _patch(scene: Scene, job: QueuedJob, body: Json, why: str, **how: Any) -> None:  # noqa: ANN401 - of the action
+    version, subject = job.metadata.resource_version, reference_to(QUEUED_JOBS, job.metadata)
+    scene.said.append(PatchObject(subject=subject, why=why, body=body, resource_version=version, **how))

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from hashlib import sha1
 from typing import Any, Final
 
-from growth.api.action import CreateObject, PatchObject, held_and_told
+from growth.api.action import CreateObject, Given, PatchObject, held_and_told
 from growth.api.kinds import Kind
 from growth.api.meta import ObjectMeta
 from growth.api.queue.job import QueuedJob
@@ -57,6 +57,12 @@ def update(scene: Scene, kind: Kind[Any], job: QueuedJob, workload: Workload, sp
         why = f"{kind.name} {job.metadata.name} was edited, or its priority class"
         scene.edited.add((workload.metadata.namespace, workload.metadata.name))
         scene.said.append(PatchObject(subject=subject, why=why, body={"spec": spec}, resource_version=version))
+
+
+def as_seen(workload: Workload) -> tuple[Given, ...]:
+    """What must still be so in the instant before somebody is let go for it: jobs, pods and workloads are seen by
+    different watches, and one of them may lag."""
+    return (Given(reference_to(WORKLOADS, workload.metadata), workload.metadata.resource_version),)
 
 
 def tell_missing_class(scene: Scene, kind: Kind[Any], job: QueuedJob) -> None:

@@ -18,14 +18,13 @@ from typing import Any, Final
 
 import msgspec
 
-from growth.api.action import DeleteObject, Given, PatchObject
+from growth.api.action import DeleteObject, PatchObject
 from growth.api.queue.job import STOPPING
-from growth.api.queue.kinds import WORKLOADS
 from growth.api.queue.pod import GATE, GROUP_NAME, MANAGED, QUEUED_PODS, TERMINATION_TARGET, QueuedPod
 from growth.api.queue.workload import ADMITTED, EVICTED, Workload
 from growth.api.references import reference_to
 from growth.api.timestamp import format_time
-from growth.decide.queue.making import age, make, tell, tell_missing_class, update
+from growth.decide.queue.making import age, as_seen, make, tell, tell_missing_class, update
 from growth.decide.queue.placing import is_lost, placed
 from growth.decide.queue.podsets import Json
 from growth.decide.queue.scene import Scene
@@ -114,7 +113,7 @@ def _let_go(scene: Scene, pod: QueuedPod, workload: Workload) -> None:
     # By this it is known when its gate is gone. Who gated a pod without the policy may have left it out.
     body["metadata"]["labels"][MANAGED] = "true"
     body["spec"]["schedulingGates"] = [{"name": name} for name in pod.gates if name != GATE] or None
-    _patch(scene, pod, body, "its workload is admitted", given=_seen(workload))
+    _patch(scene, pod, body, "its workload is admitted", given=as_seen(workload))
 
 
 def _end(scene: Scene, pod: QueuedPod, workload: Workload) -> None:
@@ -133,11 +132,7 @@ def _end(scene: Scene, pod: QueuedPod, workload: Workload) -> None:
     }
     known: list[Json] = [one for one in msgspec.json.decode(pod.status.conditions) if one["type"] != TERMINATION_TARGET]
     body = {"status": {"conditions": [*known, said]}}
-    _patch(scene, pod, body, why, subresource="status", given=_seen(workload))
-
-
-def _seen(workload: Workload) -> tuple[Given, ...]:
-    return (Given(reference_to(WORKLOADS, workload.metadata), workload.metadata.resource_version),)
+    _patch(scene, pod, body, why, subresource="status", given=as_seen(workload))
 
 
 def _patch(scene: Scene, pod: QueuedPod, body: Json, why: str, **how: Any) -> None:  # noqa: ANN401 - fields of the action

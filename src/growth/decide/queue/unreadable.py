@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from growth.api.action import Action, Hold, held_and_told
+from growth.api.core import ObjectReference
 from growth.api.kinds import Kind
 from growth.api.meta import ObjectMeta
 from growth.api.queue.job import QUEUED_JOBS
@@ -15,6 +16,7 @@ from growth.api.queue.kinds import CLUSTER_QUEUES, COHORTS, QUEUE_KINDS, RESOURC
 from growth.api.reading import Unreadable
 from growth.api.references import reference_to, shown
 from growth.api.slim import Slim
+from growth.decide.queue.leftovers import advice
 from growth.decide.queue.standing import Unread
 from growth.observe.snapshot import Snapshot
 
@@ -52,6 +54,19 @@ def told_of_unreadable(snapshot: Snapshot) -> list[Action | Hold]:
         for one in _all(snapshot, kind):
             why = f"{_sentence(kind, one)}. Until it can be, Growth does nothing for it"
             said += held_and_told(reference_to(kind, one.metadata), reason="Unreadable", why=why, action="Reading")
+    return said
+
+
+def told_of_unread(snapshot: Snapshot) -> list[Action | Hold]:
+    """Kinds of which nothing can be read, and what the server says instead."""
+    said: list[Action | Hold] = []
+    for kind, trouble in snapshot.unread.items():
+        if trouble:
+            name = f"{kind.plural}.{kind.group}" if kind.group else kind.plural
+            subject = ObjectReference("CustomResourceDefinition", name, api_version="apiextensions.k8s.io/v1")
+            more = advice(trouble)
+            why = f"the queue decides nothing, because {name} cannot be read: {trouble}{f'. {more}' if more else ''}"
+            said += held_and_told(subject, reason="NotRead", why=why, action="Reading")
     return said
 
 
