@@ -131,7 +131,7 @@ def test_others_go_before_those_of_the_same_queue() -> None:
     tree = cohort()
     tree.held("a", "mine", 5, priority=0)
     tree.held("b", "theirs", 15, priority=5)
-    policy = {"within_cluster_queue": "LowerPriority", "reclaim_within_cohort": "Any"}
+    policy: dict[str, Any] = {"within_cluster_queue": "LowerPriority", "reclaim_within_cohort": "Any"}
     assert tree.victims("a", 5, **policy) == {"theirs": RECLAIMED}
 
 

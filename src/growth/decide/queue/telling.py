@@ -46,7 +46,7 @@ class Told(msgspec.Struct, frozen=True):
 def tell(scene: Scene, before: Told) -> Told:
     """Write on each queue what has changed about it."""
     spending, changed = before.purse.opened(scene.now), scene.desk.changed
-    known_queues = before.seen if before.standings == scene.standings else {}
+    known_queues: Mapping[Key, object] = before.seen if before.standings == scene.standings else {}
     figures, seen = dict[str, Figures](), dict[Key, object]()
     scene.desk.changed = set()
     for name, queue in sorted(scene.queues.items()):
