@@ -28,13 +28,16 @@ from growth.api.queue.kinds import (
 from growth.api.queue.kueue import KUEUES_OWN
 from growth.api.queue.pod import GATE, MANAGED, QUEUED_PODS, QueuedPod
 from growth.api.queue.queues import ClusterQueue, LocalQueue
-from growth.api.queue.workload import QUEUE_NAME, Workload
+from growth.api.queue.workload import QUEUE_NAME, QUOTA_RESERVED, Workload
 from growth.api.reading import Reader
 from growth.api.settings import QueueSettings, Settings
 from growth.api.settings_queue import RequeuingStrategySettings, WaitForPodsReadySettings
 from growth.api.sharing import Sharing
 from growth.decide.decider import Decision, State
 from growth.decide.queue.beside import decide
+from growth.decide.queue.deciding import Memory
+from growth.decide.queue.desk import Desk
+from growth.decide.queue.premises import members_of
 from growth.observe.snapshot import Snapshot
 from growth.observe.table import Table
 from growth.observe.world import World
@@ -145,9 +148,21 @@ class Stage:
     def look(self, objects: Objects | None = None) -> Decision:
         """Ask the decider, who may see what was there a while ago."""
         seen = snapshot_of(self.objects if objects is None else objects, self.now)
+        whole = self._looking_at_everything(seen)
         decision = decide(seen, State(memory=self.memory), self.settings)
+        mine, theirs = _weight(decision, seen), _weight(whole, seen)
+        assert mine == theirs, ([one for one in mine if one not in theirs], [one for one in theirs if one not in mine])
         self.memory, self.wake_at = decision.memory, decision.wake_at
         return decision
+
+    def _looking_at_everything(self, seen: Snapshot) -> Decision:
+        """What is decided by whoever does not know what has changed: the same must come of looking only at that."""
+        memory = self.memory
+        if isinstance(memory, Memory) and memory.desk is not None:
+            desk = Desk(memory.desk.premises, members_of(seen))
+            desk.absent = dict(memory.desk.absent)
+            memory = msgspec.structs.replace(memory, desk=desk)
+        return decide(msgspec.structs.replace(seen, memo={}), State(memory=memory), self.settings)
 
     def take(self, said: Action | Hold) -> bool:
         """Do it; False if it is not done because the object has changed, or is gone."""
@@ -318,6 +333,26 @@ class Stage:
                 "spec": {"suspend": True, "template": template, **spec},
             },
         )
+
+
+def _weight(decision: Decision, seen: Snapshot) -> list[Action | Hold]:
+    """What was decided, without why somebody waits: that is said only of whoever is looked at."""
+    found: list[Action | Hold] = []
+    for said in decision.said:
+        if not isinstance(said, PatchObject) or said.subject.kind != "Workload" or "status" not in said.body:
+            found.append(said)
+            continue
+        there = seen.table(WORKLOADS)[said.subject.namespace, said.subject.name]
+        known = _but_waiting(msgspec.to_builtins(there.status.conditions))
+        status: Json = {name: value for name, value in said.body["status"].items() if name != "resourceRequests"}
+        status["conditions"] = _but_waiting(status.get("conditions", known))
+        if status != {"conditions": known}:
+            found.append(msgspec.structs.replace(said, body={"status": status}, why=""))
+    return sorted(found, key=repr)
+
+
+def _but_waiting(conditions: Iterable[Json]) -> list[Json]:
+    return [one for one in conditions if (one["type"], one["status"]) != (QUOTA_RESERVED, "False")]
 
 
 def _owner_of(manifest: Json) -> str:

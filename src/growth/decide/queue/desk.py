@@ -67,6 +67,8 @@ class Desk:
         self.doors: dict[Key, Tally] = {}
         self.changed: set[Key] = set()
         """Queues whose figures have changed since they were told: LocalQueues, and ClusterQueues as of no namespace."""
+        self.is_told = False
+        """Whether all figures were compared with what queues say of themselves."""
         self._deadlines: list[tuple[datetime, Key]] = []
 
     def due(self, now: datetime) -> Iterator[Key]:

@@ -10,8 +10,9 @@ from growth.decide.queue.scene import Scene
 
 
 def rest(scene: Scene, remarks: Spending) -> None:
-    """Write what was said of workloads; what only people want to know as far as ``remarks`` pay for it."""
-    for key, draft in sorted(scene.drafts.items()):
+    """Write what was said of workloads: first what others go by; then what only people want to know, as far as
+    ``remarks`` pay for it."""
+    for key, draft in sorted(scene.drafts.items(), key=lambda one: (not one[1].is_weighty, one[0])):
         actions = draft.actions()
         if actions and not draft.is_weighty and not remarks.pays(key, draft.before.metadata.resource_version):
             scene.desk.wake(key, remarks.again_at)

@@ -46,9 +46,10 @@ class Told(msgspec.Struct, frozen=True):
 def tell(scene: Scene, before: Told) -> Told:
     """Write on each queue what has changed about it."""
     spending, changed = before.purse.opened(scene.now), scene.desk.changed
-    known_queues: Mapping[Key, object] = before.seen if before.standings == scene.standings else {}
+    is_as_it_was = scene.desk.is_told and before.standings == scene.standings
+    known_queues: Mapping[Key, object] = before.seen if is_as_it_was else {}
     figures, seen = dict[str, Figures](), dict[Key, object]()
-    scene.desk.changed = set()
+    scene.desk.changed, scene.desk.is_told = set(), True
     for name, queue in sorted(scene.queues.items()):
         key, known = ("", name), before.figures.get(name)
         if known is not None and known_queues.get(key) is queue and key not in changed:
