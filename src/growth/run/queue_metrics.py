@@ -50,11 +50,15 @@ class QueueMetrics:
             self._waits.labels(queue).observe(seconds)
         for queue, seconds in memory.news.ready:
             self._ready.labels(queue).observe(seconds)
-        if memory.figures == self._shown:
-            return
-        self.clear()
+        before = self._shown
+        if any(_slots(memory.figures.get(queue)) != _slots(figures) for queue, figures in before.items()):
+            # A queue, or a flavor of one, is gone.
+            self.clear()
+            before = {}
         self._shown = memory.figures
         for queue, figures in memory.figures.items():
+            if before.get(queue) is figures:
+                continue
             self._pending.labels(queue, "active").set(figures.active)
             self._pending.labels(queue, "inadmissible").set(figures.inadmissible)
             self._reserving.labels(queue).set(figures.reserving)
@@ -68,3 +72,7 @@ class QueueMetrics:
         self._shown = {}
         for gauge in (self._pending, self._reserving, self._admitted, self._used, self._nominal):
             gauge.clear()
+
+
+def _slots(figures: Figures | None) -> tuple[object, ...] | None:
+    return (figures.used.keys(), figures.nominal.keys()) if figures is not None else None

@@ -14,7 +14,7 @@ from growth.api.tolerations import Taint
 from growth.decide.decider import Decision, State
 from growth.decide.displaced import note_displaced
 from growth.decide.queue.requeuing import Requeuing
-from growth.decide.queue.returning import MACHINES, note_awaited
+from growth.decide.queue.returning import MACHINES, machines_kept_for, note_awaited
 from growth.decide.shrink.deciding import decide
 from tests.decide.shrink.stage import (
     ANOTHER,
@@ -239,7 +239,7 @@ def test_a_machine_for_which_a_workload_will_come_back_stays_although_its_time_i
     snapshot = a_snapshot(a_pool(), OURS, a_node(at=DUE))
     meta = ObjectMeta(name="job", annotations={MACHINES: f"elsewhere,{NAME}"})
     workload = Workload(meta, status=WorkloadStatus(requeue_state=RequeueState(1, SOON)))
-    note_awaited(snapshot, [workload], Requeuing())
+    note_awaited(snapshot, [machines_kept_for(workload, Requeuing(), NOW)])
     assert told(decide(snapshot, State(), SETTINGS)) == [f"unmark {NAME}"]
 
 
