@@ -50,7 +50,7 @@ class QueueMetrics:
             self._waits.labels(queue).observe(seconds)
         for queue, seconds in memory.news.ready:
             self._ready.labels(queue).observe(seconds)
-        before = self._shown
+        before: Mapping[str, Figures] = self._shown
         if any(_slots(memory.figures.get(queue)) != _slots(figures) for queue, figures in before.items()):
             # A queue, or a flavor of one, is gone.
             self.clear()
