@@ -123,6 +123,12 @@ def without_tiers(market: Market) -> Market:
     return replace(market, kinds=tuple(replace(kind, tier=(0, 0, 0)) for kind in market.kinds))
 
 
+def may_buy(pool: NodePool, offering: Offering) -> bool:
+    """Whether this is one of the machines that the pool is made of, in stock or not."""
+    is_named = any(one.name.lower() == offering.server_type.lower() for one in pool.spec.server_types)
+    return is_named and offering.is_cloud and _sells(pool, offering)
+
+
 def _sells(pool: NodePool, offering: Offering) -> bool:
     if pool.spec.provider and pool.spec.provider != offering.provider:
         return False

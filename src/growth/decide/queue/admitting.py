@@ -167,7 +167,9 @@ class _Round:
         except (QuantityError, msgspec.ValidationError) as error:
             refusal = Refusal("Misconfigured", f"its pod sets cannot be read: {error}", is_final=True)
             return _Head(key, (), refusal, self._stamp(queue.metadata.name))
-        found = asks_for_pods(needs) or assign(queue, member, self._scene.flavors, needs, price)
+        found = asks_for_pods(needs) or assign(
+            queue, member, self._scene.flavors, needs, oracle=price, closed=self._scene.premises.closed
+        )
         return _Head(key, needs, found, self._stamp(queue.metadata.name))
 
     def _price(self, key: Key, queue: ClusterQueue, member: Member, slot: Slot, amount: int) -> Price:

@@ -22,6 +22,8 @@ from growth.decide.queue.filling import Filling
 from growth.decide.queue.tree import Member, Slot
 
 PODS: Final = "pods"
+OUT_OF_STOCK: Final = "FlavorOutOfStock"
+_NONE: Final[Mapping[str, str]] = {}
 _AS_WRITTEN: Final = Filling()
 
 
@@ -126,9 +128,14 @@ def assign(
     member: Member,
     flavors: Mapping[str, ResourceFlavor],
     needs: Sequence[PodSetNeeds],
+    *,
     oracle: Oracle = nobody_goes,
+    closed: Mapping[str, str] = _NONE,
 ) -> Assignment | Refusal:
-    """Flavors for all pod sets, or why there are none. Nothing is used by asking."""
+    """Flavors for all pod sets, or why there are none. Nothing is used by asking.
+
+    ``closed`` are flavors whose machines cannot be had now, and why.
+    """
     groups = {resource: group for group in queue.spec.resource_groups for resource in group.covered_resources}
     taken: dict[Slot, int] = {}
     sets: list[Assigned] = []
@@ -140,7 +147,7 @@ def assign(
                 return group
             bound = {key: value for name in chosen.values() for key, value in flavors[name].spec.node_labels.items()}
             named = {quotas.name for quotas in group.flavors} & flavors.keys()
-            misfits = {name: _misfit(flavors[name], one, bound) for name in named}
+            misfits = {name: _misfit(flavors[name], one, bound) or _closed(name, closed) for name in named}
             found = _Search(queue, member, oracle, group, one, taken).best(misfits)
             if isinstance(found, Refusal):
                 return found
@@ -287,6 +294,10 @@ def _misfit(flavor: ResourceFlavor, needs: PodSetNeeds, bound: Mapping[str, str]
     if required is not None and not any(_meets(labels, term) for term in required.node_selector_terms):
         return Refusal("NoMatchingFlavor", f"flavor {name} does not meet the required node affinity", is_final=True)
     return None
+
+
+def _closed(flavor: str, closed: Mapping[str, str]) -> Refusal | None:
+    return Refusal(OUT_OF_STOCK, f"flavor {flavor}: {closed[flavor]}") if flavor in closed else None
 
 
 def _meets(labels: Mapping[str, str], term: NodeSelectorTerm) -> bool:

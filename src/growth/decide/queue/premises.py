@@ -9,6 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from growth.api.change import ObjectT
+from growth.api.growth_kinds import NODE_POOLS
 from growth.api.kinds import NAMESPACES, PRIORITY_CLASSES, Kind
 from growth.api.queue.filling import LIMIT_RANGES, RUNTIME_CLASSES
 from growth.api.queue.kinds import (
@@ -20,8 +21,10 @@ from growth.api.queue.kinds import (
 )
 from growth.api.queue.quotas import ResourceFlavor
 from growth.api.settings import Settings
+from growth.decide.offerings import shop_in
 from growth.decide.queue.filling import Filling
 from growth.decide.queue.standing import Standing, standings_of
+from growth.decide.queue.stock import out_of_stock
 from growth.decide.queue.tree import Member, quotas_of
 from growth.decide.queue.unreadable import unread_in
 from growth.observe.snapshot import Snapshot
@@ -42,24 +45,35 @@ class Premises(msgspec.Struct, frozen=True):
     flavors: dict[str, ResourceFlavor]
     specs: dict[object, object]
     standings: dict[str, Standing]
+    closed: dict[str, str]
+    """Flavors whose machines cannot be had now, and why (``stock``)."""
 
     def are_like(self, other: "Premises") -> bool:
         """Whether workloads fare alike under both."""
-        mine = (self.settings, self.specs, self.standings)
-        return mine == (other.settings, other.specs, other.standings)
+        mine = (self.settings, self.specs, self.standings, self.closed)
+        return mine == (other.settings, other.specs, other.standings, other.closed)
 
 
 def premises_in(snapshot: Snapshot, settings: Settings, before: Premises | None) -> Premises:
     """What holds now; the very same as ``before`` if nothing was heard that could change it."""
     tables: list[Table[Any]] = [snapshot.tables[kind] for kind in _KINDS]
     heard = tuple((table.number, table.heard) for table in tables)
-    if before is not None and before.heard == heard and before.settings is settings and not snapshot.unreadable:
+    is_same = before is not None and before.heard == heard and before.settings is settings
+    closed = _closed(snapshot, settings)
+    if before is not None and is_same and before.closed == closed and not snapshot.unreadable:
         return before
     flavors = _by_name(snapshot.table(RESOURCE_FLAVORS))
     specs: dict[object, object] = {
         (kind.plural, key): _spec(one) for kind, table in zip(_KINDS, tables, strict=True) for key, one in table.items()
     }
-    return Premises(heard, settings, flavors, specs, standings_in(snapshot))
+    return Premises(heard, settings, flavors, specs, standings_in(snapshot), closed)
+
+
+def _closed(snapshot: Snapshot, settings: Settings) -> dict[str, str]:
+    if not snapshot.clouds:
+        return {}
+    flavors, pools = snapshot.table(RESOURCE_FLAVORS).values(), snapshot.table(NODE_POOLS).values()
+    return out_of_stock(flavors, pools, shop_in(snapshot, settings.provision))
 
 
 def standings_in(snapshot: Snapshot, odd: Mapping[str, str] | None = None) -> dict[str, Standing]:
