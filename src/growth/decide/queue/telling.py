@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from growth.api.action import PatchObject
+from growth.api.action import PatchObject, held_and_told
 from growth.api.kinds import Kind
 from growth.api.quantity import canonical
 from growth.api.queue.kinds import CLUSTER_QUEUES, LOCAL_QUEUES
@@ -22,6 +22,7 @@ from growth.api.references import reference_to
 from growth.api.status import StatusCondition, condition_of
 from growth.decide.queue.courtesy import Purse, Spending
 from growth.decide.queue.figures import Figures
+from growth.decide.queue.flavors import OUT_OF_STOCK
 from growth.decide.queue.holders import Key
 from growth.decide.queue.saying import saying
 from growth.decide.queue.scene import Scene
@@ -29,7 +30,7 @@ from growth.decide.queue.standing import Standing, standing_of_door
 from growth.decide.queue.tally import Tally
 from growth.decide.queue.tree import Slot
 
-ACTIVE, MAY_BLOCK = "Active", "RequeuingMayBlock"
+ACTIVE, MAY_BLOCK, SHORT = "Active", "RequeuingMayBlock", "FlavorsOutOfStock"
 
 
 class Told(msgspec.Struct, frozen=True):
@@ -46,12 +47,16 @@ class Told(msgspec.Struct, frozen=True):
 def tell(scene: Scene, before: Told) -> Told:
     """Write on each queue what has changed about it."""
     spending, changed = before.purse.opened(scene.now), scene.desk.changed
+    # Both are worked out anew, with all else, when a flavor closes or opens.
     is_as_it_was = scene.desk.is_told and before.standings == scene.standings
     known_queues: Mapping[Key, object] = before.seen if is_as_it_was else {}
     figures, seen = dict[str, Figures](), dict[Key, object]()
     scene.desk.changed, scene.desk.is_told = set(), True
     for name, queue in sorted(scene.queues.items()):
         key, known = ("", name), before.figures.get(name)
+        if why := _shortage(scene, queue):
+            subject = reference_to(CLUSTER_QUEUES, queue.metadata)
+            scene.said += held_and_told(subject, reason=OUT_OF_STOCK, why=why, action="Queueing")
         if known is not None and known_queues.get(key) is queue and key not in changed:
             figures[name], seen[key] = known, queue
             continue
@@ -94,7 +99,7 @@ def _queue_status(scene: Scene, queue: ClusterQueue) -> ClusterQueueStatus:
         tally.waiting,
         tally.reserving,
         tally.admitted,
-        conditions=_warned(scene, queue, _conditions(scene, queue.status.conditions, standing)),
+        conditions=_stocked(scene, queue, _warned(scene, queue, _conditions(scene, queue.status.conditions, standing))),
     )
 
 
@@ -152,6 +157,24 @@ def _warned(scene: Scene, queue: ClusterQueue, known: tuple[StatusCondition, ...
         "(requeuingStrategy.timestamp Creation): use BestEffortFIFO, or the timestamp Eviction"
     )
     return saying(known, StatusCondition(MAY_BLOCK, "True", "StrictFIFOWithCreation", why, since))
+
+
+def _stocked(scene: Scene, queue: ClusterQueue, known: tuple[StatusCondition, ...]) -> tuple[StatusCondition, ...]:
+    """With a statement if machines of some of its flavors cannot be had."""
+    why = _shortage(scene, queue)
+    if not why:
+        return tuple(one for one in known if one.type != SHORT)
+    before = condition_of(known, SHORT)
+    since = before.last_transition_time if before is not None and before.status == "True" else scene.now
+    return saying(known, StatusCondition(SHORT, "True", OUT_OF_STOCK, why, since))
+
+
+def _shortage(scene: Scene, queue: ClusterQueue) -> str:
+    closed = scene.premises.closed
+    if not closed:
+        return ""
+    flavors = dict.fromkeys(flavor for flavor, _ in _slots(queue) if flavor in closed)
+    return "; ".join(f"flavor {flavor}: {closed[flavor]}" for flavor in flavors)
 
 
 def _write(
