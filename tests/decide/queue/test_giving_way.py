@@ -129,3 +129,25 @@ def test_a_preempted_workload_has_no_backoff_and_keeps_its_place() -> None:
     stage.settle()
     assert stage.admitted() == ["low"]
     assert stage.workload("low").status.requeue_state is None
+
+
+def test_what_is_free_of_a_strict_queues_own_is_kept_for_its_head() -> None:
+    """Two of its three are lent, and cannot be taken back: the third one is not lent, too."""
+    stage = Stage(settings(wait=False))
+    stage.a_flavor()
+    stage.a_queue("strict", cpu="3", cohortName="team", queueingStrategy="StrictFIFO")
+    stage.a_queue("other", cpu="0", cohortName="team")
+    stage.a_door("door-strict", "strict")
+    stage.a_door("door-other", "other")
+    for name in ("first", "second"):
+        stage.a_job(name, door="door-other")
+    stage.settle()
+    stage.a_job("large", cpu="3", door="door-strict")
+    stage.settle()
+    stage.a_job("third", door="door-other")
+    stage.settle()
+    assert stage.running() == ["first", "second"]
+    stage.end("first")
+    stage.end("second")
+    stage.settle()
+    assert stage.admitted() == ["large"]

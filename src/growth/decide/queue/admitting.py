@@ -110,6 +110,7 @@ class _Round:
                 self._look(name)
             else:
                 self._hold_up(name)
+                self._keep_share(head, self._scene.queues[name])
         return Assumed(self._given, self._sent_back)
 
     def _look(self, name: str) -> None:
@@ -254,6 +255,17 @@ class _Round:
         self._scene.use(admission.cluster_queue, usage)
         self._changed(admission.cluster_queue)
         self._is_blocked = self._scene.terms.blocks_admission
+
+    def _keep_share(self, head: _Head, queue: ClusterQueue) -> None:
+        """What is the queue's own and free is kept for whoever holds up its line: who borrowed it could not be sent
+        back."""
+        found, name = head.found, queue.metadata.name
+        if isinstance(found, Refusal) or queue.spec.preemption.reclaim_within_cohort == "Any":
+            return
+        member = self._scene.members[name]
+        own = {slot: max(0, member.nominal(slot) - member.used(slot)) for slot in found.usage}
+        self._scene.use(name, {slot: min(amount, own[slot]) for slot, amount in found.usage.items()})
+        self._changed(name)
 
     def _goes_on(self, name: str) -> bool:
         return self._scene.queues[name].spec.queueing_strategy == "BestEffortFIFO"
