@@ -190,7 +190,7 @@ def test_no_history_makes_it_break_a_promise(events: list[Event]) -> None:
 
 
 @pytest.mark.long
-@settings(max_examples=1500)
+@settings(max_examples=1000)
 @given(histories)
 def test_no_history_of_very_many_makes_it_break_a_promise(events: list[Event]) -> None:
     keep_all_promises(events)
