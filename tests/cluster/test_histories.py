@@ -10,7 +10,7 @@ from tests.fidelity.seeds import new_seed
 
 pytestmark = pytest.mark.cluster
 
-HISTORIES = 60
+HISTORIES = 40
 SECONDS = 90.0  # for beginning new ones; those that are under way are played to their end
 
 

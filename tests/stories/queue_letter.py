@@ -60,7 +60,7 @@ async def what_the_api_server_adds_to_pods_counts_against_the_quota(play: Play) 
         await play.delete(RUNTIME_CLASSES, SANDBOX)
 
 
-@STORIES.story(ignores=CHANCE)
+@STORIES.story(ignores=CHANCE, unless_stopped="who dies takes along what it would have told")
 async def a_job_runs_for_as_long_as_it_may(play: Play) -> None:
     """Two seconds: then it is deactivated, and another one gets its place. Activated again it has all its time anew."""
     await play.node("worker")

@@ -69,7 +69,7 @@ def test_a_cluster_that_flaps_as_a_whole_is_left_alone_until_it_is_quiet() -> No
             await play.pod("late", cpu="3500m", nodeSelector=BIG)
             play.always(lambda: not requests(play), "that nothing is bought")
             play.always(lambda: not removals(play), "that nothing is removed")
-            for _ in range(60):
+            for _ in range(20):
                 await asyncio.sleep(MINUTE)
                 assert (await cluster_status(play)).is_halted
         play.check()

@@ -1,10 +1,10 @@
 """What failover never does, whatever becomes of nodes, machines, clocks, processes and answers."""
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from growth.api.action import EditObject, ReadPower, ReadPowers, ReleasePod
@@ -171,14 +171,26 @@ def keep_all_promises(events: list[Event]) -> None:
     assert "n9" in history.stage.tainted, history.stage.told()
 
 
+SET_BACK: Final[list[Event]] = [
+    ("cut", "n3", Power.OFF),
+    ("dies", "n1", Power.OFF),
+    ("database", "n1", True),
+    ("database", "n3", True),
+    ("jump", -3600.0),
+]
+"""Two nodes hang, and by the clock that will be so for an hour."""
+
+
 @settings(max_examples=35)
 @given(histories)
+@example(SET_BACK)
+@example([*SET_BACK, ("restart",)])
 def test_no_history_makes_it_break_a_promise(events: list[Event]) -> None:
     keep_all_promises(events)
 
 
 @pytest.mark.long
-@settings(max_examples=1500)
+@settings(max_examples=1000)
 @given(histories)
 def test_no_history_of_very_many_makes_it_break_a_promise(events: list[Event]) -> None:
     keep_all_promises(events)

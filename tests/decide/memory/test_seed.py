@@ -2,7 +2,6 @@
 
 import re
 from datetime import UTC, datetime
-from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -19,6 +18,7 @@ from growth.api.memory_objects import (
 )
 from growth.api.meta import ObjectMeta
 from growth.observe.past import Past
+from tests.seed_table import check_that_it_is_there, rows_of
 from tests.stories.all_stories import STORIES
 
 PAGE = (Path(__file__).parents[3] / "docs" / "node-memory.md").read_text(encoding="utf-8")
@@ -28,28 +28,15 @@ TOLD = {story.name for story in STORIES if story.capability == "memory"}
 LONGEST_NAME = 253
 
 
-def rows() -> list[tuple[str, list[str]]]:
-    """Each sentence, and the names of what shows it."""
-    lines = [line.strip("| ").split(" | ") for line in SEED.splitlines() if line.startswith("| ")]
-    return [(cells[0], re.findall(r"`([^`]+)`", cells[-1])) for cells in lines if cells[-1] != "shown by"]
-
-
-@pytest.mark.parametrize(("sentence", "names"), rows(), ids=lambda cell: str(cell)[:60])
+@pytest.mark.parametrize(("sentence", "names"), rows_of(SEED), ids=lambda cell: str(cell)[:60])
 def test_what_shows_a_sentence_exists(sentence: str, names: list[str]) -> None:
     assert names, sentence
     for name in names:
-        if name.startswith("bench."):
-            assert import_module(name.split()[0])
-        elif "." in name:
-            path = name if name.startswith("tests.") else f"tests.decide.memory.{name}"
-            module, _, test = path.rpartition(".")
-            assert callable(getattr(import_module(module), test))
-        else:
-            assert name in TOLD
+        check_that_it_is_there(name, "tests.decide.memory", TOLD)
 
 
 def test_every_story_of_memory_shows_a_sentence() -> None:
-    assert {name for _, names in rows() for name in names} >= TOLD
+    assert {name for _, names in rows_of(SEED) for name in names} >= TOLD
 
 
 def test_a_transaction_is_named_after_the_node_and_its_version() -> None:

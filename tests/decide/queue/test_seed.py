@@ -3,9 +3,7 @@
 What can be counted in the seed is counted here.
 """
 
-import re
 from datetime import timedelta
-from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -17,6 +15,7 @@ from growth.api.settings import Settings
 from growth.api.settings_reading import SettingsError, read_settings
 from growth.decide.queue.requeuing import Requeuing, delay
 from tests.decide.queue.stage import a_stage, settings
+from tests.seed_table import check_that_it_is_there, rows_of
 from tests.stories.all_stories import STORIES
 
 PAGE = (Path(__file__).parents[3] / "docs" / "queue.md").read_text(encoding="utf-8")
@@ -25,26 +24,15 @@ TOLD = {story.name for story in STORIES if story.capability == "queue"}
 TIMEOUT = timedelta(minutes=5)
 
 
-def rows() -> list[tuple[str, list[str]]]:
-    """Each sentence, and the names of what shows it."""
-    lines = [line.strip("| ").split(" | ") for line in SEED.splitlines() if line.startswith("| ")]
-    return [(cells[0], re.findall(r"`([^`]+)`", cells[-1])) for cells in lines if cells[-1] != "shown by"]
-
-
-@pytest.mark.parametrize(("sentence", "names"), rows(), ids=lambda cell: str(cell)[:60])
+@pytest.mark.parametrize(("sentence", "names"), rows_of(SEED), ids=lambda cell: str(cell)[:60])
 def test_what_shows_a_sentence_exists(sentence: str, names: list[str]) -> None:
     assert names, sentence
     for name in names:
-        if "." in name:
-            path = name if name.startswith("tests.") else f"tests.decide.queue.{name}"
-            module, _, test = path.rpartition(".")
-            assert callable(getattr(import_module(module), test))
-        else:
-            assert name in TOLD
+        check_that_it_is_there(name, "tests.decide.queue", TOLD)
 
 
 def test_every_story_of_the_queue_shows_a_sentence() -> None:
-    assert {name for _, names in rows() for name in names} >= TOLD
+    assert {name for _, names in rows_of(SEED) for name in names} >= TOLD
 
 
 def test_the_tenth_delay_is_what_the_design_calls_the_sum_of_ten() -> None:

@@ -14,7 +14,7 @@ from tests.trust.chaos.really import play_really
 from tests.trust.chaos.run import classes_of, played_run
 from tests.trust.chaos.stage import Tempo
 
-RUNS, SECONDS = 100, 80.0
+RUNS, SECONDS = 100, 50.0
 KNOWN = (620_000, 620_200)
 """Seeds whose runs are known to be well."""
 

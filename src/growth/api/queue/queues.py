@@ -88,15 +88,8 @@ class LocalQueueSpec(Slim, frozen=True):
     stop_policy: Annotated[StopPolicy, about("As in a ClusterQueue, for this one's workloads.")] = "None"
 
 
-class LocalQueueStatus(Status, frozen=True):
+class LocalQueueStatus(ClusterQueueStatus, frozen=True):
     """How many wait, and what those that were admitted use."""
-
-    flavors_reservation: Annotated[tuple[FlavorUsage, ...], _USAGE] = ()
-    flavors_usage: Annotated[tuple[FlavorUsage, ...], _USAGE] = ()
-    pending_workloads: Annotated[int, about("Who waits.", ge=0)] = 0
-    reserving_workloads: Annotated[int, about("Who holds quota.", ge=0)] = 0
-    admitted_workloads: Annotated[int, about("Who is admitted and has not ended.", ge=0)] = 0
-    conditions: Annotated[tuple[StatusCondition, ...], _CONDITIONS] = ()
 
 
 class LocalQueue(Slim, frozen=True):

@@ -4,6 +4,7 @@ Kubernetes' own brakes (zones, eviction rates) do not hold back what the out-of-
 """
 
 from collections import Counter
+from datetime import datetime
 from typing import Final
 
 import msgspec
@@ -13,10 +14,12 @@ from growth.api.machine import Power
 from growth.api.node import Node
 from growth.api.offering import POOL
 from growth.api.out_of_service import MAINTENANCE, PROOF, out_of_service_taint, proof_on
+from growth.decide.ages import counts_from
 from growth.decide.failover.believing import why_not_believed
 from growth.decide.failover.evidence import Case
 from growth.decide.failover.leftovers import left_on
 from growth.decide.failover.scene import IN_THE_WAY, Scene
+from growth.decide.failures import CLOCKS_DIFFER
 
 CONTROL_PLANE: Final = "node-role.kubernetes.io/control-plane"
 _ZONE: Final = "topology.kubernetes.io/zone"
@@ -149,9 +152,17 @@ def _turn(scene: Scene, census: Census, node: Node) -> Guard | None:
 
 def _is_under_way(scene: Scene, node: Node) -> bool:
     proof = proof_on(node)
-    if proof is None or out_of_service_taint(node) is None or scene.now - proof.tainted_at > IN_THE_WAY:
+    if proof is None or out_of_service_taint(node) is None or _is_in_vain(scene, proof.tainted_at):
         return False
     return bool(left_on(scene.snapshot, node).all)
+
+
+def _is_in_vain(scene: Scene, tainted_at: datetime) -> bool:
+    """Whether it takes so long that others need not wait for it. What was written by a clock that was set back since
+    counts from then; where nobody saw that, nobody knows how long ago it was."""
+    if scene.state.steady_since is None and tainted_at > scene.now + CLOCKS_DIFFER:
+        return True
+    return scene.now - counts_from(tainted_at, scene.now, scene.state.steady_since) > IN_THE_WAY
 
 
 def _is_unwell(scene: Scene, node: Node) -> bool:
