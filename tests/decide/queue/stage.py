@@ -13,7 +13,8 @@ import msgspec
 
 from growth.api.action import Action, CreateObject, DeleteObject, EditObject, Given, Hold, PatchObject, RecordEvent
 from growth.api.change import Change, Happened
-from growth.api.growth_kinds import NODE_REQUESTS
+from growth.api.cloud import Cloud
+from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
 from growth.api.kinds import NAMESPACES, NODES, PERSISTENT_VOLUME_CLAIMS, PODS, PRIORITY_CLASSES, Kind
 from growth.api.queue.filling import FILLING_KINDS
 from growth.api.queue.job import QUEUED_JOBS, QueuedJob
@@ -58,6 +59,7 @@ KINDS: Final[tuple[Kind[Any], ...]] = (
     *FILLING_KINDS,
     *KUEUES_OWN,
     PERSISTENT_VOLUME_CLAIMS,
+    NODE_POOLS,
     NODE_REQUESTS,
     NODES,
     PODS,
@@ -117,6 +119,7 @@ class Stage:
         self.objects: dict[Id, Json] = {}
         self.memory: object = None
         self.wake_at: datetime | None = None
+        self.clouds: dict[str, Cloud] = {}
         self._version = 0
         self.put(NAMESPACES, {"metadata": {"name": "default", "labels": {"team": "a"}}})
 
@@ -148,6 +151,7 @@ class Stage:
     def look(self, objects: Objects | None = None) -> Decision:
         """Ask the decider, who may see what was there a while ago."""
         seen = snapshot_of(self.objects if objects is None else objects, self.now)
+        seen = msgspec.structs.replace(seen, clouds=self.clouds)
         whole = self._looking_at_everything(seen)
         decision = decide(seen, State(memory=self.memory), self.settings)
         mine, theirs = _weight(decision, seen), _weight(whole, seen)
