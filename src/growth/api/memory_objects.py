@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from growth.api.coordination import LeaseSpec
+from growth.api.coordination import Lease
 from growth.api.kinds import Kind
 from growth.api.memory import Memento
 from growth.api.meta import ObjectMeta
@@ -59,11 +59,8 @@ class TransactionObject(Slim, frozen=True):
     data: TransactionData = TransactionData()
 
 
-class ShardLease(Slim, frozen=True):
+class ShardLease(Lease, frozen=True):
     """Who works on a shard."""
-
-    metadata: ObjectMeta
-    spec: LeaseSpec = LeaseSpec()
 
 
 MEMORIES: Final = Kind("", "v1", "configmaps", "ConfigMap", True, MemoryObject)  # noqa: FBT003 - it is namespaced

@@ -5,12 +5,11 @@ from datetime import datetime
 
 import msgspec
 
-from growth.api.queue.queues import ClusterQueue
+from growth.api.queue.queues import ACTIVE, ClusterQueue
 from growth.api.status import condition_of
 from growth.cli.queue_entry import HOLDING, Entry, Standing, entry_of
 from growth.cli.queue_seeing import Seen
 from growth.decide.queue.standing import standing_of_door
-from growth.decide.queue.telling import ACTIVE
 
 
 class Share(msgspec.Struct, frozen=True):

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from growth.api.pod import Container, Pod, PodSpec, ResourceRequirements
-from growth.api.quantity import milli_from_nanos, nano_value, value_from_nanos
+from growth.api.quantity import canonical, milli_from_nanos, nano_value, value_from_nanos
 
 Requests = Mapping[str, int]
 """Amounts by resource name: cpu in thousandths, everything else in whole units, zeros left out, ``pods`` always 1."""
@@ -57,6 +57,11 @@ def requests_on_node(pod: Pod, asked: Requests) -> Requests:
 def counted(name: str, nanos: int) -> int:
     """An exact amount as the scheduler counts it."""
     return milli_from_nanos(nanos) if name == "cpu" else value_from_nanos(nanos)
+
+
+def as_quantity(name: str, amount: int) -> str:
+    """What was counted, as a quantity again."""
+    return canonical(f"{amount}m" if name == "cpu" else str(amount))
 
 
 def amounts_from(quantities: Mapping[str, str]) -> Requests:

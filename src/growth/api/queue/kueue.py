@@ -10,7 +10,7 @@
 
 from typing import Final
 
-from growth.api.coordination import LeaseSpec
+from growth.api.coordination import Lease
 from growth.api.kinds import Kind
 from growth.api.meta import ObjectMeta
 from growth.api.slim import Slim
@@ -28,11 +28,8 @@ IN_USE: Final = "kueue.x-k8s.io/resource-in-use"
 """Finalizer of workloads, ClusterQueues and ResourceFlavors."""
 
 
-class KueueLease(Slim, frozen=True):
+class KueueLease(Lease, frozen=True):
     """Who leads, if Kueue runs."""
-
-    metadata: ObjectMeta
-    spec: LeaseSpec = LeaseSpec()
 
 
 class DeploymentScale(Slim, frozen=True):

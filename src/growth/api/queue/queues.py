@@ -9,6 +9,9 @@ from growth.api.selectors import LabelSelector
 from growth.api.slim import Slim
 from growth.api.status import MAX_CONDITIONS, Status, StatusCondition
 
+# Conditions of a queue.
+ACTIVE, MAY_BLOCK, SHORT = "Active", "RequeuingMayBlock", "FlavorsOutOfStock"
+
 StopPolicy = Literal["None", "Hold", "HoldAndDrain"]
 
 

@@ -15,7 +15,7 @@ from heapq import heappop, heappush
 
 import msgspec
 
-from growth.api.quantity import QuantityError, canonical
+from growth.api.quantity import QuantityError
 from growth.api.queue.queues import ClusterQueue
 from growth.api.queue.workload import (
     ADMITTED,
@@ -36,6 +36,7 @@ from growth.decide.queue.ordering import Order, queued_since
 from growth.decide.queue.preempting import Tree, Victim, height_without, victims
 from growth.decide.queue.scene import Key, Scene, usage_of
 from growth.decide.queue.tree import Member, Slot
+from growth.observe.requests import as_quantity
 
 
 class Given(msgspec.Struct, frozen=True):
@@ -281,7 +282,7 @@ def _admission(queue: str, found: Assignment) -> Admission:
         PodSetAssignment(
             one.needs.name,
             dict(one.flavors),
-            {resource: _quantity(resource, one.needs.amounts[resource]) for resource in one.flavors},
+            {resource: as_quantity(resource, one.needs.amounts[resource]) for resource in one.flavors},
             one.needs.count,
         )
         for one in found.sets
@@ -291,10 +292,6 @@ def _admission(queue: str, found: Assignment) -> Admission:
 
 def _requests(needs: Iterable[PodSetNeeds]) -> tuple[PodSetRequest, ...]:
     return tuple(
-        PodSetRequest(one.name, {name: _quantity(name, one.amounts[name]) for name in sorted(one.amounts)})
+        PodSetRequest(one.name, {name: as_quantity(name, one.amounts[name]) for name in sorted(one.amounts)})
         for one in needs
     )
-
-
-def _quantity(resource: str, amount: int) -> str:
-    return canonical(f"{amount}m" if resource == "cpu" else str(amount))

@@ -31,17 +31,12 @@ class Seat(msgspec.Struct):
     workload: Workload
     until: datetime | None = None
     """When it is looked at again, if nothing happens before."""
-    is_quiet: bool = False
     line: tuple[str, Order] | None = None
     """The queue in which it waits, and its place."""
     shape: Hashable = None
     """Two who wait in one queue and have the same shape are served, or not, alike."""
     holder: Holder | None = None
     share: Share = NO_SHARE
-    is_awaited: bool = False
-    """Whether it holds quota and its pods are not ready."""
-    machines: tuple[str, ...] = ()
-    """Machines that are kept for it."""
 
 
 class Desk:
@@ -50,6 +45,8 @@ class Desk:
     def __init__(self, premises: Premises, members: dict[str, Member]) -> None:
         self.premises = premises
         self.members = members
+        self.heard: tuple[int, int] = (0, 0)
+        """Which table the seats are of, and how much it had heard: while that is the same, so are all workloads."""
         self.seats: dict[Key, Seat] = {}
         self.owners: dict[str, object] = {}
         """Jobs and pods as they were seen, by uid."""
@@ -59,7 +56,9 @@ class Desk:
         self.holders: dict[str, dict[Key, Holder]] = {}
         self.lines: dict[str, list[tuple[Order, Key]]] = {}
         self.awaited: set[Key] = set()
+        """Who holds quota, and its pods are not ready."""
         self.kept: dict[Key, tuple[str, ...]] = {}
+        """Machines that are kept for whom."""
         self.absent: dict[Key, datetime] = {}
         self.odd: dict[Key, tuple[str, str]] = {}
         """Who holds quota of which queue, and nobody knows how much, with a sentence about it."""
@@ -167,6 +166,5 @@ class Desk:
                 here[one.key] = one
             member = self.members.get(one.queue)
             if member is not None:
-                for slot, amount in one.usage.items():
-                    member.use(slot, sign * amount)
+                member.use_all(one.usage, sign)
         seat.holder = holder

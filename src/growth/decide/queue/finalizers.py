@@ -28,16 +28,18 @@ from growth.observe.snapshot import Snapshot
 def let_go(snapshot: Snapshot, given: Collection[str], *, is_sure: bool) -> Iterator[PatchObject]:
     """Take finalizers off. ``given`` are ClusterQueues whose quota somebody is given just now, or holds without our
     being able to read how much; ``is_sure`` says whether all ClusterQueues can be read."""
-    jobs = {job.metadata.uid: job for job in snapshot.table(QUEUED_JOBS).values()}
-    workloads = snapshot.table(WORKLOADS).values()
-    for workload in workloads:
-        if _waits(workload.metadata, IN_USE) and _is_over(workload, jobs):
-            yield _without(WORKLOADS, workload.metadata, IN_USE, "nothing runs on its quota any more")
-    held = {one.status.admission.cluster_queue for one in workloads if one.status.admission and one.is_reserving}
-    queues = snapshot.table(CLUSTER_QUEUES).values()
-    for queue in queues:
-        if _waits(queue.metadata, IN_USE) and queue.metadata.name not in (*held, *given):
-            yield _without(CLUSTER_QUEUES, queue.metadata, IN_USE, "nobody holds quota of it any more")
+    workloads, queues = snapshot.table(WORKLOADS).values(), snapshot.table(CLUSTER_QUEUES).values()
+    # Hardly anything ever waits, and there may be very many workloads and jobs.
+    if leaving := [one for one in workloads if _waits(one.metadata, IN_USE)]:
+        jobs = {job.metadata.uid: job for job in snapshot.table(QUEUED_JOBS).values()}
+        for workload in leaving:
+            if _is_over(workload, jobs):
+                yield _without(WORKLOADS, workload.metadata, IN_USE, "nothing runs on its quota any more")
+    if closing := [one for one in queues if _waits(one.metadata, IN_USE)]:
+        held = {one.status.admission.cluster_queue for one in workloads if one.status.admission and one.is_reserving}
+        for queue in closing:
+            if queue.metadata.name not in (*held, *given):
+                yield _without(CLUSTER_QUEUES, queue.metadata, IN_USE, "nobody holds quota of it any more")
     named = {flavor.name for queue in queues for group in queue.spec.resource_groups for flavor in group.flavors}
     for flavor in snapshot.table(RESOURCE_FLAVORS).values():
         if is_sure and _waits(flavor.metadata, IN_USE) and flavor.metadata.name not in named:

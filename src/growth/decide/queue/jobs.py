@@ -11,6 +11,7 @@ Who stops a job marks it, also if it seems to be suspended: a start may be under
 decided on a version of the job, so only one of them comes true, and quota is free only once the mark is seen.
 """
 
+from functools import partial
 from typing import Any, Final, cast
 
 import msgspec
@@ -19,11 +20,11 @@ from growth.api.action import EditObject, Hold, PatchObject
 from growth.api.queue.job import QUEUED_JOBS, STOPPING, TEMPLATE_WAS, QueuedJob
 from growth.api.queue.workload import ADMITTED, EVICTED, Workload
 from growth.api.references import reference_to
-from growth.decide.queue.making import age, as_seen, make, tell, tell_missing_class, update
+from growth.decide.queue.making import as_seen, attempt, looked_at, make, update
 from growth.decide.queue.placing import is_lost, placed
 from growth.decide.queue.podsets import OF_THE_JOB, Json, part
 from growth.decide.queue.scene import Scene
-from growth.decide.queue.wanting import BadLabel, changed_priority, changed_spec
+from growth.decide.queue.wanting import changed_priority, changed_spec
 
 _OURS_ALONE: Final = frozenset({"kube-system"})
 # What makes several Jobs and lets them begin together. Kueue queues these as one, and leaves their Jobs alone; so do
@@ -46,20 +47,10 @@ _RESTORED: Final = {
 
 def follow_jobs(scene: Scene) -> None:
     """Make workloads for jobs that have none, and let the others run or not."""
-    jobs = [scene.jobs[uid] for uid in scene.owners if uid in scene.jobs]
-    for job in sorted(jobs, key=lambda one: age(one.metadata)):
-        with scene.listening_to(job.metadata.uid):
-            _follow_one(scene, job)
-
-
-def _follow_one(scene: Scene, job: QueuedJob) -> None:
-    if job.ended is not None or job.metadata.deletion_timestamp is not None or _is_for_others(scene, job):
-        return
-    try:
-        _follow(scene, job, scene.workload_of(job.metadata.uid))
-    except BadLabel as error:
-        tell(scene, QUEUED_JOBS, job.metadata, "BadLabel", f"it is not queued as it is: {error}")
-    tell_missing_class(scene, QUEUED_JOBS, job)
+    for job in looked_at(scene, scene.jobs):
+        if job.ended is None and job.metadata.deletion_timestamp is None and not _is_for_others(scene, job):
+            workload = scene.workload_of(job.metadata.uid)
+            attempt(scene, QUEUED_JOBS, job, partial(_follow, scene, job, workload))
 
 
 def _is_for_others(scene: Scene, job: QueuedJob) -> bool:

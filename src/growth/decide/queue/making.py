@@ -3,20 +3,24 @@
 A plain pod is looked at as a job of one pod (``QueuedPod.as_job``).
 """
 
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from hashlib import sha1
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from growth.api.action import CreateObject, Given, PatchObject, held_and_told
 from growth.api.kinds import Kind
 from growth.api.meta import ObjectMeta
 from growth.api.queue.job import QueuedJob
 from growth.api.queue.kinds import WORKLOADS
+from growth.api.queue.pod import QueuedPod
 from growth.api.queue.workload import JOB_UID, PRIORITY_CLASS, Workload
 from growth.api.references import reference_by_name, reference_to
 from growth.decide.queue.podsets import Json
 from growth.decide.queue.scene import Scene
-from growth.decide.queue.wanting import missing_class, new_spec
+from growth.decide.queue.wanting import BadLabel, missing_class, new_spec
+
+OwnerT = TypeVar("OwnerT", QueuedJob, QueuedPod)
 
 _NAME_AT_MOST: Final = 247
 
@@ -65,7 +69,24 @@ def as_seen(workload: Workload) -> tuple[Given, ...]:
     return (Given(reference_to(WORKLOADS, workload.metadata), workload.metadata.resource_version),)
 
 
-def tell_missing_class(scene: Scene, kind: Kind[Any], job: QueuedJob) -> None:
+def looked_at(scene: Scene, there: Mapping[str, OwnerT]) -> Iterator[OwnerT]:
+    """Of these, by uid, those that are to be looked at, the oldest first; what is said of one meanwhile is noted."""
+    found = [there[uid] for uid in scene.owners if uid in there]
+    for one in sorted(found, key=lambda known: age(known.metadata)):
+        with scene.listening_to(one.metadata.uid):
+            yield one
+
+
+def attempt(scene: Scene, kind: Kind[Any], job: QueuedJob, follow: Callable[[], None]) -> None:
+    """Queue it, or go on with it (``follow``), and tell what is wrong with its labels."""
+    try:
+        follow()
+    except BadLabel as error:
+        tell(scene, kind, job.metadata, "BadLabel", f"it is not queued as it is: {error}")
+    _tell_missing_class(scene, kind, job)
+
+
+def _tell_missing_class(scene: Scene, kind: Kind[Any], job: QueuedJob) -> None:
     """Say it if there is no class of the name that it bears."""
     if name := missing_class(scene, job):
         why = f"there is no WorkloadPriorityClass {name} (label {PRIORITY_CLASS}): create it, or name another one"

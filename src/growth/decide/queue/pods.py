@@ -14,6 +14,7 @@ back, so the workload is looked at once more in the instant before. A pod that r
 work is lost by a slip of the hand.
 """
 
+from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -24,37 +25,26 @@ from growth.api.queue.pod import GATE, GROUP_NAME, MANAGED, QUEUED_PODS, TERMINA
 from growth.api.queue.workload import ADMITTED, EVICTED, Workload
 from growth.api.references import reference_to
 from growth.api.timestamp import format_time
-from growth.decide.queue.making import age, as_seen, make, tell, tell_missing_class, update
+from growth.decide.queue.making import as_seen, attempt, looked_at, make, tell, update
 from growth.decide.queue.placing import is_lost, placed
 from growth.decide.queue.podsets import Json
 from growth.decide.queue.scene import Scene
-from growth.decide.queue.wanting import BadLabel, changed_priority, changed_spec
+from growth.decide.queue.wanting import changed_priority, changed_spec
 
 _CLUSTERS_OWN: Final = "kube-system"
 
 
 def follow_pods(scene: Scene) -> None:
     """Make workloads for gated pods that have none, and let the others run or not."""
-    pods = [scene.pods[uid] for uid in scene.owners if uid in scene.pods]
-    for pod in sorted(pods, key=lambda one: age(one.metadata)):
-        with scene.listening_to(pod.metadata.uid):
-            _follow_one(scene, pod)
-
-
-def _follow_one(scene: Scene, pod: QueuedPod) -> None:
-    if pod.metadata.deletion_timestamp is not None or _is_for_others(scene, pod):
-        return
-    job = pod.as_job
-    if job.ended is not None:
-        return
-    if why := _refusal(pod):
-        tell(scene, QUEUED_PODS, pod.metadata, *why)
-        return
-    try:
-        _follow(scene, pod, scene.workload_of(pod.metadata.uid))
-    except BadLabel as error:
-        tell(scene, QUEUED_PODS, pod.metadata, "BadLabel", f"it is not queued as it is: {error}")
-    tell_missing_class(scene, QUEUED_PODS, job)
+    for pod in looked_at(scene, scene.pods):
+        job = pod.as_job
+        if job.ended is not None or pod.metadata.deletion_timestamp is not None or _is_for_others(scene, pod):
+            continue
+        if why := _refusal(pod):
+            tell(scene, QUEUED_PODS, pod.metadata, *why)
+            continue
+        workload = scene.workload_of(pod.metadata.uid)
+        attempt(scene, QUEUED_PODS, job, partial(_follow, scene, pod, workload))
 
 
 def _is_for_others(scene: Scene, pod: QueuedPod) -> bool:

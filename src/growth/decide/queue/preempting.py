@@ -91,10 +91,10 @@ def height_without(
 ) -> int:
     """How far up so much would have to be borrowed if these were gone."""
     for victim in going:
-        _use(members[victim.holder.queue], victim.holder, -1)
+        members[victim.holder.queue].use_all(victim.holder.usage, -1)
     height = member.reach(slot, amount).height
     for victim in going:
-        _use(members[victim.holder.queue], victim.holder, +1)
+        members[victim.holder.queue].use_all(victim.holder.usage)
     return height
 
 
@@ -226,9 +226,4 @@ def _without_needless(gone: list[_Candidate], fits: Callable[[], bool]) -> list[
 
 
 def _take(candidate: _Candidate, sign: int) -> None:
-    _use(candidate.member, candidate.holder, sign)
-
-
-def _use(member: Member, holder: Holder, sign: int) -> None:
-    for slot, amount in holder.usage.items():
-        member.use(slot, sign * amount)
+    candidate.member.use_all(candidate.holder.usage, sign)

@@ -7,12 +7,14 @@ from typing import Final
 
 import msgspec
 
+from growth.api.queue.queues import ACTIVE, MAY_BLOCK, SHORT
 from growth.api.queue.workload import (
     ADMITTED,
     DEACTIVATION_TARGET,
     EVICTED,
     FINISHED,
     PODS_READY,
+    PREEMPTED,
     QUOTA_RESERVED,
     REQUEUED,
 )
@@ -20,8 +22,8 @@ from growth.api.status import MAX_CONDITIONS, MAX_WORDS, StatusCondition, with_c
 
 _OURS: Final = frozenset(
     {
-        *(ADMITTED, DEACTIVATION_TARGET, EVICTED, FINISHED, PODS_READY, QUOTA_RESERVED, REQUEUED, "Preempted"),
-        *("Active", "RequeuingMayBlock"),
+        *(ADMITTED, DEACTIVATION_TARGET, EVICTED, FINISHED, PODS_READY, PREEMPTED, QUOTA_RESERVED, REQUEUED),
+        *(ACTIVE, MAY_BLOCK, SHORT),
     }
 )
 

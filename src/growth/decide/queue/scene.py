@@ -108,11 +108,15 @@ class Scene:
         """Find who is to be looked at, and see what each holds."""
         desk, there = self.desk, self.snapshot.table(WORKLOADS)
         others: set[str] = set()
-        for key in [key for key in desk.seats if key not in there]:
-            owner = desk.seats[key].workload.metadata.controller
-            others |= {owner.uid} if owner is not None else set()
-            desk.leave(key)
-        changed = {key for key, one in there.items() if key not in desk.seats or desk.seats[key].workload is not one}
+        changed: set[Key] = set()
+        if desk.heard != (heard := (there.number, there.heard)):
+            desk.heard = heard
+            for key in [key for key in desk.seats if key not in there]:
+                owner = desk.seats[key].workload.metadata.controller
+                others |= {owner.uid} if owner is not None else set()
+                desk.leave(key)
+            seats = desk.seats
+            changed = {key for key, one in there.items() if key not in seats or seats[key].workload is not one}
         standing_behind: dict[str, object] = {**self.jobs, **self.pods}
         others |= {uid for uid, one in standing_behind.items() if desk.owners.get(uid) is not one}
         others |= desk.owners.keys() - standing_behind.keys()
@@ -152,13 +156,9 @@ class Scene:
     def use(self, queue: str, usage: Mapping[Slot, int]) -> None:
         """So much is given, or waited for, in this pass: nobody else gets it. It is not seen yet, so it is forgotten
         when the pass is over."""
-        self._used.append((queue, usage))
-        self._use(queue, usage, +1)
-
-    def _use(self, queue: str, usage: Mapping[Slot, int], sign: int) -> None:
         if queue in self.members:
-            for slot, amount in usage.items():
-                self.members[queue].use(slot, sign * amount)
+            self._used.append((queue, usage))
+            self.members[queue].use_all(usage)
 
     def mark_evicted(self, key: Key) -> None:
         """It is decided that it goes: whoever needs somebody to go takes it first."""
@@ -170,7 +170,7 @@ class Scene:
     def end(self) -> None:
         """The pass is over: what is used is again what was seen to be."""
         for queue, usage in self._used:
-            self._use(queue, usage, -1)
+            self.members[queue].use_all(usage, -1)
         for key in self._evicting:
             seat = self.desk.seats.get(key)
             if seat is not None and seat.holder is not None:

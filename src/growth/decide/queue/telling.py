@@ -8,9 +8,11 @@ import msgspec
 
 from growth.api.action import PatchObject, held_and_told
 from growth.api.kinds import Kind
-from growth.api.quantity import canonical
 from growth.api.queue.kinds import CLUSTER_QUEUES, LOCAL_QUEUES
 from growth.api.queue.queues import (
+    ACTIVE,
+    MAY_BLOCK,
+    SHORT,
     ClusterQueue,
     ClusterQueueStatus,
     FlavorUsage,
@@ -29,8 +31,7 @@ from growth.decide.queue.scene import Scene
 from growth.decide.queue.standing import Standing, standing_of_door
 from growth.decide.queue.tally import Tally
 from growth.decide.queue.tree import Slot
-
-ACTIVE, MAY_BLOCK, SHORT = "Active", "RequeuingMayBlock", "FlavorsOutOfStock"
+from growth.observe.requests import as_quantity
 
 
 class Told(msgspec.Struct, frozen=True):
@@ -123,8 +124,8 @@ def _usage(slots: list[Slot], used: dict[Slot, int], borrowed: dict[Slot, int]) 
             tuple(
                 ResourceUsage(
                     resource,
-                    _quantity(resource, used.get((flavor, resource), 0)),
-                    _quantity(resource, borrowed.get((flavor, resource), 0)),
+                    as_quantity(resource, used.get((flavor, resource), 0)),
+                    as_quantity(resource, borrowed.get((flavor, resource), 0)),
                 )
                 for known, resource in slots
                 if known == flavor
@@ -134,15 +135,16 @@ def _usage(slots: list[Slot], used: dict[Slot, int], borrowed: dict[Slot, int]) 
     )
 
 
-def _quantity(resource: str, amount: int) -> str:
-    return canonical(f"{amount}m" if resource == "cpu" else str(amount))
-
-
 def _conditions(scene: Scene, known: tuple[StatusCondition, ...], standing: Standing) -> tuple[StatusCondition, ...]:
     status = "True" if standing.is_active else "False"
-    before = condition_of(known, ACTIVE)
-    since = before.last_transition_time if before is not None and before.status == status else scene.now
-    return saying(known, StatusCondition(ACTIVE, status, standing.reason, standing.why, since))
+    return _saying(scene, known, StatusCondition(ACTIVE, status, standing.reason, standing.why))
+
+
+def _saying(scene: Scene, known: tuple[StatusCondition, ...], new: StatusCondition) -> tuple[StatusCondition, ...]:
+    """With this statement; since when it holds is kept."""
+    before = condition_of(known, new.type)
+    since = before.last_transition_time if before is not None and before.status == new.status else scene.now
+    return saying(known, msgspec.structs.replace(new, last_transition_time=since))
 
 
 def _warned(scene: Scene, queue: ClusterQueue, known: tuple[StatusCondition, ...]) -> tuple[StatusCondition, ...]:
@@ -150,13 +152,11 @@ def _warned(scene: Scene, queue: ClusterQueue, known: tuple[StatusCondition, ...
     is_strict = queue.spec.queueing_strategy == "StrictFIFO" and scene.terms.requeuing.timestamp == "Creation"
     if not is_strict or scene.terms.readiness is None:
         return tuple(one for one in known if one.type != MAY_BLOCK)
-    before = condition_of(known, MAY_BLOCK)
-    since = before.last_transition_time if before is not None and before.status == "True" else scene.now
     why = (
         "a workload whose pods never get ready returns to the front of this StrictFIFO queue again and again "
         "(requeuingStrategy.timestamp Creation): use BestEffortFIFO, or the timestamp Eviction"
     )
-    return saying(known, StatusCondition(MAY_BLOCK, "True", "StrictFIFOWithCreation", why, since))
+    return _saying(scene, known, StatusCondition(MAY_BLOCK, "True", "StrictFIFOWithCreation", why))
 
 
 def _stocked(scene: Scene, queue: ClusterQueue, known: tuple[StatusCondition, ...]) -> tuple[StatusCondition, ...]:
@@ -164,9 +164,7 @@ def _stocked(scene: Scene, queue: ClusterQueue, known: tuple[StatusCondition, ..
     why = _shortage(scene, queue)
     if not why:
         return tuple(one for one in known if one.type != SHORT)
-    before = condition_of(known, SHORT)
-    since = before.last_transition_time if before is not None and before.status == "True" else scene.now
-    return saying(known, StatusCondition(SHORT, "True", OUT_OF_STOCK, why, since))
+    return _saying(scene, known, StatusCondition(SHORT, "True", OUT_OF_STOCK, why))
 
 
 def _shortage(scene: Scene, queue: ClusterQueue) -> str:

@@ -88,6 +88,11 @@ class Member:
         if self.parent is not None and after != before:
             self.parent.use(slot, after - before)
 
+    def use_all(self, amounts: Amounts, sign: int = 1) -> None:
+        """The same for several; with ``sign`` -1 they are given back."""
+        for slot, amount in amounts.items():
+            self.use(slot, sign * amount)
+
     def used(self, slot: Slot) -> int:
         """How much is used here."""
         return self._used.get(slot, 0)
