@@ -62,4 +62,8 @@ class QueueSettings(Section, frozen=True):
     extend_while_provisioning: Annotated[
         bool, meaning("Whether a job is not put back while its machines come within their usual time.")
     ] = True
+    try_other_flavors: Annotated[
+        bool,
+        meaning("Whether a job that could not start on one flavor may start on another before its backoff is over."),
+    ] = True
     wait_for_pods_ready: WaitForPodsReadySettings = WaitForPodsReadySettings()

@@ -23,10 +23,12 @@ from growth.api.queue.workload import (
     PODS_READY,
     PREEMPTED,
     QUOTA_RESERVED,
+    REQUEUED,
     WAITS_FOR_PREEMPTED,
     Admission,
     PodSetAssignment,
     PodSetRequest,
+    RequeueState,
 )
 from growth.decide.queue.draft import Draft
 from growth.decide.queue.flavors import Assignment, PodSetNeeds, Price, Refusal, Way, asks_for_pods, assign, needs_of
@@ -36,6 +38,7 @@ from growth.decide.queue.ordering import Order, queued_since
 from growth.decide.queue.preempting import Tree, Victim, height_without, victims
 from growth.decide.queue.scene import Key, Scene, usage_of
 from growth.decide.queue.tree import Member, Slot
+from growth.decide.queue.tried import tried_by
 from growth.observe.requests import as_quantity
 
 
@@ -61,6 +64,8 @@ class _Head(msgspec.Struct, frozen=True):
     needs: tuple[PodSetNeeds, ...]
     found: Assignment | Refusal
     looked_at: int
+    is_early: bool = False
+    """Whether its backoff is not over, so that it holds up nobody."""
 
 
 def admit(scene: Scene, assumed: Assumed) -> Assumed:
@@ -90,7 +95,8 @@ class _Round:
         self._heads: dict[str, _Head] = {}
         self._heap: list[tuple[int, Order, str]] = []
         self._places: dict[str, int] = {}
-        self._refused: dict[tuple[str, object], tuple[str, str]] = {}
+        self._refused: dict[tuple[str, object], tuple[str, str] | None] = {}
+        """What is to be said to all who want the same; None where that is said already."""
         self._changes: dict[int, int] = {}
         self._new = set(scene.touched)
         self._is_blocked = scene.terms.blocks_admission and bool(scene.desk.awaited)
@@ -107,7 +113,7 @@ class _Round:
                 self._look(name)
                 continue
             self._places[name] += 1
-            if self._serve(head, self._scene.queues[name]) or self._goes_on(name):
+            if self._serve(head, self._scene.queues[name]) or self._goes_on(name) or head.is_early:
                 self._look(name)
             else:
                 self._hold_up(name)
@@ -119,13 +125,13 @@ class _Round:
         line, place = self._desk.lines[name], self._places.get(name, 0)
         while place < len(line):
             order, key = line[place]
-            refusal = self._refused.get((name, self._desk.seats[key].shape))
-            if refusal is None and key not in self._given:
+            wish = (name, self._desk.seats[key].shape)
+            if wish not in self._refused and key not in self._given:
                 self._heads[name] = head = self._head(key, self._scene.queues[name])
                 height = head.found.price.height if isinstance(head.found, Assignment) else 0
                 heappush(self._heap, (height, order, name))
                 break
-            if refusal is not None and key in self._new:
+            if key in self._new and (refusal := self._refused.get(wish)) is not None:
                 wait(self._scene.drafts[key], *refusal)
             place += 1
         self._places[name] = place
@@ -164,15 +170,17 @@ class _Round:
         def price(slot: Slot, amount: int) -> Price:
             return self._price(key, queue, member, slot, amount)
 
+        workload, stamp = self._scene.drafts[key].workload, self._stamp(queue.metadata.name)
         try:
-            needs = needs_of(self._scene.drafts[key].workload, self._scene.filling)
+            needs = needs_of(workload, self._scene.filling)
         except (QuantityError, msgspec.ValidationError) as error:
             refusal = Refusal("Misconfigured", f"its pod sets cannot be read: {error}", is_final=True)
-            return _Head(key, (), refusal, self._stamp(queue.metadata.name))
+            return _Head(key, (), refusal, stamp)
+        tried = tried_by(workload, self._scene.now)
         found = asks_for_pods(needs) or assign(
-            queue, member, self._scene.flavors, needs, oracle=price, closed=self._scene.premises.closed
+            queue, member, self._scene.flavors, needs, oracle=price, closed=self._scene.premises.closed, tried=tried
         )
-        return _Head(key, needs, found, self._stamp(queue.metadata.name))
+        return _Head(key, needs, found, stamp, tried.is_early)
 
     def _price(self, key: Key, queue: ClusterQueue, member: Member, slot: Slot, amount: int) -> Price:
         """What it would take to have so much, when that is not free."""
@@ -195,6 +203,11 @@ class _Round:
     def _serve(self, head: _Head, queue: ClusterQueue) -> bool:
         """Give it what it could have; whether it got it, or will."""
         draft, found, name = self._scene.drafts[head.key], head.found, queue.metadata.name
+        is_free = isinstance(found, Assignment) and found.price.way is Way.FREE
+        if head.is_early and (self._is_blocked or not is_free):
+            # It waits for its backoff, and that is said on it.
+            self._refused[name, self._desk.seats[head.key].shape] = None
+            return False
         if self._is_blocked:
             words = "pods of somebody who was admitted before are not ready yet"
             return self._refuse(head, name, "WaitingForPodsReady", words)
@@ -240,6 +253,10 @@ class _Round:
         draft.ask(())
         draft.say(QUOTA_RESERVED, "True", "QuotaReserved", f"it has quota in ClusterQueue {queue}")
         draft.say(ADMITTED, "True", "Admitted", f"it is admitted by ClusterQueue {queue}")
+        state = draft.workload.status.requeue_state
+        if state is not None and state.requeue_at is not None:
+            draft.requeue(RequeueState(state.count, None))
+            draft.say(REQUEUED, "True", "UntriedFlavor", "a flavor that it has not tried has room")
         for over in (EVICTED, PREEMPTED):
             if draft.workload.condition(over) is not None:
                 draft.say(over, "False", "QuotaReserved", "it has quota again")

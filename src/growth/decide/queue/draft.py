@@ -84,8 +84,10 @@ class Draft:
         self._set(scheduling_stats=stats)
 
     def annotate(self, name: str, value: str) -> None:
-        """Note something on it; nothing else is written on it in the same pass."""
+        """Note something on it, or that there is nothing to note; nothing else is written on it in the same pass."""
         annotations = {**self.workload.metadata.annotations, name: value}
+        if not value:
+            del annotations[name]
         metadata = msgspec.structs.replace(self.workload.metadata, annotations=annotations)
         self.workload = msgspec.structs.replace(self.workload, metadata=metadata)
         self._whys.append(f"{name} is {value or 'nothing'}")
@@ -109,7 +111,8 @@ class Draft:
         why = "; ".join(self._whys) or "its state has changed"
         noted, known = now.metadata.annotations, before.metadata.annotations
         if noted != known:
-            body: dict[str, Any] = {"metadata": {"annotations": {k: v for k, v in noted.items() if known.get(k) != v}}}
+            notes = {name: noted.get(name) for name in {**known, **noted} if known.get(name) != noted.get(name)}
+            body: dict[str, Any] = {"metadata": {"annotations": notes}}
             return [PatchObject(subject=subject, why=why, body=body, resource_version=version)]
         if before.status != now.status:
             body = {"status": _changed(before, now)}

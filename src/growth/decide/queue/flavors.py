@@ -20,6 +20,7 @@ from growth.api.selectors import NodeSelectorTerm
 from growth.api.tolerations import untolerated
 from growth.decide.queue.filling import Filling
 from growth.decide.queue.tree import Member, Slot
+from growth.decide.queue.tried import NOTHING_TRIED, Tried
 
 PODS: Final = "pods"
 OUT_OF_STOCK: Final = "FlavorOutOfStock"
@@ -131,10 +132,11 @@ def assign(
     *,
     oracle: Oracle = nobody_goes,
     closed: Mapping[str, str] = _NONE,
+    tried: Tried = NOTHING_TRIED,
 ) -> Assignment | Refusal:
     """Flavors for all pod sets, or why there are none. Nothing is used by asking.
 
-    ``closed`` are flavors whose machines cannot be had now, and why.
+    ``closed`` are flavors whose machines cannot be had now, and why; ``tried`` those on which it could not start.
     """
     groups = {resource: group for group in queue.spec.resource_groups for resource in group.covered_resources}
     taken: dict[Slot, int] = {}
@@ -148,7 +150,7 @@ def assign(
             bound = {key: value for name in chosen.values() for key, value in flavors[name].spec.node_labels.items()}
             named = {quotas.name for quotas in group.flavors} & flavors.keys()
             misfits = {name: _misfit(flavors[name], one, bound) or _closed(name, closed) for name in named}
-            found = _Search(queue, member, oracle, group, one, taken).best(misfits)
+            found = _Search(queue, member, oracle, group, one, taken, tried).best(misfits)
             if isinstance(found, Refusal):
                 return found
             offers.append(found)
@@ -157,6 +159,8 @@ def assign(
                 slot = (found.flavor, resource)
                 taken[slot] = taken.get(slot, 0) + one.amounts[resource]
         sets.append(Assigned(one, chosen))
+    if tried.are_spent(flavor for one in sets for flavor in one.flavors.values()):
+        return Refusal("WaitingForQuota", "it could not start on these flavors, and its backoff is not over")
     return Assignment(
         tuple(sets),
         _dearest([offer.price for offer in offers]),
@@ -200,12 +204,13 @@ class _Search(msgspec.Struct, frozen=True):
     group: ResourceGroup
     needs: PodSetNeeds
     taken: Mapping[Slot, int]
+    tried: Tried
 
     def best(self, misfits: Mapping[str, Refusal | None]) -> _Offer | Refusal:
         """The best offer; ``misfits`` says of each flavor that there is why these pods may not go to its nodes."""
         fungibility, refusals, told = self.queue.spec.flavor_fungibility, list[Refusal](), list[str]()
         best: _Offer | None = None
-        for quotas in self.group.flavors:
+        for quotas in self.tried.ordered(self.group.flavors):
             missing = Refusal("Misconfigured", f"flavor {quotas.name} does not exist", is_final=True)
             found = misfits.get(quotas.name, missing) or self._offer(quotas.name)
             told.append(found.why)

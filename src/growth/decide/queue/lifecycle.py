@@ -38,6 +38,7 @@ from growth.api.queue.workload import (
 )
 from growth.decide.queue.draft import Draft
 from growth.decide.queue.execution import count_execution, follow_execution
+from growth.decide.queue.failing import flavors_of, follow_failures, note_failures
 from growth.decide.queue.flavors import OUT_OF_STOCK
 from growth.decide.queue.leaving import follow_absence, follow_return
 from growth.decide.queue.podsets import is_as_wanted
@@ -63,10 +64,13 @@ def follow(scene: Scene, draft: Draft) -> None:
     if draft.workload.metadata.controller is None and JOB_UID in draft.workload.metadata.labels:
         draft.say(FINISHED, "True", "OwnerNotFound", "its job is gone and left it behind")
         return
+    if follow_failures(draft, scene.premises.closed) or _follow_stock(scene, draft):
+        # The rest follows when that is seen.
+        scene.edited.add((draft.before.metadata.namespace, draft.before.metadata.name))
+        return
     _mend(draft)
     _follow_activity(draft)
     _follow_stops(scene, draft)
-    _follow_stock(scene, draft)
     _follow_deletion(draft)
     if job is not None:
         _follow_size(draft, job)
@@ -151,17 +155,20 @@ def _follow_stops(scene: Scene, draft: Draft) -> None:
         draft.say(EVICTED, "True", DOOR_STOPPED, f"LocalQueue {door.metadata.name} is being drained")
 
 
-def _follow_stock(scene: Scene, draft: Draft) -> None:
+def _follow_stock(scene: Scene, draft: Draft) -> bool:
     """Whoever waits for machines that cannot be had moves: another flavor may have room, and its quota is for others
-    meanwhile. That is nobody's fault, so it is not counted, and it may come back at once."""
+    meanwhile. That is nobody's fault, so it is not counted, and it may come back at once. Whether that has to be noted
+    on it first."""
     workload, closed = draft.workload, scene.premises.closed
     if not closed or not workload.is_reserving or workload.holds(EVICTED) or workload.holds(PODS_READY):
-        return
-    admission = workload.status.admission
-    sets = admission.pod_set_assignments if admission is not None else ()
-    gone = [flavor for one in sets for flavor in one.flavors.values() if flavor in closed]
-    if gone and any(not pod.node_name for pod in scene.unready_pods(workload)):
-        draft.say(EVICTED, "True", OUT_OF_STOCK, f"flavor {gone[0]}: {closed[gone[0]]}")
+        return False
+    gone = [flavor for flavor in flavors_of(workload) if flavor in closed]
+    if not gone or all(pod.node_name for pod in scene.unready_pods(workload)):
+        return False
+    if note_failures(draft, gone, closed):
+        return True
+    draft.say(EVICTED, "True", OUT_OF_STOCK, f"flavor {gone[0]}: {closed[gone[0]]}")
+    return False
 
 
 def _follow_deletion(draft: Draft) -> None:

@@ -9,6 +9,7 @@ from growth.decide.queue.lifecycle import is_queued
 from growth.decide.queue.ordering import order_of
 from growth.decide.queue.scene import Scene
 from growth.decide.queue.standing import standing_of_door
+from growth.decide.queue.tried import failures_of, is_early
 
 
 def line_up(scene: Scene, key: Key) -> None:
@@ -17,11 +18,12 @@ def line_up(scene: Scene, key: Key) -> None:
     workload, line = draft.workload, None
     # What it holds, or what it wants, is not yet seen to be otherwise: its turn comes when it is.
     is_changing = draft.before.status.admission is not None or key in scene.edited
-    if not is_changing and is_queued(workload, scene.now) and not is_leaving(scene, workload):
+    may_wait = is_queued(workload, scene.now) or _is_early(scene, workload)
+    if not is_changing and may_wait and not is_leaving(scene, workload):
         queue = _queue(scene, draft)
         if queue is not None:
             line = (queue.metadata.name, order_of(workload, scene.terms.requeuing.timestamp))
-    scene.desk.enqueue(key, seat, line, _shape(workload) if line is not None else None)
+    scene.desk.enqueue(key, seat, line, _shape(scene, workload) if line is not None else None)
 
 
 def wait(draft: Draft, reason: str, why: str) -> None:
@@ -29,10 +31,17 @@ def wait(draft: Draft, reason: str, why: str) -> None:
     draft.remark(QUOTA_RESERVED, "False", reason, why)
 
 
-def _shape(workload: Workload) -> object:
+def _is_early(scene: Scene, workload: Workload) -> bool:
+    """Whether it may be served although its backoff is not over."""
+    is_free = workload.status.admission is None and workload.spec.active
+    return scene.settings.queue.try_other_flavors and is_free and is_early(workload, scene.now)
+
+
+def _shape(scene: Scene, workload: Workload) -> object:
     """What decides on whether it can be served, but for its place."""
     sets = tuple((one.name, bytes(one.template), one.count) for one in workload.spec.pod_sets)
-    return workload.metadata.namespace, sets, workload.status.reclaimable_pods, workload.priority
+    tried = tuple(failures_of(workload)), is_early(workload, scene.now)
+    return workload.metadata.namespace, sets, workload.status.reclaimable_pods, workload.priority, tried
 
 
 def _queue(scene: Scene, draft: Draft) -> ClusterQueue | None:

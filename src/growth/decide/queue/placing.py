@@ -9,6 +9,7 @@ from growth.api.kinds import Kind
 from growth.api.meta import ObjectMeta
 from growth.api.queue.workload import MAIN, Workload
 from growth.api.references import reference_to
+from growth.decide.queue.failing import flavors_of
 from growth.decide.queue.podsets import Json, part
 from growth.decide.queue.scene import Scene
 
@@ -21,7 +22,7 @@ _LABEL_AT_MOST: Final = 63
 
 def is_lost(scene: Scene, kind: Kind[Any], meta: ObjectMeta, workload: Workload) -> bool:
     """Whether one of its flavors is gone, so that nobody knows its nodes; that is said."""
-    missing = [name for name in _flavors_of(workload) if name not in scene.flavors]
+    missing = [name for name in flavors_of(workload) if name not in scene.flavors]
     if missing:
         why = f"there is no ResourceFlavor {', '.join(missing)} any more, so its nodes are not known: create it again"
         scene.said.append(Hold(subject=reference_to(kind, meta), why=why, reason="FlavorNotFound"))
@@ -30,7 +31,7 @@ def is_lost(scene: Scene, kind: Kind[Any], meta: ObjectMeta, workload: Workload)
 
 def placed(scene: Scene, workload: Workload, template: Json) -> Json:
     """What a merge patch changes in pods that are made like this, so that they go where they were admitted to."""
-    flavors = [scene.flavors[name] for name in _flavors_of(workload)]
+    flavors = [scene.flavors[name] for name in flavors_of(workload)]
     selector = {key: value for flavor in flavors for key, value in flavor.spec.node_labels.items()}
     added = [msgspec.to_builtins(one) for flavor in flavors for one in flavor.spec.tolerations]
     has: list[Json] = part(template, "spec").get("tolerations") or []
@@ -49,9 +50,3 @@ def _labels(workload: Workload) -> Json:
     queue = admission.cluster_queue if admission is not None else ""
     labels = {POD_SET: MAIN, LOCAL_QUEUE: workload.spec.queue_name, CLUSTER_QUEUE: queue}
     return {key: value for key, value in labels.items() if len(value) <= _LABEL_AT_MOST}
-
-
-def _flavors_of(workload: Workload) -> list[str]:
-    admission = workload.status.admission
-    sets = admission.pod_set_assignments if admission is not None else ()
-    return list(dict.fromkeys(flavor for one in sets for flavor in one.flavors.values()))

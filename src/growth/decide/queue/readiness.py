@@ -17,6 +17,7 @@ from growth.api.queue.workload import (
 )
 from growth.decide.queue.diagnosis import complaint, diagnosis
 from growth.decide.queue.draft import Draft
+from growth.decide.queue.failing import flavors_of, note_failures
 from growth.decide.queue.instants import later
 from growth.decide.queue.requeuing import Term, next_state, term_of
 from growth.decide.queue.returning import MACHINES
@@ -91,6 +92,11 @@ class _Waiting:
         return [pod for pod, machine in self.pods if machine is None or machine.is_there]
 
     @property
+    def is_homeless(self) -> bool:
+        """Whether some of them have no node, so that other nodes may help."""
+        return any(not pod.node_name for pod, _ in self.pods)
+
+    @property
     def kept(self) -> str:
         """The machines that came late, or have yet to come: not those on which pods cannot start anyway."""
         names = {one.name for pod, one in self.pods if one is not None and not (pod.node_name and pod.status.trouble)}
@@ -112,9 +118,12 @@ def _follow_deadline(scene: Scene, draft: Draft, waits: _Waiting, count: str, *,
         limit = scene.terms.requeuing.limit_count
         draft.say(DEACTIVATION_TARGET, "True", LIMIT_EXCEEDED, f"{why}, and it was put back {limit} times already")
         return
+    # It is put back once this is seen: then its pods go, and nobody knows any more what they waited for.
+    is_noting = note_failures(draft, flavors_of(draft.workload) if waits.is_homeless else (), scene.premises.closed)
     if draft.workload.metadata.annotations.get(MACHINES, "") != waits.kept:
-        # It is put back once this is seen: then its pods go, and nobody knows any more what was bought for them.
         draft.annotate(MACHINES, waits.kept)
+        return
+    if is_noting:
         return
     draft.requeue(state)
     draft.say(EVICTED, "True", PODS_READY_TIMEOUT, f"not ready in time: {why}")

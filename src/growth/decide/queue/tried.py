@@ -1,0 +1,63 @@
+"""Flavors on which a workload could not start: it tries the others first, and need not wait for that.
+
+    admitted on b ──no machines──► evicted, b is noted ──► a has room: admitted there, now
+                                        └── a has none: after its backoff it may try b once more
+
+They are noted on the workload (``failing``), so a restart forgets none.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Final
+
+import msgspec
+
+from growth.api.queue.quotas import FlavorQuotas
+from growth.api.queue.workload import EVICTED, PODS_READY_TIMEOUT, Workload
+from growth.decide.queue.requeuing import is_waiting
+
+FAILED_FLAVORS: Final = "growth.dev/failed-flavors"
+"""Annotation of a workload: flavors and why it could not start there, the latest last, such as
+``a=FlavorOutOfStock,b=PodsReadyTimeout``."""
+
+
+class Tried(msgspec.Struct, frozen=True):
+    """Where a workload could not start."""
+
+    flavors: tuple[str, ...] = ()
+    """The latest last."""
+    is_early: bool = False
+    """Whether its backoff is not over: only what it has not tried may serve it, and it holds up nobody."""
+
+    def ordered(self, quotas: Iterable[FlavorQuotas]) -> list[FlavorQuotas]:
+        """The flavors of a group as they are tried: first those that did not fail, at the end the one that did last."""
+        place = {flavor: number for number, flavor in enumerate(self.flavors)}
+        return sorted(quotas, key=lambda one: place.get(one.name, -1))
+
+    def are_spent(self, flavors: Iterable[str]) -> bool:
+        """Whether these together are nothing new, and it is too early for the old."""
+        return self.is_early and set(flavors) <= set(self.flavors)
+
+
+NOTHING_TRIED: Final = Tried()
+
+
+def tried_by(workload: Workload, now: datetime) -> Tried:
+    """Where it could not start."""
+    flavors = tuple(failures_of(workload))
+    return Tried(flavors, is_early(workload, now)) if flavors else NOTHING_TRIED
+
+
+def failures_of(workload: Workload) -> dict[str, str]:
+    """The flavors that failed, the latest last, each with why."""
+    text = workload.metadata.annotations.get(FAILED_FLAVORS, "")
+    pairs = (one.partition("=") for one in text.split(",")) if text else ()
+    return {flavor: why for flavor, _, why in pairs if flavor}
+
+
+def is_early(workload: Workload, now: datetime) -> bool:
+    """Whether its backoff is not over, but a flavor that it has not tried may serve it all the same."""
+    if not is_waiting(workload, now) or not failures_of(workload):
+        return False
+    evicted = workload.condition(EVICTED)
+    return evicted is not None and evicted.status == "True" and evicted.reason == PODS_READY_TIMEOUT
