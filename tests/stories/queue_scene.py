@@ -9,7 +9,7 @@ import msgspec
 
 from growth.api.kinds import JOBS, NODES
 from growth.api.queue.kinds import CLUSTER_QUEUES, LOCAL_QUEUES, RESOURCE_FLAVORS, WORKLOADS
-from growth.api.queue.workload import QUEUE_NAME, Workload
+from growth.api.queue.workload import PRIORITY_CLASS, QUEUE_NAME, Workload
 from growth.api.settings import QueueSettings, Settings
 from growth.api.settings_queue import RequeuingStrategySettings, WaitForPodsReadySettings
 from growth.kube.transport import Method, Request
@@ -64,6 +64,8 @@ async def queued(
     gpus: int = 0,
     needs_disk: bool = False,
     finalizers: tuple[str, ...] = (),
+    door: str = "door",
+    priority_class: str = "",
     **spec: Any,  # noqa: ANN401
 ) -> None:
     """A job in the queue, suspended from the beginning, as the admission policy of the chart has it."""
@@ -77,7 +79,8 @@ async def queued(
         terminationGracePeriodSeconds=0,
     )
     template = {"metadata": {"labels": {"app": name}, "finalizers": list(finalizers)}, "spec": pods}
-    metadata = {"name": name, "labels": {QUEUE_NAME: "door"}}
+    labels = {QUEUE_NAME: door, **({PRIORITY_CLASS: priority_class} if priority_class else {})}
+    metadata = {"name": name, "labels": labels}
     await play.create(JOBS, {"metadata": metadata, "spec": {"suspend": True, "template": template, **spec}})
 
 
