@@ -8,8 +8,9 @@ from bench.queue_scene import NOW, SETTINGS, an_afternoon, world_of
 from growth.api.queue.kinds import CLUSTER_QUEUES, LOCAL_QUEUES, WORKLOADS
 from growth.api.settings import Settings
 from growth.cli.queue_entry import Entry, Standing
-from growth.cli.queue_report import Report, Share, report_of
+from growth.cli.queue_report import Report, report_of
 from growth.cli.queue_seeing import see
+from growth.cli.queue_shares import Share
 from tests.decide.queue.stage import Stage, a_stage, settings, snapshot_of
 
 MINUTE = 60

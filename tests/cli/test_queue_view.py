@@ -9,9 +9,10 @@ from rich.console import Console
 from bench.queue_scene import NOW, SETTINGS, an_afternoon, world_of
 from growth.api.settings import Settings
 from growth.cli.queue_entry import Entry, Standing
-from growth.cli.queue_report import Queue, Report, Share, report_of
-from growth.cli.queue_rows import told
+from growth.cli.queue_report import Queue, Report, report_of
 from growth.cli.queue_seeing import see
+from growth.cli.queue_shares import CohortSeen, Share
+from growth.cli.queue_told import told
 from growth.cli.queue_view import view
 from growth.cli.queue_words import amounts, clock, due, figure, times
 
@@ -40,6 +41,7 @@ def a_queue(*, admitted: int = 0, waiting: int = 0) -> Queue:
         name="team",
         strategy="BestEffortFIFO",
         cohort="",
+        path=(),
         is_active=True,
         why="",
         is_told=True,
@@ -123,14 +125,15 @@ def test_without_settings_it_says_where_deadlines_are() -> None:
 
 def test_what_is_borrowed_stands_beside_the_bar() -> None:
     share = Share("any", "memory", 12 * GIB, 8 * GIB, 4 * GIB, 32 * GIB)
-    lines = shown(Report(NOW, (msgspec.structs.replace(a_queue(), cohort="all", shares=(share,)),)))
-    assert any(line.endswith("12Gi of 8Gi, 4Gi borrowed") for line in lines)
-    assert "team  BestEffortFIFO  cohort all  ● at work" in lines
+    queue = msgspec.structs.replace(a_queue(), path=("all",), shares=(share,))
+    lines = shown(Report(NOW, (queue,), (CohortSeen("all", ("all",)),)))
+    assert "    any   memory █████████████▓▓▓▓▓▓▓ 12Gi of 8Gi, 4Gi borrowed" in lines
+    assert lines[2:5] == ["▾ cohort all", "", "  team  BestEffortFIFO  ● at work"]
 
 
 def test_who_is_over_its_time_and_still_there_shows_that_nobody_acts() -> None:
     late = msgspec.structs.replace(an_entry(1, Standing.STARTING), until=NOW - timedelta(minutes=2), since=NOW)
-    assert told(late, NOW).plain == "starting for 0s: no quota; its time was over at 14:00 UTC"
+    assert told(late, NOW) == "starting for 0s: no quota; its time was over at 14:00 UTC"
 
 
 def test_words_are_those_of_people() -> None:

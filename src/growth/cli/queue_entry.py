@@ -16,11 +16,14 @@ from growth.api.queue.workload import (
     REQUEUED,
     Workload,
 )
-from growth.cli.queue_seeing import Seen
+from growth.cli.queue_failures import failing_words
+from growth.cli.queue_giving_way import SentBack, sent_back, until_gone, waits_for
+from growth.cli.queue_seeing import Seen, title_of
 from growth.decide.queue.flavors import needs_of
 from growth.decide.queue.requeuing import deadline, is_waiting
 from growth.decide.queue.scene import Key, usage_of
 from growth.decide.queue.starting import EXPECTED
+from growth.decide.queue.tried import failures_of
 
 
 class Standing(StrEnum):
@@ -68,6 +71,12 @@ class Entry(msgspec.Struct, frozen=True):
     pods: int = 0
     asks: dict[str, int] = {}
     why: str = ""
+    waits_for: tuple[str, ...] = ()
+    """Who has to go before it is admitted."""
+    sent_back: SentBack | None = None
+    """For whom it was, if it was and has no quota since."""
+    failed: dict[str, str] = {}
+    """Flavors on which it could not start, the latest last, and why."""
     remedy: str = ""
     """A command that a person can give; empty if nobody need do anything."""
 
@@ -102,6 +111,9 @@ def entry_of(seen: Seen, key: Key) -> Entry:
         pods=asks.get("pods", 0),
         asks={resource: amount for resource, amount in asks.items() if resource != "pods"},
         why=_why(seen, key, workload, standing),
+        waits_for=waits_for(seen, _written(seen, key, workload)) if standing is Standing.QUEUED else (),
+        sent_back=None if standing is Standing.FINISHED else sent_back(seen, workload),
+        failed=failures_of(workload),
         remedy=reactivation(workload) if standing is Standing.INACTIVE else "",
     )
 
@@ -177,8 +189,13 @@ def _why(seen: Seen, key: Key, workload: Workload, standing: Standing) -> str:
     match standing:
         case Standing.STARTING | Standing.READY:
             return _message(workload, PODS_READY)
-        case Standing.LEAVING | Standing.BACKOFF:
-            return _message(workload, EVICTED)
+        case Standing.LEAVING:
+            gave_way = sent_back(seen, workload)
+            return gave_way.why if gave_way is not None else _message(workload, EVICTED)
+        case Standing.BACKOFF:
+            if key in seen.served:
+                return f"there is quota for it now; {failing_words(seen, workload)}"
+            return "; ".join(filter(None, (_message(workload, EVICTED), failing_words(seen, workload))))
         case Standing.INACTIVE:
             cause = _message(workload, DEACTIVATION_TARGET) if workload.holds(DEACTIVATION_TARGET) else ""
             return cause or _message(workload, EVICTED) or "somebody deactivated it (spec.active)"
@@ -191,6 +208,12 @@ def _why(seen: Seen, key: Key, workload: Workload, standing: Standing) -> str:
 
 
 def _why_queued(seen: Seen, key: Key, workload: Workload) -> str:
+    gave_way = sent_back(seen, workload)
+    before = (f"sent back: {gave_way.why}" if gave_way is not None else "", failing_words(seen, workload))
+    return "; ".join(filter(None, (*before, _what_is_short(seen, key, workload))))
+
+
+def _what_is_short(seen: Seen, key: Key, workload: Workload) -> str:
     queue, said = seen.scene.queue_of(workload), workload.condition(QUOTA_RESERVED)
     if key in seen.served and (said is None or said.reason != "WaitingForPodsReady"):
         return "there is quota for it now"
@@ -198,6 +221,13 @@ def _why_queued(seen: Seen, key: Key, workload: Workload) -> str:
         first = seen.firsts.get(queue.metadata.name, key)
         if first != key:
             return f"behind {title_of(seen, first)}: the queue is StrictFIFO"
+    told = _written(seen, key, workload)
+    victims = waits_for(seen, told)
+    return until_gone(victims) if victims else told
+
+
+def _written(seen: Seen, key: Key, workload: Workload) -> str:
+    said = workload.condition(QUOTA_RESERVED)
     written = said.message if said is not None and said.reason != "PendingEvaluation" else ""
     told = written or seen.words.get(key, "")
     # Where there is one pod set only, everybody knows which one is meant.
@@ -218,9 +248,3 @@ def _why_held(seen: Seen, key: Key, workload: Workload) -> str:
 def _message(workload: Workload, kind: str) -> str:
     said = workload.condition(kind)
     return said.message if said is not None else ""
-
-
-def title_of(seen: Seen, key: Key) -> str:
-    """What people call a workload."""
-    owner = seen.scene.drafts[key].before.metadata.controller
-    return f"{key[0]}/{owner.name if owner is not None else key[1]}"

@@ -20,10 +20,10 @@ from growth.api.queue.workload import (
 )
 from growth.api.status import StatusCondition
 from growth.cli.memory_report import counted
-from growth.cli.queue_entry import HOLDING, Entry, Standing, entry_of, title_of
+from growth.cli.queue_entry import HOLDING, Entry, Standing, entry_of
 from growth.cli.queue_future import coming, deadline_of, next_words
 from growth.cli.queue_offers import Offer, changes_for, holders_of, offers_for
-from growth.cli.queue_seeing import Seen
+from growth.cli.queue_seeing import Seen, title_of
 from growth.cli.queue_words import amounts, times
 from growth.decide.queue.scene import Key, usage_of
 

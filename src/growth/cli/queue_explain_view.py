@@ -12,7 +12,8 @@ from growth.cli.memory_report import counted
 from growth.cli.queue_entry import Standing
 from growth.cli.queue_explain_report import Explained, PodSeen
 from growth.cli.queue_offers import Offer
-from growth.cli.queue_rows import told
+from growth.cli.queue_rows import STYLES
+from growth.cli.queue_told import told
 from growth.cli.queue_words import amounts, clock, figure, short
 from growth.cli.spans import span
 
@@ -71,7 +72,7 @@ def _facts(found: Explained) -> Table:
 def _facts_of(found: Explained) -> Iterator[tuple[str, str | Text]]:
     entry = found.entry
     if entry.standing is not Standing.FINISHED:
-        yield "state", told(entry, found.at)
+        yield "state", Text(told(entry, found.at), style=STYLES[entry.standing][1])
     strategy = f" ({found.strategy})" if found.strategy else ""
     behind = f"ClusterQueue {entry.cluster_queue}{strategy}" if entry.cluster_queue else "no ClusterQueue"
     yield "queue", f"{entry.namespace}/{entry.local_queue}, {behind}"

@@ -8,8 +8,8 @@ from growth.api.quantity import QuantityError
 from growth.api.queue.queues import ClusterQueue
 from growth.api.queue.workload import Workload
 from growth.cli.memory_report import named
-from growth.cli.queue_entry import Entry, Standing, title_of
-from growth.cli.queue_seeing import Seen
+from growth.cli.queue_entry import Entry, Standing
+from growth.cli.queue_seeing import Seen, title_of
 from growth.cli.queue_words import amounts
 from growth.decide.queue.flavors import PodSetNeeds, assign, needs_of
 from growth.decide.queue.scene import Key, usage_of

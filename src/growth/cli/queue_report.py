@@ -1,29 +1,17 @@
 """What ``growth queue`` says, as one value: what was seen in, a report out. Pure."""
 
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
 import msgspec
 
-from growth.api.queue.queues import ACTIVE, ClusterQueue
+from growth.api.queue.queues import ACTIVE, SHORT, ClusterQueue
 from growth.api.status import condition_of
 from growth.cli.queue_entry import HOLDING, Entry, Standing, entry_of
 from growth.cli.queue_seeing import Seen
+from growth.cli.queue_shares import CohortSeen, Lent, Share, cohorts_above, path_of, shares_of
 from growth.decide.queue.standing import standing_of_door
-
-
-class Share(msgspec.Struct, frozen=True):
-    """How much of one resource of one flavor; thousandths of cpu, whole units of everything else."""
-
-    flavor: str
-    resource: str
-    used: int
-    nominal: int
-    """What is the queue's own."""
-    borrowed: int
-    """So much of what is used is not."""
-    capacity: int
-    """What it could have at most, with all that its cohort lends."""
 
 
 class Queue(msgspec.Struct, frozen=True):
@@ -32,6 +20,8 @@ class Queue(msgspec.Struct, frozen=True):
     name: str
     strategy: str
     cohort: str
+    path: tuple[str, ...]
+    """The cohorts above it, from the highest down to its own."""
     is_active: bool
     why: str
     """Why it is, or is not."""
@@ -49,6 +39,9 @@ class Report(msgspec.Struct, frozen=True):
 
     at: datetime
     queues: tuple[Queue, ...] = ()
+    """Those of one cohort stand together."""
+    cohorts: tuple[CohortSeen, ...] = ()
+    """All that are above one of these queues."""
     homeless: tuple[Entry, ...] = ()
     """Workloads without a ClusterQueue."""
     unmade: tuple[str, ...] = ()
@@ -56,6 +49,8 @@ class Report(msgspec.Struct, frozen=True):
     finished: int = 0
     knows_deadlines: bool = True
     """Whether the settings say by when pods must be ready."""
+    notices: tuple[str, ...] = ()
+    """What holds for all: why nobody decides anything, and what cannot be read."""
     narrowed_to: str = ""
     """The namespace whose workloads alone are shown; empty: all."""
 
@@ -80,15 +75,20 @@ def report_of(seen: Seen, queue: str = "", namespace: str = "") -> Report:
     names = {door.spec.cluster_queue for (where, _), door in scene.doors.items() if where == namespace}
     names |= {entry.cluster_queue for entry in entries}
     wanted = [
-        one
-        for name, one in sorted(scene.queues.items())
-        if (not queue or name == queue) and (not namespace or name in names)
+        one for name, one in scene.queues.items() if (not queue or name == queue) and (not namespace or name in names)
     ]
+    wanted.sort(key=lambda one: _branch(seen, one))
     alive = [entry for entry in entries if entry.standing is not Standing.FINISHED]
+    inside = defaultdict[str, list[Entry]](list)
+    for entry in alive:
+        inside[entry.cluster_queue].append(entry)
+    lent = Lent()
     return Report(
         at=scene.now,
-        queues=tuple(_queue(seen, one, alive) for one in wanted),
-        homeless=() if queue else tuple(_ordered(entry for entry in alive if not entry.cluster_queue)),
+        notices=seen.notices,
+        queues=tuple(_queue(seen, one, inside[one.metadata.name], lent) for one in wanted),
+        cohorts=tuple(cohorts_above(seen, wanted, lent)),
+        homeless=() if queue else tuple(_ordered(inside[""])),
         unmade=() if queue else tuple(_unmade(seen, namespace)),
         finished=sum(entry.standing is Standing.FINISHED and queue in ("", entry.cluster_queue) for entry in entries),
         knows_deadlines=scene.terms.readiness is not None,
@@ -96,19 +96,24 @@ def report_of(seen: Seen, queue: str = "", namespace: str = "") -> Report:
     )
 
 
-def _queue(seen: Seen, queue: ClusterQueue, entries: Iterable[Entry]) -> Queue:
+def _branch(seen: Seen, queue: ClusterQueue) -> list[tuple[bool, str]]:
+    """Where it stands in the tree: in each cohort first the queues, then the cohorts in it."""
+    return [*((True, name) for name in path_of(seen, queue)), (False, queue.metadata.name)]
+
+
+def _queue(seen: Seen, queue: ClusterQueue, own: Sequence[Entry], lent: Lent) -> Queue:
     name, said = queue.metadata.name, condition_of(queue.status.conditions, ACTIVE)
-    standing = seen.scene.standings[queue.metadata.name]
-    own = [entry for entry in entries if entry.cluster_queue == name]
+    standing = seen.scene.standings[name]
     return Queue(
         name=name,
         strategy=queue.spec.queueing_strategy,
         cohort=queue.spec.cohort_name,
+        path=path_of(seen, queue),
         is_active=standing.is_active if said is None else said.status == "True",
         why=standing.why if said is None else said.message,
         is_told=said is not None,
         warnings=tuple(_warnings(seen, queue)),
-        shares=tuple(_shares(seen, queue)),
+        shares=tuple(shares_of(seen, queue, lent)),
         admitted=tuple(_ordered(entry for entry in own if entry.standing in HOLDING)),
         pending=tuple(_ordered(entry for entry in own if entry.standing not in HOLDING)),
     )
@@ -125,14 +130,11 @@ def _instant(entry: Entry) -> float:
     return instant.timestamp() if instant is not None else 0
 
 
-def _shares(seen: Seen, queue: ClusterQueue) -> Iterator[Share]:
-    member = seen.scene.members[queue.metadata.name]
-    for slot, quota in member.quotas.items():
-        yield Share(*slot, member.used(slot), quota.nominal, member.borrowed(slot), member.capacity(slot))
-
-
 def _warnings(seen: Seen, queue: ClusterQueue) -> Iterator[str]:
-    yield from (one.message for one in queue.status.conditions if one.type != ACTIVE and one.status == "True")
+    # What is out of stock stands beside the flavor.
+    told_elsewhere = {ACTIVE, SHORT} if seen.closed else {ACTIVE}
+    warnings = [one for one in queue.status.conditions if one.type not in told_elsewhere and one.status == "True"]
+    yield from (one.message for one in warnings)
     for (namespace, name), door in sorted(seen.scene.doors.items()):
         if door.spec.cluster_queue == queue.metadata.name and door.spec.stop_policy != "None":
             yield f"LocalQueue {namespace}/{name}: {standing_of_door(door, seen.scene.standings).why}"

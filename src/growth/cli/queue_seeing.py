@@ -18,13 +18,17 @@ from growth.api.queue.filling import FILLING_KINDS
 from growth.api.queue.job import QUEUED_JOBS
 from growth.api.queue.kinds import QUEUE_KINDS
 from growth.api.queue.pod import QUEUED_PODS
-from growth.api.queue.workload import QUOTA_RESERVED
+from growth.api.queue.workload import EVICTED, QUOTA_RESERVED
 from growth.api.settings import Settings
+from growth.cli.queue_notices import notices_in, read_neighbours
+from growth.cli.queue_stock import closed_by
 from growth.cli.world import reading
 from growth.decide.decider import State
 from growth.decide.queue.admitting import Assumed, admit, lines_in
+from growth.decide.queue.draft import Draft
 from growth.decide.queue.lifecycle import follow
 from growth.decide.queue.scene import Key, Scene
+from growth.decide.queue.tried import is_early
 from growth.kube.client import Client
 from growth.kube.errors import Forbidden, NotFound
 from growth.observe.snapshot import Snapshot
@@ -56,16 +60,29 @@ class Seen(msgspec.Struct, frozen=True):
     """By ClusterQueue, the first of the line for whom there is none."""
     words: Mapping[Key, str]
     """Why each of the others has none, as the next pass would say it."""
+    going: Mapping[str, Key]
+    """Who has to go, or is going already, by name."""
+    closed: Mapping[str, str]
+    """Flavors whose machines cannot be had, and why."""
+    notices: tuple[str, ...]
+    """What holds for all: why nobody decides anything, and what cannot be read."""
 
 
 def see(snapshot: Snapshot, settings: Settings) -> Seen:
     """Look at everything once, and try who could be admitted."""
     trial = Scene(snapshot, State(), settings)
+    # Whether machines can be had is known to those who ask the providers; they have written it on the queues.
+    closed = closed_by(trial.queues.values())
+    trial.premises = msgspec.structs.replace(trial.premises, closed=closed)
     for draft in trial.drafts.values():
         # Who holds quota is judged by its pods and machines, which are not read here.
         if draft.before.status.admission is None:
             follow(trial, draft)
-    lines = lines_in(trial)
+    # Who may only try what it has not tried stands in no line: it holds up nobody.
+    lines = {
+        name: [key for key in line if not is_early(trial.drafts[key].before, trial.now)]
+        for name, line in lines_in(trial).items()
+    }
     served = frozenset(admit(trial, Assumed()).given)
     said = {key: draft.workload.condition(QUOTA_RESERVED) for key, draft in trial.drafts.items()}
     return Seen(
@@ -75,7 +92,14 @@ def see(snapshot: Snapshot, settings: Settings) -> Seen:
         served=served,
         firsts={name: key for name, line in lines.items() for key in reversed(line) if key not in served},
         words={key: condition.message for key, condition in said.items() if condition is not None},
+        going={key[1]: key for key, draft in trial.drafts.items() if _goes(draft)},
+        closed=closed,
+        notices=tuple(notices_in(snapshot)),
     )
+
+
+def _goes(draft: Draft) -> bool:
+    return draft.before.is_reserving and draft.workload.holds(EVICTED)
 
 
 class Look:
@@ -87,6 +111,10 @@ class Look:
     def seen(self) -> Seen:
         """How they are now."""
         return see(self._world.snapshot(self._now()), self._settings)
+
+    async def look_around(self) -> None:
+        """See whether a Kueue is alive beside us, as far as we may."""
+        await read_neighbours(self._client, self._world, self._now())
 
     async def add(self, kind: Kind[T], namespace: str = "") -> list[T]:
         """Read also these, once; nothing if we may not, or if there is no such kind."""
@@ -104,4 +132,12 @@ async def looking(client: Client, settings: Settings, now: Now) -> AsyncGenerato
     world = World(now, queues=True)
     # How far it has come is no part of what it says, which may go into a pipe.
     async with reading(client, world, KINDS, Console(stderr=True)):
-        yield Look(client, world, settings, now)
+        look = Look(client, world, settings, now)
+        await look.look_around()
+        yield look
+
+
+def title_of(seen: Seen, key: Key) -> str:
+    """What people call a workload."""
+    owner = seen.scene.drafts[key].before.metadata.controller
+    return f"{key[0]}/{owner.name if owner is not None else key[1]}"

@@ -10,12 +10,15 @@ from rich.table import Table
 from rich.text import Text
 
 from growth.cli.memory_report import counted, named
-from growth.cli.queue_bars import usage
+from growth.cli.queue_bars import closed_flavors, usage
 from growth.cli.queue_entry import Entry, Standing
+from growth.cli.queue_lines import Lines
 from growth.cli.queue_report import Queue, Report
 from growth.cli.queue_rows import STYLES, Columns, rows_of
+from growth.cli.queue_shares import CohortSeen
 
 _SHOWN_REMEDIES: Final = 3
+_STEP: Final = 2
 _BEGIN: Final = """\
 There is no ClusterQueue, so nobody can wait in one. This makes a queue with room for 40 cores:
 
@@ -45,16 +48,51 @@ _NOBODY: Final = "does growth run, with queue.enabled?"
 
 def view(report: Report, width: int, rows: int | None = None) -> RenderableType:
     """The whole picture; at most so many workloads of each queue that are admitted, and so many that wait."""
+    notices = [Text.assemble(("! ", "bold red"), (notice, "red")) for notice in report.notices]
     if not report.queues and not report.homeless and not report.unmade:
-        return Text(_no_queues(report), style="yellow" if report.narrowed_to else "")
-    columns = Columns(list(_shown(report, rows)), width - 2, report.at)
-    parts: list[RenderableType] = [_headline(report)]
+        return Group(*notices, Text(_no_queues(report), style="yellow" if report.narrowed_to else ""))
+    columns = Columns(list(_shown(report, rows)), width, report.at)
+    parts: list[RenderableType] = [*notices, _headline(report)]
+    cohorts = {cohort.path: cohort for cohort in report.cohorts}
+    open_path: tuple[str, ...] = ()
     for queue in report.queues:
-        parts += [Text(), _title(queue), Padding(_inside(queue, columns, report, rows), (0, 0, 0, 2))]
+        for depth in range(len(queue.path)):
+            path = queue.path[: depth + 1]
+            if path != open_path[: depth + 1]:
+                parts += [Text(), *_cohort(cohorts[path], columns)]
+        open_path = queue.path
+        parts += [Text(), *_queue(queue, columns, rows)]
     if report.homeless:
         parts += [Text(), Text("in no ClusterQueue", style="bold yellow")]
-        parts.append(Padding(Group(*rows_of(report.homeless, columns, report.at, rows)), (0, 0, 0, 2)))
+        parts.append(Lines(list(rows_of(report.homeless, columns, _STEP, rows))))
     return Group(*parts, Text(), *_hints(report, rows))
+
+
+def _indent(depth: int, columns: Columns) -> int:
+    """How far in something stands. Cohorts that are very deep stand below each other: there must be room for words."""
+    return min(depth * _STEP, columns.width // 8)
+
+
+def _cohort(cohort: CohortSeen, columns: Columns) -> Iterator[RenderableType]:
+    indent = _indent(len(cohort.path) - 1, columns)
+    line = Text.assemble(("▾ cohort ", "dim"), (cohort.name, "bold"))
+    if cohort.trouble:
+        line.append(f"  ✕ {cohort.trouble}", style="red")
+    elif cohort.shares:
+        line.append("  with quota of its own", style="dim")
+    yield Padding(line, (0, 0, 0, indent))
+    if cohort.shares:
+        bars = usage(cohort.shares, columns.width - indent - _STEP)
+        yield Padding(bars, (0, 0, 0, indent + _STEP))
+
+
+def _queue(queue: Queue, columns: Columns, rows: int | None) -> Iterator[RenderableType]:
+    indent = _indent(len(queue.path), columns)
+    yield Padding(_title(queue), (0, 0, 0, indent))
+    yield Padding(_quota(queue, columns.width - indent - _STEP), (0, 0, 0, indent + _STEP))
+    if queue.admitted or queue.pending:
+        yield Text()
+        yield Lines(list(rows_of((*queue.admitted, *queue.pending), columns, indent + _STEP, rows)))
 
 
 def _no_queues(report: Report) -> str:
@@ -85,8 +123,6 @@ def _headline(report: Report) -> Text:
 
 def _title(queue: Queue) -> Text:
     line = Text.assemble((queue.name, "bold"), (f"  {queue.strategy}", "dim"))
-    if queue.cohort:
-        line.append(f"  cohort {queue.cohort}", style="dim")
     if not queue.is_told:
         return line.append("  ? nobody has said yet whether it is at work", style="yellow")
     if queue.is_active:
@@ -94,12 +130,13 @@ def _title(queue: Queue) -> Text:
     return line.append(f"  ✕ admits nobody: {queue.why}", style="red")
 
 
-def _inside(queue: Queue, columns: Columns, report: Report, rows: int | None) -> RenderableType:
-    parts: list[RenderableType] = [usage(queue.shares, columns.width)] if queue.shares else []
+def _quota(queue: Queue, width: int) -> RenderableType:
+    parts: list[RenderableType] = [usage(queue.shares, width)] if queue.shares else []
+    for flavor, why in closed_flavors(queue.shares).items():
+        parts.append(Text.assemble(("✕ ", "red"), f"flavor {flavor} is closed: {why}"))
     parts += [Text.assemble(("! ", "yellow"), warning) for warning in queue.warnings]
     if not queue.admitted and not queue.pending:
-        return Group(*parts, Text("nobody is in it", style="dim"))
-    parts += [Text(), *rows_of((*queue.admitted, *queue.pending), columns, report.at, rows)]
+        parts.append(Text("nobody is in it", style="dim"))
     return Group(*parts)
 
 

@@ -1,0 +1,32 @@
+"""On which flavors a workload could not start, in words, and what that means for where it waits. Pure."""
+
+from typing import Final
+
+from growth.api.queue.workload import PODS_READY_TIMEOUT, Workload
+from growth.cli.queue_seeing import Seen
+from growth.decide.queue.flavors import OUT_OF_STOCK
+from growth.decide.queue.tried import failures_of, is_early
+
+_WORDS: Final = {OUT_OF_STOCK: "no machines could be had", PODS_READY_TIMEOUT: "not ready in time"}
+
+
+def failed_words(workload: Workload) -> str:
+    """Where it failed: ``b (no machines could be had), c (not ready in time)``; empty if nowhere."""
+    return ", ".join(f"{flavor} ({_WORDS.get(why, why)})" for flavor, why in failures_of(workload).items())
+
+
+def untried(seen: Seen, workload: Workload) -> list[str]:
+    """The flavors of its queue on which it has not failed."""
+    queue, failed = seen.scene.queue_of(workload), failures_of(workload)
+    groups = queue.spec.resource_groups if queue is not None else ()
+    return list(dict.fromkeys(one.name for group in groups for one in group.flavors if one.name not in failed))
+
+
+def failing_words(seen: Seen, workload: Workload) -> str:
+    """Where it failed, and what it waits for now; empty if it failed nowhere."""
+    failed, left = failed_words(workload), untried(seen, workload)
+    if not failed:
+        return ""
+    if not is_early(workload, seen.scene.now):
+        return f"it failed on {failed}" + (f", so {', '.join(left)} first" if left else "")
+    return f"it failed on {failed}" + (f"; until then it waits only for {', '.join(left)}" if left else "")

@@ -1,0 +1,58 @@
+"""What holds for all queues, as far as the cluster itself shows it: a Kueue is alive, something cannot be read.
+
+Growth tells it by its log and by events on others' objects, where nobody looks who wonders why nothing is admitted.
+"""
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import Final
+
+from growth.api.action import Hold
+from growth.api.change import Change, Happened, ObjectT
+from growth.api.queue.kueue import DEPLOYMENT_LABELS, KUEUE_DEPLOYMENTS, KUEUE_LEASES, LEASE_NAME, KueueLease
+from growth.decide.decider import State
+from growth.decide.queue.neighbours import live_kueue
+from growth.decide.queue.unreadable import told_of_unreadable
+from growth.kube.client import Client
+from growth.kube.errors import Forbidden, NotFound
+from growth.observe.kueue_leases import Held
+from growth.observe.snapshot import Snapshot
+from growth.observe.world import World
+
+_SHOWN: Final = 3
+
+
+def notices_in(snapshot: Snapshot) -> Iterator[str]:
+    """One sentence each."""
+    neighbour = live_kueue(snapshot, State())
+    if neighbour is not None:
+        yield neighbour.why
+    unreadable = [said.why for said in told_of_unreadable(snapshot) if isinstance(said, Hold)]
+    yield from unreadable[:_SHOWN]
+    if len(unreadable) > _SHOWN:
+        yield f"{len(unreadable) - _SHOWN:,} more objects cannot be read: kubectl get events -A shows which"
+
+
+async def read_neighbours(client: Client, world: World, now: datetime) -> None:
+    """Let the World see what Kueue has in the cluster. Whoever may not read that is shown the rest all the same."""
+    listeners = world.listeners()
+    try:
+        leases = (await client.list(KUEUE_LEASES, field_selector=f"metadata.name={LEASE_NAME}")).items
+        deployments = (await client.list(KUEUE_DEPLOYMENTS, label_selector=DEPLOYMENT_LABELS)).items
+    except (Forbidden, NotFound):
+        return
+    before = [held.lease for held in world.kueue_leases.held.values()]
+    renewed = [lease for lease in leases if _is_renewed(lease, now)]
+    listeners[KUEUE_LEASES]([*_all(Happened.DELETED, before), *_all(Happened.ADDED, renewed)])
+    known = world.tables[KUEUE_DEPLOYMENTS].listed()
+    listeners[KUEUE_DEPLOYMENTS]([*_all(Happened.DELETED, known), *_all(Happened.ADDED, deployments)])
+
+
+def _all(happened: Happened, objects: Iterable[ObjectT]) -> list[Change[ObjectT]]:
+    return [Change(happened, one, None) for one in objects]
+
+
+def _is_renewed(lease: KueueLease, now: datetime) -> bool:
+    """Whether it was a moment ago. Growth waits and sees; who looks once can only go by what is written there."""
+    renewed = lease.spec.renew_time
+    return renewed is not None and now - renewed <= Held(lease, now).good_for
