@@ -16,13 +16,13 @@ def member(nominal: int, parent: Member | None = None, *, borrow: int | None = N
 def test_a_queue_alone_has_its_own_quota_and_no_more() -> None:
     queue = member(10)
     queue.use(CPU, 4)
-    assert (queue.available(CPU), queue.capacity(CPU), queue.borrowed(CPU)) == (6, 10, 0)
+    assert (queue.available(CPU), queue.capacity(CPU)) == (6, 10)
 
 
 def test_what_is_used_beyond_the_quota_is_shown_as_less_than_nothing_left() -> None:
     queue = member(10)
     queue.use(CPU, 12)
-    assert (queue.available(CPU), queue.borrowed(CPU)) == (-2, 2)
+    assert queue.available(CPU) == -2
 
 
 def test_a_resource_that_nobody_has_is_not_there() -> None:
@@ -36,7 +36,7 @@ def test_a_queue_borrows_what_another_one_of_its_cohort_does_not_use() -> None:
     second.use(CPU, 3)
     assert first.available(CPU) == 12
     first.use(CPU, 12)
-    assert (first.borrowed(CPU), first.available(CPU), second.available(CPU)) == (2, 0, 0)
+    assert (first.available(CPU), second.available(CPU)) == (0, 0)
 
 
 def test_nobody_borrows_more_than_its_limit_or_gets_what_is_not_lent() -> None:
@@ -46,6 +46,13 @@ def test_nobody_borrows_more_than_its_limit_or_gets_what_is_not_lent() -> None:
     first.use(CPU, 11)
     assert second.available(CPU) == 9, "what it does not lend is still its own"
     assert member(10, Member("other", {}), borrow=2).available(CPU) == 10
+
+
+def test_what_a_queue_never_lends_is_its_own_however_full_its_cohort_is() -> None:
+    cohort = Member("cohort", {})
+    first, second = member(10, cohort), member(10, cohort, lend=4)
+    first.use(CPU, 20)
+    assert second.available(CPU) == 6
 
 
 def test_cohorts_of_cohorts_lend_to_each_other() -> None:

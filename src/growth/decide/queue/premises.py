@@ -110,6 +110,9 @@ def members_of(snapshot: Snapshot) -> dict[str, Member]:
             cohorts[name] = Member(name, quotas_of(spec.resource_groups) if spec is not None else {}, parent)
         return cohorts[name]
 
+    # Also one that no queue is in: what it has is lent to all the others.
+    for name in sorted(known):
+        cohort(name)
     queues = _by_name(snapshot.table(CLUSTER_QUEUES))
     return {
         name: Member(name, quotas_of(queue.spec.resource_groups), cohort(queue.spec.cohort_name))

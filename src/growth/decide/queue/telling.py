@@ -30,7 +30,7 @@ from growth.decide.queue.saying import saying
 from growth.decide.queue.scene import Scene
 from growth.decide.queue.standing import Standing, standing_of_door
 from growth.decide.queue.tally import Tally
-from growth.decide.queue.tree import Slot
+from growth.decide.queue.tree import Member, Slot
 from growth.observe.requests import as_quantity
 
 
@@ -92,16 +92,20 @@ def _figures(scene: Scene, queue: ClusterQueue) -> Figures:
 def _queue_status(scene: Scene, queue: ClusterQueue) -> ClusterQueueStatus:
     tally, member = scene.desk.tallies.get(queue.metadata.name, Tally()), scene.members[queue.metadata.name]
     slots = _slots(queue)
-    borrowed = {slot: member.borrowed(slot) for slot in slots}
     standing = scene.standings[queue.metadata.name]
     return ClusterQueueStatus(
-        _usage(slots, tally.reserved, borrowed),
-        _usage(slots, tally.used, borrowed),
+        _usage(slots, tally.reserved, _borrowed(member, tally.reserved)),
+        _usage(slots, tally.used, _borrowed(member, tally.used)),
         tally.waiting,
         tally.reserving,
         tally.admitted,
         conditions=_stocked(scene, queue, _warned(scene, queue, _conditions(scene, queue.status.conditions, standing))),
     )
+
+
+def _borrowed(member: Member, used: Mapping[Slot, int]) -> dict[Slot, int]:
+    """What of it is not the queue's own. What somebody waits for is not used yet, though nobody else gets it."""
+    return {slot: max(0, amount - member.nominal(slot)) for slot, amount in used.items()}
 
 
 def _door_status(scene: Scene, key: Key, door: LocalQueue) -> LocalQueueStatus:

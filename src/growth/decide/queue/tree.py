@@ -102,10 +102,6 @@ class Member:
         quota = self.quotas.get(slot)
         return quota.nominal if quota is not None else 0
 
-    def borrowed(self, slot: Slot) -> int:
-        """How much of what it uses is not its own."""
-        return max(0, self.used(slot) - self.nominal(slot))
-
     def is_within_its_own(self, slots: Iterable[Slot]) -> bool:
         """Whether it, with all its members, uses nothing that others lend it."""
         return all(self.used(slot) <= self._subtree.get(slot, 0) for slot in slots)
@@ -134,12 +130,13 @@ class Member:
         return local + min(self.parent.capacity(slot), own - local + self._may_borrow(slot))
 
     def available(self, slot: Slot) -> int:
-        """How much is left for it now; below zero if more is used than there is."""
+        """How much is left for it now; below zero if more is used than there is, and it is a root."""
         subtree, used, local = self._subtree.get(slot, 0), self._used.get(slot, 0), self._local(slot)
         if self.parent is None:
             return subtree - used
         still_to_borrow = subtree - local - max(0, used - local) + self._may_borrow(slot)
-        return max(0, local - used) + min(self.parent.available(slot), still_to_borrow)
+        # If the cohort uses more than it has, that is no reason not to use what this one never lends.
+        return max(0, local - used) + max(0, min(self.parent.available(slot), still_to_borrow))
 
     def _may_borrow(self, slot: Slot) -> int:
         quota = self.quotas.get(slot)
