@@ -34,9 +34,12 @@ async def a_queue(
     await play.create(LOCAL_QUEUES, {"metadata": {"name": name}, "spec": {"clusterQueue": name}})
 
 
-async def a_cohort(play: Play, name: str, *, parent: str = "", cpu: str = "") -> None:
+async def a_cohort(
+    play: Play, name: str, *, parent: str = "", cpu: str = "", limits: Mapping[str, str] | None = None
+) -> None:
     """A Cohort, under another one if that is named, with quota of its own if there is some."""
-    spec = {"resourceGroups": [cpu_quota(cpu)] if cpu else [], **({"parentName": parent} if parent else {})}
+    groups = [cpu_quota(cpu, **(limits or {}))] if cpu else []
+    spec = {"resourceGroups": groups, **({"parentName": parent} if parent else {})}
     await play.create(COHORTS, {"metadata": {"name": name}, "spec": spec})
 
 

@@ -21,7 +21,7 @@ from growth.api.noderemoval import NodeRemovalRequest
 from growth.api.noderequest import NodeRequest
 from growth.api.pod import Pod
 from growth.api.queue.job import QUEUED_JOBS
-from growth.api.queue.kinds import CLUSTER_QUEUES, WORKLOADS
+from growth.api.queue.kinds import CLUSTER_QUEUES, COHORTS, WORKLOADS
 from growth.api.storage import VolumeAttachment
 from growth.cloud.kwok.record import Record, record_from
 from growth.kube.lease_record import MISSING_HOLDER
@@ -42,8 +42,9 @@ FOLLOWED: Final[tuple[Kind[Any], ...]] = (
     QUEUED_JOBS,
     WORKLOADS,
     CLUSTER_QUEUES,
+    COHORTS,
 )
-_OF_THE_QUEUE: Final = (QUEUED_JOBS, WORKLOADS, CLUSTER_QUEUES)
+_OF_THE_QUEUE: Final = (QUEUED_JOBS, WORKLOADS, CLUSTER_QUEUES, COHORTS)
 
 
 @dataclass(frozen=True)

@@ -4,25 +4,21 @@ The checker adds up for itself what workloads were given, and looks at the pods 
 (start a job by hand, delete a workload) is theirs: such a job is judged again once it was stopped.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from growth.api.pod import Pod
-from growth.api.quantity import QuantityError, nano_value
 from growth.api.queue.job import QUEUED_JOBS, STOPPING, TEMPLATE_WAS, QueuedJob
-from growth.api.queue.kinds import CLUSTER_QUEUES, WORKLOADS
-from growth.api.queue.queues import ClusterQueue
+from growth.api.queue.kinds import CLUSTER_QUEUES, COHORTS, WORKLOADS
 from growth.api.queue.workload import ADMITTED, EVICTED, QUEUE_NAME, Workload
 from tests.trust.deeds import Deeds
+from tests.trust.lending import Parties, Slot, amount_of
 
 if TYPE_CHECKING:
     from tests.trust.picture import Picture, Step
-
-Quota = Mapping[tuple[str, str], int]
-"""By flavor and resource, in billionths."""
 
 _ENDED: Final = ("Succeeded", "Failed")
 _NOT_QUEUED: Final = "kube-system"
@@ -34,8 +30,8 @@ class Queueing:
 
     jobs: dict[str, QueuedJob] = field(default_factory=dict[str, QueuedJob])
     workloads: dict[str, Workload] = field(default_factory=dict[str, Workload])
-    quotas: dict[str, list[tuple[int, Quota | None]]] = field(default_factory=dict[str, list[tuple[int, Quota | None]]])
-    """What each queue has said so far, and since which version; None while it belongs to a cohort, which lends."""
+    quotas: list[tuple[int, Parties]] = field(default_factory=list[tuple[int, Parties]])
+    """What all queues and cohorts have said so far, and since which version."""
 
     held: set[str] = field(default_factory=set[str])
     """Jobs that were stopped once and that nobody but Growth has started since."""
@@ -45,8 +41,8 @@ class Queueing:
 
     def take(self, step: "Step") -> None:
         """Go on by one step."""
-        if step.kind is CLUSTER_QUEUES and not step.is_end:
-            self.quotas.setdefault(step.meta.name, []).append((step.version, _quota(step.now)))
+        if step.kind in (CLUSTER_QUEUES, COHORTS):
+            self._take_quota(step)
         if step.kind is WORKLOADS:
             _put(self.workloads, step)
             if step.is_end:
@@ -54,6 +50,13 @@ class Queueing:
         if step.kind is QUEUED_JOBS:
             _put(self.jobs, step)
             self._take_job(step)
+
+    def _take_quota(self, step: "Step") -> None:
+        before = self.quotas[-1][1] if self.quotas else Parties()
+        change = before.with_queue if step.kind is CLUSTER_QUEUES else before.with_cohort
+        now = change(step.now, is_end=step.is_end)
+        if now != before:
+            self.quotas.append((step.version, now))
 
     def _take_job(self, step: "Step") -> None:
         job, uid = step.now, step.meta.uid
@@ -75,27 +78,29 @@ class Queueing:
         workload = self.workload_of(job)
         return workload is not None and workload.status.admission is not None
 
-    def quotas_since(self, queue: str, version: int) -> list[Quota | None]:
-        """What a queue said at any time from this version until now."""
-        said = self.quotas.get(queue, [])
+    def quotas_since(self, version: int) -> list[Parties]:
+        """What queues and cohorts said at any time from this version until now."""
+        said = self.quotas
         return [
-            quota for number, (_, quota) in enumerate(said) if number + 1 == len(said) or said[number + 1][0] > version
+            parties
+            for number, (_, parties) in enumerate(said)
+            if number + 1 == len(said) or said[number + 1][0] > version
         ]
 
 
 def quota_exceeded(step: "Step", picture: "Picture", deeds: Deeds) -> Iterator[str]:
-    """Who is admitted fits into what its queue has said since it was last written, with all who hold quota there."""
+    """Who is admitted fits into what its queue and the cohorts above it have said since it was last written, with all
+    who hold quota there."""
     workload: Workload = step.now
     admission, before = workload.status.admission, step.before
     is_given = admission is not None and not step.is_end and (before is None or before.status.admission is None)
     if admission is None or not is_given or not deeds.making(WORKLOADS.plural, step.version):
         return
     since = before.metadata.resource_version if before is not None else step.version
-    said = picture.queueing.quotas_since(admission.cluster_queue, since)
-    used = _used(picture.queueing, admission.cluster_queue)
-    found = [None if quota is None else _beyond(used, quota) for quota in said]
+    queue, used = admission.cluster_queue, _used(picture.queueing)
+    found = [one.beyond(queue, used) for one in picture.queueing.quotas_since(since) if queue in one.queues]
     if found and all(found):
-        yield f"with {step.meta.name} the queue {admission.cluster_queue} has given away {found[-1]}"
+        yield f"with {step.meta.name} the queue {queue} has given away {found[-1]}"
 
 
 def runs_without_quota(step: "Step", picture: "Picture", deeds: Deeds) -> Iterator[str]:
@@ -201,45 +206,18 @@ def _count(workload: Workload) -> int:
     return (state.count or 0) if state is not None else 0
 
 
-def _quota(queue: ClusterQueue) -> Quota | None:
-    if queue.spec.cohort_name:
-        return None
-    return {
-        (flavor.name, resource.name): _amount(resource.nominal_quota)
-        for group in queue.spec.resource_groups
-        for flavor in group.flavors
-        for resource in flavor.resources
-    }
-
-
-def _used(queueing: Queueing, queue: str) -> dict[tuple[str, str], int]:
-    used = dict[tuple[str, str], int]()
+def _used(queueing: Queueing) -> dict[str, dict[Slot, int]]:
+    used = dict[str, dict[Slot, int]]()
     for workload in queueing.workloads.values():
         admission = workload.status.admission
-        if admission is None or admission.cluster_queue != queue or workload.is_finished:
+        if admission is None or workload.is_finished:
             continue
+        here = used.setdefault(admission.cluster_queue, {})
         spare = {one.name: one.count for one in workload.status.reclaimable_pods}
         for given in admission.pod_set_assignments:
             count = given.count or 1
             for resource, flavor in given.flavors.items():
-                whole = _amount(given.resource_usage.get(resource, 0))
+                whole = amount_of(given.resource_usage.get(resource, 0))
                 amount = whole * max(0, count - spare.get(given.name, 0)) // count
-                used[flavor, resource] = used.get((flavor, resource), 0) + amount
+                here[flavor, resource] = here.get((flavor, resource), 0) + amount
     return used
-
-
-def _amount(written: int | str) -> int:
-    """Nothing, if somebody wrote what is no quantity."""
-    try:
-        return nano_value(str(written))
-    except QuantityError:
-        return 0
-
-
-def _beyond(used: Mapping[tuple[str, str], int], quota: Quota) -> str:
-    """What is more than there is, in words; empty if nothing is."""
-    return ", ".join(
-        f"{amount / 10**9:g} {resource} of {flavor}, which has {quota.get((flavor, resource), 0) / 10**9:g}"
-        for (flavor, resource), amount in sorted(used.items())
-        if amount > quota.get((flavor, resource), 0)
-    )
