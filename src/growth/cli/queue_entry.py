@@ -111,7 +111,7 @@ def entry_of(seen: Seen, key: Key) -> Entry:
         pods=asks.get("pods", 0),
         asks={resource: amount for resource, amount in asks.items() if resource != "pods"},
         why=_why(seen, key, workload, standing),
-        waits_for=waits_for(seen, _written(seen, key, workload)) if standing is Standing.QUEUED else (),
+        waits_for=waits_for(seen, written(seen, key, workload)) if standing is Standing.QUEUED else (),
         sent_back=None if standing is Standing.FINISHED else sent_back(seen, workload),
         failed=failures_of(workload),
         remedy=reactivation(workload) if standing is Standing.INACTIVE else "",
@@ -221,15 +221,16 @@ def _what_is_short(seen: Seen, key: Key, workload: Workload) -> str:
         first = seen.firsts.get(queue.metadata.name, key)
         if first != key:
             return f"behind {title_of(seen, first)}: the queue is StrictFIFO"
-    told = _written(seen, key, workload)
+    told = written(seen, key, workload)
     victims = waits_for(seen, told)
     return until_gone(victims) if victims else told
 
 
-def _written(seen: Seen, key: Key, workload: Workload) -> str:
+def written(seen: Seen, key: Key, workload: Workload) -> str:
+    """Why it has no quota; where nothing is said yet, what the next pass would say."""
     said = workload.condition(QUOTA_RESERVED)
-    written = said.message if said is not None and said.reason != "PendingEvaluation" else ""
-    told = written or seen.words.get(key, "")
+    known = said.message if said is not None and said.reason != "PendingEvaluation" else ""
+    told = known or seen.words.get(key, "")
     # Where there is one pod set only, everybody knows which one is meant.
     return told.removeprefix(f"{MAIN}: ") if len(workload.spec.pod_sets) == 1 else told
 

@@ -14,14 +14,16 @@ from growth.api.queue.workload import (
     FINISHED,
     PODS_READY,
     PODS_READY_TIMEOUT,
+    PREEMPTED,
     QUOTA_RESERVED,
     REQUEUED,
     Workload,
 )
 from growth.api.status import StatusCondition
 from growth.cli.memory_report import counted
-from growth.cli.queue_entry import HOLDING, Entry, Standing, entry_of
+from growth.cli.queue_entry import HOLDING, Entry, Standing, entry_of, written
 from growth.cli.queue_future import coming, deadline_of, next_words
+from growth.cli.queue_giving_way import names_in, sent_back, until_gone, waits_for
 from growth.cli.queue_offers import Offer, changes_for, holders_of, offers_for
 from growth.cli.queue_seeing import Seen, title_of
 from growth.cli.queue_words import amounts, times
@@ -37,6 +39,8 @@ _HAPPENED: Final = {
     (ADMITTED, "False"): "",
     (EVICTED, "True"): "it was evicted",
     (EVICTED, "False"): "",
+    (PREEMPTED, "True"): "",
+    (PREEMPTED, "False"): "",
     (REQUEUED, "True"): "it came back to the queue",
     (REQUEUED, "False"): "",
     (PODS_READY, "True"): "its pods were ready",
@@ -79,6 +83,10 @@ class Explained(msgspec.Struct, frozen=True):
     """How many wait in its line."""
     ahead: tuple[str, ...]
     """Who of them comes before it, the next one last."""
+    held_up_by: str
+    """In a StrictFIFO queue, who holds up the line and why; empty if nobody does, or it itself."""
+    victims: tuple[str, ...]
+    """Who has to go before it is admitted, each with what it holds."""
     steps: tuple[Step, ...]
     offers: tuple[Offer, ...]
     """What it asks for and what each flavor has; nothing for one that has quota."""
@@ -109,6 +117,8 @@ def explained(seen: Seen, key: Key, pods: Sequence[Pod]) -> Explained:
         strategy=queue.spec.queueing_strategy if queue is not None else "",
         line=len(line) if entry.position else 0,
         ahead=tuple(title_of(seen, one) for one in line[: max(0, entry.position - 1)][-_SHOWN_AHEAD:]),
+        held_up_by=_held_up_by(seen, key, entry),
+        victims=tuple(_victim(seen, name) for name in names_in(written(seen, key, workload)) if entry.waits_for),
         steps=tuple(_steps(seen, workload, entry)),
         offers=offers,
         holds=_holds(workload),
@@ -119,6 +129,21 @@ def explained(seen: Seen, key: Key, pods: Sequence[Pod]) -> Explained:
         job=_job(seen, workload),
         pods=tuple(_pod(pod) for pod in sorted(pods, key=lambda pod: pod.metadata.name)),
     )
+
+
+def _held_up_by(seen: Seen, key: Key, entry: Entry) -> str:
+    queue = seen.scene.queues.get(entry.cluster_queue)
+    first = seen.firsts.get(entry.cluster_queue, key)
+    if not entry.position or first == key or queue is None or queue.spec.queueing_strategy != "StrictFIFO":
+        return ""
+    return f"{title_of(seen, first)}: {entry_of(seen, first).why}"
+
+
+def _victim(seen: Seen, name: str) -> str:
+    if name not in seen.going:
+        return name
+    held = _holds(seen.scene.drafts[seen.going[name]].before)
+    return f"{title_of(seen, seen.going[name])} ({'; '.join(held.values())})"
 
 
 def _holds(workload: Workload) -> dict[str, str]:
@@ -142,14 +167,14 @@ def _past(seen: Seen, workload: Workload) -> Iterator[Step]:
     if meta.creation_timestamp is not None:
         yield Step(meta.creation_timestamp, "", f"it was queued in {meta.namespace}/{workload.spec.queue_name}")
     for said in workload.status.conditions:
-        words = _worded(workload, said)
+        words = _worded(seen, workload, said)
         if words and said.last_transition_time is not None:
             yield Step(said.last_transition_time, said.type, words)
     if job is not None and job.status.start_time is not None:
         yield Step(job.status.start_time, "", f"Job {job.metadata.name} was started")
 
 
-def _worded(workload: Workload, said: StatusCondition) -> str:
+def _worded(seen: Seen, workload: Workload, said: StatusCondition) -> str:
     """A statement as something that happened; empty if it only repeats what another one says."""
     if (said.type, said.status) not in _HAPPENED:
         truth = "" if said.status == "True" else f" is {said.status}"
@@ -161,6 +186,11 @@ def _worded(workload: Workload, said: StatusCondition) -> str:
         return ""
     if said.type == EVICTED and said.reason == PODS_READY_TIMEOUT and workload.status.requeue_state is not None:
         words += f" after it was tried {times(workload.status.requeue_state.count or 1)}"
+    gave_way = sent_back(seen, workload)
+    if said.type == EVICTED and gave_way is not None:
+        return f"it was sent back ({gave_way.reason}): {gave_way.why}"
+    if said.type == QUOTA_RESERVED and (titles := waits_for(seen, said.message)):
+        return f"it {until_gone(titles)} ({said.reason})"
     if said.type == QUOTA_RESERVED and said.reason == "PendingEvaluation":
         return "its quota is free again"
     return f"{words} ({said.reason}): {said.message}" if words else ""

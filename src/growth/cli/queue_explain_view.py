@@ -78,6 +78,10 @@ def _facts_of(found: Explained) -> Iterator[tuple[str, str | Text]]:
     yield "queue", f"{entry.namespace}/{entry.local_queue}, {behind}"
     if entry.position:
         yield "place", f"{entry.position} of {found.line}{_ahead(found)}"
+    if found.held_up_by:
+        yield "held up by", found.held_up_by
+    if found.victims:
+        yield "waits for", ", ".join(found.victims)
     yield "priority", f"{entry.priority:,}"
     if entry.pods:
         yield "asks for", f"{amounts(entry.asks)} in {counted(entry.pods, 'pod')}"
@@ -126,10 +130,15 @@ def _offers(found: Explained, width: int) -> Table:
 
 
 def _verdict(offer: Offer, resource: str) -> Text:
+    limits = "; ".join(one.words for one in offer.limits.get(resource, ()))
     if offer.asked[resource] > offer.at_most[resource]:
-        return Text("✕ never enough", style="red")
+        return Text(f"✕ never enough{f': {limits}' if limits else ''}", style="red")
+    if offer.is_closed:
+        return Text("✕ out of stock", style="red")
     if resource in offer.lacks:
-        return Text("◌ too little", style="yellow")
+        return Text(f"◌ too little{f': {limits}' if limits else ''}", style="yellow")
+    if offer.failed:
+        return Text(f"● enough, but it failed here: {offer.failed}", style="yellow")
     if offer.why and not offer.lacks and not offer.is_too_small:
         return Text(f"✕ {offer.why}", style="red")
     return Text("● enough", style="green")

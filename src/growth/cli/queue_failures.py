@@ -10,9 +10,14 @@ from growth.decide.queue.tried import failures_of, is_early
 _WORDS: Final = {OUT_OF_STOCK: "no machines could be had", PODS_READY_TIMEOUT: "not ready in time"}
 
 
+def failure(why: str) -> str:
+    """One reason in words."""
+    return _WORDS.get(why, why)
+
+
 def failed_words(workload: Workload) -> str:
     """Where it failed: ``b (no machines could be had), c (not ready in time)``; empty if nowhere."""
-    return ", ".join(f"{flavor} ({_WORDS.get(why, why)})" for flavor, why in failures_of(workload).items())
+    return ", ".join(f"{flavor} ({failure(why)})" for flavor, why in failures_of(workload).items())
 
 
 def untried(seen: Seen, workload: Workload) -> list[str]:

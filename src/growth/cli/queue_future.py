@@ -3,7 +3,9 @@
 from datetime import datetime
 
 from growth.api.queue.workload import Workload
+from growth.cli.memory_report import named
 from growth.cli.queue_entry import Entry, Standing
+from growth.cli.queue_failures import untried
 from growth.cli.queue_seeing import Seen
 from growth.cli.queue_words import due, times
 from growth.cli.spans import span
@@ -11,6 +13,9 @@ from growth.decide.decider import State
 from growth.decide.queue.readiness import follow_readiness
 from growth.decide.queue.requeuing import next_state
 from growth.decide.queue.scene import Key, Scene
+from growth.decide.queue.tried import is_early
+
+_SHOWN = 3
 
 
 def deadline_of(seen: Seen, key: Key) -> datetime | None:
@@ -56,6 +61,8 @@ def next_words(seen: Seen, workload: Workload, entry: Entry) -> str:
             return "When its machines are there, its pods have their time to get ready."
         case Standing.STARTING:
             return "When its pods are ready, that is said. By when they must be is in Growth's settings (--settings)."
+        case Standing.BACKOFF if until is not None and (left := _untried(seen, workload)):
+            return f"At {due(until, at)} it is queued again for every flavor; {', '.join(left)} may serve it before."
         case Standing.BACKOFF if until is not None:
             return f"At {due(until, at)} it is queued again."
         case Standing.QUEUED:
@@ -64,8 +71,15 @@ def next_words(seen: Seen, workload: Workload, entry: Entry) -> str:
             return "It is queued again when what holds it is over."
 
 
+def _untried(seen: Seen, workload: Workload) -> list[str]:
+    return untried(seen, workload) if is_early(workload, seen.scene.now) else []
+
+
 def _next_of_queued(seen: Seen, entry: Entry) -> str:
     key = (entry.namespace, entry.name)
+    if entry.waits_for:
+        them = ("is", "it holds") if len(entry.waits_for) == 1 else ("are", "they hold")
+        return f"It is admitted when {named(entry.waits_for, _SHOWN)} {them[0]} gone: what {them[1]} is kept for it."
     if key in seen.served:
         return "It is admitted: there is quota for it now. If that does not happen, is growth running?"
     if seen.firsts.get(entry.cluster_queue, key) != key and entry.why.startswith("behind"):

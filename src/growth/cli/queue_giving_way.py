@@ -30,11 +30,15 @@ class SentBack(msgspec.Struct, frozen=True):
     at: datetime | None = None
 
 
+def names_in(words: str) -> list[str]:
+    """Names of workloads that have to go before one is admitted, by what is said of it."""
+    found = _WAITS.search(words)
+    return found[1].split(", ") if found is not None else []
+
+
 def waits_for(seen: Seen, words: str) -> tuple[str, ...]:
-    """Who has to go before this one is admitted, by what is said of it."""
-    found = _WAITS.match(words)
-    names = found[1].split(", ") if found is not None else []
-    return tuple(title_of(seen, seen.going[name]) if name in seen.going else name for name in names)
+    """The same, as people call them."""
+    return tuple(title_of(seen, seen.going[name]) if name in seen.going else name for name in names_in(words))
 
 
 def until_gone(titles: Iterable[str]) -> str:

@@ -24,6 +24,12 @@ class _Balance(msgspec.Struct, frozen=True):
     settled: int
 
 
+def borrowed_by(member: Member, slot: Slot) -> int:
+    """How much of what a queue uses is not its own. Without a cohort nobody lends: then it is simply too much, as after
+    its quota was lowered."""
+    return max(0, member.used(slot) - member.nominal(slot)) if member.parent is not None else 0
+
+
 def lent_in(root: Member, slot: Slot) -> dict[int, int]:
     """How much of its own each member of a tree lends, by ``id``; those that lend nothing are left out."""
     balance = _balance(root, slot)

@@ -9,11 +9,16 @@ from growth.api.queue.queues import ClusterQueue
 from growth.api.queue.workload import Workload
 from growth.cli.memory_report import named
 from growth.cli.queue_entry import Entry, Standing
+from growth.cli.queue_failures import failure
+from growth.cli.queue_lending import lent_in
+from growth.cli.queue_limits import Limit, limits_on
 from growth.cli.queue_seeing import Seen, title_of
-from growth.cli.queue_words import amounts
+from growth.cli.queue_words import amount, amounts
 from growth.decide.queue.flavors import PodSetNeeds, assign, needs_of
-from growth.decide.queue.scene import Key, usage_of
+from growth.decide.queue.holders import Holder
+from growth.decide.queue.scene import Key
 from growth.decide.queue.standing import standing_of
+from growth.decide.queue.tried import failures_of
 
 _SHOWN_HOLDERS = 3
 
@@ -29,6 +34,12 @@ class Offer(msgspec.Struct, frozen=True):
     """So much there could be, if nobody used any."""
     why: str
     """Why this flavor does not serve these pods; empty if it does."""
+    limits: dict[str, tuple[Limit, ...]] = {}
+    """By resource that is short, what keeps it from what others of its cohort have."""
+    failed: str = ""
+    """Why it could not start on this flavor, if it was tried."""
+    is_closed: bool = False
+    """Whether its machines cannot be had now."""
 
     @property
     def lacks(self) -> dict[str, int]:
@@ -53,14 +64,22 @@ def offers_for(seen: Seen, workload: Workload) -> Iterator[Offer]:
             only = msgspec.structs.replace(needs, amounts=asked)
             for flavor in group.flavors if asked else ():
                 alone = msgspec.structs.replace(group, flavors=(flavor,))
-                found = assign(_with(queue, alone), member, seen.scene.flavors, [only])
+                found = assign(_with(queue, alone), member, seen.scene.flavors, [only], closed=seen.closed)
+                left = {name: max(0, member.available((flavor.name, name))) for name in asked}
                 yield Offer(
                     pod_set=needs.name,
                     flavor=flavor.name,
                     asked=asked,
-                    left={name: max(0, member.available((flavor.name, name))) for name in asked},
+                    left=left,
                     at_most={name: member.capacity((flavor.name, name)) for name in asked},
                     why=found.why.removeprefix(f"{needs.name}: "),
+                    limits={
+                        name: tuple(limits_on(member, (flavor.name, name)))
+                        for name, wanted in asked.items()
+                        if wanted > left[name]
+                    },
+                    is_closed=flavor.name in seen.closed,
+                    failed=failure(failures_of(workload).get(flavor.name, "")),
                 )
 
 
@@ -77,18 +96,34 @@ def _with(queue: ClusterQueue, *groups: object) -> ClusterQueue:
 
 
 def holders_of(seen: Seen, key: Key, offers: Iterable[Offer]) -> Iterator[str]:
-    """By flavor, who of its ClusterQueue holds most of what is short."""
+    """By flavor, who of its ClusterQueue, or of its cohort, holds most of what is short."""
     queue = seen.scene.queue_of(seen.scene.drafts[key].before)
+    if queue is None:
+        return
+    root = seen.scene.members[queue.metadata.name].root
+    holders = [
+        holder
+        for name, there in seen.scene.holders.items()
+        if name in seen.scene.members and seen.scene.members[name].root is root
+        for holder in there.values()
+    ]
     for offer in {one.flavor: one for one in offers if one.lacks and not one.is_too_small}.values():
-        held: dict[Key, dict[str, int]] = {}
-        for other, draft in seen.scene.drafts.items():
-            if draft.before.is_reserving and seen.scene.queue_of(draft.before) is queue:
-                usage = usage_of(draft.before)
-                held[other] = {name: usage.get((offer.flavor, name), 0) for name in offer.lacks}
-        most = sorted(held, key=lambda one: (*(-value for value in held[one].values()), one))
-        told = [f"{title_of(seen, one)} ({amounts(held[one])})" for one in most if any(held[one].values())]
+        # Where its own queue may borrow no more, only those help who are in it.
+        is_bound = any(limit.of == queue.metadata.name for limits in offer.limits.values() for limit in limits)
+        near = [one for one in holders if one.queue == queue.metadata.name or not is_bound]
+        held = [(one, {name: one.usage.get((offer.flavor, name), 0) for name in offer.lacks}) for one in near]
+        held.sort(key=lambda pair: (*(-value for value in pair[1].values()), pair[0].key))
+        told = [
+            f"{title_of(seen, one.key)} ({amounts(usage)}{_elsewhere(one, queue)})"
+            for one, usage in held
+            if any(usage.values())
+        ]
         if told:
             yield f"flavor {offer.flavor}: {named(told, _SHOWN_HOLDERS)}"
+
+
+def _elsewhere(holder: Holder, queue: ClusterQueue) -> str:
+    return f", queue {holder.queue}" if holder.queue != queue.metadata.name else ""
 
 
 def changes_for(seen: Seen, workload: Workload, entry: Entry, offers: Iterable[Offer]) -> Iterator[str]:
@@ -97,25 +132,45 @@ def changes_for(seen: Seen, workload: Workload, entry: Entry, offers: Iterable[O
         yield f"mend what kept it from starting, then: {entry.remedy}"
     if entry.standing is Standing.HELD:
         yield from _openings(seen, workload)
-    if entry.standing is not Standing.QUEUED or (entry.namespace, entry.name) in seen.served:
+    if entry.standing is not Standing.QUEUED or (entry.namespace, entry.name) in seen.served or entry.waits_for:
         return
     queue = seen.scene.queue_of(workload)
     covered = {one for group in queue.spec.resource_groups for one in group.covered_resources} if queue else set[str]()
     for resource in entry.asks:
         if resource not in covered:
             yield f"give ClusterQueue {entry.cluster_queue} quota for {resource}, or ask for none"
-    yield from (_change(one) for one in offers if one.why)
+    for one in offers:
+        if one.why:
+            yield _change(one)
+            yield from _loosened(seen, queue, one) if queue is not None else ()
 
 
 def _change(offer: Offer) -> str:
     if offer.is_too_small:
         wanted = {name: asked for name, asked in offer.asked.items() if asked > offer.at_most[name]}
         most = amounts({name: offer.at_most[name] for name in wanted})
-        return f"flavor {offer.flavor} has {most} at most: raise its nominalQuota to {amounts(wanted)}, or ask for less"
+        told = f"flavor {offer.flavor} has {most} at most"
+        return f"{told}: raise its nominalQuota to {amounts(wanted)}, or ask for less"
     if offer.lacks:
         missing = amounts(offer.lacks)
         return f"{missing} more of flavor {offer.flavor}: somebody who holds it ends, or its nominalQuota is raised"
+    if offer.is_closed:
+        return f"{offer.why}: Growth tries again by itself; another server type or location in the NodePool would help"
     return f"{offer.why}: change what its pods ask for, or the flavor"
+
+
+def _loosened(seen: Seen, queue: ClusterQueue, offer: Offer) -> Iterator[str]:
+    """Which limits of its cohort could be less strict."""
+    member, name = seen.scene.members[queue.metadata.name], queue.metadata.name
+    for resource, limits in offer.limits.items():
+        slot, told = (offer.flavor, resource), f"of {resource}, flavor {offer.flavor}"
+        for field in dict.fromkeys(one.field for one in limits):
+            who = named([one.of for one in limits if one.field == field], _SHOWN_HOLDERS)
+            yield f"raise the {field} {told}, in {who}"
+        lent = lent_in(member.root, slot).get(id(member), 0)
+        if lent and queue.spec.preemption.reclaim_within_cohort == "Never":
+            told = f"others have borrowed {amount(resource, lent)} of it"
+            yield f"{told}: with preemption.reclaimWithinCohort ClusterQueue {name} would take that back"
 
 
 def _openings(seen: Seen, workload: Workload) -> Iterator[str]:

@@ -6,7 +6,7 @@ import msgspec
 
 from growth.api.queue.kinds import COHORTS
 from growth.api.queue.queues import ClusterQueue
-from growth.cli.queue_lending import lent_in
+from growth.cli.queue_lending import borrowed_by, lent_in
 from growth.cli.queue_seeing import Seen
 from growth.decide.queue.tree import Member, Slot
 
@@ -63,8 +63,7 @@ def shares_of(seen: Seen, queue: ClusterQueue, lent: Lent) -> Iterator[Share]:
             *slot,
             used=member.used(slot),
             nominal=quota.nominal,
-            # Without a cohort nobody lends: it is simply too much, as after its quota was lowered.
-            borrowed=member.borrowed(slot) if member.parent is not None else 0,
+            borrowed=borrowed_by(member, slot),
             capacity=member.capacity(slot),
             lent=lent.by(member, slot),
             closed=seen.closed.get(slot[0], ""),
