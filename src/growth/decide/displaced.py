@@ -1,9 +1,8 @@
 """Pods that lose their machine and will be made anew elsewhere: they want a place before they are gone.
 
 ``failover`` decides first and notes them in the snapshot that all look at; where it does not run, or does not act,
-there are none. Nobody may touch them, for they are as good as gone: a stand-in wants the place, which has no object in
-the cluster, so nothing can be written on it and no key be given to it. It ends with its pod. What was bought for it is
-then room for whoever waits, and that is the pod's successor.
+there are none. Nobody may touch them, for they are as good as gone: a stand-in wants the place (``stand_ins``). It ends
+with its pod. What was bought for it is then room for whoever waits, and that is the pod's successor.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,8 +17,7 @@ from growth.decide.fit.stage import Stage
 from growth.observe.snapshot import Snapshot
 
 _DISPLACED: Final = "pods that lose their machine"
-_WAITING: Final = "pods that wait, and stand-ins"
-_STAND_IN: Final = "successor-of-"
+_SUCCESSOR: Final = "successor-of-"
 """How the uids of stand-ins begin; no object's uid does."""
 
 
@@ -43,21 +41,9 @@ def displaced_in(snapshot: Snapshot) -> Mapping[str, Displaced]:
     return snapshot.memo.get(_DISPLACED, {})
 
 
-def waiting_in(snapshot: Snapshot) -> Mapping[str, Pod]:
-    """All who want a place, by uid: pods that wait, and stand-ins."""
-    displaced = displaced_in(snapshot)
-    if not displaced:
-        return snapshot.waiting
-    known = snapshot.memo.get(_WAITING)
-    if known is None:
-        stand_ins = {uid: one.stand_in for uid, one in displaced.items()}
-        known = snapshot.memo[_WAITING] = {**snapshot.waiting, **stand_ins}
-    return known
-
-
-def is_stand_in(uid: str) -> bool:
+def is_successor(uid: str) -> bool:
     """Whether no pod has this uid, but the stand-in of one had or has it."""
-    return uid.startswith(_STAND_IN)
+    return uid.startswith(_SUCCESSOR)
 
 
 def clear(stage: Stage, displaced: Iterable[Displaced]) -> None:
@@ -78,7 +64,7 @@ def _stand_in(pod: Pod) -> Pod:
     known = ObjectMeta(
         name=meta.name,
         namespace=meta.namespace,
-        uid=f"{_STAND_IN}{meta.uid}",
+        uid=f"{_SUCCESSOR}{meta.uid}",
         creation_timestamp=meta.creation_timestamp,
         labels=meta.labels,
         owner_references=meta.owner_references,

@@ -31,10 +31,10 @@ class Shapes:
         """The shape of a spec that has been added."""
         return self._by_identity[id(spec)]
 
-    def requests_of(self, spec: PodSpec) -> Requests | None:
-        """What a pod of this spec asks for, if some pod has it."""
+    def requests_of(self, spec: PodSpec) -> Requests:
+        """What a pod of this spec asks for; also where no pod has it yet."""
         shape = self._by_identity.get(id(spec))
-        return None if shape is None else shape.requests
+        return requests_of(spec) if shape is None else shape.requests
 
     def add(self, spec: PodSpec) -> Shape:
         """One more pod has this spec."""

@@ -16,6 +16,7 @@ from growth.observe.families import Families
 from growth.observe.heartbeats import Heartbeats
 from growth.observe.journal import Journal
 from growth.observe.kueue_leases import KueueLeases
+from growth.observe.offspring import Offspring
 from growth.observe.past import Past
 from growth.observe.room import Room
 from growth.observe.shapes import Shapes
@@ -48,6 +49,8 @@ class Snapshot(msgspec.Struct, frozen=True):
     """Pods that have ended and are being deleted, and that something (a finalizer) still keeps."""
     unready: Unready
     """Pods that are not ready, by whom they were made for; empty where there is no queue."""
+    offspring: Offspring
+    """How many pods there are of whom; empty where there is no queue."""
     heartbeats: Heartbeats
     """Which node gave its last sign of life when."""
     past: Past

@@ -49,6 +49,7 @@ from growth.observe.families import Families
 from growth.observe.heartbeats import Heartbeats
 from growth.observe.journal import Journal
 from growth.observe.kueue_leases import KueueLeases
+from growth.observe.offspring import Offspring
 from growth.observe.past import Past
 from growth.observe.requests import Requests, amounts_from, requests_on_node
 from growth.observe.room import Room
@@ -118,6 +119,7 @@ class World:
         self.out_of_service: dict[str, Node] = {}
         self.lingering: dict[str, Pod] = {}
         self.unready = Unready()
+        self.offspring = Offspring()
         self.heartbeats = Heartbeats(now)
         self.remembers = remembers
         self.queues = queues
@@ -171,6 +173,7 @@ class World:
             out_of_service=self.out_of_service,
             lingering=self.lingering,
             unready=self.unready,
+            offspring=self.offspring,
             heartbeats=self.heartbeats,
             past=self.past,
             work=self.work,
@@ -196,6 +199,7 @@ class World:
         changes = list(changes)
         if self.queues:
             self.unready.hear(changes)
+            self.offspring.hear(changes)
         for change in changes:
             before, now = change.before, change.now
             self._note_marks(now, is_gone=change.happened is Happened.DELETED)

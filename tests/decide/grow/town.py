@@ -25,6 +25,7 @@ from growth.api.outcome import Outcome, OutcomeKey, Result, key_of
 from growth.api.phases import RequestPhase
 from growth.api.pod import Pod
 from growth.api.settings import Settings
+from growth.decide.announced import note_announced
 from growth.decide.decider import Decision, State
 from growth.decide.displaced import note_displaced
 from growth.decide.grow.deciding import Memory, decide
@@ -83,6 +84,8 @@ class Town:
         """Nodes whose marks of scale-down were to be taken off."""
         self.dying: set[str] = set()
         """Nodes whose pods failover says will be made anew elsewhere."""
+        self.announced: list[Pod] = []
+        """Pods that the queue says will be made."""
         self.refuses: Refusal = lambda _: ""
         self.is_blind = False
         """Whether what is created or changed is not seen."""
@@ -157,6 +160,7 @@ class Town:
         """One pass, and what it says is done. A thought that it begins stays one until ``think``."""
         snapshot = self.world.snapshot(self.now)
         note_displaced(snapshot, [pod for name in self.dying for pod in self.world.pods_by_node.get(name, {}).values()])
+        note_announced(snapshot, self.announced)
         self.cluster = step(self.cluster, snapshot, self.settings, self.steady_since)
         state = State(
             self.outcomes, self.answer, self.thought is not None, self.memory, self.steady_since, self.cluster

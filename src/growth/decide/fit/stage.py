@@ -25,7 +25,7 @@ from growth.decide.fit.shelf import Shelf
 from growth.decide.fit.site import Check, Site
 from growth.decide.fit.volume_binding import bind
 from growth.observe.families import Family, FamilyKey
-from growth.observe.requests import Requests, amounts_from, requests_of, requests_on_node
+from growth.observe.requests import Requests, amounts_from, requests_on_node
 from growth.observe.snapshot import Snapshot
 from growth.observe.table import Table
 
@@ -149,8 +149,7 @@ class Stage:
         """What a pod asks for; worked out once for all pods of its spec."""
         known = self._requests.get(id(pod.spec))
         if known is None:
-            asked = self.snapshot.shapes.requests_of(pod.spec)
-            known = self._requests[id(pod.spec)] = (pod, requests_of(pod.spec) if asked is None else asked)
+            known = self._requests[id(pod.spec)] = (pod, self.snapshot.shapes.requests_of(pod.spec))
         return known[1]
 
     def get(self, kind: Kind[ObjectT], name: str, namespace: str = "") -> ObjectT | None:

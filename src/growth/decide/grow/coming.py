@@ -64,7 +64,7 @@ def still_fitting(request: NodeRequest, snapshot: Snapshot, waiting: Mapping[str
         pod = waiting.get(uid)
         if pod is None:
             continue
-        asked = snapshot.shapes.of(pod.spec).requests
+        asked = snapshot.shapes.requests_of(pod.spec)
         if has_room(free, asked):
             found.append(uid)
             free = {resource: amount - asked.get(resource, 0) for resource, amount in free.items()}

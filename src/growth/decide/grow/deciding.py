@@ -23,7 +23,6 @@ from growth.api.references import reference_by_name, reference_to
 from growth.api.settings import Settings
 from growth.decide.ages import is_ahead
 from growth.decide.decider import Decision, State
-from growth.decide.displaced import is_stand_in, waiting_in
 from growth.decide.fit.demand import importance
 from growth.decide.fit.stage import Stage
 from growth.decide.grow.coming import Coming
@@ -39,6 +38,7 @@ from growth.decide.grow.waiting import Waiting, sort_out
 from growth.decide.grow.wanting import Wanted
 from growth.decide.grow.warming import Shortage
 from growth.decide.offerings import offering_for
+from growth.decide.stand_ins import is_stand_in, waiting_in
 from growth.observe.snapshot import Snapshot
 
 # What was made is seen in the watch at once. If it is not, it has gone again.
@@ -57,8 +57,8 @@ class Memory(msgspec.Struct, frozen=True):
     """Machines of the plan whose requests were not seen yet."""
     arrivals: int = 0
     """How many pods had begun to wait."""
-    displaced: frozenset[str] = frozenset()
-    """Stand-ins of pods that lose their machine."""
+    stand_ins: frozenset[str] = frozenset()
+    """Of pods that are not there yet."""
     first_at: datetime | None = None
     last_at: datetime | None = None
     """When the first and the last of those came for whom there is no plan yet."""
@@ -184,8 +184,8 @@ class _Pass:
     def _noticing(self, unseen: list[str], refused: dict[str, Verdict]) -> Memory:
         """What is remembered from now on: who was seen, and whether somebody new waits."""
         memory, now = self._memory, self._now
-        displaced = frozenset(self._outlook.displaced)
-        is_news = self._snapshot.arrivals != memory.arrivals or not displaced <= memory.displaced
+        stand_ins = frozenset(self._outlook.stand_ins)
+        is_news = self._snapshot.arrivals != memory.arrivals or not stand_ins <= memory.stand_ins
         first_at, at_most = memory.first_at, self._settings.grow.at_most
         if memory.is_idle and first_at is not None and not is_ahead(first_at + at_most, now, at_most):
             first_at = None  # those found their nodes long ago, and say nothing about who comes now
@@ -194,7 +194,7 @@ class _Pass:
             unseen=frozenset(unseen),
             verdicts={**memory.verdicts, **refused} if refused else memory.verdicts,
             arrivals=self._snapshot.arrivals,
-            displaced=displaced,
+            stand_ins=stand_ins,
             first_at=first_at or (now if is_news else None),
             last_at=now if is_news else memory.last_at,
         )

@@ -12,7 +12,7 @@ from growth.api.out_of_service import out_of_service_taint
 from growth.api.settings import Settings
 from growth.decide.access import Access
 from growth.decide.decider import State
-from growth.decide.displaced import displaced_in, waiting_in
+from growth.decide.displaced import displaced_in
 from growth.decide.grow.circumstances import Circumstances, circumstances_of, is_limited
 from growth.decide.grow.coming import hand_over_ends, has_places
 from growth.decide.grow.estate import Holding, holdings, just_bought
@@ -22,6 +22,7 @@ from growth.decide.leaving import leaving_in
 from growth.decide.offerings import shop_in
 from growth.decide.registry.seeing import cluster_in
 from growth.decide.registry.unit import NodeState
+from growth.decide.stand_ins import stand_ins_in, waiting_in
 from growth.decide.unmarked import awaits_memory
 from growth.decide.usable import usable
 from growth.observe.snapshot import Snapshot
@@ -51,6 +52,8 @@ class Outlook:
         """Pools and offerings that this pool must not buy."""
         self.waiting = waiting_in(snapshot)
         """All who want a place."""
+        self.stand_ins = stand_ins_in(snapshot)
+        """Of those, the ones that are not there yet."""
         self.displaced = displaced_in(snapshot)
         self.dead = {one.node for one in self.displaced.values()} | {
             name for name, node in snapshot.out_of_service.items() if out_of_service_taint(node) is not None

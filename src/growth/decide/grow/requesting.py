@@ -7,7 +7,8 @@ from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
 from growth.api.nodepool import NodePool
 from growth.api.noderequest import HANDS_KEYS, PLANNED_FOR, WAKES, NodeRequest
 from growth.api.references import reference_by_name, reference_to
-from growth.decide.displaced import is_stand_in
+from growth.decide.announced import is_announced
+from growth.decide.displaced import is_successor
 from growth.decide.grow.outlook import Outlook
 from growth.decide.grow.wanting import Wanted
 
@@ -39,8 +40,10 @@ def _for_whom(uids: tuple[str, ...]) -> str:
     if not uids:
         return "the pool wants it even without load"
     count = len(uids)
-    if all(map(is_stand_in, uids)):
+    if all(map(is_successor, uids)):
         return f"{count} pods lose their machines" if count > 1 else "a pod loses its machine"
+    if all(map(is_announced, uids)):
+        return f"{count} pods are about to be made" if count > 1 else "a pod is about to be made"
     return f"{count} pods wait" if count > 1 else "a pod waits"
 
 

@@ -62,7 +62,7 @@ def sort_out(outlook: Outlook, *, is_node_new: bool) -> Waiting:
     A scheduler that refuses one of a crowd will refuse the others, in its time. Who is planned for together is packed
     better, and who has a place before its turn comes goes there at once.
 
-    Stand-ins of pods that lose their machine (``decide.displaced``) are demand, although no scheduler refused them.
+    Stand-ins of pods that are not there yet (``decide.stand_ins``) are demand, although no scheduler refused them.
     """
     found = Waiting()
     sorting = _Sorting(outlook, _places(outlook, found), is_node_new=is_node_new)
@@ -78,8 +78,8 @@ def sort_out(outlook: Outlook, *, is_node_new: bool) -> Waiting:
         found.seated += crowd.seated
         found.expected += crowd.expected
     stand_ins = Waiting()
-    for uid, one in outlook.displaced.items():
-        sorting.put(uid, one.stand_in, stand_ins)
+    for uid, pod in outlook.stand_ins.items():
+        sorting.put(uid, pod, stand_ins)
     # To them nothing is said: nobody would hear it.
     found.unserved += stand_ins.unserved
     found.seated += stand_ins.seated
@@ -178,7 +178,7 @@ def _is_expected(outlook: Outlook, pod: Pod, verdict: Verdict) -> bool:
     if not is_ahead(verdict.at + _EXPECTED, outlook.now, _EXPECTED):
         return False
     snapshot = outlook.snapshot
-    return has_room(snapshot.room.free(verdict.node), snapshot.shapes.of(pod.spec).requests)
+    return has_room(snapshot.room.free(verdict.node), snapshot.shapes.requests_of(pod.spec))
 
 
 def _expect(outlook: Outlook, pod: Pod, verdict: Verdict, found: Waiting) -> None:

@@ -145,10 +145,7 @@ def _order(group: Group) -> tuple[int, int, int]:
 
 def _known(pod: Pod, stage: Stage, node_rules: dict[bytes, int]) -> _Known:
     spec = pod.spec
-    try:
-        requests = _counted(stage.snapshot.shapes.of(spec).requests)
-    except KeyError:
-        requests = _counted(stage.requests(pod))
+    requests = _counted(stage.requests(pod))
     required = required_affinity(spec) if spec.affinity else None
     is_bare = not spec.node_selector and not spec.tolerations and required is None
     text = b"" if is_bare else _encode((spec.node_selector, required, spec.tolerations))

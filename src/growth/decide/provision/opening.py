@@ -20,12 +20,12 @@ from growth.api.references import reference_to
 from growth.api.started import STARTED_AT
 from growth.api.starting import STARTING, key_to, tolerations_of
 from growth.api.timestamp import format_time
-from growth.decide.displaced import displaced_in
 from growth.decide.node_edits import annotation_path
 from growth.decide.provision.arrival import Step
 from growth.decide.provision.awaiting import arrival_at, is_another_machine
 from growth.decide.provision.calling import call, planned
 from growth.decide.provision.scene import Scene
+from growth.decide.stand_ins import stand_ins_in
 
 # More than can be handed out before we look again. Each that is handed out changes its pod, and then we are woken.
 _KEYS_AT_ONCE: Final = 256
@@ -75,9 +75,9 @@ def _has_arrived(scene: Scene, node: Node, request: NodeRequest) -> bool:
 
 
 def _let_in(scene: Scene, node: Node, request: NodeRequest) -> None:
-    waiting, displaced = planned(scene, request), displaced_in(scene.snapshot)
-    # Whoever comes in the place of a pod that loses its machine will need a key.
-    is_awaited = bool(waiting) or any(uid in displaced for uid in request.planned_for)
+    waiting, stand_ins = planned(scene, request), stand_ins_in(scene.snapshot)
+    # Whoever comes in the place of a stand-in will need a key.
+    is_awaited = bool(waiting) or any(uid in stand_ins for uid in request.planned_for)
     if not request.hands_keys or not is_awaited:
         _open(scene, node, "it is what was planned" if waiting or not request.planned_for else "its pods are there")
         return

@@ -48,9 +48,19 @@ class Spending:
         return True
 
     @property
+    def left(self) -> int:
+        """How many more may be made now."""
+        return int(self._left)
+
+    @property
+    def next_at(self) -> datetime:
+        """When there is room for more."""
+        return self._now + timedelta(seconds=1)
+
+    @property
     def again_at(self) -> datetime | None:
         """When there is room again for what was left out; None if nothing was."""
-        return self._now + timedelta(seconds=1) if self._is_short else None
+        return self.next_at if self._is_short else None
 
     def closed(self) -> Purse:
         """What is left."""

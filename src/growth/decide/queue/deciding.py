@@ -12,6 +12,7 @@ import msgspec
 from growth.api.settings import Settings
 from growth.decide.decider import Decision, State
 from growth.decide.queue.admitting import Assumed, admit
+from growth.decide.queue.announcing import announce
 from growth.decide.queue.courtesy import Purse
 from growth.decide.queue.desk import Desk
 from growth.decide.queue.figures import Figures
@@ -49,7 +50,8 @@ class Memory(msgspec.Struct, frozen=True):
 def decide(snapshot: Snapshot, state: State, settings: Settings) -> Decision:
     """What should happen now."""
     memory = state.memory if isinstance(state.memory, Memory) else Memory()
-    scene = Scene(snapshot, state, settings, memory.desk)
+    remarks = memory.remarks.opened(snapshot.now)
+    scene = Scene(snapshot, state, settings, memory.desk, remarks.left)
     note_absence(scene)
     follow_jobs(scene)
     follow_pods(scene)
@@ -59,11 +61,11 @@ def decide(snapshot: Snapshot, state: State, settings: Settings) -> Decision:
         line_up(scene, key)
     assumed = admit(scene, memory.assumed)
     news, told = tell_news(scene, memory.told)
-    remarks = memory.remarks.opened(scene.now)
     rest(scene, remarks)
     queues = tell(scene, memory.queues)
     note_awaited(snapshot, scene.desk.kept.values())
+    announce(scene)
     scene.end()
-    instants = (scene.desk.next_deadline, remarks.again_at, queues.again_at)
+    instants = (scene.desk.next_deadline, remarks.next_at if scene.desk.unsaid else None, queues.again_at)
     wake_at = min((when for when in instants if when is not None and when > scene.now), default=None)
     return Decision(tuple(scene.said), wake_at, Memory(assumed, told, news, queues, remarks.closed(), scene.desk))

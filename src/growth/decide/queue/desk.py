@@ -15,6 +15,7 @@ from heapq import heappop, heappush
 
 import msgspec
 
+from growth.api.pod import Pod
 from growth.api.queue.workload import Workload
 from growth.decide.queue.holders import Holder, Key
 from growth.decide.queue.ordering import Order
@@ -68,6 +69,10 @@ class Desk:
         """Queues whose figures have changed since they were told: LocalQueues, and ClusterQueues as of no namespace."""
         self.is_told = False
         """Whether all figures were compared with what queues say of themselves."""
+        self.unsaid: dict[Key, None] = {}
+        """Of whom something is to be told that is not paid for yet (``courtesy``), in the order in which they wait."""
+        self.announced: dict[Key, tuple[Pod, ...]] = {}
+        """Pods that will be made (``announcing``)."""
         self._deadlines: list[tuple[datetime, Key]] = []
 
     def due(self, now: datetime) -> Iterator[Key]:
@@ -121,6 +126,8 @@ class Desk:
         self.enqueue(key, seat, None, None)
         self.count(seat, NO_SHARE)
         self.restless.discard(key)
+        self.unsaid.pop(key, None)
+        self.announced.pop(key, None)
         self.awaited.discard(key)
         self.kept.pop(key, None)
         self.absent.pop(key, None)

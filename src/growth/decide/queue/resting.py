@@ -1,7 +1,5 @@
 """The end of a pass: what is to be written on workloads, and who need not be looked at in the next one."""
 
-from datetime import datetime
-
 from growth.api.queue.workload import PODS_READY
 from growth.decide.queue.courtesy import Spending
 from growth.decide.queue.draft import Draft
@@ -17,9 +15,10 @@ def rest(scene: Scene, remarks: Spending) -> None:
     for key, draft in sorted(scene.drafts.items(), key=lambda one: (not one[1].is_weighty, one[0])):
         actions = draft.actions()
         if actions and not draft.is_weighty and not remarks.pays(key, draft.before.metadata.resource_version):
-            scene.desk.wake(key, _sooner(scene.desk.seats[key].until, remarks.again_at))
+            scene.desk.unsaid.setdefault(key)
             _note(scene, key, draft, is_quiet=True)
             continue
+        scene.desk.unsaid.pop(key, None)
         scene.said += actions
         _note(scene, key, draft, is_quiet=not actions and not _is_awaited(scene, draft))
 
@@ -39,7 +38,3 @@ def _is_awaited(scene: Scene, draft: Draft) -> bool:
     """Whether its pods are awaited: how they fare is seen on pods, machines and nodes, not on it."""
     waits = scene.terms.readiness is not None and draft.workload.metadata.controller is not None
     return waits and draft.workload.is_reserving and not draft.workload.holds(PODS_READY)
-
-
-def _sooner(one: datetime | None, other: datetime | None) -> datetime | None:
-    return min((when for when in (one, other) if when is not None), default=None)

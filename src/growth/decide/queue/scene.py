@@ -4,6 +4,7 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from functools import cached_property
+from itertools import islice
 
 import msgspec
 
@@ -52,7 +53,9 @@ class Scene:
     With the ``desk`` of the pass before only those are looked at for whom something may have changed; without it all.
     """
 
-    def __init__(self, snapshot: Snapshot, state: State, settings: Settings, desk: Desk | None = None) -> None:
+    def __init__(
+        self, snapshot: Snapshot, state: State, settings: Settings, desk: Desk | None = None, remarks: int = 0
+    ) -> None:
         self.snapshot, self.state, self.settings = snapshot, state, settings
         self.now: datetime = snapshot.now
         self.terms: Terms = terms_of(settings.queue)
@@ -79,7 +82,7 @@ class Scene:
         """Jobs and pods that are looked at, by uid."""
         self._evicting: list[Key] = []
         self._used: list[tuple[str, Mapping[Slot, int]]] = []
-        self._sit()
+        self._sit(remarks)
 
     def draft(self, key: Key) -> Draft | None:
         """A workload, if it is there."""
@@ -104,8 +107,8 @@ class Scene:
         """Workloads whose jobs are not seen, and since when (``leaving``)."""
         return self.desk.absent
 
-    def _sit(self) -> None:
-        """Find who is to be looked at, and see what each holds."""
+    def _sit(self, remarks: int) -> None:
+        """Find who is to be looked at, and see what each holds; of so many may be told what was not told yet."""
         desk, there = self.desk, self.snapshot.table(WORKLOADS)
         others: set[str] = set()
         changed: set[Key] = set()
@@ -124,7 +127,7 @@ class Scene:
         odd = dict(desk.odd)
         for key in sorted(changed):
             desk.sit(key, there[key], self._holder(key, there[key]), _oddity(there[key]))
-        touched = {*changed, *desk.restless, *desk.due(self.now)}
+        touched = {*changed, *desk.restless, *desk.due(self.now), *islice(desk.unsaid, remarks)}
         if odd != desk.odd:
             # It is for nobody in these queues as it was.
             touched |= desk.seats.keys()

@@ -4,10 +4,10 @@ from growth.api.emptiness import forbids
 from growth.api.machine import Power
 from growth.api.node import Node
 from growth.api.nodepool import NodePool
-from growth.decide.displaced import waiting_in
 from growth.decide.grow.coming import has_places, is_live
 from growth.decide.queue.returning import awaited_in
 from growth.decide.shrink.scene import Scene
+from growth.decide.stand_ins import waiting_in
 
 
 def why_needed(scene: Scene, node: Node, pool: NodePool) -> str:
