@@ -70,10 +70,16 @@ class Work:
     uses: Amounts | None = None
     reserved_at: datetime | None = None
     is_evicted: bool = False
+    is_waiting: bool = False
+    """Whether others were sent back for it, as it is said on it."""
 
     @property
-    def place(self) -> tuple[int, datetime, str]:
+    def order(self) -> tuple[int, datetime, str]:
         return -self.priority, self.since, self.uid
+
+    @property
+    def place(self) -> tuple[bool, tuple[int, datetime, str]]:
+        return self.queue.is_strict or not self.is_waiting, self.order
 
 
 class Tree:
@@ -169,8 +175,8 @@ class Choice:
     short: frozenset[Slot]
 
 
-def _height(choice: Choice | None) -> int:
-    return choice.height if choice is not None else 0
+def _height(work: Work, choice: Choice | None) -> int:
+    return choice.height if choice is not None and not work.is_waiting else 0
 
 
 @dataclass(frozen=True)
@@ -197,7 +203,8 @@ class Pass:
         """Whoever need not borrow comes first, then priority, then time.
 
         On purpose: how far up a head has to borrow is worked out when it becomes the head, and again when its turn
-        comes, if somebody of its tree got something since; not for all heads after each step.
+        comes, if somebody of its tree got something since; not for all heads after each step. And of somebody for whom
+        others were sent back it is not asked any more, or one of them could come back before it, for ever.
         """
         lines: dict[str, list[Work]] = {}
         for work in sorted((one for one in self.works if one.uses is None), key=lambda one: one.place):
@@ -207,7 +214,7 @@ class Pass:
             for name, line in lines.items():
                 if name not in heads:
                     heads[name] = self.given_in_tree(line[0]), self.choose(line[0])
-            name = min(lines, key=lambda one: (_height(heads[one][1]), lines[one][0].place, one))
+            name = min(lines, key=lambda one: (_height(lines[one][0], heads[one][1]), lines[one][0].order, one))
             (stamp, choice), work = heads.pop(name), lines[name][0]
             if stamp != self.given_in_tree(work):
                 continue

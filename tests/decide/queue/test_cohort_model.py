@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from growth.api.action import PatchObject
 from growth.api.queue.kinds import CLUSTER_QUEUES, WORKLOADS
-from growth.api.queue.workload import EVICTED, PREEMPTED
+from growth.api.queue.workload import EVICTED, PREEMPTED, QUOTA_RESERVED, WAITS_FOR_PREEMPTED
 from growth.decide.decider import Decision
 from growth.decide.queue.tree import Member
 from growth.decide.queue.tree import Quota as Owned
@@ -70,6 +70,9 @@ class Twins:
 
     def look(self) -> None:
         """Both decide, alike; then it is so."""
+        for workload in self.stage.workloads():
+            said = workload.condition(QUOTA_RESERVED)
+            self.works[workload.metadata.name].is_waiting = said is not None and said.reason == WAITS_FOR_PREEMPTED
         expected = Pass(Tree(self.nodes), self.works.values()).run()
         decision = self.stage.look()
         assert _outcome(decision, self.works) == expected

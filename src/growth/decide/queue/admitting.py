@@ -34,7 +34,7 @@ from growth.decide.queue.draft import Draft
 from growth.decide.queue.flavors import Assignment, PodSetNeeds, Price, Refusal, Way, asks_for_pods, assign, needs_of
 from growth.decide.queue.holders import Wish
 from growth.decide.queue.lining import line_up, wait
-from growth.decide.queue.ordering import Order, queued_since
+from growth.decide.queue.ordering import Order, queued_since, waits_for_preempted
 from growth.decide.queue.preempting import Tree, Victim, height_without, victims
 from growth.decide.queue.scene import Key, Scene, usage_of
 from growth.decide.queue.tree import Member, Slot
@@ -124,17 +124,23 @@ class _Round:
         """What the next one of a line could have."""
         line, place = self._desk.lines[name], self._places.get(name, 0)
         while place < len(line):
-            order, key = line[place]
+            (_, order), key = line[place]
             wish = (name, self._desk.seats[key].shape)
             if wish not in self._refused and key not in self._given:
                 self._heads[name] = head = self._head(key, self._scene.queues[name])
-                height = head.found.price.height if isinstance(head.found, Assignment) else 0
-                heappush(self._heap, (height, order, name))
+                heappush(self._heap, (self._height(head), order, name))
                 break
             if key in self._new and (refusal := self._refused.get(wish)) is not None:
                 wait(self._scene.drafts[key], *refusal)
             place += 1
         self._places[name] = place
+
+    def _height(self, head: _Head) -> int:
+        """How far up it has to borrow, as far as that matters: whoever waits for others to go was asked that before
+        they were sent back. If one of them, who borrows from less far, came before it now, they would go for ever."""
+        if isinstance(head.found, Refusal) or waits_for_preempted(self._scene.drafts[head.key].workload):
+            return 0
+        return head.found.price.height
 
     def _stamp(self, name: str) -> int:
         """How often something was given in the tree of this queue."""

@@ -18,7 +18,7 @@ import msgspec
 from growth.api.pod import Pod
 from growth.api.queue.workload import Workload
 from growth.decide.queue.holders import Holder, Key
-from growth.decide.queue.ordering import Order
+from growth.decide.queue.ordering import Place
 from growth.decide.queue.premises import Premises
 from growth.decide.queue.tally import Share, Tally
 from growth.decide.queue.tree import Member
@@ -32,7 +32,7 @@ class Seat(msgspec.Struct):
     workload: Workload
     until: datetime | None = None
     """When it is looked at again, if nothing happens before."""
-    line: tuple[str, Order] | None = None
+    line: tuple[str, Place] | None = None
     """The queue in which it waits, and its place."""
     shape: Hashable = None
     """Two who wait in one queue and have the same shape are served, or not, alike."""
@@ -55,7 +55,7 @@ class Desk:
         self.restless: set[Key] = set()
         self.restless_owners: set[str] = set()
         self.holders: dict[str, dict[Key, Holder]] = {}
-        self.lines: dict[str, list[tuple[Order, Key]]] = {}
+        self.lines: dict[str, list[tuple[Place, Key]]] = {}
         self.awaited: set[Key] = set()
         """Who holds quota, and its pods are not ready."""
         self.kept: dict[Key, tuple[str, ...]] = {}
@@ -133,16 +133,16 @@ class Desk:
         self.absent.pop(key, None)
         self.odd.pop(key, None)
 
-    def enqueue(self, key: Key, seat: Seat, line: tuple[str, Order] | None, shape: Hashable) -> None:
+    def enqueue(self, key: Key, seat: Seat, line: tuple[str, Place] | None, shape: Hashable) -> None:
         """Where it waits now; None if it does not."""
         seat.shape = shape
         if seat.line == line:
             return
         if seat.line is not None:
-            name, order = seat.line
+            name, stands = seat.line
             there = self.lines[name]
-            place = bisect_left(there, (order, key))
-            if place < len(there) and there[place] == (order, key):
+            place = bisect_left(there, (stands, key))
+            if place < len(there) and there[place] == (stands, key):
                 del there[place]
         if line is not None:
             insort(self.lines.setdefault(line[0], []), (line[1], key))

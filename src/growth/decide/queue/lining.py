@@ -6,7 +6,7 @@ from growth.decide.queue.draft import Draft
 from growth.decide.queue.holders import Key
 from growth.decide.queue.leaving import is_leaving
 from growth.decide.queue.lifecycle import is_queued
-from growth.decide.queue.ordering import order_of
+from growth.decide.queue.ordering import order_of, place_of, waits_for_preempted
 from growth.decide.queue.scene import Scene
 from growth.decide.queue.standing import standing_of_door
 from growth.decide.queue.tried import failures_of, is_early
@@ -22,13 +22,18 @@ def line_up(scene: Scene, key: Key) -> None:
     if not is_changing and may_wait and not is_leaving(scene, workload):
         queue = _queue(scene, draft)
         if queue is not None:
-            line = (queue.metadata.name, order_of(workload, scene.terms.requeuing.timestamp))
+            is_strict = queue.spec.queueing_strategy == "StrictFIFO"
+            order = order_of(workload, scene.terms.requeuing.timestamp)
+            line = (queue.metadata.name, place_of(workload, order, is_strict=is_strict))
     scene.desk.enqueue(key, seat, line, _shape(scene, workload) if line is not None else None)
 
 
 def wait(draft: Draft, reason: str, why: str) -> None:
-    """Say why it has no quota."""
+    """Say why it has no quota. Whether it waits for others to go decides on its place: that is more than a remark."""
+    was_waiting = waits_for_preempted(draft.workload)
     draft.remark(QUOTA_RESERVED, "False", reason, why)
+    if waits_for_preempted(draft.workload) != was_waiting:
+        draft.is_weighty = True
 
 
 def _is_early(scene: Scene, workload: Workload) -> bool:
@@ -41,7 +46,9 @@ def _shape(scene: Scene, workload: Workload) -> object:
     """What decides on whether it can be served, but for its place."""
     sets = tuple((one.name, bytes(one.template), one.count) for one in workload.spec.pod_sets)
     tried = tuple(failures_of(workload)), is_early(workload, scene.now)
-    return workload.metadata.namespace, sets, workload.status.reclaimable_pods, workload.priority, tried
+    # Who waits for others to go may stand before somebody older, who has a right to more.
+    wish = workload.status.reclaimable_pods, workload.priority, waits_for_preempted(workload)
+    return workload.metadata.namespace, sets, wish, tried
 
 
 def _queue(scene: Scene, draft: Draft) -> ClusterQueue | None:

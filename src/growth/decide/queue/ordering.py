@@ -3,15 +3,20 @@
 The time is that of creation. A workload that could not start (its pods were not ready in time) counts from its
 eviction, and so goes to the back, if the strategy says ``Eviction``. Whoever was evicted for another reason keeps its
 place.
+
+Somebody for whom others were sent back is before all of them (but a StrictFIFO queue knows only its order): it was its
+turn when they were sent back, and what they left is not for others, or they would have gone in vain, again and again.
 """
 
 from datetime import UTC, datetime
 from typing import Final, Literal
 
-from growth.api.queue.workload import EVICTED, PODS_READY_TIMEOUT, Workload
+from growth.api.queue.workload import EVICTED, PODS_READY_TIMEOUT, QUOTA_RESERVED, WAITS_FOR_PREEMPTED, Workload
 
 Strategy = Literal["Eviction", "Creation"]
 Order = tuple[int, datetime, str]
+Place = tuple[bool, Order]
+"""Whether it comes after those for whom others were sent back; and the order."""
 
 _NEVER: Final = datetime.min.replace(tzinfo=UTC)
 
@@ -33,3 +38,14 @@ def queued_since(workload: Workload, strategy: Strategy) -> datetime:
 def order_of(workload: Workload, strategy: Strategy) -> Order:
     """What to sort by."""
     return -workload.priority, queued_since(workload, strategy), workload.metadata.uid
+
+
+def waits_for_preempted(workload: Workload) -> bool:
+    """Whether others were sent back for it: read from what was said of it, so that a restart forgets nothing."""
+    reserved = workload.condition(QUOTA_RESERVED)
+    return reserved is not None and (reserved.status, reserved.reason) == ("False", WAITS_FOR_PREEMPTED)
+
+
+def place_of(workload: Workload, order: Order, *, is_strict: bool) -> Place:
+    """Where it stands in the line of its queue."""
+    return is_strict or not waits_for_preempted(workload), order
