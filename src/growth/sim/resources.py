@@ -51,6 +51,7 @@ PRIORITY_CLASSES: Final = Resource(
     "scheduling.k8s.io", "v1", "priorityclasses", "PriorityClass", is_namespaced=False, has_status=False
 )
 LIMIT_RANGES: Final = Resource("", "v1", "limitranges", "LimitRange", has_status=False)
+RESOURCE_QUOTAS: Final = Resource("", "v1", "resourcequotas", "ResourceQuota")
 RUNTIME_CLASSES: Final = Resource(
     "node.k8s.io", "v1", "runtimeclasses", "RuntimeClass", is_namespaced=False, has_status=False
 )
@@ -107,6 +108,7 @@ ALL: Final = (
     BUDGETS,
     PRIORITY_CLASSES,
     LIMIT_RANGES,
+    RESOURCE_QUOTAS,
     RUNTIME_CLASSES,
     LEASES,
     STORAGE_CLASSES,

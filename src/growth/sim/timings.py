@@ -51,6 +51,10 @@ class Timings(msgspec.Struct, frozen=True, kw_only=True):
     job_backoff: float = 10.0
     job_max_backoff: float = 600.0
 
+    # They try again to make pods that were refused, doubling, too.
+    pod_retry: float = 1.0
+    pod_max_retry: float = 60.0
+
     # Budgets believe so long in an eviction that shows no effect.
     budget_disruption: float = 120.0
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from growth.sim.merging import Json
 from growth.sim.parts import parts
-from growth.sim.resources import JOBS, PODS
+from growth.sim.resources import JOBS, PODS, RESOURCE_QUOTAS
 from growth.sim.workloads import Workloads
 from growth.sim.workloads.pod_state import state_of
 from tests.sim.rehearsal import Rehearsal, a_template, rehearse
@@ -242,5 +242,27 @@ def test_pods_of_a_job_that_is_gone_are_let_go() -> None:
         scene.store.delete(JOBS, "batch", "default")
         await scene.wait()
         assert "finalizers" not in scene.pod(other["metadata"]["name"])["metadata"]
+
+    rehearse(play)
+
+
+def test_pods_that_a_quota_refuses_are_tried_again_doubling() -> None:
+    async def play(scene: Rehearsal) -> None:
+        start(scene)
+        await scene.wait(1)
+        assert len(active(scene)) == 2
+        scene.store.create(
+            RESOURCE_QUOTAS, {"metadata": {"name": "few", "namespace": "default"}, "spec": {"hard": {"pods": "1"}}}
+        )
+        await scene.wait(0.1)
+        await end(scene, "Succeeded")
+        await scene.wait(20)
+        assert len(active(scene)) == 1
+        scene.store.delete(RESOURCE_QUOTAS, "few", "default")
+        # It was refused at 0, 1, 3, 7 and 15 seconds.
+        await scene.wait(8)
+        assert len(active(scene)) == 1
+        await scene.wait(4)
+        assert len(active(scene)) == 2
 
     rehearse(play)

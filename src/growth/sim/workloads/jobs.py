@@ -12,6 +12,7 @@ from growth.sim.work_queue import WorkQueue
 from growth.sim.workloads.conditions import with_condition
 from growth.sim.workloads.families import Families
 from growth.sim.workloads.job_pods import Tally, is_tracked, make_pod, release, replaces_only_failed, restarts, tally_of
+from growth.sim.workloads.pod_quotas import PodQuotas
 from growth.sim.workloads.pod_state import controller_of
 from growth.sim.workloads.replica_sets import is_news
 from growth.sim.workloads.victims import victims
@@ -27,6 +28,8 @@ class Jobs:
         self._queue: WorkQueue[Key] = WorkQueue(clock, timings.controller_delay, self._sync)
         # Failures since the last success, and when the last one was noticed.
         self._setbacks: dict[str, tuple[int, float]] = {}
+        self._quotas = PodQuotas(clock, store, timings)
+        self._refusals: dict[str, int] = {}
         families.follow(JOBS.kind, self._queue.add)
         store.listen(JOBS, self._hear)
         store.listen(PODS, self._hear_pod)
@@ -37,6 +40,7 @@ class Jobs:
         if event.what == "DELETED":
             uid = event.object["metadata"]["uid"]
             self._setbacks.pop(uid, None)
+            self._refusals.pop(uid, None)
             for pod in list(self._families.of(uid).pods.values()):
                 release(self._store, pod)
         elif is_news(event):
@@ -133,8 +137,20 @@ class Jobs:
         if missing > 0 and pause > 0:
             self._queue.add_after(key_of(job), pause)
         elif not spec.get("suspend"):
-            for _ in range(missing):
-                make_pod(self._store, job)
+            self._make(job, missing)
+
+    def _make(self, job: Json, missing: int) -> None:
+        """Make so many pods; those that are refused are tried again later."""
+        uid, namespace = job["metadata"]["uid"], job["metadata"]["namespace"]
+        for _ in range(missing):
+            if not self._quotas.lets_in(namespace):
+                refusals = self._refusals.get(uid, 0)
+                self._refusals[uid] = refusals + 1
+                pause = min(self._timings.pod_max_retry, self._timings.pod_retry * 2.0 ** min(refusals, 30))
+                self._queue.add_after(key_of(job), pause)
+                return
+            make_pod(self._store, job)
+        self._refusals.pop(uid, None)
 
     def _wanted(self, job: Json, tally: Tally) -> int:
         spec, succeeded = job["spec"], part(job, "status").get("succeeded", 0)
