@@ -85,6 +85,7 @@ async def who_came_first_gets_the_place_of_whoever_slipped_past(play: Play) -> N
     async with growing(play, settings=requeuing(timeout=PATIENT_SECONDS)):
         await queued(play, "first")
         await until_running(play, "first")
+        play.always(lambda: starts(play, "first") == 1, "the first one is left alone")
         await later()
         await queued(play, "large", cpu="2")
         await until_said(play, "large", QUOTA_RESERVED, "WaitingForQuota", status="False")
@@ -142,6 +143,7 @@ async def a_restart_between_preemption_and_admission_changes_nothing(play: Play)
     await a_queue(play, "owner", "2", "team", preemption={"reclaimWithinCohort": "Any"})
     await a_queue(play, "borrower", "0", "team")
     settings = requeuing(timeout=PATIENT_SECONDS, timestamp="Creation")
+    play.always(lambda: max(starts(play, name) for name in ("quick", "slow")) <= 2, "nobody goes back and forth")
     async with growing(play, settings=settings):
         for name, finalizers in (("quick", ()), ("slow", (HELD,))):
             await queued(play, name, door="borrower", priority_class="high", finalizers=finalizers)

@@ -38,6 +38,7 @@ from growth.kube.transport import Request
 from growth.play.story import Story
 from tests.trust.chaos.run import played_run
 from tests.trust.chaos.terms import drawn_terms_of
+from tests.trust.cohort_mutants import COHORT_MUTANTS
 from tests.trust.crash import TOLD
 from tests.trust.crash_points import stops_of
 from tests.trust.failover_mutants import FAILOVER_MUTANTS
@@ -198,6 +199,7 @@ MUTANTS: Final = (
     *FAILOVER_MUTANTS,
     *MEMORY_MUTANTS,
     *QUEUE_MUTANTS,
+    *COHORT_MUTANTS,
 )
 
 

@@ -1,0 +1,68 @@
+"""Deliberate defects of cohorts and preemption: each would lend what is not lent, or send back the wrong one."""
+
+from typing import Any, Final
+
+import msgspec
+
+from growth.api.queue.quotas import Preemption
+from growth.decide.queue import preempting
+from growth.decide.queue.holders import Holder, Wish
+from growth.decide.queue.preempting import Victim
+from growth.decide.queue.tree import ENDLESS
+from tests.trust.mutant import Mutant
+
+_QUEUE: Final = "growth.decide.queue"
+_VICTIMS: Final = preempting.victims
+
+
+def _keeps_nothing(*_: object) -> int:
+    return 0
+
+
+def _without_end(*_: object) -> int:
+    return ENDLESS
+
+
+def _no_problem(*_: object) -> str:
+    return ""
+
+
+def _does_not_count(*_: object) -> None:
+    """What is given or waited for in a pass can be given once more."""
+
+
+def _oldest_first(candidate: Any) -> tuple[float, str]:  # noqa: ANN401 - nobody else knows its type
+    return candidate.holder.reserved_at.timestamp(), candidate.holder.uid
+
+
+def _lower_only(holder: Holder, wish: Wish, _: Preemption) -> bool:
+    return holder.priority < wish.priority
+
+
+def _also_older(holder: Holder, wish: Wish, _: Preemption) -> bool:
+    return holder.priority <= wish.priority
+
+
+def _any_threshold(tree: Any, member: Any, policy: Preemption, wish: Wish, short: Any) -> list[Victim]:  # noqa: ANN401
+    borrowing = policy.borrow_within_cohort
+    if borrowing is not None:
+        borrowing = msgspec.structs.replace(borrowing, max_priority_threshold=None)
+    return _VICTIMS(tree, member, msgspec.structs.replace(policy, borrow_within_cohort=borrowing), wish, short)
+
+
+def _mutant(name: str, where: str, new: object, story: str = "", *, test: str = "") -> Mutant:
+    """``test`` where stories would notice only after a long time of going back and forth."""
+    path = f"tests/decide/queue/test_{test}.py" if test else ""
+    return Mutant(f"cohorts: {name}", {f"{_QUEUE}.{where}": new}, story, path)
+
+
+COHORT_MUTANTS: Final = (
+    _mutant("a lender keeps nothing for itself", "tree.Member._local", _keeps_nothing, "does not lend"),
+    _mutant("there is no limit to borrowing", "tree.Member._may_borrow", _without_end, "borrows no more"),
+    _mutant("circles are not seen", "standing._problem_above", _no_problem, "in each other"),
+    _mutant("the oldest goes first", "preempting._order", _oldest_first, "the newest goes first"),
+    _mutant("nobody of the same priority goes", "preempting._may_go_in_queue", _lower_only, "slipped past"),
+    _mutant("older ones of the same priority go", "preempting._may_go_in_queue", _also_older, test="preempting"),
+    _mutant("there is no threshold", "admitting.victims", _any_threshold, "up to a threshold"),
+    _mutant("what is waited for is free", "scene.Scene.use", _does_not_count, test="giving_way"),
+)
