@@ -43,7 +43,7 @@ class Wish(msgspec.Struct, frozen=True):
 
 
 @click.group(invoke_without_command=True)
-@with_settings_of("kube", "queue.waitForPodsReady")
+@with_settings_of("kube", "queue.waitForPodsReady", "queue.tryOtherFlavors")
 @click.option("--queue", "-q", "name", metavar="NAME", default="", help="Show one ClusterQueue only.")
 @click.option("--namespace", "-n", metavar="NAME", default="", help="Show workloads of one namespace only.")
 @click.option("--all", "is_all", is_flag=True, help=f"Show all workloads, not the first {_SHOWN} of each queue.")
@@ -62,13 +62,15 @@ def queue(
 ) -> None:
     """See who waits in which queue, why and until when.
 
-    For each ClusterQueue: whether it is at work, what is used of its quota, who is admitted, and who waits, in the
-    order in which Growth tries them (the number is the place in the line). Behind the line stand those that are in
-    none: backing off after they could not start, held by a queue that is stopped, or deactivated.
+    For each ClusterQueue, below the cohorts in which it is: whether it is at work, what is used of its quota, borrowed
+    of others and lent to them, who is admitted, and who waits, in the order in which Growth tries them (the number is
+    the place in the line). Behind the line stand those that are in none: backing off after they could not start, held
+    by a queue that is stopped, or deactivated.
 
     Growth's settings say by when pods must be ready and from when a place counts (queue.waitForPodsReady): give it the
     file that growth run has (--settings). It reads the kinds of the queue, jobs and pods that name a queue, namespaces,
-    priorityclasses, limitranges and runtimeclasses (list, watch), and changes nothing.
+    priorityclasses, limitranges and runtimeclasses (list, watch), and changes nothing. Where it may list leases and
+    deployments, too, it says whether a Kueue is alive, beside which Growth's queue decides nothing.
 
     \b
     Example:
@@ -89,7 +91,9 @@ def queue(
     except KubeError as error:
         raise Refused(sentence_for(error)) from error
     except KeyboardInterrupt:
-        pass  # the only way to end --follow, so it is no failure
+        # The only way to end --follow, so there it is no failure.
+        if not follow:
+            raise
 
 
 queue.add_command(explain)
@@ -130,6 +134,7 @@ async def stay(client: Client, settings: Settings, wish: Wish, console: Console,
                 live.update(_fitting(_report(look.seen(), wish), console, wish), refresh=True)
                 took = time.monotonic() - began
                 await asyncio.sleep(max(_FRAME_SECONDS, took / _BUSY_SHARE))
+                await look.look_around()
 
 
 def _report(seen: Seen, wish: Wish) -> Report:

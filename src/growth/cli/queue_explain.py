@@ -25,7 +25,7 @@ from growth.kube.errors import KubeError
 
 
 @click.command()
-@with_settings_of("kube", "queue.waitForPodsReady", "queue.extendWhileProvisioning")
+@with_settings_of("kube", "queue.waitForPodsReady", "queue.extendWhileProvisioning", "queue.tryOtherFlavors")
 @click.argument("name", metavar="WORKLOAD")
 @click.option("--namespace", "-n", metavar="NAME", default="", help="The namespace in which it is.")
 @click.option("--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
@@ -33,8 +33,9 @@ def explain(effective: EffectiveSettings, name: str, namespace: str, output: str
     """See all about WORKLOAD: what happened to it, why it waits, and what happens next.
 
     WORKLOAD is the name of a Workload or of its Job, with or without its namespace (shop/sum). It says how it stands,
-    what was written about it in order of time, who is ahead of it, what it asks for and what each flavor has left,
-    who holds the rest, what would have to change, and how its pods are.
+    what was written about it in order of time, who is ahead of it or has to go for it, for whom it was sent back, what
+    it asks for and what each flavor has left, on which it failed, who holds the rest, what would have to change, and
+    how its pods are.
 
     Give it the settings that growth run has (--settings): they say by when pods must be ready, and how often they are
     tried. It reads what growth queue reads, and pods of that namespace, and changes nothing. Where machines are waited

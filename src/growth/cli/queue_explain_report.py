@@ -76,6 +76,8 @@ class Explained(msgspec.Struct, frozen=True):
     """Everything; ``--output json`` prints this."""
 
     at: datetime
+    notices: tuple[str, ...]
+    """What holds for all: why nobody decides anything, and what cannot be read."""
     entry: Entry
     strategy: str
     """Of its ClusterQueue."""
@@ -113,6 +115,7 @@ def explained(seen: Seen, key: Key, pods: Sequence[Pod]) -> Explained:
     offers = tuple(offers_for(seen, workload)) if entry.standing not in (*HOLDING, Standing.FINISHED) else ()
     return Explained(
         at=seen.scene.now,
+        notices=seen.notices,
         entry=entry,
         strategy=queue.spec.queueing_strategy if queue is not None else "",
         line=len(line) if entry.position else 0,

@@ -11,6 +11,7 @@ from rich.text import Text
 from growth.cli.memory_report import counted
 from growth.cli.queue_entry import Standing
 from growth.cli.queue_explain_report import Explained, PodSeen
+from growth.cli.queue_lines import notices
 from growth.cli.queue_offers import Offer
 from growth.cli.queue_rows import STYLES
 from growth.cli.queue_told import told
@@ -36,7 +37,8 @@ def view(found: Explained, width: int) -> RenderableType:
     """How it stands, its story, what it lacks, its pods, and what happens next."""
     entry = found.entry
     badge = (f" {entry.standing.upper()} ", _BADGES[entry.standing])
-    parts: list[RenderableType] = [Text.assemble((entry.title, "bold"), "  ", badge), Text(), _facts(found)]
+    parts: list[RenderableType] = [*notices(found.notices), Text.assemble((entry.title, "bold"), "  ", badge)]
+    parts += [Text(), _facts(found)]
     parts += [Text(), Text("What happened", style="dim"), Padding(_story(found, width), (0, 0, 0, 2))]
     if found.offers:
         parts += [Text(), Text("What it asks for, and what is left", style="dim")]

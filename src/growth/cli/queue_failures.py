@@ -27,11 +27,18 @@ def untried(seen: Seen, workload: Workload) -> list[str]:
     return list(dict.fromkeys(one.name for group in groups for one in group.flavors if one.name not in failed))
 
 
+def waits_for_others(seen: Seen, workload: Workload) -> bool:
+    """Whether its backoff is not over, and a flavor on which it has not failed may serve it all the same."""
+    return seen.scene.settings.queue.try_other_flavors and is_early(workload, seen.scene.now)
+
+
 def failing_words(seen: Seen, workload: Workload) -> str:
     """Where it failed, and what it waits for now; empty if it failed nowhere."""
     failed, left = failed_words(workload), untried(seen, workload)
     if not failed:
         return ""
-    if not is_early(workload, seen.scene.now):
-        return f"it failed on {failed}" + (f", so {', '.join(left)} first" if left else "")
-    return f"it failed on {failed}" + (f"; until then it waits only for {', '.join(left)}" if left else "")
+    if not left:
+        return f"it failed on {failed}"
+    if waits_for_others(seen, workload):
+        return f"it failed on {failed}; until then it waits only for {', '.join(left)}"
+    return f"it failed on {failed}, so it tries {', '.join(left)} first"

@@ -5,7 +5,7 @@ from datetime import datetime
 from growth.api.queue.workload import Workload
 from growth.cli.memory_report import named
 from growth.cli.queue_entry import Entry, Standing
-from growth.cli.queue_failures import untried
+from growth.cli.queue_failures import untried, waits_for_others
 from growth.cli.queue_seeing import Seen
 from growth.cli.queue_words import due, times
 from growth.cli.spans import span
@@ -13,7 +13,6 @@ from growth.decide.decider import State
 from growth.decide.queue.readiness import follow_readiness
 from growth.decide.queue.requeuing import next_state
 from growth.decide.queue.scene import Key, Scene
-from growth.decide.queue.tried import is_early
 
 _SHOWN = 3
 
@@ -72,7 +71,7 @@ def next_words(seen: Seen, workload: Workload, entry: Entry) -> str:
 
 
 def _untried(seen: Seen, workload: Workload) -> list[str]:
-    return untried(seen, workload) if is_early(workload, seen.scene.now) else []
+    return untried(seen, workload) if waits_for_others(seen, workload) else []
 
 
 def _next_of_queued(seen: Seen, entry: Entry) -> str:

@@ -28,6 +28,11 @@ class Lines:
             yield Segment.line()
 
 
+def notices(sentences: Iterable[str]) -> list[Text]:
+    """What holds for all, so that nobody overlooks it."""
+    return [Text.assemble(("! ", "bold red"), (sentence, "red")) for sentence in sentences]
+
+
 def fitted(text: str, size: int, *, is_number: bool = False) -> str:
     """Exactly so wide. Of a text that is longer both ends are kept: names that begin alike differ at their end."""
     length = cell_len(text)

@@ -3,18 +3,24 @@
 Growth tells it by its log and by events on others' objects, where nobody looks who wonders why nothing is admitted.
 """
 
+import asyncio
 from collections.abc import Iterable, Iterator
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 from growth.api.action import Hold
 from growth.api.change import Change, Happened, ObjectT
+from growth.api.kinds import Kind
+from growth.api.queue.kinds import QUEUE_KINDS
 from growth.api.queue.kueue import DEPLOYMENT_LABELS, KUEUE_DEPLOYMENTS, KUEUE_LEASES, LEASE_NAME, KueueLease
+from growth.cli.failures import Refused
 from growth.decide.decider import State
+from growth.decide.queue.leftovers import advice
 from growth.decide.queue.neighbours import live_kueue
 from growth.decide.queue.unreadable import told_of_unreadable
 from growth.kube.client import Client
-from growth.kube.errors import Forbidden, NotFound
+from growth.kube.errors import NEEDS_A_PERSON, KubeError, ServerTrouble
+from growth.kube.transport import Method, Request
 from growth.observe.kueue_leases import Held
 from growth.observe.snapshot import Snapshot
 from growth.observe.world import World
@@ -33,13 +39,34 @@ def notices_in(snapshot: Snapshot) -> Iterator[str]:
         yield f"{len(unreadable) - _SHOWN:,} more objects cannot be read: kubectl get events -A shows which"
 
 
+async def check_readable(client: Client) -> None:
+    """End with a sentence where a kind of the queue is there and the server cannot give it out, as when a dead Kueue
+    should convert it. Informers would wait for that to pass, and nobody would see for what."""
+    answers = await asyncio.gather(*(_check(client, own.kind) for own in QUEUE_KINDS), return_exceptions=True)
+    for error in answers:
+        if error is not None:
+            raise error
+
+
+async def _check(client: Client, kind: Kind[Any]) -> None:
+    try:
+        await client.request(Request(Method.GET, kind.collection(), (("limit", "1"),), timeout_seconds=60))
+    except ServerTrouble as error:
+        more = advice(str(error))
+        name = f"{kind.plural}.{kind.group}"
+        why = f"nothing can be seen of the queue, and Growth decides nothing, because {name} cannot be read: {error}"
+        raise Refused(f"{why}. {more}" if more else why) from error
+    except NEEDS_A_PERSON:
+        pass  # whoever reads it meets the same error, and knows what to say
+
+
 async def read_neighbours(client: Client, world: World, now: datetime) -> None:
-    """Let the World see what Kueue has in the cluster. Whoever may not read that is shown the rest all the same."""
+    """Let the World see what Kueue has in the cluster. Where that cannot be read, the rest is shown all the same."""
     listeners = world.listeners()
     try:
         leases = (await client.list(KUEUE_LEASES, field_selector=f"metadata.name={LEASE_NAME}")).items
         deployments = (await client.list(KUEUE_DEPLOYMENTS, label_selector=DEPLOYMENT_LABELS)).items
-    except (Forbidden, NotFound):
+    except KubeError:
         return
     before = [held.lease for held in world.kueue_leases.held.values()]
     renewed = [lease for lease in leases if _is_renewed(lease, now)]

@@ -10,7 +10,7 @@ from growth.api.queue.queues import ACTIVE, SHORT, ClusterQueue
 from growth.api.status import condition_of
 from growth.cli.queue_entry import HOLDING, Entry, Standing, entry_of
 from growth.cli.queue_seeing import Seen
-from growth.cli.queue_shares import CohortSeen, Lent, Share, cohorts_above, path_of, shares_of
+from growth.cli.queue_shares import CohortSeen, Lent, Share, branch, cohorts_of, path_of, shares_of
 from growth.decide.queue.standing import standing_of_door
 
 
@@ -41,7 +41,7 @@ class Report(msgspec.Struct, frozen=True):
     queues: tuple[Queue, ...] = ()
     """Those of one cohort stand together."""
     cohorts: tuple[CohortSeen, ...] = ()
-    """All that are above one of these queues."""
+    """All that are above one of these queues, or lend to it."""
     homeless: tuple[Entry, ...] = ()
     """Workloads without a ClusterQueue."""
     unmade: tuple[str, ...] = ()
@@ -77,7 +77,7 @@ def report_of(seen: Seen, queue: str = "", namespace: str = "") -> Report:
     wanted = [
         one for name, one in scene.queues.items() if (not queue or name == queue) and (not namespace or name in names)
     ]
-    wanted.sort(key=lambda one: _branch(seen, one))
+    wanted.sort(key=lambda one: branch(path_of(seen, one), one.metadata.name))
     alive = [entry for entry in entries if entry.standing is not Standing.FINISHED]
     inside = defaultdict[str, list[Entry]](list)
     for entry in alive:
@@ -87,18 +87,13 @@ def report_of(seen: Seen, queue: str = "", namespace: str = "") -> Report:
         at=scene.now,
         notices=seen.notices,
         queues=tuple(_queue(seen, one, inside[one.metadata.name], lent) for one in wanted),
-        cohorts=tuple(cohorts_above(seen, wanted, lent)),
+        cohorts=tuple(cohorts_of(seen, wanted, lent)),
         homeless=() if queue else tuple(_ordered(inside[""])),
         unmade=() if queue else tuple(_unmade(seen, namespace)),
         finished=sum(entry.standing is Standing.FINISHED and queue in ("", entry.cluster_queue) for entry in entries),
         knows_deadlines=scene.terms.readiness is not None,
         narrowed_to=namespace,
     )
-
-
-def _branch(seen: Seen, queue: ClusterQueue) -> list[tuple[bool, str]]:
-    """Where it stands in the tree: in each cohort first the queues, then the cohorts in it."""
-    return [*((True, name) for name in path_of(seen, queue)), (False, queue.metadata.name)]
 
 
 def _queue(seen: Seen, queue: ClusterQueue, own: Sequence[Entry], lent: Lent) -> Queue:

@@ -6,7 +6,7 @@ nothing of it is written.
 
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -20,7 +20,7 @@ from growth.api.queue.kinds import QUEUE_KINDS
 from growth.api.queue.pod import QUEUED_PODS
 from growth.api.queue.workload import EVICTED, QUOTA_RESERVED
 from growth.api.settings import Settings
-from growth.cli.queue_notices import notices_in, read_neighbours
+from growth.cli.queue_notices import check_readable, notices_in, read_neighbours
 from growth.cli.queue_stock import closed_by
 from growth.cli.world import reading
 from growth.decide.decider import State
@@ -43,6 +43,10 @@ KINDS: Final[tuple[Kind[Any], ...]] = (
     *(NAMESPACES, PRIORITY_CLASSES, QUEUED_JOBS, QUEUED_PODS, *FILLING_KINDS),
     *(own.kind for own in QUEUE_KINDS),
 )
+
+
+# A Lease of Kueue's is good for 15 s.
+_AROUND: Final = timedelta(seconds=10)
 
 
 class Seen(msgspec.Struct, frozen=True):
@@ -107,14 +111,18 @@ class Look:
 
     def __init__(self, client: Client, world: World, settings: Settings, now: Now) -> None:
         self._client, self._world, self._settings, self._now = client, world, settings, now
+        self._looked_around: datetime | None = None
 
     def seen(self) -> Seen:
         """How they are now."""
         return see(self._world.snapshot(self._now()), self._settings)
 
     async def look_around(self) -> None:
-        """See whether a Kueue is alive beside us, as far as we may."""
-        await read_neighbours(self._client, self._world, self._now())
+        """See whether a Kueue is alive beside us, as far as we may; now and then is enough."""
+        now = self._now()
+        if self._looked_around is None or now - self._looked_around >= _AROUND:
+            self._looked_around = now
+            await read_neighbours(self._client, self._world, now)
 
     async def add(self, kind: Kind[T], namespace: str = "") -> list[T]:
         """Read also these, once; nothing if we may not, or if there is no such kind."""
@@ -130,6 +138,7 @@ class Look:
 async def looking(client: Client, settings: Settings, now: Now) -> AsyncGenerator[Look]:
     """Follow the queues; inside, what is given tells how they are."""
     world = World(now, queues=True)
+    await check_readable(client)
     # How far it has come is no part of what it says, which may go into a pipe.
     async with reading(client, world, KINDS, Console(stderr=True)):
         look = Look(client, world, settings, now)

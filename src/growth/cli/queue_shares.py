@@ -75,17 +75,35 @@ def path_of(seen: Seen, queue: ClusterQueue) -> tuple[str, ...]:
     return tuple(one.name for one in reversed(seen.scene.members[queue.metadata.name].path[1:]))
 
 
-def cohorts_above(seen: Seen, queues: Iterable[ClusterQueue], lent: Lent) -> Iterator[CohortSeen]:
-    """Each once, in the order in which they are come across."""
-    told: set[int] = set()
+def branch(path: Iterable[str], queue: str = "") -> list[tuple[bool, str]]:
+    """Where a queue or a cohort stands in the tree: below each cohort first its queues, then the cohorts in it."""
+    return [*((True, name) for name in path), *([(False, queue)] if queue else [])]
+
+
+def cohorts_of(seen: Seen, queues: Iterable[ClusterQueue], lent: Lent) -> list[CohortSeen]:
+    """All cohorts above these queues, and those beside them that have quota to lend."""
+    queue_members = {id(member) for member in seen.scene.members.values()}
+    found: dict[int, Member] = {}
     for queue in queues:
-        above = seen.scene.members[queue.metadata.name].path[1:]
-        for depth, member in enumerate(reversed(above), 1):
-            if id(member) not in told:
-                told.add(id(member))
-                path = tuple(one.name for one in reversed(above))[:depth]
-                shares = tuple(_own(member, slot, lent) for slot in member.quotas)
-                yield CohortSeen(member.name, path, shares, _circle(seen, member.name))
+        member = seen.scene.members[queue.metadata.name]
+        found |= {id(one): one for one in member.path[1:]}
+        if id(member.root) not in queue_members:
+            lenders = [one for one in _below(member.root) if one.quotas and id(one) not in queue_members]
+            found |= {id(above): above for one in lenders for above in one.path}
+    told = [_cohort(seen, member, lent) for member in found.values()]
+    return sorted(told, key=lambda one: branch(one.path))
+
+
+def _below(member: Member) -> Iterator[Member]:
+    for child in member.children:
+        yield child
+        yield from _below(child)
+
+
+def _cohort(seen: Seen, member: Member, lent: Lent) -> CohortSeen:
+    path = tuple(one.name for one in reversed(member.path))
+    shares = tuple(_own(member, slot, lent) for slot in member.quotas)
+    return CohortSeen(member.name, path, shares, _circle(seen, member.name))
 
 
 def _own(member: Member, slot: Slot, lent: Lent) -> Share:

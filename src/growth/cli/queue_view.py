@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from operator import itemgetter
 from typing import Final
 
 from rich.console import Group, RenderableType
@@ -12,10 +13,10 @@ from rich.text import Text
 from growth.cli.memory_report import counted, named
 from growth.cli.queue_bars import closed_flavors, usage
 from growth.cli.queue_entry import Entry, Standing
-from growth.cli.queue_lines import Lines
+from growth.cli.queue_lines import Lines, notices
 from growth.cli.queue_report import Queue, Report
 from growth.cli.queue_rows import STYLES, Columns, rows_of
-from growth.cli.queue_shares import CohortSeen
+from growth.cli.queue_shares import CohortSeen, branch
 
 _SHOWN_REMEDIES: Final = 3
 _STEP: Final = 2
@@ -48,20 +49,15 @@ _NOBODY: Final = "does growth run, with queue.enabled?"
 
 def view(report: Report, width: int, rows: int | None = None) -> RenderableType:
     """The whole picture; at most so many workloads of each queue that are admitted, and so many that wait."""
-    notices = [Text.assemble(("! ", "bold red"), (notice, "red")) for notice in report.notices]
+    first = notices(report.notices)
     if not report.queues and not report.homeless and not report.unmade:
-        return Group(*notices, Text(_no_queues(report), style="yellow" if report.narrowed_to else ""))
+        return Group(*first, Text(_no_queues(report), style="yellow" if report.narrowed_to else ""))
     columns = Columns(list(_shown(report, rows)), width, report.at)
-    parts: list[RenderableType] = [*notices, _headline(report)]
-    cohorts = {cohort.path: cohort for cohort in report.cohorts}
-    open_path: tuple[str, ...] = ()
-    for queue in report.queues:
-        for depth in range(len(queue.path)):
-            path = queue.path[: depth + 1]
-            if path != open_path[: depth + 1]:
-                parts += [Text(), *_cohort(cohorts[path], columns)]
-        open_path = queue.path
-        parts += [Text(), *_queue(queue, columns, rows)]
+    parts: list[RenderableType] = [*first, _headline(report)]
+    drawn = [(branch(one.path), _cohort(one, columns)) for one in report.cohorts]
+    drawn += [(branch(one.path, one.name), _queue(one, columns, rows)) for one in report.queues]
+    for _, lines in sorted(drawn, key=itemgetter(0)):
+        parts += [Text(), *lines]
     if report.homeless:
         parts += [Text(), Text("in no ClusterQueue", style="bold yellow")]
         parts.append(Lines(list(rows_of(report.homeless, columns, _STEP, rows))))
