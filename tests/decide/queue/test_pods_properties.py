@@ -7,12 +7,12 @@ from hypothesis import settings as profile
 
 from growth.api.queue.kinds import CLUSTER_QUEUES, LOCAL_QUEUES, WORKLOADS
 from growth.api.queue.pod import QUEUED_PODS
-from tests.decide.queue.test_properties import JOBS, QUOTA, SEEDS, STRATEGIES, TIMESTAMPS, Life
+from tests.decide.queue.test_properties import JOBS, QUOTA, SEEDS, STRATEGIES, TIMESTAMPS, OneQueue
 
 READY = [{"type": "Ready", "status": "True"}]
 
 
-class PodLife(Life):
+class PodLife(OneQueue):
     """Plain pods instead of jobs. Nobody removes gates by hand."""
 
     def __init__(self, seed: int, strategy: str, timestamp: str) -> None:

@@ -6,19 +6,17 @@ writes ago, and what it says is done later, in any order, or lost. Then all lag 
 """
 
 from datetime import timedelta
-from random import Random
 
 from hypothesis import given
 from hypothesis import settings as profile
 from hypothesis import strategies as st
 
-from growth.api.action import Action, Hold
 from growth.api.queue.job import QUEUED_JOBS
 from growth.api.queue.kinds import CLUSTER_QUEUES, LOCAL_QUEUES, WORKLOADS
 from growth.api.queue.workload import EVICTED, PODS_READY_TIMEOUT, Workload
 from growth.decide.queue.scene import usage_of
-from tests.builders import Json
-from tests.decide.queue.stage import Id, Stage, settings
+from tests.decide.queue.lives import Life
+from tests.decide.queue.stage import Stage, settings
 
 QUOTA = 4
 LIMIT = 2
@@ -45,43 +43,23 @@ STRATEGIES = st.sampled_from(["StrictFIFO", "BestEffortFIFO"])
 TIMESTAMPS = st.sampled_from(["Eviction", "Creation"])
 
 
-class Life:
-    """A stage on which things happen by chance; after each write the promises are looked at."""
+class OneQueue(Life):
+    """Jobs of two doors in one queue."""
 
     def __init__(self, seed: int, strategy: str, timestamp: str, *, is_obedient: bool = False) -> None:
         """With obedient people, who create jobs suspended and leave them as they are, no pod ever runs too much."""
-        self.chance, self._is_obedient = Random(seed), is_obedient  # noqa: S311 - no secret
-        self.stage = Stage(settings(timestamp=timestamp, backoff_limit_count=LIMIT))
-        self.stage.a_flavor()
-        self.stage.a_queue(cpu=str(QUOTA), queueingStrategy=strategy)
-        self.stage.a_door()
-        self.stage.a_door("second")
-        self.past: list[dict[Id, Json]] = [dict(self.stage.objects)]
-        self.under_way: list[Action | Hold] = []
-        self.seen_until = {QUEUED_JOBS: 0, WORKLOADS: 0}
-        self.made = 0
-
-    def live(self, steps: int) -> None:
-        """Let so many things happen."""
-        words = [word for word, weight in HAPPENINGS.items() for _ in range(weight)]
-        for _ in range(steps):
-            self.happen(self.chance.choice(words))
-            self.remember()
+        stage = Stage(settings(timestamp=timestamp, backoff_limit_count=LIMIT))
+        stage.a_flavor()
+        stage.a_queue(cpu=str(QUOTA), queueingStrategy=strategy)
+        stage.a_door()
+        stage.a_door("second")
+        super().__init__(seed, stage, JOBS, HAPPENINGS)
+        self._is_obedient = is_obedient
 
     def happen(self, word: str) -> None:
         match word:
             case "job":
                 self._job()
-            case "pass":
-                self._look()
-                self._take()
-            case "play":
-                self._play()
-            case "leave":
-                self._leave()
-            case "restart":
-                self.stage.memory, self.under_way = None, []
-                self.seen_until = dict.fromkeys(self.seen_until, len(self.past) - 1)
             case "wait":
                 self.stage.now += timedelta(seconds=self.chance.choice([1, 30, 61, 130, 300]))
             case "stop":
@@ -90,9 +68,11 @@ class Life:
                 self.stage.change(kind, name, {"spec": {"stopPolicy": policy}})
             case "edit":
                 self._edit()
-            case _:
+            case "activate" | "deactivate" | "delete" | "prefer":
                 if workloads := self.stage.workloads():
                     self._touch(word, self.chance.choice(workloads))
+            case _:
+                super().happen(word)
 
     def _touch(self, word: str, workload: Workload) -> None:
         """A person does something to a workload."""
@@ -103,11 +83,6 @@ class Life:
             self.stage.change(WORKLOADS, name, {"spec": {"active": word == "activate"}})
         elif not workload.is_reserving:
             self.stage.drop(WORKLOADS, name)
-
-    def remember(self) -> None:
-        if self.past[-1] != self.stage.objects:
-            self.past.append(dict(self.stage.objects))
-            self.check()
 
     def _job(self) -> None:
         if self.made < len(JOBS):
@@ -122,58 +97,14 @@ class Life:
 
     def _edit(self) -> None:
         if self.made and not self._is_obedient:
-            name = self.chance.choice(JOBS[: self.made])
+            name = self.chance.choice(self.jobs)
             self.stage.change(QUEUED_JOBS, name, {"spec": {"parallelism": self.chance.randint(1, 2)}})
 
-    def _look(self) -> None:
-        """Jobs and workloads are seen late, each by its own watch, but never backwards; the rest at once."""
-        for kind, known in self.seen_until.items():
-            newest = len(self.past) - 1
-            lag = self.chance.choice([0, 0, 0, 1, 2, 3, 8])
-            self.seen_until[kind] = max(known, newest - lag)
-        seen = {key: one for key, one in self.stage.objects.items() if key[0] not in self.seen_until}
-        for kind, instant in self.seen_until.items():
-            seen |= {key: one for key, one in self.past[instant].items() if key[0] is kind}
-        self.under_way = [*self.under_way, *self.stage.look(seen).said]
-
-    def _take(self) -> None:
-        """What was said is done in any order; some of it later, some never."""
-        self.chance.shuffle(self.under_way)
-        later: list[Action | Hold] = []
-        for said in self.under_way:
-            match self.chance.choice("nnnnnnlx"):
-                case "n":
-                    self.stage.take(said)
-                    self.remember()
-                case "l":
-                    later.append(said)
-                case _:
-                    pass
-        self.under_way = later
-
-    def _play(self) -> None:
-        """Pods are made and get ready; those of stopped jobs leave in their own time."""
-        some, ready = (self.chance.sample(JOBS, self.chance.randint(0, most)) for most in (len(JOBS), 2))
-        running = self.stage.running()
-        self.stage.play_jobs(ready=ready, only=set(some) & set(running))
-        if running and self.chance.random() < 0.1:
-            self.stage.end(self.chance.choice(running))
-
-    def _leave(self) -> None:
-        """Pods of a stopped job are first leaving, and then gone."""
-        stopped = [name for name in JOBS[: self.made] if self.stage.job(name).spec.suspend]
-        if stopped:
-            name = self.chance.choice(stopped)
-            active = self.stage.job(name).status.active
-            status = {"active": 0, "ready": 0, "terminating": active, **({} if active else {"startTime": None})}
-            self.stage.change(QUEUED_JOBS, name, {"status": status})
-
     def check(self) -> None:
-        """Safety: whatever was seen late, lost or done in another order."""
         used = sum(sum(usage_of(one).values()) for one in self.stage.workloads() if one.is_reserving)
         assert used <= QUOTA * 1000, "quota is exceeded"
         if self._is_obedient:
-            assert sum(map(self._cpus, JOBS[: self.made])) <= QUOTA, "pods use more than there is quota"
+            assert sum(map(self._cpus, self.jobs)) <= QUOTA, "pods use more than there is quota"
         for workload in self.stage.workloads():
             state = workload.status.requeue_state
             assert state is None or (state.count or 0) <= LIMIT, "it was put back more often than it may be"
@@ -184,15 +115,11 @@ class Life:
         return (status.active + status.terminating) * int(container["resources"]["requests"]["cpu"])
 
     def calm_down(self) -> None:
-        """All is seen, done and ready at once from now on."""
         for kind, name in ((CLUSTER_QUEUES, "all"), (LOCAL_QUEUES, "door")):
             self.stage.change(kind, name, {"spec": {"stopPolicy": "None"}})
         for workload in self.stage.workloads():
             self.stage.change(WORKLOADS, workload.metadata.name, {"spec": {"active": True}})
-        for name in JOBS[: self.made]:
-            self.stage.change(QUEUED_JOBS, name, {"status": {"terminating": 0}})
-        self.stage.settle()
-        self.remember()
+        super().calm_down()
 
 
 @profile(max_examples=120)
@@ -203,14 +130,14 @@ def test_quota_is_never_exceeded_and_the_count_never_above_the_limit(
     timestamp: str,
     is_obedient: bool,  # noqa: FBT001
 ) -> None:
-    Life(seed, strategy, timestamp, is_obedient=is_obedient).live(80)
+    OneQueue(seed, strategy, timestamp, is_obedient=is_obedient).live(80)
 
 
 @profile(max_examples=20)
 @given(SEEDS, STRATEGIES, TIMESTAMPS)
 def test_no_job_is_lost(seed: int, strategy: str, timestamp: str) -> None:
     """However the cluster lived: once it is calm, each job that can be served is, one after the other."""
-    life = Life(seed, strategy, timestamp)
+    life = OneQueue(seed, strategy, timestamp)
     life.live(50)
     stage = life.stage
     for _ in range(3 * len(JOBS) + 3):
@@ -221,7 +148,7 @@ def test_no_job_is_lost(seed: int, strategy: str, timestamp: str) -> None:
             stage.end(name)
         stage.settle()
         stage.now += timedelta(hours=2)
-    assert [name for name in JOBS[: life.made] if stage.job(name).ended is None] == []
+    assert [name for name in life.jobs if stage.job(name).ended is None] == []
 
 
 WISHES = st.lists(st.tuples(st.integers(0, 2), st.integers(1, QUOTA + 1)), min_size=1, max_size=6)
