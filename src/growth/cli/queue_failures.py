@@ -5,9 +5,13 @@ from typing import Final
 from growth.api.queue.workload import PODS_READY_TIMEOUT, Workload
 from growth.cli.queue_seeing import Seen
 from growth.decide.queue.flavors import OUT_OF_STOCK
-from growth.decide.queue.tried import failures_of, is_early
+from growth.decide.queue.tried import NO_ROOM, failures_of, is_early
 
-_WORDS: Final = {OUT_OF_STOCK: "no machines could be had", PODS_READY_TIMEOUT: "not ready in time"}
+_WORDS: Final = {
+    OUT_OF_STOCK: "no machines could be had",
+    NO_ROOM: "no place on the nodes that stand",
+    PODS_READY_TIMEOUT: "not ready in time",
+}
 
 
 def failure(why: str) -> str:

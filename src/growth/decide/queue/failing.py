@@ -7,15 +7,16 @@ then nothing is noted, and nothing is tried before the backoff is over.
 
 from collections.abc import Iterable, Mapping
 
-from growth.api.queue.workload import PODS_READY, PODS_READY_TIMEOUT, Workload
+from growth.api.queue.workload import ON_STANDING_NODES, PODS_READY, PODS_READY_TIMEOUT, Workload
 from growth.decide.queue.draft import Draft
 from growth.decide.queue.flavors import OUT_OF_STOCK
-from growth.decide.queue.tried import FAILED_FLAVORS, failures_of
+from growth.decide.queue.tried import FAILED_FLAVORS, NO_ROOM, failures_of
 
 
 def note_failures(draft: Draft, flavors: Iterable[str], closed: Mapping[str, str]) -> bool:
     """It could not start on these, now; whether that has to be written first."""
-    new = {flavor: OUT_OF_STOCK if flavor in closed else PODS_READY_TIMEOUT for flavor in flavors}
+    shut = NO_ROOM if draft.workload.holds(ON_STANDING_NODES) else OUT_OF_STOCK
+    new = {flavor: shut if flavor in closed else PODS_READY_TIMEOUT for flavor in flavors}
     old = {flavor: why for flavor, why in failures_of(draft.workload).items() if flavor not in new}
     return _note(draft, old | new)
 
@@ -27,9 +28,9 @@ def follow_failures(draft: Draft, closed: Mapping[str, str]) -> bool:
         return False
     working = flavors_of(draft.workload) if draft.workload.holds(PODS_READY) else []
     kept = {
-        flavor: OUT_OF_STOCK if flavor in closed else why
+        flavor: OUT_OF_STOCK if flavor in closed and why != NO_ROOM else why
         for flavor, why in failures.items()
-        if flavor not in working and (why != OUT_OF_STOCK or flavor in closed)
+        if flavor not in working and (why not in (OUT_OF_STOCK, NO_ROOM) or flavor in closed)
     }
     return _note(draft, kept)
 

@@ -6,7 +6,7 @@ of it is left, or would be if somebody else went. ``flavorFungibility`` says whe
 would have to be borrowed or somebody to go; of all that were looked at the best one is taken.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import IntEnum
 from typing import Final
 
@@ -72,6 +72,15 @@ class Assigned(msgspec.Struct, frozen=True):
     """By resource."""
 
 
+Lack = Callable[[Sequence[Assigned]], str | None]
+"""Why nodes that stand have no room for all pods of these sets, as the end of a sentence; None if they have."""
+
+
+def nothing_stands(_sets: Sequence[Assigned]) -> str | None:
+    """Where nobody looks at nodes."""
+    return ""
+
+
 class Assignment(msgspec.Struct, frozen=True):
     """What a workload gets: all of it."""
 
@@ -114,6 +123,16 @@ def needs_of(workload: Workload, filling: Filling = _AS_WRITTEN) -> tuple[PodSet
     return tuple(found)
 
 
+def bound_to(spec: PodSpec, flavors: Iterable[ResourceFlavor]) -> PodSpec:
+    """A pod as it is made for whoever has these flavors: it goes to their nodes."""
+    known = list(flavors)
+    selector = {label: value for flavor in known for label, value in flavor.spec.node_labels.items()}
+    tolerations = tuple(one for flavor in known for one in flavor.spec.tolerations)
+    return msgspec.structs.replace(
+        spec, node_selector={**spec.node_selector, **selector}, tolerations=(*spec.tolerations, *tolerations)
+    )
+
+
 def asks_for_pods(needs: Sequence[PodSetNeeds]) -> Refusal | None:
     """Pods are counted, not asked for; no API server takes a pod with such a request."""
     for one in needs:
@@ -132,11 +151,13 @@ def assign(
     *,
     oracle: Oracle = nobody_goes,
     closed: Mapping[str, str] = _NONE,
+    lack: Lack = nothing_stands,
     tried: Tried = NOTHING_TRIED,
 ) -> Assignment | Refusal:
     """Flavors for all pod sets, or why there are none. Nothing is used by asking.
 
-    ``closed`` are flavors whose machines cannot be had now, and why; ``tried`` those on which it could not start.
+    ``closed`` are flavors whose machines cannot be had now, and why: they do for whom nodes that stand do not ``lack``
+    room. ``tried`` are those on which it could not start.
     """
     groups = {resource: group for group in queue.spec.resource_groups for resource in group.covered_resources}
     taken: dict[Slot, int] = {}
@@ -149,7 +170,10 @@ def assign(
                 return group
             bound = {key: value for name in chosen.values() for key, value in flavors[name].spec.node_labels.items()}
             named = {quotas.name for quotas in group.flavors} & flavors.keys()
-            misfits = {name: _misfit(flavors[name], one, bound) or _closed(name, closed) for name in named}
+            misfits = {name: _misfit(flavors[name], one, bound) for name in named}
+            for name in named if closed else ():
+                given = Assigned(one, {**chosen, **dict.fromkeys(_covered(group, one), name)})
+                misfits[name] = misfits[name] or _closed([*sets, given], closed, tried, lack)
             found = _Search(queue, member, oracle, group, one, taken, tried).best(misfits)
             if isinstance(found, Refusal):
                 return found
@@ -301,8 +325,16 @@ def _misfit(flavor: ResourceFlavor, needs: PodSetNeeds, bound: Mapping[str, str]
     return None
 
 
-def _closed(flavor: str, closed: Mapping[str, str]) -> Refusal | None:
-    return Refusal(OUT_OF_STOCK, f"flavor {flavor}: {closed[flavor]}") if flavor in closed else None
+def _closed(sets: Sequence[Assigned], closed: Mapping[str, str], tried: Tried, lack: Lack) -> Refusal | None:
+    """Why the last of these sets cannot be given what it would be: its machines cannot be had, nor do nodes stand."""
+    shut = [flavor for flavor in dict.fromkeys(sets[-1].flavors.values()) if flavor in closed]
+    if not shut:
+        return None
+    missed = not tried.missed.isdisjoint(shut)
+    why = "it found no place on the nodes that stand" if missed else lack(sets)
+    if why is None:
+        return None
+    return Refusal(OUT_OF_STOCK, "; ".join(filter(None, (f"flavor {shut[0]}: {closed[shut[0]]}", why))))
 
 
 def _meets(labels: Mapping[str, str], term: NodeSelectorTerm) -> bool:

@@ -45,7 +45,7 @@ def _is_early(scene: Scene, workload: Workload) -> bool:
 def _shape(scene: Scene, workload: Workload) -> object:
     """What decides on whether it can be served, but for its place."""
     sets = tuple((one.name, bytes(one.template), one.count) for one in workload.spec.pod_sets)
-    tried = tuple(failures_of(workload)), is_early(workload, scene.now)
+    tried = tuple(failures_of(workload).items()), is_early(workload, scene.now)
     # Who waits for others to go may stand before somebody older, who has a right to more.
     wish = workload.status.reclaimable_pods, workload.priority, waits_for_preempted(workload)
     return workload.metadata.namespace, sets, wish, tried

@@ -21,6 +21,11 @@ FAILED_FLAVORS: Final = "growth.dev/failed-flavors"
 ``a=FlavorOutOfStock,b=PodsReadyTimeout``."""
 
 
+NO_ROOM: Final = "NoRoomOnNodes"
+"""Why it could not start on a flavor whose machines could not be had: it was let in for the nodes that stand
+(``room``), and found no place there."""
+
+
 class Tried(msgspec.Struct, frozen=True):
     """Where a workload could not start."""
 
@@ -28,6 +33,9 @@ class Tried(msgspec.Struct, frozen=True):
     """The latest last."""
     is_early: bool = False
     """Whether its backoff is not over: only what it has not tried may serve it, and it holds up nobody."""
+    missed: frozenset[str] = frozenset()
+    """Flavors on whose nodes it found no place: without new machines they are not tried again, or it would go back and
+    forth."""
 
     def ordered(self, quotas: Iterable[FlavorQuotas]) -> list[FlavorQuotas]:
         """The flavors of a group as they are tried: first those that did not fail, at the end the one that did last."""
@@ -44,8 +52,11 @@ NOTHING_TRIED: Final = Tried()
 
 def tried_by(workload: Workload, now: datetime) -> Tried:
     """Where it could not start."""
-    flavors = tuple(failures_of(workload))
-    return Tried(flavors, is_early(workload, now)) if flavors else NOTHING_TRIED
+    failures = failures_of(workload)
+    if not failures:
+        return NOTHING_TRIED
+    missed = frozenset(flavor for flavor, why in failures.items() if why == NO_ROOM)
+    return Tried(tuple(failures), is_early(workload, now), missed)
 
 
 def failures_of(workload: Workload) -> dict[str, str]:

@@ -1,0 +1,53 @@
+"""Whoever was let in for the nodes that stand (``room``), while no machines of its flavor can be had.
+
+    let in ──its pods run──► like all others
+      └── a minute, and a pod has no node ──► it moves, and that flavor's nodes are not tried again (``tried``)
+                                              until machines can be had: so nobody goes back and forth
+
+That it was is said on it in the very write that admits it, so a restart does not forget it.
+"""
+
+from datetime import timedelta
+from typing import Final
+
+from growth.api.queue.job import QueuedJob
+from growth.api.queue.workload import ADMITTED, ON_STANDING_NODES, Admission, Workload
+from growth.decide.ages import is_ahead
+from growth.decide.queue.draft import Draft
+from growth.decide.queue.failing import flavors_of
+from growth.decide.queue.flavors import OUT_OF_STOCK
+from growth.decide.queue.scene import Scene
+
+_TIME_TO_BE_PLACED: Final = timedelta(minutes=1)
+"""A scheduler that is not busy takes a second; a Job controller makes hundreds of pods in this time."""
+
+
+def lodge(scene: Scene, draft: Draft, admission: Admission) -> None:
+    """Say that it is let in for the nodes that stand, if it is."""
+    given = (flavor for one in admission.pod_set_assignments for flavor in one.flavors.values())
+    shut = next((flavor for flavor in given if flavor in scene.premises.closed), None)
+    if shut is None:
+        draft.unsay(ON_STANDING_NODES)
+    else:
+        why = f"no machines of flavor {shut} can be had now, and its nodes have room for all pods"
+        draft.say(ON_STANDING_NODES, "True", OUT_OF_STOCK, why)
+
+
+def is_given_time(scene: Scene, workload: Workload) -> bool:
+    """Whether it was just let in: its pods have to be made, and a scheduler to see them."""
+    admitted = workload.condition(ADMITTED)
+    if not workload.holds(ON_STANDING_NODES) or admitted is None or admitted.last_transition_time is None:
+        return False
+    until = admitted.last_transition_time + _TIME_TO_BE_PLACED
+    is_given = is_ahead(until, scene.now, _TIME_TO_BE_PLACED)
+    if is_given:
+        scene.deadlines.append(until)
+    return is_given
+
+
+def follow_lodging(scene: Scene, draft: Draft, job: QueuedJob | None) -> None:
+    """Whoever runs, has no quota any more, or may wait for machines again is like all others."""
+    closed = scene.premises.closed
+    is_open = not any(flavor in closed for flavor in flavors_of(draft.workload))
+    if is_open or (job is not None and job.are_pods_ready):
+        draft.unsay(ON_STANDING_NODES)
