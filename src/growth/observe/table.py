@@ -1,13 +1,16 @@
 """A table: all objects of a kind that is few enough to need no index but its name."""
 
+from collections import deque
 from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping, ValuesView
-from itertools import count
+from itertools import count, islice
 from typing import Final, Generic, TypeVar, overload
 
 from growth.api.change import Change, Happened, ObjectT
 
 _Default = TypeVar("_Default")
 _NUMBERS: Final = count(1)
+# More than arrives between two looks. Whoever missed more than that looks at everything.
+_RECENT: Final = 8192
 Key = tuple[str, str]
 """Namespace (empty for cluster-scoped kinds) and name."""
 
@@ -22,6 +25,7 @@ class Table(Mapping[Key, ObjectT], Generic[ObjectT]):
         """No other table of this process ever has the same."""
         self.heard = 0
         """How many changes it has heard of: as long as that is the same, so is all that is in it."""
+        self._recent: deque[Key] = deque(maxlen=_RECENT)
 
     def hear(self, changes: Iterable[Change[ObjectT]]) -> None:
         """Objects came, changed or went."""
@@ -31,11 +35,17 @@ class Table(Mapping[Key, ObjectT], Generic[ObjectT]):
                 self._note(change.now)
             meta = change.now.metadata
             key = (meta.namespace, meta.name)
+            self._recent.append(key)
             if change.happened is not Happened.DELETED:
                 self._objects[key] = change.now
             elif (known := self._objects.get(key)) is not None and known.metadata.uid == meta.uid:
                 # One of the same name that came since is another object, and stays.
                 del self._objects[key]
+
+    def since(self, heard: int) -> set[Key] | None:
+        """What came, changed or went since so much was heard; None if that is too long ago to tell."""
+        missed = self.heard - heard
+        return set(islice(reversed(self._recent), missed)) if 0 <= missed <= len(self._recent) else None
 
     def listed(self) -> list[ObjectT]:
         """All that are there now. Made in one step of the interpreter, so any thread may ask."""

@@ -73,6 +73,7 @@ _SEEN: Final[dict[int, tuple[Json, Any]]] = {}
 
 Id = tuple[Kind[Any], str, str]
 Objects = Mapping[Id, Json]
+Tables = dict[Kind[Any], Table[Any]]
 
 
 def settings(*, wait: bool = True, extend: bool = False, block: bool = False, **strategy: Any) -> Settings:  # noqa: ANN401
@@ -97,17 +98,34 @@ def _seen(kind: Kind[Any], manifest: Json) -> Any:  # noqa: ANN401 - the type fo
     return known[1]
 
 
-def snapshot_of(objects: Objects, now: datetime) -> Snapshot:
-    tables: dict[Kind[Any], Table[Any]] = {kind: Table[Any]() for kind in KINDS}
+def new_tables() -> Tables:
+    return {kind: Table[Any]() for kind in KINDS}
+
+
+def snapshot_of(objects: Objects, now: datetime, tables: Tables | None = None) -> Snapshot:
+    """What one sees of these objects; ``tables`` that know others hear what has changed."""
+    tables = new_tables() if tables is None else tables
     indexed = World(queues=True) if any(kind in _INDEXED for kind, _, _ in objects) else None
-    for (kind, _, _), manifest in objects.items():
-        change = Change(Happened.ADDED, _seen(kind, manifest), None)
+    there: dict[Kind[Any], dict[tuple[str, str], Any]] = {kind: {} for kind in KINDS}
+    for (kind, namespace, name), manifest in objects.items():
         if indexed is not None and kind in _INDEXED:
-            indexed.listeners()[kind]([change])
+            indexed.listeners()[kind]([Change(Happened.ADDED, _seen(kind, manifest), None)])
         else:
-            tables[kind].hear([change])
+            there[kind][namespace, name] = _seen(kind, manifest)
+    for kind, table in tables.items():
+        _tell(table, there[kind])
     seen = _EMPTY if indexed is None else indexed.snapshot(now)
     return msgspec.structs.replace(seen, now=now, tables=tables, memo={})
+
+
+def _tell(table: Table[Any], there: Mapping[tuple[str, str], Any]) -> None:
+    for key, known in list(table.items()):
+        if key not in there:
+            table.hear([Change(Happened.DELETED, known, known)])
+    for key, now in there.items():
+        known = table.get(key)
+        if known is not now:
+            table.hear([Change(Happened.ADDED if known is None else Happened.MODIFIED, now, known)])
 
 
 class Stage:
@@ -120,6 +138,7 @@ class Stage:
         self.memory: object = None
         self.wake_at: datetime | None = None
         self.clouds: dict[str, Cloud] = {}
+        self._tables = new_tables()
         self._version = 0
         self.put(NAMESPACES, {"metadata": {"name": "default", "labels": {"team": "a"}}})
 
@@ -150,7 +169,7 @@ class Stage:
 
     def look(self, objects: Objects | None = None) -> Decision:
         """Ask the decider, who may see what was there a while ago."""
-        seen = snapshot_of(self.objects if objects is None else objects, self.now)
+        seen = snapshot_of(self.objects if objects is None else objects, self.now, self._tables)
         seen = msgspec.structs.replace(seen, clouds=self.clouds)
         whole = self._looking_at_everything(seen)
         decision = decide(seen, State(memory=self.memory), self.settings)

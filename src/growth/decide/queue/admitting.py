@@ -33,9 +33,12 @@ from growth.api.queue.workload import (
 from growth.decide.queue.draft import Draft
 from growth.decide.queue.flavors import Assignment, PodSetNeeds, Price, Refusal, Way, asks_for_pods, assign, needs_of
 from growth.decide.queue.holders import Wish
+from growth.decide.queue.line import Waiter, Walk
 from growth.decide.queue.lining import line_up, wait
+from growth.decide.queue.lodging import lodge
 from growth.decide.queue.ordering import Order, queued_since, waits_for_preempted
 from growth.decide.queue.preempting import Tree, Victim, height_without, victims
+from growth.decide.queue.room import Room
 from growth.decide.queue.scene import Key, Scene, usage_of
 from growth.decide.queue.tree import Member, Slot
 from growth.decide.queue.tried import tried_by
@@ -60,12 +63,16 @@ class Assumed(msgspec.Struct, frozen=True):
 class _Head(msgspec.Struct, frozen=True):
     """Whose turn it is in one queue, and what it could have when that was looked at."""
 
-    key: Key
+    waiter: Waiter
     needs: tuple[PodSetNeeds, ...]
     found: Assignment | Refusal
     looked_at: int
     is_early: bool = False
     """Whether its backoff is not over, so that it holds up nobody."""
+
+    @property
+    def key(self) -> Key:
+        return self.waiter[1]
 
 
 def admit(scene: Scene, assumed: Assumed) -> Assumed:
@@ -77,7 +84,7 @@ def lines_in(scene: Scene) -> dict[str, list[Key]]:
     """Who waits for quota, queue by queue, in the order in which they are tried."""
     for key in scene.touched:
         line_up(scene, key)
-    return {name: [key for _, key in line] for name, line in scene.desk.lines.items() if line}
+    return {name: [key for _, key in line] for name, line in scene.desk.lines.items()}
 
 
 class _Round:
@@ -94,16 +101,19 @@ class _Round:
         self._sent_back: dict[Key, int] = {}
         self._heads: dict[str, _Head] = {}
         self._heap: list[tuple[int, Order, str]] = []
-        self._places: dict[str, int] = {}
+        self._walks = {name: Walk(line) for name, line in sorted(scene.desk.lines.items())}
+        self._asked: set[Key] = set()
+        self._held_up: dict[str, Waiter] = {}
+        """By queue, who holds up all behind it."""
         self._refused: dict[tuple[str, object], tuple[str, str] | None] = {}
         """What is to be said to all who want the same; None where that is said already."""
         self._changes: dict[int, int] = {}
-        self._new = set(scene.touched)
+        self._room = Room(scene)
         self._is_blocked = scene.terms.blocks_admission and bool(scene.desk.awaited)
 
     def run(self) -> Assumed:
         self._repeat()
-        for name in sorted(self._desk.lines):
+        for name in self._walks:
             self._look(name)
         while self._heap:
             _, _, name = heappop(self._heap)
@@ -112,28 +122,30 @@ class _Round:
                 # Somebody got something since. It may be another one's turn now.
                 self._look(name)
                 continue
-            self._places[name] += 1
+            self._asked.add(head.key)
+            self._walks[name].step()
             if self._serve(head, self._scene.queues[name]) or self._goes_on(name) or head.is_early:
                 self._look(name)
             else:
-                self._hold_up(name)
+                self._held_up[name] = head.waiter
                 self._keep_share(head, self._scene.queues[name])
+        self._tell_others()
         return Assumed(self._given, self._sent_back)
 
     def _look(self, name: str) -> None:
         """What the next one of a line could have."""
-        line, place = self._desk.lines[name], self._places.get(name, 0)
-        while place < len(line):
-            (_, order), key = line[place]
-            wish = (name, self._desk.seats[key].shape)
-            if wish not in self._refused and key not in self._given:
-                self._heads[name] = head = self._head(key, self._scene.queues[name])
+        walk = self._walks[name]
+        while walk.head is not None:
+            waiter, shape = walk.head
+            (_, order), key = waiter
+            if (name, shape) in self._refused:
+                walk.skip()
+            elif key in self._given:
+                walk.step()
+            else:
+                self._heads[name] = head = self._head(waiter, self._scene.queues[name])
                 heappush(self._heap, (self._height(head), order, name))
-                break
-            if key in self._new and (refusal := self._refused.get(wish)) is not None:
-                wait(self._scene.drafts[key], *refusal)
-            place += 1
-        self._places[name] = place
+                return
 
     def _height(self, head: _Head) -> int:
         """How far up it has to borrow, as far as that matters: whoever waits for others to go was asked that before
@@ -143,8 +155,8 @@ class _Round:
         return head.found.price.height
 
     def _stamp(self, name: str) -> int:
-        """How often something was given in the tree of this queue."""
-        return self._changes.get(id(self._scene.members[name].root), 0)
+        """How often something was given in the tree of this queue, or of room that is for all."""
+        return self._changes.get(id(self._scene.members[name].root), 0) + self._room.taken
 
     def _changed(self, name: str) -> None:
         if name in self._scene.members:
@@ -170,7 +182,8 @@ class _Round:
                 self._given[key] = given
                 self._count(given.admission, draft)
 
-    def _head(self, key: Key, queue: ClusterQueue) -> _Head:
+    def _head(self, waiter: Waiter, queue: ClusterQueue) -> _Head:
+        _, key = waiter
         member = self._scene.members[queue.metadata.name]
 
         def price(slot: Slot, amount: int) -> Price:
@@ -181,12 +194,13 @@ class _Round:
             needs = needs_of(workload, self._scene.filling)
         except (QuantityError, msgspec.ValidationError) as error:
             refusal = Refusal("Misconfigured", f"its pod sets cannot be read: {error}", is_final=True)
-            return _Head(key, (), refusal, stamp)
+            return _Head(waiter, (), refusal, stamp)
         tried = tried_by(workload, self._scene.now)
+        closed, lack = self._scene.premises.closed, self._room.lack
         found = asks_for_pods(needs) or assign(
-            queue, member, self._scene.flavors, needs, oracle=price, closed=self._scene.premises.closed, tried=tried
+            queue, member, self._scene.flavors, needs, oracle=price, closed=closed, lack=lack, tried=tried
         )
-        return _Head(key, needs, found, stamp, tried.is_early)
+        return _Head(waiter, needs, found, stamp, tried.is_early)
 
     def _price(self, key: Key, queue: ClusterQueue, member: Member, slot: Slot, amount: int) -> Price:
         """What it would take to have so much, when that is not free."""
@@ -229,6 +243,7 @@ class _Round:
         for victim in going:
             self._send_back(victim, head.key)
         self._scene.use(name, found.usage)
+        self._room.take(found.sets)
         self._changed(name)
         names = ", ".join(victim.holder.key[1] for victim in going)
         wait(draft, WAITS_FOR_PREEMPTED, f"it gets what {names} had, once they are gone")
@@ -256,6 +271,7 @@ class _Round:
         draft = self._scene.drafts[key]
         self._given[key] = Given(draft.workload.metadata.resource_version, admission)
         draft.admit(admission)
+        lodge(self._scene, draft, admission)
         draft.ask(())
         draft.say(QUOTA_RESERVED, "True", "QuotaReserved", f"it has quota in ClusterQueue {queue}")
         draft.say(ADMITTED, "True", "Admitted", f"it is admitted by ClusterQueue {queue}")
@@ -277,6 +293,7 @@ class _Round:
         status = msgspec.structs.replace(draft.workload.status, admission=admission)
         usage = usage_of(msgspec.structs.replace(draft.workload, status=status))
         self._scene.use(admission.cluster_queue, usage)
+        self._room.take_for(draft.workload, admission)
         self._changed(admission.cluster_queue)
         self._is_blocked = self._scene.terms.blocks_admission
 
@@ -294,10 +311,17 @@ class _Round:
     def _goes_on(self, name: str) -> bool:
         return self._scene.queues[name].spec.queueing_strategy == "BestEffortFIFO"
 
-    def _hold_up(self, name: str) -> None:
-        for _, key in self._desk.lines[name][self._places[name] :]:
-            if key in self._new and key not in self._given:
+    def _tell_others(self) -> None:
+        """Who was not asked hears why, if it is looked at now; all others have heard it."""
+        for key in self._scene.touched:
+            seat = self._desk.seats[key]
+            if seat.line is None or key in self._asked or key in self._given:
+                continue
+            name, place = seat.line
+            if name in self._held_up and (place, key) > self._held_up[name]:
                 wait(self._scene.drafts[key], "WaitingForQuota", "others are before it, and the queue is StrictFIFO")
+            elif (refusal := self._refused.get((name, seat.shape))) is not None:
+                wait(self._scene.drafts[key], *refusal)
 
 
 def _admission(queue: str, found: Assignment) -> Admission:

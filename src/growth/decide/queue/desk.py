@@ -8,7 +8,6 @@ each pass as long as something was said of it that is not seen yet, or as its po
 to look at them would come to the same as the last time, nothing.
 """
 
-from bisect import bisect_left, insort
 from collections.abc import Hashable, Iterator
 from datetime import datetime
 from heapq import heappop, heappush
@@ -16,10 +15,14 @@ from heapq import heappop, heappush
 import msgspec
 
 from growth.api.pod import Pod
+from growth.api.queue.job import QueuedJob
+from growth.api.queue.pod import QueuedPod
 from growth.api.queue.workload import Workload
 from growth.decide.queue.holders import Holder, Key
+from growth.decide.queue.line import Line
 from growth.decide.queue.ordering import Place
 from growth.decide.queue.premises import Premises
+from growth.decide.queue.roll import Heard, Roll
 from growth.decide.queue.tally import Share, Tally
 from growth.decide.queue.tree import Member
 
@@ -46,16 +49,16 @@ class Desk:
     def __init__(self, premises: Premises, members: dict[str, Member]) -> None:
         self.premises = premises
         self.members = members
-        self.heard: tuple[int, int] = (0, 0)
-        """Which table the seats are of, and how much it had heard: while that is the same, so are all workloads."""
+        self.heard = Heard()
+        """Of workloads."""
         self.seats: dict[Key, Seat] = {}
-        self.owners: dict[str, object] = {}
-        """Jobs and pods as they were seen, by uid."""
+        self.jobs = Roll[QueuedJob]()
+        self.pods = Roll[QueuedPod]()
         self.by_owner: dict[str, Key] = {}
         self.restless: set[Key] = set()
         self.restless_owners: set[str] = set()
         self.holders: dict[str, dict[Key, Holder]] = {}
-        self.lines: dict[str, list[tuple[Place, Key]]] = {}
+        self.lines: dict[str, Line] = {}
         self.awaited: set[Key] = set()
         """Who holds quota, and its pods are not ready."""
         self.kept: dict[Key, tuple[str, ...]] = {}
@@ -135,18 +138,18 @@ class Desk:
 
     def enqueue(self, key: Key, seat: Seat, line: tuple[str, Place] | None, shape: Hashable) -> None:
         """Where it waits now; None if it does not."""
-        seat.shape = shape
-        if seat.line == line:
+        if seat.line == line and seat.shape == shape:
             return
         if seat.line is not None:
-            name, stands = seat.line
+            name, place = seat.line
             there = self.lines[name]
-            place = bisect_left(there, (stands, key))
-            if place < len(there) and there[place] == (stands, key):
-                del there[place]
+            there.remove((place, key), seat.shape)
+            if not there.fronts:
+                del self.lines[name]
         if line is not None:
-            insort(self.lines.setdefault(line[0], []), (line[1], key))
-        seat.line = line
+            name, place = line
+            shape = self.lines.setdefault(name, Line()).add((place, key), shape)
+        seat.line, seat.shape = line, shape
 
     def count(self, seat: Seat, share: Share) -> None:
         """What it adds to the figures now."""

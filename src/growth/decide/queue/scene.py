@@ -71,8 +71,8 @@ class Scene:
             one.metadata.name: one for one in snapshot.table(CLUSTER_QUEUES).values()
         }
         self.doors = snapshot.table(LOCAL_QUEUES)
-        self.jobs: dict[str, QueuedJob] = {job.metadata.uid: job for job in snapshot.table(QUEUED_JOBS).values()}
-        self.pods: dict[str, QueuedPod] = {pod.metadata.uid: pod for pod in snapshot.table(QUEUED_PODS).values()}
+        self.jobs: Mapping[str, QueuedJob] = desk.jobs.by_uid
+        self.pods: Mapping[str, QueuedPod] = desk.pods.by_uid
         self.said: list[Action | Hold] = []
         self.deadlines: list[datetime] = []
         self.edited: set[Key] = set()
@@ -110,20 +110,16 @@ class Scene:
     def _sit(self, remarks: int) -> None:
         """Find who is to be looked at, and see what each holds; of so many may be told what was not told yet."""
         desk, there = self.desk, self.snapshot.table(WORKLOADS)
-        others: set[str] = set()
+        others = desk.jobs.call(self.snapshot.table(QUEUED_JOBS)) | desk.pods.call(self.snapshot.table(QUEUED_PODS))
         changed: set[Key] = set()
-        if desk.heard != (heard := (there.number, there.heard)):
-            desk.heard = heard
-            for key in [key for key in desk.seats if key not in there]:
-                owner = desk.seats[key].workload.metadata.controller
+        for key in desk.heard.news(there, desk.seats):
+            known, now = desk.seats.get(key), there.get(key)
+            if now is None and known is not None:
+                owner = known.workload.metadata.controller
                 others |= {owner.uid} if owner is not None else set()
                 desk.leave(key)
-            seats = desk.seats
-            changed = {key for key, one in there.items() if key not in seats or seats[key].workload is not one}
-        standing_behind: dict[str, object] = {**self.jobs, **self.pods}
-        others |= {uid for uid, one in standing_behind.items() if desk.owners.get(uid) is not one}
-        others |= desk.owners.keys() - standing_behind.keys()
-        desk.owners = standing_behind
+            elif now is not None and (known is None or known.workload is not now):
+                changed.add(key)
         odd = dict(desk.odd)
         for key in sorted(changed):
             desk.sit(key, there[key], self._holder(key, there[key]), _oddity(there[key]))
@@ -138,7 +134,7 @@ class Scene:
             owner = self.drafts[key].before.metadata.controller
             if owner is not None:
                 others.add(owner.uid)
-        self.owners = sorted((others | desk.restless_owners) & standing_behind.keys())
+        self.owners = sorted(uid for uid in others | desk.restless_owners if uid in self.jobs or uid in self.pods)
 
     def _holder(self, key: Key, workload: Workload) -> Holder | None:
         admission, reserved = workload.status.admission, workload.condition(QUOTA_RESERVED)
