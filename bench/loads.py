@@ -157,7 +157,7 @@ def hetzner(pods: int, seed: int, scarce: str = "") -> Load:
     specs = [make.spec(*shape) for shape in shapes]
     for _ in range(pods - len(make.pods)):
         make.add(draw.choice(specs), {"app": "plain"})
-    return make.load(_hetzner_offerings(scarce))
+    return make.load(hetzner_offerings(scarce))
 
 
 def _shape(draw: random.Random, *, tied: bool) -> tuple[int, int]:
@@ -167,7 +167,8 @@ def _shape(draw: random.Random, *, tied: bool) -> tuple[int, int]:
     return cpu, max(64, round(memory / 64) * 64)
 
 
-def _hetzner_offerings(scarce: str) -> list[Offering]:
+def hetzner_offerings(scarce: str = "") -> list[Offering]:
+    """What is sold in Europe; ``scarce`` leaves out what is cheap, or says that there is little of it."""
     offerings = [o for o in shipped_catalogue("hetzner").offerings if o.location in EU and o.is_cloud]
     if scarce == "none":
         return [o for o in offerings if not o.server_type.startswith(("cx", "cax"))]
@@ -193,7 +194,16 @@ def plain(pods: int, shapes: int, seed: int) -> Load:
     specs = list(known.values())
     for number in range(pods):
         make.add(specs[number] if number < shapes else draw.choice(specs), {"app": "plain"})
-    return make.load(_hetzner_offerings(""))
+    return make.load(hetzner_offerings(""))
+
+
+def specs(shapes: int, seed: int) -> list[PodSpec]:
+    """So many distinct specs, each one object."""
+    draw, make = random.Random(seed), _Maker()
+    return [
+        make.spec(cpu := max(10, round(10 ** draw.uniform(1, 2.8) / 10) * 10), cpu * draw.choice((2, 3, 4)))
+        for _ in range(shapes)
+    ]
 
 
 def sized(sizes: Sequence[tuple[int, int]], offerings: Sequence[Offering]) -> Load:
@@ -208,7 +218,7 @@ def trickle(pods: int, nodes: int, seed: int) -> Load:
     """A few pods against many nodes, each with ten pods and some room; two of the few ask for a zone by label."""
     draw = random.Random(seed)
     make = _Maker()
-    offerings = _hetzner_offerings("")
+    offerings = hetzner_offerings("")
     standing: list[Node] = []
     running = [make.spec(cpu, 2 * cpu) for cpu in (250, 500, 1000, 1400)]
     for number in range(nodes):

@@ -1,0 +1,236 @@
+"""The way to the cheapest cluster, in moves each of which pays for itself.
+
+1. Work out what everything would cost if it were bought today, and what is wasted on each node (``today``).
+2. Take the most wasteful nodes, as many as may go at once, half of them, a quarter, ... down to one; for each of these
+   sets ask the planner where their pods would go: into free room, and on the cheapest machines for the rest.
+3. Of these sets the one that saves most is taken apart into moves that have nothing to do with each other. Those that
+   are worth their trouble are made, on the stage, and it begins anew with what is left.
+
+All moves, in their order, can be carried out one after the other: after each of them every pod has a place.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import islice
+from typing import Final
+
+import msgspec
+
+from growth.api.emptiness import is_work
+from growth.api.pod import Pod, PodStatus
+from growth.decide.consolidate.move import Move
+from growth.decide.consolidate.question import Candidate, Question
+from growth.decide.consolidate.today import today
+from growth.decide.fit.verdict import fit
+from growth.decide.pack.market import Bought, Market, market_of
+from growth.decide.pack.plan import plan
+from growth.decide.pack.solution import PlacementSolution, PlannedNode
+
+# So many nodes are looked at one by one when sets of them save nothing any more.
+_SINGLY: Final = 16
+# What floats leave over.
+_NOTHING: Final = 1e-9
+
+
+class Advice(msgspec.Struct, frozen=True):
+    """What to do, and what comes of it. Prices are those of the candidates: all other nodes stay."""
+
+    now_per_hour: float
+    after_per_hour: float
+    """When all moves are made."""
+    best_per_hour: float
+    """What the same pods would cost if everything were bought today."""
+    bound_per_hour: float
+    """What they cost at least, proven."""
+    moves: tuple[Move, ...] = ()
+
+    @property
+    def saves_per_hour(self) -> float:
+        """What all moves save together."""
+        return self.now_per_hour - self.after_per_hour
+
+
+def advise(question: Question, waves: int | None = None) -> Advice:
+    """Think, for so many waves, or until there is nothing left to save. The same question has the same answer."""
+    mark = question.stage.mark()
+    try:
+        return _Walk(question).run(waves)
+    finally:
+        question.stage.back_to(mark)
+
+
+class _Walk:
+    """One way, step by step, on the stage."""
+
+    def __init__(self, question: Question) -> None:
+        self._question, self._stage = question, question.stage
+        self._left = {one.name: one for one in question.candidates}
+        self._bought: dict[str, Bought] = {one.name: one.bought for one in question.candidates}
+
+    def run(self, waves: int | None) -> Advice:
+        self._house_ghosts()
+        aim = today(self._question, {name: self._pods_on(name) for name in self._left})
+        now = sum(one.price_per_hour for one in self._left.values())
+        moves: list[Move] = []
+        while waves is None or waves > 0:
+            wave = self._wave(self._wasteful(aim.worth))
+            if not wave:
+                break
+            moves += wave
+            waves = None if waves is None else waves - 1
+        after = now - sum(one.saves_per_hour for one in moves)
+        return Advice(now, after, aim.cost_per_hour, min(aim.bound_per_hour, after), tuple(moves))
+
+    def _house_ghosts(self) -> None:
+        """Who may come back keeps the room that there is for it; for whom there is none, nobody keeps any."""
+        if not self._question.ghosts:
+            return
+        nothing = Market((), (), (), self._market().maker)
+        for filled in plan(self._stage, self._question.ghosts, nothing).existing:
+            for pod in filled.pods:
+                self._stage.place(pod, filled.node)
+
+    def _wasteful(self, worth: Mapping[str, float]) -> list[Candidate]:
+        """Who costs more than its pods would cost today, the worst first. Whose pods could not be bought a place today
+        stays."""
+        found: list[tuple[float, str]] = []
+        for name, one in self._left.items():
+            pods = self._pods_on(name)
+            parts = [worth.get(pod.metadata.uid) for pod in pods if pod.metadata.uid not in self._ghosts]
+            known = [part for part in parts if part is not None]
+            if len(known) == len(parts) and one.price_per_hour > sum(known) + _NOTHING:
+                found.append((sum(known) - one.price_per_hour, name))
+        return [self._left[name] for _, name in sorted(found)]
+
+    @cached_property
+    def _ghosts(self) -> frozenset[str]:
+        return frozenset(pod.metadata.uid for pod in self._question.ghosts)
+
+    def _wave(self, wasteful: Sequence[Candidate]) -> list[Move]:
+        """The moves that are made next, and are made on the stage; none if nothing is worth its trouble."""
+        market = self._market()
+        best: list[Move] = []
+        for chosen in self._sets(wasteful):
+            found = self._tried(chosen, market)
+            if _merit(found) > _merit(best):
+                best = found
+            elif best and _merit(found)[0] < _merit(best)[0]:
+                break  # fewer of them save less
+        return [move for move in best if self._make(move, market)]
+
+    def _sets(self, wasteful: Sequence[Candidate]) -> Iterator[list[Candidate]]:
+        """As many as may go at once, then half of them, and so on; at last the first few one by one."""
+        most = self._at_once(wasteful)
+        size = len(most)
+        while size > 1:
+            yield most[:size]
+            size //= 2
+        may_go = (one for one in wasteful if self._question.at_once.get(one.pool, 0) > 0)
+        yield from ([one] for one in islice(may_go, _SINGLY))
+
+    def _at_once(self, wasteful: Sequence[Candidate]) -> list[Candidate]:
+        left, found = dict(self._question.at_once), list[Candidate]()
+        for one in wasteful:
+            if left.get(one.pool, 0) > 0:
+                left[one.pool] -= 1
+                found.append(one)
+        return found
+
+    def _market(self) -> Market:
+        question, bought = self._question, (*self._question.others, *self._bought.values())
+        return market_of(
+            self._stage, question.pools, question.offerings, bought, question.trials, closed=question.closed
+        )
+
+    def _pods_on(self, name: str) -> list[Pod]:
+        """Those that work there, as they would be made anew."""
+        # In an order that does not depend on who came and went on the stage.
+        pods = sorted(self._stage.site(name).pods.items())
+        return [_anew(pod) for _, pod in pods if is_work(pod) and pod.metadata.deletion_timestamp is None]
+
+    def _tried(self, chosen: Sequence[Candidate], market: Market) -> list[Move]:
+        """The moves that come of it if these go, as far as they are worth their trouble."""
+        stage, mark = self._stage, self._stage.mark()
+        pods = {one.name: self._pods_on(one.name) for one in chosen}
+        for one in chosen:
+            stage.remove_node(one.name)
+        solution = plan(stage, [pod for own in pods.values() for pod in own], market)
+        stage.back_to(mark)
+        moves = _moves(chosen, pods, solution)
+        return [one for one in moves if self._question.worth.pays(one.before_per_hour, one.after_per_hour)]
+
+    def _make(self, move: Move, market: Market) -> bool:
+        """Make it on the stage; not if one of its pods does not fit any more where it should go."""
+        stage, mark = self._stage, self._stage.mark()
+        pods = {pod.metadata.uid: pod for name in move.leaving for pod in self._pods_on(name)}
+        for name in move.leaving:
+            stage.remove_node(name)
+        for one in move.buying:
+            market.maker.make(one.name, one.pool, one.offering).enter(stage)
+        for uid, node in move.to:
+            if node not in stage.nodes or fit(stage, pods[uid], node) is not None:
+                stage.back_to(mark)
+                return False
+            stage.place(pods[uid], node)
+        for name in move.leaving:
+            del self._left[name], self._bought[name]
+        self._bought |= {one.name: Bought.of(one.pool.metadata.name, one.offering) for one in move.buying}
+        return True
+
+
+def _anew(pod: Pod) -> Pod:
+    """The pod as its controller will make it: without a node."""
+    return msgspec.structs.replace(pod, node_name="", status=PodStatus(phase="Pending"))
+
+
+def _merit(moves: Sequence[Move]) -> tuple[float, int]:
+    """What they save; and if that is the same, that fewer pods have to move."""
+    return round(sum(one.saves_per_hour for one in moves), 9), -sum(len(one.to) for one in moves)
+
+
+def _moves(chosen: Sequence[Candidate], pods: Mapping[str, list[Pod]], solution: PlacementSolution) -> Iterator[Move]:
+    """What the planner found, as moves that share no machine that is bought; without nodes of which a pod finds no
+    place."""
+    home = {pod.metadata.uid: name for name, own in pods.items() for pod in own}
+    sets = _Sets(pods)
+    for node in solution.buy:
+        sets.join(home[pod.metadata.uid] for pod in node.pods)
+    buying: dict[str, list[PlannedNode]] = {}
+    places: dict[str, dict[str, str]] = {}
+    for node in solution.buy:
+        first = sets.of(home[node.pods[0].metadata.uid])
+        buying.setdefault(first, []).append(node)
+        places.setdefault(first, {}).update({pod.metadata.uid: node.name for pod in node.pods})
+    for filled in solution.existing:
+        for pod in filled.pods:
+            first = sets.of(home[pod.metadata.uid])
+            places.setdefault(first, {})[pod.metadata.uid] = filled.node
+    stuck = {sets.of(home[one.pod.metadata.uid]) for one in solution.left_out}
+    leaving: dict[str, list[Candidate]] = {}
+    for one in chosen:
+        leaving.setdefault(sets.of(one.name), []).append(one)
+    for first, nodes in leaving.items():
+        if first not in stuck:
+            bought = tuple(buying.get(first, ()))
+            before = sum(one.price_per_hour for one in nodes)
+            after = sum(one.offering.price_per_hour for one in bought)
+            to = tuple(sorted(places.get(first, {}).items()))
+            yield Move(tuple(one.name for one in nodes), bought, to, before, after)
+
+
+class _Sets:
+    """Names that belong together, each set known by one of them."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._leaders = {name: name for name in names}
+
+    def of(self, name: str) -> str:
+        while (leader := self._leaders[name]) != name:
+            self._leaders[name] = self._leaders[leader]
+            name = leader
+        return name
+
+    def join(self, names: Iterable[str]) -> None:
+        first, *others = (self.of(name) for name in names)
+        for other in others:
+            self._leaders[self.of(other)] = self.of(first)

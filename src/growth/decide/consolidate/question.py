@@ -1,0 +1,69 @@
+"""What is asked: which nodes may go, where their pods could be instead, and what makes it worth while."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Final
+
+import msgspec
+
+from growth.api.nodepool import NodePool
+from growth.api.offering import Offering
+from growth.api.pod import Pod
+from growth.decide.fit.stage import Stage
+from growth.decide.pack.market import Bought
+
+_HOUR: Final = timedelta(hours=1)
+
+
+class Candidate(msgspec.Struct, frozen=True):
+    """A node that may go if that pays: it is ours, nobody forbids it, and all that works on it may move."""
+
+    name: str
+    bought: Bought
+    """What it is, and costs."""
+
+    @property
+    def pool(self) -> str:
+        """Whose it is."""
+        return self.bought.pool
+
+    @property
+    def price_per_hour(self) -> float:
+        """What it costs."""
+        return self.bought.cost_per_hour
+
+
+class Worth(msgspec.Struct, frozen=True):
+    """When a move is worth its trouble."""
+
+    share: float = 0.05
+    """It saves at least this share of what the nodes cost that go."""
+    overlap: timedelta = timedelta(minutes=10)
+    """So long old and new machines are paid for at the same time."""
+    pays_back_within: timedelta = timedelta(hours=1)
+    """By then it has saved what the overlap costs."""
+
+    def pays(self, before: float, after: float) -> bool:
+        """Whether to give up machines that cost so much for some that cost so much."""
+        saving = before - after
+        overlap = after * (self.overlap / _HOUR)
+        return saving > 0 and saving >= self.share * before and saving * (self.pays_back_within / _HOUR) >= overlap
+
+
+class Question(msgspec.Struct, frozen=True, kw_only=True):
+    """One question, which may be thought about on a thread: everything that it reads is its own."""
+
+    stage: Stage
+    """Without nodes that leave or are out of service; pods that wait are none of it."""
+    pools: tuple[NodePool, ...]
+    offerings: tuple[Offering, ...]
+    candidates: tuple[Candidate, ...]
+    others: tuple[Bought, ...] = ()
+    """All other machines of the pools."""
+    at_once: Mapping[str, int]
+    """By pool, how many of its nodes may go in one wave."""
+    ghosts: tuple[Pod, ...] = ()
+    """Pods that were there a while ago and may come back: room is kept for those for which there is some now."""
+    worth: Worth = Worth()
+    trials: tuple[str, ...] = ()
+    closed: frozenset[tuple[str, str]] = frozenset()

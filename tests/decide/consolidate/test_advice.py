@@ -1,0 +1,170 @@
+"""Every form of move, and when none is made."""
+
+from datetime import timedelta
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from growth.api.offering import Offering
+from growth.decide.consolidate.advice import advise
+from growth.decide.consolidate.question import Question, Worth
+from tests.decide import stages
+from tests.decide.consolidate.fleet import DEAR, LARGE, MIDDLE, OWNER, SMALL, SOLD, a_fleet, forms, judge, made, of_size
+from tests.decide.marketplace import a_pool
+
+
+def test_an_empty_node_goes() -> None:
+    advice = advise(a_fleet({"a": (SMALL, []), "b": (SMALL, ["1500m"])}))
+    assert forms(advice) == [("delete", ("a",), ())]
+    assert advice.saves_per_hour == SMALL.price_per_hour
+
+
+def test_pods_move_into_room_that_is_there() -> None:
+    advice = advise(a_fleet({"a": (MIDDLE, ["1"]), "b": (MIDDLE, ["2"])}))
+    assert forms(advice) in ([("fold", ("a",), ())], [("fold", ("b",), ())])
+
+
+def test_a_dear_machine_is_replaced_by_a_cheaper_one() -> None:
+    """It was bought when there was nothing else."""
+    advice = advise(a_fleet({"a": (DEAR, ["3500m"])}))
+    assert forms(advice) == [("replace", ("a",), ("middle",))]
+
+
+def test_several_become_one() -> None:
+    advice = advise(a_fleet({"a": (DEAR, ["1500m"]), "b": (DEAR, ["1500m"])}, sold=(MIDDLE,)))
+    assert forms(advice) == [("merge", ("a", "b"), ("middle",))]
+    assert advice.after_per_hour == pytest.approx(MIDDLE.price_per_hour)
+
+
+def test_a_large_one_is_split_into_small_ones() -> None:
+    """What no peer does."""
+    advice = advise(a_fleet({"a": (LARGE, ["1900m", "1900m"])}, sold=(SMALL, LARGE)))
+    assert forms(advice) == [("split", ("a",), ("small", "small"))]
+
+
+def test_a_cluster_that_is_the_cheapest_is_left_alone() -> None:
+    advice = advise(a_fleet({"a": (SMALL, ["1900m"]), "b": (MIDDLE, ["3900m"])}))
+    assert advice.moves == ()
+    assert advice.bound_per_hour <= advice.best_per_hour <= advice.now_per_hour
+
+
+def test_little_is_not_worth_the_trouble() -> None:
+    little = of_size("middle", 4, 3.9)
+    assert advise(a_fleet({"a": (DEAR, ["3500m"])}, sold=(little,))).moves == ()
+    eager = Worth(share=0.01, pays_back_within=timedelta(days=1))
+    assert forms(advise(a_fleet({"a": (DEAR, ["3500m"])}, sold=(little,), worth=eager))) == [
+        ("replace", ("a",), ("middle",))
+    ]
+
+
+def test_what_is_paid_twice_meanwhile_must_come_back_soon() -> None:
+    slow = Worth(overlap=timedelta(hours=2))
+    assert advise(a_fleet({"a": (DEAR, ["3500m"])}, worth=slow)).moves == ()
+
+
+def test_a_node_that_is_none_to_go_stays_and_takes_in_others() -> None:
+    advice = advise(a_fleet({"a": (DEAR, ["1"]), "b": (DEAR, ["1"])}, staying=["b"]))
+    assert forms(advice) == [("fold", ("a",), ())]
+
+
+def test_limits_hold_while_old_and_new_are_both_there() -> None:
+    pool = a_pool(types=[one.server_type for one in SOLD], limits={"nodes": 1})
+    assert advise(a_fleet({"a": (DEAR, ["3500m"])}, pool=pool)).moves == ()
+
+
+def test_no_more_than_may_go_at_once_go_in_one_wave() -> None:
+    fleet = {name: (DEAR, ["3500m"]) for name in "abcd"}
+    one = advise(a_fleet(fleet, at_once={"default": 1}), waves=1)
+    assert sum(len(move.leaving) for move in one.moves) == 1
+    assert advise(a_fleet(fleet, at_once={"default": 0})).moves == ()
+    all_of_them = advise(a_fleet(fleet, at_once={"default": 1}))
+    assert sum(len(move.leaving) for move in all_of_them.moves) == 4
+
+
+def test_room_is_kept_for_who_may_come_back() -> None:
+    fleet = {"a": (MIDDLE, ["1"]), "b": (MIDDLE, ["2"])}
+    ghost = stages.a_pod("ghost", requests={"cpu": "2"})
+    assert advise(a_fleet(fleet, ghosts=(ghost,), sold=(MIDDLE,))).moves == ()
+
+
+def test_a_ghost_for_which_there_is_no_room_keeps_none() -> None:
+    fleet = {"a": (MIDDLE, ["1"]), "b": (MIDDLE, ["2"])}
+    ghost = stages.a_pod("ghost", requests={"cpu": "64"})
+    assert len(advise(a_fleet(fleet, ghosts=(ghost,), sold=(MIDDLE,))).moves) == 1
+
+
+def test_a_pod_that_could_be_bought_no_place_keeps_its_node() -> None:
+    advice = advise(a_fleet({"a": (LARGE, ["12"])}, sold=(SMALL,)))
+    assert advice.moves == ()
+
+
+def test_rules_between_pods_hold_afterwards() -> None:
+    """Two that keep apart stay apart."""
+    apart = {
+        "podAntiAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": [
+                {"labelSelector": {"matchLabels": {"app": "db"}}, "topologyKey": "kubernetes.io/hostname"}
+            ]
+        }
+    }
+    pods = [
+        stages.a_pod(f"db-{node}", node=node, requests={"cpu": "1"}, owner=OWNER, labels={"app": "db"}, affinity=apart)
+        for node in ("a", "b")
+    ]
+    advice = advise(a_fleet({"a": (DEAR, []), "b": (DEAR, [])}, pods=pods))
+    places = [dict(move.to) for move in advice.moves]
+    assert advice.after_per_hour == 2 * SMALL.price_per_hour
+    assert len({place for to in places for place in to.values()}) == 2
+
+
+CORES = st.sampled_from(["250m", "500m", "1", "1500m", "2"])
+
+
+@st.composite
+def fleets(draw: st.DrawFn) -> Question:
+    """Nodes on which what is drawn fits."""
+    nodes: dict[str, tuple[Offering, list[str]]] = {}
+    for number in range(draw(st.integers(1, 8))):
+        offering = draw(st.sampled_from(SOLD))
+        left, asked = 1000 * int(offering.resources["cpu"]), list[str]()
+        for cpu in draw(st.lists(CORES, max_size=6)):
+            millis = int(cpu[:-1]) if cpu.endswith("m") else 1000 * int(cpu)
+            if millis <= left:
+                left -= millis
+                asked.append(cpu)
+        nodes[f"node-{number}"] = (offering, asked)
+    staying = draw(st.sets(st.sampled_from(sorted(nodes)), max_size=2))
+    wishes = enumerate(draw(st.lists(CORES, max_size=3)))
+    ghosts = [stages.a_pod(f"ghost-{number}", requests={"cpu": cpu}) for number, cpu in wishes]
+    sold = draw(st.sampled_from([SOLD, (SMALL, LARGE), (MIDDLE,), (DEAR, LARGE)]))
+    at_once = {"default": draw(st.integers(1, 8))}
+    return a_fleet(nodes, sold=sold, staying=staying, ghosts=tuple(ghosts), at_once=at_once)
+
+
+@settings(max_examples=150)
+@given(question=fleets())
+def test_after_each_move_all_pods_fit_and_it_costs_less(question: Question) -> None:
+    before = question.stage.mark()
+    advice = advise(question)
+    judge(question, advice)
+    assert question.stage.mark() == before, "the stage is as it was"
+    assert advise(question) == advice, "the same question has the same answer"
+
+
+@settings(max_examples=60)
+@given(question=fleets())
+def test_what_is_advised_is_not_wanted_back(question: Question) -> None:
+    """When all moves are made, hardly anything is left to advise."""
+    advice = advise(question)
+    again = advise(made(question, advice))
+    assert again.now_per_hour == pytest.approx(advice.after_per_hour)
+    assert again.saves_per_hour <= 0.25 * again.now_per_hour
+
+
+@pytest.mark.parametrize("waves", [1, 2, 50])
+def test_fewer_waves_are_the_beginning_of_more(waves: int) -> None:
+    fleet = {f"n{number}": (DEAR, ["1500m"]) for number in range(8)}
+    question = a_fleet(fleet, at_once={"default": 2})
+    some, everything = advise(question, waves), advise(question)
+    assert some.moves == everything.moves[: len(some.moves)]
