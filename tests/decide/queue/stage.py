@@ -14,7 +14,7 @@ import msgspec
 from growth.api.action import Action, CreateObject, DeleteObject, EditObject, Given, Hold, PatchObject, RecordEvent
 from growth.api.change import Change, Happened
 from growth.api.cloud import Cloud
-from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
+from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.kinds import NAMESPACES, NODES, PERSISTENT_VOLUME_CLAIMS, PODS, PRIORITY_CLASSES, Kind
 from growth.api.queue.filling import FILLING_KINDS
 from growth.api.queue.job import QUEUED_JOBS, QueuedJob
@@ -61,6 +61,7 @@ KINDS: Final[tuple[Kind[Any], ...]] = (
     PERSISTENT_VOLUME_CLAIMS,
     NODE_POOLS,
     NODE_REQUESTS,
+    NODE_REMOVAL_REQUESTS,
     NODES,
     PODS,
 )

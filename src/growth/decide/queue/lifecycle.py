@@ -26,6 +26,7 @@ from growth.api.queue.workload import (
     EVICTED,
     FINISHED,
     JOB_UID,
+    ON_STANDING_NODES,
     PODS_READY,
     PODS_READY_TIMEOUT,
     QUOTA_RESERVED,
@@ -41,6 +42,7 @@ from growth.decide.queue.execution import count_execution, follow_execution
 from growth.decide.queue.failing import flavors_of, follow_failures, note_failures
 from growth.decide.queue.flavors import OUT_OF_STOCK
 from growth.decide.queue.leaving import follow_absence, follow_return
+from growth.decide.queue.lodging import follow_lodging, is_given_time
 from growth.decide.queue.podsets import is_as_wanted
 from growth.decide.queue.readiness import follow_patience, follow_readiness
 from growth.decide.queue.requeuing import is_waiting
@@ -80,6 +82,7 @@ def follow(scene: Scene, draft: Draft) -> None:
     follow_execution(scene, draft)
     if not scene.is_awaited(draft.workload):
         _release(scene, draft, job)
+    follow_lodging(scene, draft, job)
     _return(scene, draft, job)
 
 
@@ -163,11 +166,12 @@ def _follow_stock(scene: Scene, draft: Draft) -> bool:
     if not closed or not workload.is_reserving or workload.holds(EVICTED) or workload.holds(PODS_READY):
         return False
     gone = [flavor for flavor in flavors_of(workload) if flavor in closed]
-    if not gone or all(pod.node_name for pod in scene.unready_pods(workload)):
+    if not gone or is_given_time(scene, workload) or all(pod.node_name for pod in scene.unready_pods(workload)):
         return False
     if note_failures(draft, gone, closed):
         return True
-    draft.say(EVICTED, "True", OUT_OF_STOCK, f"flavor {gone[0]}: {closed[gone[0]]}")
+    missed = "; its pods found no place on the nodes that stand" if workload.holds(ON_STANDING_NODES) else ""
+    draft.say(EVICTED, "True", OUT_OF_STOCK, f"flavor {gone[0]}: {closed[gone[0]]}{missed}")
     return False
 
 
