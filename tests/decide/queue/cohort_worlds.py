@@ -1,5 +1,6 @@
 """Small trees of cohorts by chance, and how they are put on a stage."""
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from random import Random
 from typing import Any, Final
@@ -12,7 +13,8 @@ from tests.decide.queue.stage import NOW, Stage
 
 FLAVORS: Final = ("red", "blue")
 RESOURCES: Final = ("cpu", "example.com/gpu")
-GROUPS: Final = (
+Groups = tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]
+GROUPS: Final[tuple[Groups, ...]] = (
     ((RESOURCES[:1], FLAVORS),),
     ((RESOURCES[:1], FLAVORS[:1]),),
     ((RESOURCES, FLAVORS),),
@@ -21,9 +23,9 @@ GROUPS: Final = (
 """Resources and the flavors that have them, group by group."""
 
 
-def draw_tree(chance: Random) -> tuple[list[Node], list[Queue]]:
+def draw_tree(chance: Random, among: Sequence[Groups] = GROUPS) -> tuple[list[Node], list[Queue]]:
     """Up to three cohorts of up to three levels, and up to five queues in them or beside them."""
-    groups = chance.choice(GROUPS)
+    groups = chance.choice(among)
     slots = [(flavor, resource) for resources, flavors in groups for resource in resources for flavor in flavors]
     cohorts: list[Node] = []
     for number in range(chance.choice([0, 1, 1, 2, 2, 3])):

@@ -24,7 +24,7 @@ class Life:
         self.past: list[dict[Id, Json]] = [dict(stage.objects)]
         self.under_way: list[Action | Hold] = []
         self.seen_until = {QUEUED_JOBS: 0, WORKLOADS: 0}
-        self.made = 0
+        self.made: int = 0
 
     @property
     def jobs(self) -> tuple[str, ...]:

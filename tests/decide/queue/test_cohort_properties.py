@@ -1,10 +1,26 @@
 """Promises of cohorts and preemption in any order of events: quota, one's own, an end to preemption, nobody lost."""
 
+from collections import Counter
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import settings as profile
+from hypothesis import strategies as st
+
+from growth.api.queue.job import QUEUED_JOBS
+from growth.api.queue.kinds import CLUSTER_QUEUES, WORKLOAD_PRIORITY_CLASSES
+from growth.api.queue.workload import PRIORITY_CLASS
+from tests.decide.queue.cohort_lives import MOST_JOBS, Cohorts
 from tests.decide.queue.cohort_model import Node, Queue, Quota, Work
 from tests.decide.queue.cohort_worlds import GROUPS, put_tree, put_work
 from tests.decide.queue.stage import NOW, Stage, settings
 
 CPU = ("red", "cpu")
+SEEDS = st.integers(0, 2**32)
+TIMESTAMPS = st.sampled_from(["Eviction", "Creation"])
+TO_SEND_BACK, TO_GO_AND_COME = 3, 3
+"""Passes that it takes."""
 
 
 def test_who_was_sent_back_does_not_come_back_before_the_one_for_whom_it_was() -> None:
@@ -23,3 +39,136 @@ def test_who_was_sent_back_does_not_come_back_before_the_one_for_whom_it_was() -
     put_work(stage, Work("high", "3", first, 5, NOW, ({"cpu": 6},)))
     stage.settle()
     assert stage.admitted() == ["high", "highest"]
+
+
+def live(seed: int, timestamp: str, *, is_shrinking: bool) -> None:
+    Cohorts(seed, timestamp, is_shrinking=is_shrinking).live(90)
+
+
+@profile(max_examples=6)
+@given(SEEDS, TIMESTAMPS, st.booleans())
+def test_nobody_is_admitted_beyond_what_its_queue_may_have(seed: int, timestamp: str, is_shrinking: bool) -> None:  # noqa: FBT001
+    """Neither its queue, nor any cohort above it, uses more than it may at any instant: whatever is seen late, done in
+    another order, lost or forgotten. Where quota is taken away nobody is sent back, and nobody comes in addition."""
+    live(seed, timestamp, is_shrinking=is_shrinking)
+
+
+@pytest.mark.long
+@profile(max_examples=150)
+@given(SEEDS, TIMESTAMPS, st.booleans())
+def test_the_same_in_many_more_lives(seed: int, timestamp: str, is_shrinking: bool) -> None:  # noqa: FBT001
+    live(seed, timestamp, is_shrinking=is_shrinking)
+
+
+def a_full_house(seed: int, timestamp: str, jobs: int, more: int = 0) -> Cohorts:
+    """So many jobs have come, and some more may; nobody waits for readiness, all is seen at once."""
+    life = Cohorts(seed, timestamp, waits=False, most=jobs + more)
+    for number in range(jobs):
+        life.come()
+        if number % 3 == 2:
+            life.come_to_rest()
+    life.come_to_rest()
+    return life
+
+
+def take_back(seed: int, timestamp: str) -> None:
+    life = a_full_house(seed, timestamp, MOST_JOBS)
+    owned = {
+        (queue.name, slot): left for queue in life.queues for slot, left in life.own_left(queue).items() if left > 0
+    }
+    if not owned:
+        return
+    name, slot = life.chance.choice(sorted(owned))
+    stage = life.stage
+    stage.change(CLUSTER_QUEUES, name, {"spec": {"preemption": {"reclaimWithinCohort": "Any"}}})
+    stage.put(WORKLOAD_PRIORITY_CLASSES, {"metadata": {"name": "first"}, "value": 9})
+    amount = life.chance.randint(1, owned[name, slot])
+    stage.a_job("mine", cpu=f"{amount}m", door=name, labels={PRIORITY_CLASS: "first"})
+    late = [job for job in life.jobs if life.chance.random() < 0.5]
+    for _ in range(TO_SEND_BACK + life.chance.randint(0, 5)):
+        life.one_pass(late)
+    for _ in range(TO_GO_AND_COME):
+        life.one_pass()
+    assert "mine" in stage.admitted()
+
+
+@profile(max_examples=8)
+@given(SEEDS, TIMESTAMPS)
+def test_what_is_a_queues_own_is_taken_back(seed: int, timestamp: str) -> None:
+    """With reclaimWithinCohort Any the head of a queue gets what it asks for, if that is no more than is left of the
+    queue's own: two passes until it is known and others are sent back, one to stop their jobs; then, as soon as the
+    last pod is gone, one pass to free their quota, one to give it, and one more for what came between."""
+    take_back(seed, timestamp)
+
+
+@pytest.mark.long
+@profile(max_examples=200)
+@given(SEEDS, TIMESTAMPS)
+def test_the_same_of_many_more_queues(seed: int, timestamp: str) -> None:
+    take_back(seed, timestamp)
+
+
+def keep_coming(seed: int, timestamp: str, minutes: int) -> None:
+    life = a_full_house(seed, timestamp, 8, more=minutes)
+    for _ in range(minutes):
+        running = sorted(set(life.stage.running()) & set(life.jobs))
+        if running and life.chance.random() < 0.7:
+            life.replace(life.chance.choice(running))
+        elif life.jobs:
+            life.prefer()
+        sent_back = life.come_to_rest()
+        victims = Counter(victim for victim, _ in sent_back)
+        assert max(victims.values(), default=0) <= 1, f"sent back twice: {sent_back}"
+        pairs = set(sent_back)
+        assert not any((preemptor, victim) in pairs for victim, preemptor in pairs), f"back and forth: {sent_back}"
+        life.stage.now += timedelta(minutes=1)
+        assert life.come_to_rest() == [], "somebody is sent back though nothing has happened"
+
+
+@profile(max_examples=4)
+@given(SEEDS, TIMESTAMPS)
+def test_preemption_comes_to_an_end(seed: int, timestamp: str) -> None:
+    """The bound: whatever happens (a job ends and another one comes, a priority changes), all is at rest within 30
+    passes, nobody was sent back twice by then, and no two sent each other back. So nobody is preempted more often than
+    something happens in its tree: with one thing a minute, 60 times an hour at the very most; and not once while
+    nothing happens."""
+    keep_coming(seed, timestamp, 12)
+
+
+@pytest.mark.long
+@profile(max_examples=60)
+@given(SEEDS, TIMESTAMPS)
+def test_preemption_comes_to_an_end_all_day_long(seed: int, timestamp: str) -> None:
+    keep_coming(seed, timestamp, 60)
+
+
+def live_and_end(seed: int, timestamp: str) -> None:
+    life = Cohorts(seed, timestamp, is_modest=True)
+    life.live(60)
+    stage = life.stage
+    for name in life.jobs:
+        stage.change(QUEUED_JOBS, name, {"status": {"terminating": 0}})
+    for _ in range(MOST_JOBS + 3):
+        life.come_to_rest()
+        for name in stage.running():
+            stage.end(name)
+        life.come_to_rest()
+        if all(stage.job(name).ended is not None for name in life.jobs):
+            return
+        stage.now += timedelta(hours=2)
+    raise AssertionError([name for name in life.jobs if stage.job(name).ended is None])
+
+
+@profile(max_examples=6)
+@given(SEEDS, TIMESTAMPS)
+def test_nobody_is_lost_in_a_cohort(seed: int, timestamp: str) -> None:
+    """However it lived: once it is calm, each job that can be served is, one after the other. The bound: as many rounds
+    as there are jobs, and a few for backoffs."""
+    live_and_end(seed, timestamp)
+
+
+@pytest.mark.long
+@profile(max_examples=100)
+@given(SEEDS, TIMESTAMPS)
+def test_nobody_is_lost_in_many_more_cohorts(seed: int, timestamp: str) -> None:
+    live_and_end(seed, timestamp)
