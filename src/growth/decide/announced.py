@@ -36,6 +36,11 @@ def is_announced(uid: str) -> bool:
     return uid.startswith(_PREFIX)
 
 
+def is_announced_for(uid: str, whose: str) -> bool:
+    """Whether this is the uid of a pod that was announced for this one."""
+    return uid.startswith(f"{_PREFIX}{whose}-")
+
+
 def announcements(pod: Pod, whose: str, count: int) -> tuple[Pod, ...]:
     """So many pods like this one; ``whose`` sets them apart from all others that are announced."""
     meta = pod.metadata

@@ -50,8 +50,14 @@ def _announced(scene: Scene) -> Iterator[Pod]:
 
 
 def _is_about_to_start(scene: Scene, workload: Workload, job: QueuedJob) -> bool:
-    """Whether it is admitted, and none of its pods is counted yet."""
-    admitted, status = workload.condition(ADMITTED), job.status
+    """Whether it is admitted, and none of its pods is counted yet.
+
+    Who was put back because its pods were not ready may never make any, and would have machines bought for nothing at
+    each attempt.
+    """
+    admitted, status, state = workload.condition(ADMITTED), job.status, workload.status.requeue_state
+    if state is not None and state.count:
+        return False
     is_admitted = admitted is not None and admitted.status == "True" and not workload.holds(EVICTED)
     if not is_admitted or workload.is_finished or status.active or status.ready or status.terminating:
         return False

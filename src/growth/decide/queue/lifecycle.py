@@ -4,6 +4,7 @@
 |---|---|
 | its job has ended, or left it behind | Finished |
 | it was deactivated (``spec.active: false``) | Evicted, WorkloadInactive |
+| machines for it cannot be had | Evicted, FlavorOutOfStock (``moving``) |
 | its queue drains | Evicted, ClusterQueueStopped or LocalQueueStopped |
 | its pods are not ready in time | Evicted, PodsReadyTimeout; at the limit it is deactivated |
 | it was never ready within ``backoffLimitTimeout`` | it is deactivated |
@@ -26,7 +27,6 @@ from growth.api.queue.workload import (
     EVICTED,
     FINISHED,
     JOB_UID,
-    ON_STANDING_NODES,
     PODS_READY,
     PODS_READY_TIMEOUT,
     QUOTA_RESERVED,
@@ -39,10 +39,10 @@ from growth.api.queue.workload import (
 )
 from growth.decide.queue.draft import Draft
 from growth.decide.queue.execution import count_execution, follow_execution
-from growth.decide.queue.failing import flavors_of, follow_failures, note_failures
-from growth.decide.queue.flavors import OUT_OF_STOCK
+from growth.decide.queue.failing import follow_failures
 from growth.decide.queue.leaving import follow_absence, follow_return
-from growth.decide.queue.lodging import follow_lodging, is_given_time
+from growth.decide.queue.lodging import follow_lodging
+from growth.decide.queue.moving import follow_stock
 from growth.decide.queue.podsets import is_as_wanted
 from growth.decide.queue.readiness import follow_patience, follow_readiness
 from growth.decide.queue.requeuing import is_waiting
@@ -66,7 +66,7 @@ def follow(scene: Scene, draft: Draft) -> None:
     if draft.workload.metadata.controller is None and JOB_UID in draft.workload.metadata.labels:
         draft.say(FINISHED, "True", "OwnerNotFound", "its job is gone and left it behind")
         return
-    if follow_failures(draft, scene.premises.closed) or _follow_stock(scene, draft):
+    if follow_failures(draft, scene.premises.closed) or follow_stock(scene, draft):
         # The rest follows when that is seen.
         scene.edited.add((draft.before.metadata.namespace, draft.before.metadata.name))
         return
@@ -156,23 +156,6 @@ def _follow_stops(scene: Scene, draft: Draft) -> None:
         draft.say(EVICTED, "True", QUEUE_STOPPED, f"ClusterQueue {queue.metadata.name} is being drained")
     elif door is not None and door.spec.stop_policy == "HoldAndDrain":
         draft.say(EVICTED, "True", DOOR_STOPPED, f"LocalQueue {door.metadata.name} is being drained")
-
-
-def _follow_stock(scene: Scene, draft: Draft) -> bool:
-    """Whoever waits for machines that cannot be had moves: another flavor may have room, and its quota is for others
-    meanwhile. That is nobody's fault, so it is not counted, and it may come back at once. Whether that has to be noted
-    on it first."""
-    workload, closed = draft.workload, scene.premises.closed
-    if not closed or not workload.is_reserving or workload.holds(EVICTED) or workload.holds(PODS_READY):
-        return False
-    gone = [flavor for flavor in flavors_of(workload) if flavor in closed]
-    if not gone or is_given_time(scene, workload) or all(pod.node_name for pod in scene.unready_pods(workload)):
-        return False
-    if note_failures(draft, gone, closed):
-        return True
-    missed = "; its pods found no place on the nodes that stand" if workload.holds(ON_STANDING_NODES) else ""
-    draft.say(EVICTED, "True", OUT_OF_STOCK, f"flavor {gone[0]}: {closed[gone[0]]}{missed}")
-    return False
 
 
 def _follow_deletion(draft: Draft) -> None:

@@ -5,6 +5,7 @@ from growth.decide.queue.courtesy import Spending
 from growth.decide.queue.draft import Draft
 from growth.decide.queue.figures import share_of
 from growth.decide.queue.holders import Key
+from growth.decide.queue.moving import may_have_to_move
 from growth.decide.queue.returning import machines_kept_for
 from growth.decide.queue.scene import Scene
 
@@ -36,5 +37,7 @@ def _note(scene: Scene, key: Key, draft: Draft, *, is_quiet: bool) -> None:
 
 def _is_awaited(scene: Scene, draft: Draft) -> bool:
     """Whether its pods are awaited: how they fare is seen on pods, machines and nodes, not on it."""
-    waits = scene.terms.readiness is not None and draft.workload.metadata.controller is not None
-    return waits and draft.workload.is_reserving and not draft.workload.holds(PODS_READY)
+    workload = draft.workload
+    if workload.metadata.controller is None or not workload.is_reserving or workload.holds(PODS_READY):
+        return False
+    return scene.terms.readiness is not None or may_have_to_move(scene, workload)

@@ -62,6 +62,21 @@ class Provisioning(msgspec.Struct, frozen=True):
         found = [self._asked_for(request, term) for request in self.requests.get(pod.metadata.uid, ())]
         return max((one for one in found if one is not None), key=lambda one: (one.until, one.name), default=None)
 
+    def served_until(self, uid: str) -> datetime | None:
+        """Until when a machine is expected to serve this pod, which has no node; None if there is none.
+
+        One that is there already has so much time as it is kept for those that it was bought for.
+        """
+        found = [self._serves_until(request) for request in self.requests.get(uid, ())]
+        return max((when for when in found if when is not None and self.now < when), default=None)
+
+    def _serves_until(self, request: NodeRequest) -> datetime | None:
+        if is_live(request):
+            return self._expected_by(request)
+        if request.status.phase != "Ready" or request.metadata.name not in self.nodes:
+            return None
+        return self.since(phase_since(request, self.now)) + self.settings.hand_over
+
     def _joined(self, name: str, term: Term) -> Machine | None:
         """The pod's node, if it is one of ours that was not there when the pod's time began."""
         node = self.nodes.get(name)

@@ -37,7 +37,9 @@ def out_of_stock(flavors: Iterable[ResourceFlavor], pools: Iterable[NodePool], s
 
 
 def _is_to_be_had(sold: Sold) -> bool:
-    return sold.access is not Access.CLOSED and sold.offering.stock != 0
+    """Whether its provider may have some. What is bought just now does not count: an offering that is tried with one
+    machine would be closed as long as that is asked for, and whoever it is for would be sent away."""
+    return sold.access is not Access.CLOSED and sold.is_listed
 
 
 def _may_be_bought(pool: NodePool, sold: Sold, shop: Shop) -> bool:
