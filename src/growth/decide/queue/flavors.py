@@ -334,7 +334,7 @@ def _closed(sets: Sequence[Assigned], closed: Mapping[str, str], tried: Tried, l
     why = "it found no place on the nodes that stand" if missed else lack(sets)
     if why is None:
         return None
-    return Refusal(OUT_OF_STOCK, "; ".join(filter(None, (f"flavor {shut[0]}: {closed[shut[0]]}", why))))
+    return Refusal(OUT_OF_STOCK, ", and ".join(filter(None, (f"flavor {shut[0]}: {closed[shut[0]]}", why))))
 
 
 def _meets(labels: Mapping[str, str], term: NodeSelectorTerm) -> bool:
