@@ -17,6 +17,7 @@ from bench.growing_picture import growing
 from bench.memory_scene import a_morning, book_of
 from bench.memory_scene import scene_of as scene_of_memory
 from bench.phase_picture import phases
+from bench.queue_cohort_scene import an_evening
 from bench.queue_scene import NOW as QUEUE_NOW
 from bench.queue_scene import SETTINGS, an_afternoon
 from bench.queue_scene import world_of as queue_world_of
@@ -135,6 +136,18 @@ def queue(width: int) -> RenderableType:
     )
 
 
+def cohorts(width: int) -> RenderableType:
+    """One queue of a cohort takes back what is its own, and what there is to say about who goes for it."""
+    seen = see(queue_world_of(an_evening()).snapshot(QUEUE_NOW), SETTINGS)
+    one = workload_meant(seen.scene, "web/checkout", "")
+    return Group(
+        Text("$ growth queue", style="bold"),
+        queue_view(queue_report_of(seen), width, 10),
+        Text("\n$ growth queue explain web/checkout", style="bold"),
+        queue_explain_view(explained(seen, one, ()), width),
+    )
+
+
 def _seconds() -> float:
     return asyncio.get_running_loop().time()
 
@@ -162,6 +175,7 @@ def main() -> None:
     draw("status", "growth status", status_view(a_report(*a_night()), 110), 110)
     draw("explain", "growth explain node", explain_view(a_power_cut(), 110), 110)
     draw("queue", "growth queue", queue(120), 120)
+    draw("queue-cohorts", "growth queue", cohorts(120), 120)
     draw("memory", "growth memory", memory(100), 100)
     draw("demo", "growth demo", demo(100), 100)
     (_IMAGES / "phases.svg").write_text(phases())

@@ -76,9 +76,11 @@ def a_workload(
     priority: int = 0,
     active: bool = True,
     state: RequeueState | None = None,
+    doors: Mapping[str, tuple[str, str]] = _DOORS,
 ) -> Workload:
-    """One that was made so many minutes ago for a Job; with a flavor it is admitted."""
-    queue, door = _DOORS[namespace]
+    """One that was made so many minutes ago for a Job; with a flavor it is admitted. By ``doors`` each namespace has a
+    ClusterQueue and a LocalQueue."""
+    queue, door = doors[namespace]
     container = {"name": "main", "image": "main", "resources": {"requests": dict(asks)}}
     template = msgspec.Raw(msgspec.json.encode({"spec": {"containers": [container]}}))
     usage: dict[str, int | str] = {name: str(_sum(amount, pods)) for name, amount in asks.items()}
@@ -124,12 +126,12 @@ def _admitted(ago: float, ready: StatusCondition) -> tuple[StatusCondition, ...]
     )
 
 
-def _ready(ago: float) -> tuple[StatusCondition, ...]:
+def ready(ago: float) -> tuple[StatusCondition, ...]:
     words = "all its pods are ready or have succeeded"
     return _admitted(ago + 1, said("PodsReady", "True", "Started", words, ago))
 
 
-def _waits(reason: str, why: str, ago: float = 10) -> StatusCondition:
+def waits(reason: str, why: str, ago: float = 10) -> StatusCondition:
     return said("QuotaReserved", "False", reason, why, ago)
 
 
@@ -139,8 +141,8 @@ def an_afternoon() -> Objects:
     spent = f"{missing}, and it was put back 4 times already"
     gpu = {"cpu": "8", "memory": "32Gi", "nvidia.com/gpu": "1"}
     workloads = [
-        a_workload("train-llm", gpu, *_ready(214), pods=8, flavor="gpu", priority=100, age=231),
-        a_workload("embed-0412", gpu, *_ready(18), pods=2, flavor="gpu", age=64),
+        a_workload("train-llm", gpu, *ready(214), pods=8, flavor="gpu", priority=100, age=231),
+        a_workload("embed-0412", gpu, *ready(18), pods=2, flavor="gpu", age=64),
         a_workload(
             "sweep-7",
             gpu,
@@ -152,7 +154,7 @@ def an_afternoon() -> Objects:
         a_workload(
             "distill",
             gpu,
-            _waits(
+            waits(
                 "WaitingForQuota",
                 "main: 48 cpu are asked for, and of flavor gpu are left 16 cpu; "
                 "48 cpu are asked for, and flavor spot never has more than 32 cpu",
@@ -164,7 +166,7 @@ def an_afternoon() -> Objects:
         a_workload(
             "sweep-8",
             gpu,
-            _waits(
+            waits(
                 "WaitingForQuota",
                 "main: 32 cpu are asked for, and of flavor gpu are left 16 cpu; "
                 "32 cpu are asked for, and of flavor spot are left 0 cpu",
@@ -175,7 +177,7 @@ def an_afternoon() -> Objects:
         a_workload(
             "label-images",
             gpu,
-            _waits("PendingEvaluation", "it was evicted: PodsReadyTimeout", 1),
+            waits("PendingEvaluation", "it was evicted: PodsReadyTimeout", 1),
             said("Evicted", "True", "PodsReadyTimeout", f"not ready in time: {missing}", 1.2),
             said("Requeued", "False", "PodsReadyTimeout", "it waits until what it was evicted for is over", 1),
             pods=4,
@@ -185,7 +187,7 @@ def an_afternoon() -> Objects:
         a_workload(
             "old-cuda",
             gpu,
-            _waits("Deactivated", "it is not active: set spec.active to true to queue it", 180),
+            waits("Deactivated", "it is not active: set spec.active to true to queue it", 180),
             said("DeactivationTarget", "True", "RequeuingLimitExceeded", spent, 181),
             said("Evicted", "True", "WorkloadInactive", spent, 180),
             pods=4,
@@ -193,12 +195,12 @@ def an_afternoon() -> Objects:
             active=False,
             state=RequeueState(4),
         ),
-        a_workload("invoices", {"cpu": "4", "memory": "8Gi"}, *_ready(6), namespace="shop", flavor="any", age=9),
-        a_workload("stock", {"cpu": "8", "memory": "8Gi"}, *_ready(1), namespace="shop", flavor="any", age=8),
+        a_workload("invoices", {"cpu": "4", "memory": "8Gi"}, *ready(6), namespace="shop", flavor="any", age=9),
+        a_workload("stock", {"cpu": "8", "memory": "8Gi"}, *ready(1), namespace="shop", flavor="any", age=8),
         a_workload(
             "year-end",
             {"cpu": "8", "memory": "16Gi"},
-            _waits("WaitingForQuota", "main: 8 cpu are asked for, and of flavor any are left 4 cpu"),
+            waits("WaitingForQuota", "main: 8 cpu are asked for, and of flavor any are left 4 cpu"),
             namespace="shop",
             age=7,
         ),
@@ -206,7 +208,7 @@ def an_afternoon() -> Objects:
             a_workload(
                 f"mails-{number}",
                 {"cpu": "1", "memory": "1Gi"},
-                _waits("WaitingForQuota", "job-year-end-5f1c2 is before it, and the queue is StrictFIFO"),
+                waits("WaitingForQuota", "job-year-end-5f1c2 is before it, and the queue is StrictFIFO"),
                 namespace="shop",
                 age=6 - number / 10,
             )

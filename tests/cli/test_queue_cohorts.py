@@ -4,10 +4,13 @@ from typing import Any
 
 import pytest
 
+from bench.queue_cohort_scene import an_evening
+from bench.queue_scene import NOW, SETTINGS, world_of
 from growth.api.queue.kinds import CLUSTER_QUEUES, COHORTS
 from growth.cli.queue_entry import Entry, Standing
 from growth.cli.queue_explain_report import Explained
-from growth.cli.queue_report import Report
+from growth.cli.queue_report import Report, report_of
+from growth.cli.queue_seeing import see
 from tests.builders import Json
 from tests.cli.test_queue_explain import shown as shown_story
 from tests.cli.test_queue_explain import story
@@ -318,3 +321,20 @@ def test_long_names_and_deep_cohorts_do_not_break_it(width: int) -> None:
     assert len(rows) == 2
     assert sum("on-1" in line for line in lines) >= 1
     assert sum("on-2" in line for line in lines) >= 1
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_the_picture_shows_who_goes_for_whom_and_what_is_out_of_stock(width: int) -> None:
+    report = report_of(see(world_of(an_evening()).snapshot(NOW), SETTINGS))
+    lines = shown(report, width)
+    assert max(map(len, lines)) <= width
+    words = " ".join(" ".join(lines).split())
+    for said in (
+        "0 of 8, 8 lent",
+        "8 of 24, 6 lent",
+        "30 of 16, 14 borrowed",
+        "waits for batch/report-3 to go",
+        "queue web took back what is its own, for web/checkout",
+        "✕ flavor spot is closed: none of its machines can be had now",
+    ):
+        assert said in words
