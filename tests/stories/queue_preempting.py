@@ -77,6 +77,25 @@ async def _gives_way(play: Play, timestamp: str) -> None:
 
 
 @STORIES.story(ignores=CHANCE)
+async def a_place_that_nobody_wants_any_more_goes_back_to_who_had_it(play: Play) -> None:
+    """The preemptor is deleted while the other one is leaving: that one goes all the way, and comes back."""
+    await play.node("worker")
+    await some_quota(play, {"cpu": "1"}, preemption={"withinClusterQueue": "LowerPriority"})
+    await priorities(play, high=100)
+    async with growing(play, settings=requeuing(timeout=PATIENT_SECONDS)):
+        await queued(play, "low", finalizers=(HELD,))
+        await until_running(play, "low")
+        await queued(play, "high", priority_class="high")
+        await until_preempted(play, "low", "InClusterQueue")
+        await play.until(lambda: not play.running("low"), "its pod is leaving")
+        await remove(play, "high")
+        await let_go(play, "low")
+        await until_running(play, "low")
+        await at_rest(play, runs="low", waits="high")
+        assert (starts(play, "low"), await evictions(play, "low")) == (2, ONCE)
+
+
+@STORIES.story(ignores=CHANCE)
 async def who_came_first_gets_the_place_of_whoever_slipped_past(play: Play) -> None:
     """LowerOrNewerEqualPriority: the large one waits for the first one, and a newer small one takes what is left. When
     the first one is gone the newer one has to go; the first one, which is older, did not have to."""
