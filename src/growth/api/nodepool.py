@@ -6,6 +6,7 @@ from typing import Annotated, ClassVar, Literal
 import msgspec
 
 from growth.api.meta import ObjectMeta
+from growth.api.rules import DURATION, NUMBER_OR_SHARE
 from growth.api.schema import Rule, about
 from growth.api.slim import Slim
 from growth.api.status import MAX_CONDITIONS, Status, StatusCondition
@@ -22,7 +23,6 @@ _IS_QUANTITY = Rule(
 _NOT_NEGATIVE = Rule(
     "!isQuantity(string(self)) || quantity(string(self)).compareTo(quantity('0')) >= 0", "must not be negative"
 )
-_DURATION = Rule("self.matches('^([0-9]+([.][0-9]+)?(ms|s|m|h))+$')", "must be a duration such as 90s, 10m or 1h30m")
 _HAS_EFFECT = Rule(
     "self.all(taint, has(taint.effect))", "every taint needs an effect: NoSchedule, PreferNoSchedule or NoExecute"
 )
@@ -78,14 +78,14 @@ class ScaleDown(Slim, frozen=True):
     """When a node that nobody needs goes away."""
 
     enabled: Annotated[bool, about("Whether Growth removes nodes of this pool that stand empty.")] = True
-    empty_after: Annotated[str, about("How long a node must stand empty.", _DURATION, max_length=32)] = "10m"
-    unready_after: Annotated[str, about("How long a node must be unready.", _DURATION, max_length=32)] = "20m"
+    empty_after: Annotated[str, about("How long a node must stand empty.", DURATION, max_length=32)] = "10m"
+    unready_after: Annotated[str, about("How long a node must be unready.", DURATION, max_length=32)] = "20m"
     delay_after_scale_up: Annotated[
-        str, about("No removal for so long after the pool grew.", _DURATION, max_length=32)
+        str, about("No removal for so long after the pool grew.", DURATION, max_length=32)
     ] = "10m"
     retry_failed_after: (
         Annotated[
-            str, about("A removal that failed is tried again after so long; unset: never.", _DURATION, max_length=32)
+            str, about("A removal that failed is tried again after so long; unset: never.", DURATION, max_length=32)
         ]
         | None
     ) = None
@@ -101,10 +101,7 @@ class Disruption(Slim, frozen=True):
         int | str,
         about(
             "So many nodes of the pool, or such a share of them, may be on their way out at one time.",
-            Rule(
-                "string(self).matches('^([0-9]+|[0-9]{1,2}%|100%)$')",
-                "must be a number such as 2 or a share such as 10%",
-            ),
+            NUMBER_OR_SHARE,
         ),
     ] = "10%"
 

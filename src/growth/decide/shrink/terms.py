@@ -31,8 +31,13 @@ def _read(empty: str, unready: str, delay: str, retry: str | None) -> Terms:
 
 
 def max_unavailable(pool: NodePool, nodes: int) -> int:
-    """How many of so many nodes may be on their way out at one time; a share is never less than one node, unless 0%."""
-    stated = str(pool.spec.disruption.max_unavailable)
-    if not stated.endswith("%"):
-        return int(stated)
-    return -(-nodes * int(stated.removesuffix("%")) // 100)
+    """How many of so many nodes may be on their way out at one time."""
+    return number_of(pool.spec.disruption.max_unavailable, nodes)
+
+
+def number_of(stated: int | str, nodes: int) -> int:
+    """A number, or a share of so many nodes; a share is never less than one node, unless 0%."""
+    text = str(stated)
+    if not text.endswith("%"):
+        return int(text)
+    return -(-nodes * int(text.removesuffix("%")) // 100)
