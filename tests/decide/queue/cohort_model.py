@@ -339,6 +339,12 @@ class Pass:
                     continue
                 if claim == "only to not borrow" and may_borrow:
                     continue
+                # On purpose: who borrows takes from nobody what is its queue's own of anything that is short. (In Kueue
+                # it is enough if the queue uses too much of one resource. It would take the other one back at once.)
+                used = [frozenset({slot}) for slot in short if (victim.uses or {}).get(slot)]
+                is_favour = claim == BORROW and may_borrow and shared is not None
+                if is_favour and shared and not all(self.is_over(victim, shared, one, uses) for one in used):
+                    continue
                 gone.append((victim, RECLAIM if claim == "only to not borrow" else claim))
                 if self.is_enough(work, usage, gone, may_borrow=may_borrow):
                     return self.given_back(work, usage, gone, may_borrow=may_borrow)

@@ -10,7 +10,9 @@ Candidates hold something of what is short.
 
 The preemptor's side has a right to it if what it asks for is within the quota of its queue, or of a cohort that it
 shares with nobody of theirs. Of other queues only those count that use more than their own, and so do all cohorts
-between them and the one that both share: nobody loses what is his.
+between them and the one that both share: nobody loses what is his. For something borrowed that holds of each resource
+that is short, where Kueue asks it of one of them: whoever lost what is its queue's own of another one would take it
+back, and be sent back again, for ever.
 
 Candidates go one by one, who is being sent back already first, then those of other queues, the least important and
 the newest first, until the preemptor fits; then whoever need not have gone is given his place back.
@@ -199,10 +201,12 @@ def _is_valid(candidate: _Candidate, short: frozenset[Slot], *, may_borrow: bool
         return True
     if may_borrow and candidate.claim is _Claim.NOT_BORROWING:
         return False
+    is_strict = may_borrow and candidate.claim is _Claim.BORROWING
+    asked = [{slot} for slot in short if candidate.holder.usage.get(slot)] if is_strict else [short]
     for member in candidate.member.path:
         if member is candidate.shared:
             return True
-        if member.is_within_its_own(short):
+        if any(member.is_within_its_own(slots) for slots in asked):
             return False
     return True
 
