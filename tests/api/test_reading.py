@@ -53,6 +53,7 @@ def test_of_a_whole_pod_exactly_what_we_use_remains() -> None:
                 Toleration(f"node.kubernetes.io/{key}", "Exists", effect="NoExecute")
                 for key in ("not-ready", "unreachable")
             ),
+            local_volumes=("cache",),
         ),
         node_name="node-1",
         status=PodStatus(
@@ -110,6 +111,18 @@ def test_only_volumes_that_bind_a_pod_to_a_place_are_kept() -> None:
     ]
     pod: Pod = read(PODS, a_pod(spec={"volumes": volumes}))
     assert [volume.name for volume in pod.spec.volumes] == ["data", "scratch"]
+    assert pod.spec.local_volumes == ()
+
+
+def test_of_volumes_on_the_disk_of_the_node_the_names_are_kept() -> None:
+    volumes = [
+        {"name": "cache", "emptyDir": {"sizeLimit": "1Gi"}},
+        {"name": "shm", "emptyDir": {"medium": "Memory"}},
+        {"name": "logs", "hostPath": {"path": "/var/log"}},
+        {"name": "config", "configMap": {"name": "db"}},
+    ]
+    pod: Pod = read(PODS, a_pod(spec={"volumes": volumes}))
+    assert (pod.spec.volumes, pod.spec.local_volumes) == ((), ("cache", "logs"))
 
 
 def test_a_node_is_read_with_its_odd_spellings() -> None:

@@ -147,8 +147,19 @@ class RbdImage(Slim, frozen=True):
     read_only: bool = False
 
 
+class HostPath(Slim, frozen=True):
+    """A piece of the node's own disk."""
+
+
+class EmptyDir(Slim, frozen=True):
+    """Room of the pod's own on its node, gone with the pod; ``medium`` Memory means that it never was on a disk."""
+
+    medium: str = ""
+
+
 class Volume(Slim, frozen=True):
-    """A volume that binds the pod to a place or keeps others from its node; all other kinds are dropped."""
+    """A volume that binds the pod to a place or keeps others from its node. Of local ones only the names are kept
+    (``PodSpec.local_volumes``), all other kinds are dropped."""
 
     name: str
     persistent_volume_claim: ClaimVolume | None = None
@@ -157,6 +168,13 @@ class Volume(Slim, frozen=True):
     aws_elastic_block_store: AwsDisk | None = None
     iscsi: IscsiDisk | None = None
     rbd: RbdImage | None = None
+    host_path: HostPath | None = None
+    empty_dir: EmptyDir | None = None
+
+    @property
+    def is_local(self) -> bool:
+        """Whether what is in it is on the disk of the node, and nowhere else."""
+        return self.host_path is not None or (self.empty_dir is not None and self.empty_dir.medium != "Memory")
 
     @property
     def is_claim(self) -> bool:
@@ -207,6 +225,9 @@ class PodSpec(Slim, frozen=True, gc=True, weakref=True):
     termination_grace_period_seconds: int = 30
     host_network: bool = False
     host_users: bool | None = None
+    local_volumes: tuple[str, ...] = ()
+    """Names of volumes on the node's disk: no field of the API's, but what is left of ``volumes``. The scheduler does
+    not care; who moves pods does."""
 
 
 class TemplateResources(ResourceRequirements, frozen=True):

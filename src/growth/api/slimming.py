@@ -157,8 +157,10 @@ class Slimmer:
     def _read_spec(self, text: bytes) -> KnownSpec:
         spec, keys = lift(_SPECS.decode(text))
         volumes = tuple(volume for volume in spec.volumes if volume.is_claim or volume.is_disk)
+        local = tuple(volume.name for volume in spec.volumes if volume.is_local)
         asked = {known.name: known.resources.requests for known in (*spec.containers, *spec.init_containers)}
-        return KnownSpec(self._sharing.value(msgspec.structs.replace(spec, volumes=volumes)), asked, keys)
+        kept = msgspec.structs.replace(spec, volumes=volumes, local_volumes=local)
+        return KnownSpec(self._sharing.value(kept), asked, keys)
 
     def _read_labels(self, text: bytes) -> dict[str, str]:
         return self._sharing.mapping(_STRINGS.decode(text))
