@@ -2,11 +2,12 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from bench.queue_cohort_scene import an_evening
 from bench.queue_scene import NOW, SETTINGS, world_of
-from growth.api.queue.kinds import CLUSTER_QUEUES, COHORTS
+from growth.api.queue.kinds import CLUSTER_QUEUES, COHORTS, WORKLOADS
 from growth.cli.queue_entry import Entry, Standing
 from growth.cli.queue_explain_report import Explained
 from growth.cli.queue_report import Report, report_of
@@ -245,6 +246,19 @@ def test_one_that_has_quota_again_was_not_sent_back() -> None:
     stage.settle()
     found = entry(reported(stage), "guest-2")
     assert (found.standing, found.sent_back) == (Standing.RUNNING, None)
+
+
+def test_one_that_was_evicted_for_something_else_since_was_not_sent_back() -> None:
+    stage = two_of_a_cohort(preemption={"reclaimWithinCohort": "Any"})
+    stage.a_job("owner", cpu="4", door="first")
+    stage.settle()
+    workload = stage.workload("guest-2")
+    conditions = [
+        {**msgspec.to_builtins(one), "reason": "Drained" if one.type == "Evicted" else one.reason}
+        for one in workload.status.conditions
+    ]
+    stage.change(WORKLOADS, workload.metadata.name, {"status": {"conditions": conditions}})
+    assert entry(reported(stage), "guest-2").sent_back is None
 
 
 def test_who_may_borrow_no_more_is_told_which_limit_to_raise() -> None:
