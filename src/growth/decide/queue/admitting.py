@@ -101,15 +101,18 @@ class _Round:
         self._sent_back: dict[Key, int] = {}
         self._heads: dict[str, _Head] = {}
         self._heap: list[tuple[int, Order, str]] = []
-        self._walks = {name: Walk(line) for name, line in sorted(scene.desk.lines.items())}
         self._asked: set[Key] = set()
         self._held_up: dict[str, Waiter] = {}
         """By queue, who holds up all behind it."""
         self._refused: dict[tuple[str, object], tuple[str, str] | None] = {}
         """What is to be said to all who want the same; None where that is said already."""
         self._changes: dict[int, int] = {}
+        self._going: dict[object, tuple[int, list[Victim]]] = {}
         self._room = Room(scene)
         self._is_blocked = scene.terms.blocks_admission and bool(scene.desk.awaited)
+        lines = [scene.desk.seats[key].line for key in scene.touched]
+        self._stirred = {self._root(line[0]) for line in lines if line is not None}
+        self._walks = {name: Walk(line) for name, line in sorted(scene.desk.lines.items()) if not self._is_quiet(name)}
 
     def run(self) -> Assumed:
         self._repeat()
@@ -130,6 +133,7 @@ class _Round:
                 self._held_up[name] = head.waiter
                 self._keep_share(head, self._scene.queues[name])
         self._tell_others()
+        self._settle()
         return Assumed(self._given, self._sent_back)
 
     def _look(self, name: str) -> None:
@@ -154,13 +158,29 @@ class _Round:
             return 0
         return head.found.price.height
 
+    def _root(self, name: str) -> int:
+        return id(self._scene.members[name].root)
+
+    def _is_quiet(self, name: str) -> bool:
+        """Whether to ask anybody of this line would come to the same as in the last pass, nothing."""
+        root = self._root(name)
+        return root in self._desk.settled and root not in self._stirred
+
+    def _settle(self) -> None:
+        """Note the trees in which nobody was served. Whatever changes there from now on stirs them (``Desk.stir``), but
+        for pods that are awaited, and room on nodes: where these decide, no tree is ever left out."""
+        if self._scene.premises.closed or self._scene.terms.blocks_admission:
+            self._desk.settled.clear()
+        else:
+            self._desk.settled |= {self._root(name) for name in self._walks} - self._changes.keys()
+
     def _stamp(self, name: str) -> int:
         """How often something was given in the tree of this queue, or of room that is for all."""
-        return self._changes.get(id(self._scene.members[name].root), 0) + self._room.taken
+        return self._changes.get(self._root(name), 0) + self._room.taken
 
     def _changed(self, name: str) -> None:
         if name in self._scene.members:
-            root = id(self._scene.members[name].root)
+            root = self._root(name)
             self._changes[root] = self._changes.get(root, 0) + 1
 
     def _repeat(self) -> None:
@@ -217,8 +237,14 @@ class _Round:
         return Wish(key, workload.priority, since, usage)
 
     def _victims(self, queue: ClusterQueue, member: Member, wish: Wish, short: frozenset[Slot]) -> list[Victim]:
-        tree = Tree(self._scene.members, self._scene.holders)
-        return victims(tree, member, queue.spec.preemption, wish, short)
+        """Who has to go for it. That is asked for a price and, if nothing was given meanwhile, of the same thing again
+        when it is paid."""
+        asked, stamp = (wish.key, short, frozenset(wish.usage.items())), self._stamp(member.name)
+        known = self._going.get(asked)
+        if known is None or known[0] != stamp:
+            tree = Tree(self._scene.members, self._scene.holders)
+            known = self._going[asked] = (stamp, victims(tree, member, queue.spec.preemption, wish, short))
+        return known[1]
 
     def _serve(self, head: _Head, queue: ClusterQueue) -> bool:
         """Give it what it could have; whether it got it, or will."""

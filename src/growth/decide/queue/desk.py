@@ -59,6 +59,10 @@ class Desk:
         self.restless_owners: set[str] = set()
         self.holders: dict[str, dict[Key, Holder]] = {}
         self.lines: dict[str, Line] = {}
+        self.settled: set[int] = set()
+        """Roots of trees, by their id, in which nobody who waits can be served, and nothing has changed since."""
+        self.is_in_use = False
+        """Whether a pass is under way; or one broke off, and left here what it had only tried."""
         self.awaited: set[Key] = set()
         """Who holds quota, and its pods are not ready."""
         self.kept: dict[Key, tuple[str, ...]] = {}
@@ -142,14 +146,21 @@ class Desk:
             return
         if seat.line is not None:
             name, place = seat.line
+            self.stir(name)
             there = self.lines[name]
             there.remove((place, key), seat.shape)
             if not there.fronts:
                 del self.lines[name]
         if line is not None:
             name, place = line
+            self.stir(name)
             shape = self.lines.setdefault(name, Line()).add((place, key), shape)
         seat.line, seat.shape = line, shape
+
+    def stir(self, queue: str) -> None:
+        """Something has changed for those who wait in its tree."""
+        if queue in self.members:
+            self.settled.discard(id(self.members[queue].root))
 
     def count(self, seat: Seat, share: Share) -> None:
         """What it adds to the figures now."""
@@ -174,7 +185,7 @@ class Desk:
                 here.pop(one.key, None)
             else:
                 here[one.key] = one
-            member = self.members.get(one.queue)
-            if member is not None:
-                member.use_all(one.usage, sign)
+            if one.queue in self.members:
+                self.members[one.queue].use_all(one.usage, sign)
+                self.stir(one.queue)
         seat.holder = holder

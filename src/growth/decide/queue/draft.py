@@ -71,9 +71,10 @@ class Draft:
 
     def ask(self, requests: tuple[PodSetRequest, ...]) -> None:
         """What it waits for, as it is counted; nothing once it has it."""
-        weight = self.is_weighty
-        self._set(resource_requests=requests)
-        self.is_weighty = weight
+        if requests != self.workload.status.resource_requests:
+            weight = self.is_weighty
+            self._set(resource_requests=requests)
+            self.is_weighty = weight
 
     def spend(self, seconds: int | None) -> None:
         """How long it has run so far."""

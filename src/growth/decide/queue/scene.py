@@ -60,11 +60,11 @@ class Scene:
         self.now: datetime = snapshot.now
         self.terms: Terms = terms_of(settings.queue)
         self.premises = premises_in(snapshot, settings, desk.premises if desk is not None else None)
-        if desk is None or not self.premises.are_like(desk.premises):
+        if desk is None or desk.is_in_use or not self.premises.are_like(desk.premises):
             absent = desk.absent if desk is not None else {}
             desk = Desk(self.premises, members_of(snapshot))
             desk.absent = absent
-        desk.premises = self.premises
+        desk.premises, desk.is_in_use = self.premises, True
         self.desk: Desk = desk
         self.flavors = self.premises.flavors
         self.queues: dict[str, ClusterQueue] = {
@@ -164,6 +164,7 @@ class Scene:
         holder = self.desk.seats[key].holder
         if holder is not None and not holder.is_evicted:
             self._evicting.append(key)
+            self.desk.stir(holder.queue)
             self.holders[holder.queue][key] = msgspec.structs.replace(holder, is_evicted=True)
 
     def end(self) -> None:
@@ -174,6 +175,8 @@ class Scene:
             seat = self.desk.seats.get(key)
             if seat is not None and seat.holder is not None:
                 self.holders[seat.holder.queue][key] = seat.holder
+                self.desk.stir(seat.holder.queue)
+        self.desk.is_in_use = False
 
     @contextmanager
     def following(self, key: Key) -> Generator[Draft]:

@@ -104,11 +104,20 @@ class Member:
 
     def is_within_its_own(self, slots: Iterable[Slot]) -> bool:
         """Whether it, with all its members, uses nothing that others lend it."""
-        return all(self.used(slot) <= self._subtree.get(slot, 0) for slot in slots)
+        used, subtree = self._used, self._subtree
+        # A loop, here and below: these are asked for each queue of a cohort, for each who waits in one of them.
+        for slot in slots:  # noqa: SIM110
+            if used.get(slot, 0) > subtree.get(slot, 0):
+                return False
+        return True
 
     def holds_as_its_own(self, amounts: Amounts) -> bool:
         """Whether it could use so much more without anything that others lend it."""
-        return all(self.used(slot) + amount <= self._subtree.get(slot, 0) for slot, amount in amounts.items())
+        used, subtree = self._used, self._subtree
+        for slot, amount in amounts.items():  # noqa: SIM110
+            if used.get(slot, 0) + amount > subtree.get(slot, 0):
+                return False
+        return True
 
     def beyond_local(self, amounts: Amounts) -> dict[Slot, int]:
         """What of so much more would be used of its parent."""
