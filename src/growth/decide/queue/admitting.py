@@ -35,7 +35,7 @@ from growth.decide.queue.flavors import Assignment, PodSetNeeds, Price, Refusal,
 from growth.decide.queue.holders import Wish
 from growth.decide.queue.line import Waiter, Walk
 from growth.decide.queue.lining import line_up, wait
-from growth.decide.queue.lodging import lodge
+from growth.decide.queue.lodging import lodge, shut_in
 from growth.decide.queue.ordering import Order, queued_since, waits_for_preempted
 from growth.decide.queue.preempting import Tree, Victim, height_without, victims
 from growth.decide.queue.room import Room
@@ -50,6 +50,8 @@ class Given(msgspec.Struct, frozen=True):
 
     version: int
     admission: Admission
+    shut: str = ""
+    """The flavor of which no machines could be had, so that it was given for the nodes that stand."""
 
 
 class Assumed(msgspec.Struct, frozen=True):
@@ -197,7 +199,7 @@ class _Round:
                 continue
             line = self._desk.seats[key].line
             if line is not None:
-                self._give(key, given.admission, line[0])
+                self._give(key, given.admission, line[0], given.shut)
             else:
                 self._given[key] = given
                 self._count(given.admission, draft)
@@ -260,7 +262,8 @@ class _Round:
         if isinstance(found, Refusal):
             return self._refuse(head, name, found.reason, found.why)
         if found.price.way is Way.FREE:
-            self._give(head.key, _admission(name, found), name)
+            admission = _admission(name, found)
+            self._give(head.key, admission, name, shut_in(self._scene, admission))
             return True
         member, wish = self._scene.members[name], self._wish(head.key, found.usage)
         going = self._victims(queue, member, wish, found.short)
@@ -293,11 +296,11 @@ class _Round:
         draft.say(EVICTED, "True", PREEMPTED, why)
         draft.say(PREEMPTED, "True", victim.reason, why)
 
-    def _give(self, key: Key, admission: Admission, queue: str) -> None:
+    def _give(self, key: Key, admission: Admission, queue: str, shut: str) -> None:
         draft = self._scene.drafts[key]
-        self._given[key] = Given(draft.workload.metadata.resource_version, admission)
+        self._given[key] = Given(draft.workload.metadata.resource_version, admission, shut)
         draft.admit(admission)
-        lodge(self._scene, draft, admission)
+        lodge(draft, shut)
         draft.ask(())
         draft.say(QUOTA_RESERVED, "True", "QuotaReserved", f"it has quota in ClusterQueue {queue}")
         draft.say(ADMITTED, "True", "Admitted", f"it is admitted by ClusterQueue {queue}")

@@ -22,11 +22,18 @@ _TIME_TO_BE_PLACED: Final = timedelta(minutes=1)
 """A scheduler that is not busy takes a second; a Job controller makes hundreds of pods in this time."""
 
 
-def lodge(scene: Scene, draft: Draft, admission: Admission) -> None:
-    """Say that it is let in for the nodes that stand, if it is."""
+def shut_in(scene: Scene, admission: Admission) -> str:
+    """The flavor of which no machines can be had now, if one of these is; whoever gets it is let in for nodes."""
     given = (flavor for one in admission.pod_set_assignments for flavor in one.flavors.values())
-    shut = next((flavor for flavor in given if flavor in scene.premises.closed), None)
-    if shut is None:
+    return next((flavor for flavor in given if flavor in scene.premises.closed), "")
+
+
+def lodge(draft: Draft, shut: str) -> None:
+    """Say that it is let in for the nodes that stand, because machines of this flavor cannot be had; or that it is not.
+
+    That is decided once: what is given and not seen yet is given again as it was, whatever can be had meanwhile.
+    """
+    if not shut:
         draft.unsay(ON_STANDING_NODES)
     else:
         why = f"no machines of flavor {shut} can be had now, and its nodes have room for all pods"
