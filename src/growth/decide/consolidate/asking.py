@@ -1,0 +1,65 @@
+"""The question, out of what is seen: a copy of the cluster as it will be without those that leave, who may go, what may
+be bought, and for whom room is kept.
+
+Pods that wait are none of it. As long as somebody wants a place nobody should ask: room that is free now is theirs.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+from growth.api.emptiness import is_work
+from growth.api.pod import Pod, PodStatus
+from growth.api.settings import Settings
+from growth.decide.consolidate.candidates import Choice
+from growth.decide.consolidate.question import Question, Worth
+from growth.decide.decider import State
+from growth.decide.fit.stage import Stage
+from growth.decide.grow.outlook import Outlook
+from growth.decide.grow.planning import NO_PLAN
+from growth.observe.snapshot import Snapshot
+
+_USUAL: Final = Worth()
+
+
+def question_of(
+    snapshot: Snapshot,
+    state: State,
+    settings: Settings,
+    choice: Choice,
+    *,
+    at_once: Mapping[str, int],
+    ghosts: tuple[Pod, ...] = (),
+    worth: Worth = _USUAL,
+) -> Question:
+    """What to think about. It outlives the step: all that it reads is its own."""
+    outlook = Outlook(snapshot, state, settings, NO_PLAN)
+    stage = Stage.copy_of(snapshot)
+    gone = (
+        outlook.leaving | outlook.dead | snapshot.to_go.keys() | snapshot.out_of_service.keys()
+    ) & stage.nodes.keys()
+    homeless = tuple(pod for name in sorted(gone) for pod in _cleared(stage, name))
+    return Question(
+        stage=stage,
+        pools=outlook.usable,
+        offerings=outlook.shop.buyable,
+        candidates=choice.candidates,
+        others=choice.others,
+        at_once=dict(at_once),
+        ghosts=(*homeless, *ghosts),
+        worth=worth,
+        trials=outlook.shop.trials,
+        closed=outlook.closed,
+    )
+
+
+def _cleared(stage: Stage, name: str) -> list[Pod]:
+    """Take a node that leaves off the stage; gives who works there, and will want room elsewhere."""
+    pods = [pod for _, pod in sorted(stage.site(name).pods.items())]
+    stage.remove_node(name)
+    return [
+        msgspec.structs.replace(pod, node_name="", status=PodStatus(phase="Pending"))
+        for pod in pods
+        if is_work(pod) and pod.metadata.deletion_timestamp is None
+    ]

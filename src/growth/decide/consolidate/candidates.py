@@ -1,0 +1,151 @@
+"""Which nodes may go if that pays, and why each of the others stays.
+
+1. Nodes that stand: machines of ours in a pool that there is, ready, open, and not on their way out for another reason.
+2. Of those, the ones that nobody keeps: no wish of a person, nobody who is about to come, nothing that must not move.
+3. Of those, what is beyond ``min`` of their type.
+
+It judges; nothing is drained because of it. Whether it pays is the planner's question.
+"""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Final
+
+import msgspec
+
+from growth.api.duration import format_duration
+from growth.api.emptiness import forbids
+from growth.api.node import Node
+from growth.api.offering import POOL
+from growth.api.out_of_service import MAINTENANCE
+from growth.api.settings import Settings
+from growth.decide.consolidate.movable import Bonds
+from growth.decide.consolidate.question import Candidate
+from growth.decide.decider import State
+from growth.decide.grow.estate import Holding, holdings, just_bought
+from growth.decide.offerings import shop_in
+from growth.decide.pack.market import Bought
+from growth.decide.shrink.needing import is_off, is_ours, why_awaited
+from growth.decide.shrink.scene import Memory, Scene
+from growth.observe.snapshot import Snapshot
+
+_AT_ONCE: Final = timedelta(0)
+
+
+class Choice(msgspec.Struct, frozen=True):
+    """All nodes and machines of one instant, sorted out."""
+
+    candidates: tuple[Candidate, ...]
+    staying: Mapping[str, str]
+    """By name, why each other node of the cluster stays, in words."""
+    others: tuple[Bought, ...]
+    """All machines of the pools that are no candidates."""
+
+
+def choice_in(snapshot: Snapshot, state: State, settings: Settings, min_age: Mapping[str, timedelta]) -> Choice:
+    """Who may go. ``min_age`` is by pool, and younger nodes stay; in a pool that is not named none is too young."""
+    scene = Scene(snapshot, state, settings, Memory())
+    held = {
+        one.name: one for one in holdings(snapshot, shop_in(snapshot, settings.provision), just_bought(snapshot, state))
+    }
+    bonds, staying = Bonds(snapshot), dict[str, str]()
+    standing, movable = list[Holding](), list[Holding]()
+    for name, node in sorted(snapshot.nodes.items()):
+        holding = held.get(name)
+        why = _why_out(scene, node)
+        if why or holding is None:
+            staying[name] = why or "its provider does not list its machine"
+            continue
+        standing.append(holding)
+        why = _why_kept(scene, node, min_age) or _why_unpriced(holding) or _why_bound(scene, bonds, node)
+        if why:
+            staying[name] = why
+        else:
+            movable.append(holding)
+    staying |= _kept_ready(scene, standing, movable)
+    bought = {name: one.bought for name, one in held.items()}
+    candidates = tuple(Candidate(one.name, bought[one.name]) for one in movable if one.name not in staying)
+    chosen = {one.name for one in candidates}
+    return Choice(candidates, staying, tuple(one for name, one in bought.items() if name not in chosen))
+
+
+def _why_out(scene: Scene, node: Node) -> str:
+    """Why this is no node of a pool that stands and works; empty if it is one."""
+    name, snapshot, pool_name = node.metadata.name, scene.snapshot, node.metadata.labels.get(POOL)
+    if pool_name is None:
+        return "it belongs to no pool"
+    pool = scene.pools.get(pool_name)
+    if pool is None:
+        return f"its pool {pool_name} does not exist"
+    if pool.metadata.deletion_timestamp is not None:
+        return f"its pool {pool_name} is being deleted"
+    if name in snapshot.out_of_service:
+        return "it is out of service"
+    if name in scene.leaving:
+        return "it is being removed already"
+    if name in snapshot.to_go:
+        return "it is marked to go already"
+    if not node.is_ready:
+        return "it is not ready"
+    if name in snapshot.closed:
+        return "it is being prepared"
+    if not is_ours(scene, node):
+        return "its provider does not list its machine"
+    return "its machine is off" if is_off(scene, node) else ""
+
+
+def _why_kept(scene: Scene, node: Node, min_age: Mapping[str, timedelta]) -> str:
+    """Who wants to keep it as it is; empty if nobody does."""
+    pool = scene.pools[node.metadata.labels[POOL]]
+    if not pool.spec.scale_down.enabled:
+        return f"scaleDown.enabled is false in pool {pool.metadata.name}"
+    if annotation := forbids(node):
+        return f"it bears {annotation}"
+    if MAINTENANCE in node.metadata.annotations:
+        return f"it bears {MAINTENANCE}"
+    if node.spec.unschedulable:
+        return "it is cordoned, so somebody has plans for it"
+    youngest = min_age.get(pool.metadata.name, _AT_ONCE)
+    if scene.now < scene.since(node.metadata.creation_timestamp) + youngest:
+        return f"it is younger than {format_duration(youngest)}"
+    return why_awaited(scene, node)
+
+
+def _why_unpriced(holding: Holding) -> str:
+    return "" if holding.offering is not None else "nobody says what it costs: its offering is not sold any more"
+
+
+def _why_bound(scene: Scene, bonds: Bonds, node: Node) -> str:
+    """The first pod on it that must stay, by name; empty if there is none."""
+    found = [
+        (f"{pod.metadata.namespace}/{pod.metadata.name}", why)
+        for pod in scene.snapshot.pods_by_node.get(node.metadata.name, {}).values()
+        if (why := bonds.why_stays(pod))
+    ]
+    if not found:
+        return ""
+    name, why = min(found)
+    others = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+    return f"pod {name} on it must stay{others}: {why}"
+
+
+def _kept_ready(scene: Scene, standing: list[Holding], movable: list[Holding]) -> dict[str, str]:
+    """Those that are needed for ``min`` of their type, with why: those on which most works, and the cheapest."""
+    stands = _by_type(standing)
+    kept: dict[str, str] = {}
+    for (pool, server_type), going in _by_type(movable).items():
+        wanted = next((one for one in scene.pools[pool].spec.server_types if one.name.lower() == server_type), None)
+        if wanted is None or not wanted.min:
+            continue
+        going.sort(key=lambda one: (scene.snapshot.work.get(one.name, 0), -one.bought.cost_per_hour, one.name))
+        spare = max(0, len(stands[pool, server_type]) - wanted.min)
+        why = f"pool {pool} keeps {wanted.min} of {wanted.name} ready"
+        kept |= {one.name: why for one in going[spare:]}
+    return kept
+
+
+def _by_type(held: list[Holding]) -> dict[tuple[str, str], list[Holding]]:
+    found: dict[tuple[str, str], list[Holding]] = {}
+    for one in held:
+        found.setdefault((one.pool, one.server_type.lower()), []).append(one)
+    return found
