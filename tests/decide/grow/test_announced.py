@@ -8,12 +8,13 @@ from tests.decide.grow.town import LARGE, SMALL, Town, a_pod
 from tests.decide.marketplace import a_cloud, a_node
 
 COUNT = 4
+JOB = {"apiVersion": "batch/v1", "kind": "Job", "name": "sum", "uid": "uid-sum", "controller": True}
 
 
 def a_town(*nodes: Node) -> Town:
     """Four pods of a job are announced."""
     town = Town(a_cloud(SMALL, LARGE), *nodes)
-    town.announced = list(announcements(a_pod("sum", "1500m"), "workload", COUNT))
+    town.announced = list(announcements(a_pod("sum", "1500m", owner=JOB), "workload", COUNT))
     return town
 
 
@@ -39,6 +40,19 @@ def test_the_pods_find_the_machine_that_was_bought_for_them() -> None:
     assert offerings(town) == ["kwok-large-fsn1"]
     assert len(town.requests[0].planned_for) == COUNT
     assert not any(uid.startswith("announced") for uid in town.requests[0].planned_for)
+
+
+def test_half_of_them_are_made_and_no_scheduler_has_seen_these_yet() -> None:
+    """They are planned for with those that are not made: else they would get machines of their own a moment later.
+    Of others that no scheduler has seen nobody knows whether they need one."""
+    town = a_town()
+    for number in range(COUNT // 2):
+        town.announced.pop(0)
+        town.add(a_pod(f"sum-{number}", "1500m", owner=JOB, status={"phase": "Pending"}))
+    town.add(a_pod("other", "1500m", status={"phase": "Pending"}))
+    town.run()
+    assert offerings(town) == ["kwok-large-fsn1"]
+    assert len(town.requests[0].planned_for) == COUNT
 
 
 def test_nothing_is_bought_if_there_is_room() -> None:

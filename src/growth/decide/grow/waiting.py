@@ -20,6 +20,7 @@ from growth.api.node import Node
 from growth.api.noderequest import NodeRequest
 from growth.api.pod import Pod
 from growth.decide.ages import is_ahead
+from growth.decide.announced import is_announced
 from growth.decide.fit.demand import why_not
 from growth.decide.fit.new_node import allocatable_from
 from growth.decide.fit.resources import has_room
@@ -62,31 +63,44 @@ def sort_out(outlook: Outlook, *, is_node_new: bool) -> Waiting:
     A scheduler that refuses one of a crowd will refuse the others, in its time. Who is planned for together is packed
     better, and who has a place before its turn comes goes there at once.
 
-    Stand-ins of pods that are not there yet (``decide.stand_ins``) are demand, although no scheduler refused them.
+    Stand-ins of pods that are not there yet (``decide.stand_ins``) are demand, although no scheduler refused them. The
+    first pods of a job may be there while the others are announced: they are demand with these.
     """
     found = Waiting()
     sorting = _Sorting(outlook, _places(outlook, found), is_node_new=is_node_new)
     for uid, pod in outlook.snapshot.refused.items():
         sorting.put(uid, pod, found)
-    if found.unserved or found.seated:
-        crowd = Waiting()
-        for uid, pod in outlook.snapshot.waiting.items():
-            if pod.condition("PodScheduled") is None:
-                sorting.put(uid, pod, crowd)
-        # What there is to say to them is said when they are refused.
-        found.unserved += crowd.unserved
-        found.seated += crowd.seated
-        found.expected += crowd.expected
     stand_ins = Waiting()
     for uid, pod in outlook.stand_ins.items():
         sorting.put(uid, pod, stand_ins)
+    is_refusing, starting = bool(found.unserved or found.seated), _starting(stand_ins)
     # To them nothing is said: nobody would hear it.
     found.unserved += stand_ins.unserved
     found.seated += stand_ins.seated
     found.expected += stand_ins.expected
     found.wake_at += stand_ins.wake_at
+    if is_refusing or starting:
+        crowd = Waiting()
+        for uid, pod in outlook.snapshot.waiting.items():
+            if pod.condition("PodScheduled") is None and (is_refusing or _owner(pod) in starting):
+                sorting.put(uid, pod, crowd)
+        # What there is to say to them is said when they are refused.
+        found.unserved += crowd.unserved
+        found.seated += crowd.seated
+        found.expected += crowd.expected
     found.wake_at += [one.until for pool in outlook.pools for one in pool.status.offerings if one.until]
     return found
+
+
+def _starting(stand_ins: Waiting) -> set[str]:
+    """Jobs of which pods are announced that need machines."""
+    wanting = (*stand_ins.unserved, *stand_ins.seated)
+    return {_owner(pod) for pod in wanting if is_announced(pod.metadata.uid)} - {""}
+
+
+def _owner(pod: Pod) -> str:
+    owner = pod.metadata.controller
+    return owner.uid if owner is not None else ""
 
 
 class _Sorting:
