@@ -21,6 +21,7 @@ from growth.api.queue.workload import ADMITTED, EVICTED, Workload
 from growth.decide.ages import is_ahead
 from growth.decide.announced import announcements, note_announced
 from growth.decide.queue.failing import flavors_of
+from growth.decide.queue.flavors import bound_to
 from growth.decide.queue.holders import Key
 from growth.decide.queue.scene import Scene
 
@@ -75,11 +76,6 @@ def _pods_of(scene: Scene, key: Key, workload: Workload, job: QueuedJob) -> tupl
     except (ValueError, QuantityError, msgspec.ValidationError):
         # Nobody can tell what they would be like.
         return ()
-    selector = {label: value for flavor in flavors for label, value in flavor.spec.node_labels.items()}
-    tolerations = tuple(one for flavor in flavors for one in flavor.spec.tolerations)
-    bound = msgspec.structs.replace(
-        spec, node_selector={**spec.node_selector, **selector}, tolerations=(*spec.tolerations, *tolerations)
-    )
     meta = ObjectMeta(
         name=job.metadata.name,
         namespace=key[0],
@@ -87,4 +83,5 @@ def _pods_of(scene: Scene, key: Key, workload: Workload, job: QueuedJob) -> tupl
         labels=labels,
         owner_references=(OwnerReference(QUEUED_JOBS.name, job.metadata.name, job.metadata.uid, controller=True),),
     )
-    return announcements(Pod(meta, bound, status=PodStatus(phase="Pending")), workload.metadata.uid, job.pods_to_come)
+    pod = Pod(meta, bound_to(spec, flavors), status=PodStatus(phase="Pending"))
+    return announcements(pod, workload.metadata.uid, job.pods_to_come)
