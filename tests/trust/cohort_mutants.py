@@ -8,11 +8,14 @@ from growth.api.queue.quotas import Preemption
 from growth.decide.queue import preempting
 from growth.decide.queue.holders import Holder, Wish
 from growth.decide.queue.preempting import Victim
-from growth.decide.queue.tree import ENDLESS
+from growth.decide.queue.tree import ENDLESS, Member, Slot
 from tests.trust.mutant import Mutant
 
 _QUEUE: Final = "growth.decide.queue"
+_WAITS: Final = "admitting.waits_for_preempted"
 _VICTIMS: Final = preempting.victims
+_IS_VALID: Final = preempting._is_valid  # pyright: ignore[reportPrivateUsage]
+_AVAILABLE: Final = Member.available
 
 
 def _keeps_nothing(*_: object) -> int:
@@ -50,6 +53,30 @@ def _any_threshold(tree: Any, member: Any, policy: Preemption, wish: Wish, short
     return _VICTIMS(tree, member, msgspec.structs.replace(policy, borrow_within_cohort=borrowing), wish, short)
 
 
+def _never(*_: object) -> bool:
+    return False
+
+
+def _nobody(*_: object) -> tuple[()]:
+    return ()
+
+
+def _all_of_them(gone: list[Any], _: object) -> list[Any]:
+    return gone
+
+
+def _over_in_anything(candidate: Any, short: Any, *, may_borrow: bool) -> bool:  # noqa: ANN401
+    """As in Kueue: whose queue uses too much of one thing may lose another one."""
+    claim = preempting._Claim.RIGHT if candidate.claim is preempting._Claim.BORROWING else candidate.claim  # pyright: ignore[reportPrivateUsage]
+    return _IS_VALID(msgspec.structs.replace(candidate, claim=claim), short, may_borrow=may_borrow)
+
+
+def _less_by_what_others_overdraw(member: Member, slot: Slot) -> int:
+    if member.parent is None:
+        return _AVAILABLE(member, slot)
+    return _AVAILABLE(member, slot) + min(0, member.parent.available(slot))
+
+
 def _mutant(name: str, where: str, new: object, story: str = "", *, test: str = "") -> Mutant:
     """``test`` where stories would notice only after a long time of going back and forth."""
     path = f"tests/decide/queue/test_{test}.py" if test else ""
@@ -65,4 +92,14 @@ COHORT_MUTANTS: Final = (
     _mutant("older ones of the same priority go", "preempting._may_go_in_queue", _also_older, test="preempting"),
     _mutant("there is no threshold", "admitting.victims", _any_threshold, "up to a threshold"),
     _mutant("what is waited for is free", "scene.Scene.use", _does_not_count, test="giving_way"),
+    _mutant("who waits for the preempted may be overtaken", _WAITS, _never, test="cohort_properties"),
+    _mutant(
+        "who borrows takes what is others' own", "preempting._is_valid", _over_in_anything, test="cohort_properties"
+    ),
+    _mutant("what is lent is never taken back", "preempting._borrowers", _nobody, test="cohort_properties"),
+    _mutant("who need not have gone is gone", "preempting._without_needless", _all_of_them, test="cohort_model"),
+    _mutant("a strict head keeps nothing", "admitting._Round._keep_share", _does_not_count, test="cohort_model"),
+    _mutant(
+        "a full cohort takes what is not lent", "tree.Member.available", _less_by_what_others_overdraw, test="tree"
+    ),
 )

@@ -42,6 +42,23 @@ def test_who_was_sent_back_does_not_come_back_before_the_one_for_whom_it_was() -
     assert stage.admitted() == ["high", "highest"]
 
 
+def test_who_borrows_takes_from_nobody_what_is_its_own_and_would_be_taken_back() -> None:
+    """The other queue uses more cpu than its own, and of gpus less. For a large one that borrows both, small would have
+    to go, too, for its gpu; it would take that back, for it is its queue's own."""
+    cpu, gpu = ("red", "cpu"), ("red", "example.com/gpu")
+    company = Node("company")
+    first = Queue("first", company, {cpu: Quota(8), gpu: Quota(2)}, BOTH, reclaim="LowerPriority", borrows=True)
+    second = Queue("second", company, {cpu: Quota(1), gpu: Quota(2)}, BOTH, reclaim="Any")
+    stage = Stage(settings(wait=False))
+    put_tree(stage, [company, first, second])
+    put_work(stage, Work("wide", "1", second, 1, NOW, ({"cpu": 7},)))
+    put_work(stage, Work("small", "2", second, 0, NOW, ({"cpu": 1, "example.com/gpu": 1},)))
+    stage.settle()
+    put_work(stage, Work("large", "3", first, 3, NOW, ({"cpu": 5, "example.com/gpu": 4},)))
+    stage.settle()
+    assert stage.admitted() == ["small", "wide"]
+
+
 def live(seed: int, timestamp: str, *, is_shrinking: bool) -> None:
     Cohorts(seed, timestamp, is_shrinking=is_shrinking).live(90)
 
@@ -171,20 +188,3 @@ def test_nobody_is_lost_in_a_cohort(seed: int, timestamp: str) -> None:
 @given(SEEDS, TIMESTAMPS)
 def test_nobody_is_lost_in_many_more_cohorts(seed: int, timestamp: str) -> None:
     live_and_end(seed, timestamp)
-
-
-def test_who_borrows_takes_from_nobody_what_is_its_own_and_would_be_taken_back() -> None:
-    """The other queue uses more cpu than its own, and of gpus less. For a large one that borrows both, small would have
-    to go, too, for its gpu; it would take that back, for it is its queue's own."""
-    cpu, gpu = ("red", "cpu"), ("red", "example.com/gpu")
-    company = Node("company")
-    first = Queue("first", company, {cpu: Quota(8), gpu: Quota(2)}, BOTH, reclaim="LowerPriority", borrows=True)
-    second = Queue("second", company, {cpu: Quota(1), gpu: Quota(2)}, BOTH, reclaim="Any")
-    stage = Stage(settings(wait=False))
-    put_tree(stage, [company, first, second])
-    put_work(stage, Work("wide", "1", second, 1, NOW, ({"cpu": 7},)))
-    put_work(stage, Work("small", "2", second, 0, NOW, ({"cpu": 1, "example.com/gpu": 1},)))
-    stage.settle()
-    put_work(stage, Work("large", "3", first, 3, NOW, ({"cpu": 5, "example.com/gpu": 4},)))
-    stage.settle()
-    assert stage.admitted() == ["small", "wide"]
