@@ -11,7 +11,7 @@ This is no scheduler. Who has rules that depend on other pods or on volumes is n
 was let in and finds no place all the same is moved a little later (``lifecycle``), and not let in there again.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from heapq import heapify, heapreplace
 
@@ -39,11 +39,14 @@ class _Pods(msgspec.Struct, frozen=True):
     count: int
 
     @property
-    def key(self) -> object:
-        """What decides on whether they fit: pods of many jobs differ in nothing but what they run."""
-        spec = self.spec
-        rules = tuple(sorted(spec.node_selector.items())), spec.tolerations, repr(spec.affinity)
-        return tuple(sorted(self.requests.items())), self.count, rules
+    def rules(self) -> Hashable:
+        """Which nodes they may go to: pods of many jobs differ in nothing but what they run."""
+        return tuple(sorted(self.spec.node_selector.items())), self.spec.tolerations, repr(self.spec.affinity)
+
+    def are_no_less_than(self, others: "_Pods") -> bool:
+        """Whether others would fit wherever these do, if both may go there."""
+        mine = self.requests
+        return self.count >= others.count and all(mine.get(name, 0) >= one for name, one in others.requests.items())
 
 
 class Room:
@@ -53,7 +56,8 @@ class Room:
         self._scene, self._closed = scene, scene.premises.closed
         self.taken = 0
         """How often something was taken: what was found before that may be out of date."""
-        self._refused: set[object] = set()
+        self._refused: dict[Hashable, list[_Pods]] = {}
+        """Who does not fit, by their rules."""
 
     def lack(self, sets: Sequence[Assigned]) -> str | None:
         """Why those of these sets that get closed flavors do not fit, as the end of a sentence; None if they do.
@@ -64,17 +68,19 @@ class Room:
         for pods in asked:
             if why := _oddity(pods.spec):
                 return f"for pods with {why} nobody knows whether the nodes that stand have room"
-        key = tuple(pods.key for pods in asked)
-        if key not in self._refused:
-            booked: list[tuple[dict[str, int], Requests]] = []
-            are_in = all(_spread(self._sites, pods, booked) == pods.count for pods in asked)
-            for free, requests in booked:
-                _add(free, requests, 1)
-            if are_in:
-                return None
-            # There is less and less during a pass.
-            self._refused.add(key)
-        return "the nodes that stand have not enough room"
+        return None if self._fit(asked) else "the nodes that stand have not enough room"
+
+    def _fit(self, asked: Sequence[_Pods]) -> bool:
+        # There is less and less during a pass: whoever wants no less than somebody who was refused is refused, too.
+        if any(pods.are_no_less_than(other) for pods in asked for other in self._refused.get(pods.rules, ())):
+            return False
+        booked: list[tuple[dict[str, int], Requests]] = []
+        are_in = all(_spread(self._sites, pods, booked) == pods.count for pods in asked)
+        for free, requests in booked:
+            _add(free, requests, 1)
+        if not are_in and len(asked) == 1:
+            self._refused.setdefault(asked[0].rules, []).append(asked[0])
+        return are_in
 
     def take(self, sets: Iterable[Assigned]) -> None:
         """These sets are let in: what they use of the room is nobody else's."""
