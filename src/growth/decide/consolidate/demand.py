@@ -21,6 +21,7 @@ from growth.api.meta import ObjectMeta
 from growth.api.pod import Pod, PodSpec, PodStatus
 from growth.observe.snapshot import Snapshot
 
+_NOTHING: Final = timedelta(0)
 _SLOTS: Final = 12
 _MOST_SHAPES: Final = 5_000
 # To look costs some milliseconds in a cluster of 150,000 pods. Who was there for less than this is not missed.
@@ -71,7 +72,7 @@ def noted(known: Demand | None, snapshot: Snapshot, window: timedelta) -> Demand
     now = snapshot.now
     if known is None or not _goes_on(known, now, window):
         known = Demand(window, now, now)
-    elif known.slots and timedelta(0) <= now - known.looked_at < min(_LOOKS_EVERY, window / _SLOTS):
+    elif known.slots and _NOTHING <= now - known.looked_at < min(_LOOKS_EVERY, window / _SLOTS):
         return known
     there, samples = _looked(snapshot, known.samples)
     slots = _with_slot(known.slots, _slot(now, window), there)
@@ -85,7 +86,7 @@ def noted(known: Demand | None, snapshot: Snapshot, window: timedelta) -> Demand
 
 def _goes_on(known: Demand, now: datetime, window: timedelta) -> bool:
     """Whether nothing was missed: after a pause, or a jump of the clock, nobody knows what there was meanwhile."""
-    return known.window == window and abs(now - known.looked_at) <= LOOKS_WITHIN
+    return known.window == window > _NOTHING and abs(now - known.looked_at) <= LOOKS_WITHIN
 
 
 def _slot(now: datetime, window: timedelta) -> int:

@@ -1,0 +1,178 @@
+"""What was wanted lately and is not there now."""
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from growth.api.pod import Pod
+from growth.decide.consolidate.demand import LOOKS_WITHIN, Demand, noted
+from tests.decide.consolidate.seen import DAEMON, HOUR, MINUTE, NOW, a_pod, a_snapshot
+
+MANY = 1_000
+
+
+def pods_of(cpu: str, count: int, **fields: Any) -> list[Pod]:  # noqa: ANN401
+    return [a_pod(f"{cpu}-{number}", requests={"cpu": cpu}, **fields) for number in range(count)]
+
+
+def after(known: Demand | None, at: timedelta, pods: Sequence[Pod], window: timedelta = HOUR) -> Demand:
+    return noted(known, a_snapshot(*pods, now=NOW + at), window)
+
+
+def seen(*looks: tuple[float, Sequence[Pod]]) -> Demand:
+    """After looks at these minutes; between them nothing changes."""
+    known: Demand | None = None
+    before: Sequence[Pod] = ()
+    clock = looks[0][0]
+    for minute, pods in looks:
+        while clock + 1 < minute:
+            clock += 1
+            known = after(known, clock * MINUTE, before)
+        clock, before = minute, pods
+        known = after(known, minute * MINUTE, pods)
+    assert known is not None
+    return known
+
+
+def missing(known: Demand, at_most: int = MANY) -> Counter[str]:
+    return Counter(pod.spec.containers[0].resources.requests["cpu"] for pod in known.ghosts(at_most))
+
+
+def test_who_went_is_a_ghost_for_an_hour() -> None:
+    five, two = pods_of("1", 5), pods_of("1", 2)
+    assert missing(seen((0, five), (1, two))) == {"1": 3}
+    assert missing(seen((0, five), (1, two), (60, two))) == {"1": 3}
+    assert missing(seen((0, five), (1, two), (66, two))) == {}
+
+
+def test_who_came_back_is_none() -> None:
+    assert missing(seen((0, pods_of("1", 5)), (1, []), (20, pods_of("1", 4)))) == {"1": 1}
+
+
+def test_who_waits_and_who_leaves_is_not_there() -> None:
+    waiting = [a_pod("1-0", node="", requests={"cpu": "1"}), a_pod("1-1", requests={"cpu": "1"}, terminating=True)]
+    assert missing(seen((0, pods_of("1", 2)), (1, waiting))) == {"1": 2}
+
+
+def test_who_has_ended_is_not_there() -> None:
+    ended = pods_of("1", 2, status={"phase": "Succeeded"})
+    assert missing(seen((0, pods_of("1", 2)), (1, ended))) == {"1": 2}
+
+
+def test_a_new_replica_set_takes_the_place_of_the_old_one() -> None:
+    old, new = (pods_of("1", 3, labels={"pod-template-hash": text}) for text in ("a", "b"))
+    assert missing(seen((0, old), (1, new))) == {}
+
+
+def test_ghosts_are_like_those_who_were_there() -> None:
+    (was,) = pods_of("1", 1, labels={"app": "web"}, namespace="shop")
+    (ghost,) = seen((0, [was]), (1, [])).ghosts(MANY)
+    assert ghost.spec is was.spec
+    assert ghost.metadata.namespace == "shop"
+    assert ghost.metadata.labels == {"app": "web"}
+    assert ghost.metadata.controller == was.metadata.controller
+    assert ghost.metadata.uid != was.metadata.uid
+    assert (ghost.node_name, ghost.status.phase) == ("", "Pending")
+
+
+def test_what_goes_with_its_node_does_not_come_back() -> None:
+    pin = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["a"]}]}
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [pin]}}
+    pinned = a_pod("agent", owner=DAEMON, affinity={"nodeAffinity": required})
+    static = a_pod("proxy", owner=None, annotations={"kubernetes.io/config.mirror": "x"})
+    known = seen((0, [pinned, static]), (1, []))
+    assert known.ghosts(MANY) == ()
+
+
+def test_after_a_restart_it_says_how_little_it_knows() -> None:
+    known = seen((0, []))
+    assert (known.since, known.knows()) == (NOW, False)
+    assert not seen((0, []), (59, [])).knows()
+    assert seen((0, []), (60, [])).knows()
+
+
+@pytest.mark.parametrize(
+    ("at", "window"),
+    [(LOOKS_WITHIN + MINUTE, HOUR), (-LOOKS_WITHIN - MINUTE, HOUR), (MINUTE, 2 * HOUR)],
+    ids=["nobody looked for long", "the clock was set back", "it is to remember something else"],
+)
+def test_what_was_missed_is_not_made_up(at: timedelta, window: timedelta) -> None:
+    known = after(after(None, timedelta(0), pods_of("1", 2)), at, [], window)
+    assert (known.since, known.ghosts(MANY)) == (NOW + at, ())
+
+
+def test_a_clock_that_is_set_back_a_little_loses_nothing() -> None:
+    known = after(after(None, timedelta(0), pods_of("1", 2)), timedelta(seconds=-30), [])
+    assert missing(known) == {"1": 2}
+
+
+def test_who_remembers_nothing_keeps_no_room() -> None:
+    known = after(after(None, timedelta(0), pods_of("1", 2), timedelta(0)), MINUTE, [], timedelta(0))
+    assert (known.knows(), known.ghosts(MANY)) == (True, ())
+
+
+def test_it_does_not_look_at_every_moment() -> None:
+    known = after(None, timedelta(0), pods_of("1", 2))
+    assert after(known, timedelta(seconds=9), []) is known
+    assert missing(after(known, timedelta(seconds=10), [])) == {"1": 2}
+
+
+def test_no_more_ghosts_than_asked_for() -> None:
+    known = seen((0, pods_of("1", 5)), (10, pods_of("2", 5)), (11, []))
+    assert missing(known, 7) == {"2": 5, "1": 2}, "those seen last come first"
+
+
+def test_the_5000_shapes_seen_last_are_remembered() -> None:
+    (pod,) = pods_of("1", 1)
+    crowd = [_of_shape(pod, number) for number in range(5_000)]
+    known = seen((0, pods_of("8", 1)), (1, crowd[:-1]), (2, []))
+    assert (len(known.samples), missing(known, 9_999)["8"]) == (5_000, 1)
+    known = after(known, 3 * MINUTE, crowd[-1:])
+    assert (len(known.samples), missing(known, 9_999)["8"]) == (5_000, 0)
+    assert all(set(counts) <= set(known.samples) for _, counts in known.slots)
+
+
+def _of_shape(pod: Pod, number: int) -> Pod:
+    metadata = msgspec.structs.replace(pod.metadata, name=f"{number}", uid=f"{number}")
+    return msgspec.structs.replace(pod, metadata=metadata, spec=msgspec.structs.replace(pod.spec, priority=number))
+
+
+def test_specs_are_held_as_long_as_they_are_remembered() -> None:
+    """Else another spec could get the identity of one that is gone."""
+    known = seen((0, pods_of("1", 1)), (30, pods_of("2", 1)), (40, []))
+    identities = {identity for _, counts in known.slots for identity in counts}
+    assert {id(sample.spec) for sample in known.samples.values()} == identities
+
+
+STEPS = st.lists(
+    st.tuples(st.integers(10, 280), st.lists(st.sampled_from(["1", "2", "3"]), max_size=4)), min_size=1, max_size=30
+)
+
+
+@settings(max_examples=60)
+@given(steps=STEPS, minutes=st.integers(2, 60))
+def test_it_agrees_with_one_who_writes_everything_down(steps: list[tuple[int, list[str]]], minutes: int) -> None:
+    """At least what was there within the window, at most what was there a slot longer ago."""
+    window, now = minutes * MINUTE, NOW
+    written: list[tuple[datetime, Counter[str]]] = []
+    known: Demand | None = None
+    for seconds, cpus in steps:
+        now += timedelta(seconds=seconds)
+        pods = [a_pod(f"{number}", requests={"cpu": cpu}) for number, cpu in enumerate(cpus)]
+        known = noted(known, a_snapshot(*pods, now=now), window)
+        written.append((now, Counter(cpus)))
+        missed = missing(known)
+        for cpu in ("1", "2", "3"):
+            least = _peak(written, cpu, now - window) - written[-1][1][cpu]
+            most = _peak(written, cpu, now - window * 13 / 12) - written[-1][1][cpu]
+            assert least <= missed[cpu] <= most
+
+
+def _peak(written: list[tuple[datetime, Counter[str]]], cpu: str, since: datetime) -> int:
+    return max(counts[cpu] for when, counts in written if when >= since)
