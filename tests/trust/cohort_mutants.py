@@ -14,7 +14,6 @@ from tests.trust.mutant import Mutant
 _QUEUE: Final = "growth.decide.queue"
 _WAITS: Final = "admitting.waits_for_preempted"
 _VICTIMS: Final = preempting.victims
-_IS_VALID: Final = preempting._is_valid  # pyright: ignore[reportPrivateUsage]
 _AVAILABLE: Final = Member.available
 
 
@@ -65,12 +64,6 @@ def _all_of_them(gone: list[Any], _: object) -> list[Any]:
     return gone
 
 
-def _over_in_anything(candidate: Any, short: Any, *, may_borrow: bool) -> bool:  # noqa: ANN401
-    """As in Kueue: whose queue uses too much of one thing may lose another one."""
-    claim = preempting._Claim.RIGHT if candidate.claim is preempting._Claim.BORROWING else candidate.claim  # pyright: ignore[reportPrivateUsage]
-    return _IS_VALID(msgspec.structs.replace(candidate, claim=claim), short, may_borrow=may_borrow)
-
-
 def _less_by_what_others_overdraw(member: Member, slot: Slot) -> int:
     if member.parent is None:
         return _AVAILABLE(member, slot)
@@ -93,9 +86,7 @@ COHORT_MUTANTS: Final = (
     _mutant("there is no threshold", "admitting.victims", _any_threshold, "up to a threshold"),
     _mutant("what is waited for is free", "scene.Scene.use", _does_not_count, test="giving_way"),
     _mutant("who waits for the preempted may be overtaken", _WAITS, _never, test="cohort_properties"),
-    _mutant(
-        "who borrows takes what is others' own", "preempting._is_valid", _over_in_anything, test="cohort_properties"
-    ),
+    _mutant("who borrows takes what is others' own", "preempting._would_return", _nobody, test="cohort_properties"),
     _mutant("what is lent is never taken back", "preempting._borrowers", _nobody, test="cohort_properties"),
     _mutant("who need not have gone is gone", "preempting._without_needless", _all_of_them, test="cohort_model"),
     _mutant("a strict head keeps nothing", "admitting._Round._keep_share", _does_not_count, test="cohort_model"),

@@ -332,22 +332,40 @@ class Pass:
     def victims(self, work: Work, usage: Amounts, short: frozenset[Slot]) -> list[tuple[Work, str]]:
         candidates = sorted(self.candidates(work, usage, short), key=self.turn)
         for may_borrow in self.attempts(work, [claim for _, claim, _ in candidates], short):
-            gone: list[tuple[Work, str]] = []
-            for victim, claim, shared in candidates:
+            able = candidates
+            while gone := self.enough(work, usage, short, able, may_borrow=may_borrow):
+                # On purpose: who borrows sends back nobody who would have a right to its place again. (In Kueue its
+                # queue must use too much while it is there. It would take its place back at once, for ever.)
                 uses = self.without(one for one, _ in gone)
-                if shared is not None and not self.is_over(victim, shared, short, uses):
-                    continue
-                if claim == "only to not borrow" and may_borrow:
-                    continue
-                # On purpose: who borrows takes from nobody what is its queue's own of anything that is short. (In Kueue
-                # it is enough if the queue uses too much of one resource. It would take the other one back at once.)
-                used = [frozenset({slot}) for slot in short if (victim.uses or {}).get(slot)]
-                is_favour = claim == BORROW and may_borrow and shared is not None
-                if is_favour and shared and not all(self.is_over(victim, shared, one, uses) for one in used):
-                    continue
-                gone.append((victim, RECLAIM if claim == "only to not borrow" else claim))
-                if self.is_enough(work, usage, gone, may_borrow=may_borrow):
-                    return self.given_back(work, usage, gone, may_borrow=may_borrow)
+                back = [one for one, claim in gone if claim == BORROW and self.would_return(one, work, uses)]
+                if not back or not may_borrow:
+                    return gone
+                able = [one for one in able if one[0] not in back]
+        return []
+
+    def would_return(self, victim: Work, work: Work, uses: Uses) -> bool:
+        shared = next(node for node in victim.queue.path if node in work.queue.path)
+        return self.has_right(victim.queue, victim.uses or {}, shared, uses)
+
+    def enough(
+        self,
+        work: Work,
+        usage: Amounts,
+        short: frozenset[Slot],
+        candidates: list[tuple[Work, str, Node | None]],
+        *,
+        may_borrow: bool,
+    ) -> list[tuple[Work, str]]:
+        gone: list[tuple[Work, str]] = []
+        for victim, claim, shared in candidates:
+            uses = self.without(one for one, _ in gone)
+            if shared is not None and not self.is_over(victim, shared, short, uses):
+                continue
+            if claim == "only to not borrow" and may_borrow:
+                continue
+            gone.append((victim, RECLAIM if claim == "only to not borrow" else claim))
+            if self.is_enough(work, usage, gone, may_borrow=may_borrow):
+                return self.given_back(work, usage, gone, may_borrow=may_borrow)
         return []
 
     def candidates(self, work: Work, usage: Amounts, short: frozenset[Slot]) -> Iterator[tuple[Work, str, Node | None]]:
@@ -368,7 +386,7 @@ class Pass:
                 continue
             if not self.is_over(one, shared, short, self.uses):
                 continue
-            if self.has_right(queue, usage, shared):
+            if self.has_right(queue, usage, shared, self.uses):
                 yield one, RECLAIM, shared
             elif queue.borrows and is_lower and (queue.threshold is None or one.priority <= queue.threshold):
                 yield one, BORROW, shared
@@ -384,15 +402,15 @@ class Pass:
                 return False
         raise AssertionError(victim)
 
-    def has_right(self, queue: Queue, usage: Amounts, shared: Node) -> bool:
+    def has_right(self, queue: Queue, usage: Amounts, shared: Node, uses: Uses) -> bool:
         """Whether a part of the tree that is not the other one's, too, has so much of its own."""
         rest = dict(usage)
         for node in queue.path:
             if node is shared:
                 return False
-            if not self.tree.borrows(node, rest, self.uses):
+            if not self.tree.borrows(node, rest, uses):
                 return True
-            rest = self.tree.above(node, rest, self.uses)
+            rest = self.tree.above(node, rest, uses)
         raise AssertionError(shared)
 
     def turn(self, candidate: tuple[Work, str, Node | None]) -> tuple[bool, int, int, float, str]:

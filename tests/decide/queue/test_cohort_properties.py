@@ -59,6 +59,23 @@ def test_who_borrows_takes_from_nobody_what_is_its_own_and_would_be_taken_back()
     assert stage.admitted() == ["small", "wide"]
 
 
+def test_who_borrows_sends_back_nobody_who_would_have_a_right_to_come_back() -> None:
+    """The other queue borrows three. Were both of its newer ones sent back for the large one, that one of them that is
+    within the queue's own would send back the large one, and the other one would borrow again."""
+    company = Node("company")
+    first = Queue("first", company, {CPU: Quota(3)}, GROUPS[1], reclaim="Any", borrows=True)
+    second = Queue("second", company, {CPU: Quota(4)}, GROUPS[1], reclaim="Any")
+    stage = Stage(settings(wait=False))
+    put_tree(stage, [company, first, second])
+    put_work(stage, Work("kept", "1", second, 3, NOW, ({"cpu": 2},)))
+    put_work(stage, Work("own", "2", second, 1, NOW, ({"cpu": 2},)))
+    put_work(stage, Work("borrowed", "3", second, 1, NOW, ({"cpu": 3},)))
+    stage.settle()
+    put_work(stage, Work("large", "4", first, 3, NOW, ({"cpu": 5},)))
+    stage.settle()
+    assert stage.admitted() == ["borrowed", "kept", "own"]
+
+
 def live(seed: int, timestamp: str, *, is_shrinking: bool) -> None:
     Cohorts(seed, timestamp, is_shrinking=is_shrinking).live(90)
 

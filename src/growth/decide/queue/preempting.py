@@ -10,9 +10,11 @@ Candidates hold something of what is short.
 
 The preemptor's side has a right to it if what it asks for is within the quota of its queue, or of a cohort that it
 shares with nobody of theirs. Of other queues only those count that use more than their own, and so do all cohorts
-between them and the one that both share: nobody loses what is his. For something borrowed that holds of each resource
-that is short, where Kueue asks it of one of them: whoever lost what is its queue's own of another one would take it
-back, and be sent back again, for ever.
+between them and the one that both share: nobody loses what is his.
+
+For something borrowed nobody goes who, with all the others gone, would be within the quota of its own side again: it
+would take its place back by right, and be sent back again, for ever. (Kueue asks only whether its queue uses too much
+as long as it is there.)
 
 Candidates go one by one, who is being sent back already first, then those of other queues, the least important and
 the newest first, until the preemptor fits; then whoever need not have gone is given his place back.
@@ -82,7 +84,11 @@ def victims(tree: Tree, member: Member, policy: Preemption, wish: Wish, short: f
     """Who has to go so that this wish fits into this queue; empty if nobody's going would do."""
     candidates = sorted(_candidates(tree, member, policy, wish, short), key=_order)
     for may_borrow in _attempts(candidates, member, policy, short):
-        found = _enough(candidates, member, wish, short, may_borrow=may_borrow)
+        able = candidates
+        found = _enough(able, member, wish, short, may_borrow=may_borrow)
+        while may_borrow and (needed := _would_return(found)):
+            able = [one for one in able if one not in needed]
+            found = _enough(able, member, wish, short, may_borrow=may_borrow)
         if found:
             return [Victim(one.holder, _REASONS[one.claim]) for one in found]
     return []
@@ -201,14 +207,33 @@ def _is_valid(candidate: _Candidate, short: frozenset[Slot], *, may_borrow: bool
         return True
     if may_borrow and candidate.claim is _Claim.NOT_BORROWING:
         return False
-    is_strict = may_borrow and candidate.claim is _Claim.BORROWING
-    asked = [{slot} for slot in short if candidate.holder.usage.get(slot)] if is_strict else [short]
     for member in candidate.member.path:
         if member is candidate.shared:
             return True
-        if any(member.is_within_its_own(slots) for slots in asked):
+        if member.is_within_its_own(short):
             return False
     return True
+
+
+def _would_return(gone: Sequence[_Candidate]) -> list[_Candidate]:
+    """Who of those that went for something borrowed had a right to its place again."""
+    for candidate in gone:
+        _take(candidate, -1)
+    found = [one for one in gone if one.claim is _Claim.BORROWING and _has_right(one)]
+    for candidate in gone:
+        _take(candidate, +1)
+    return found
+
+
+def _has_right(candidate: _Candidate) -> bool:
+    left: Mapping[Slot, int] = candidate.holder.usage
+    for member in candidate.member.path:
+        if member is candidate.shared:
+            break
+        if member.holds_as_its_own(left):
+            return True
+        left = member.beyond_local(left)
+    return False
 
 
 def _fits(member: Member, wish: Wish, *, may_borrow: bool) -> bool:
