@@ -1,8 +1,8 @@
 """How many admissions a second the decider of the queue is good for, if nobody else takes any time.
 
 All workloads are there at the beginning. Each pass is one ``decide``; then the ten workloads that have run for the
-longest time end, and what was said is done. The World is told of both before the next pass, as by a watch. Only the
-time within ``decide`` counts.
+longest time end, and what was said is done. The World is told of both before the next pass, as by a watch. Only CPU
+seconds within ``decide`` count, so others on the machine do not, but for the caches that they share.
 
 | field | meaning |
 |---|---|

@@ -146,6 +146,7 @@ class Desk:
             return
         if seat.line is not None:
             name, place = seat.line
+            # Whoever comes is looked at, and so are all in its tree; who goes may have held up others.
             self.stir(name)
             there = self.lines[name]
             there.remove((place, key), seat.shape)
@@ -153,7 +154,6 @@ class Desk:
                 del self.lines[name]
         if line is not None:
             name, place = line
-            self.stir(name)
             shape = self.lines.setdefault(name, Line()).add((place, key), shape)
         seat.line, seat.shape = line, shape
 
