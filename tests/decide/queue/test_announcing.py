@@ -10,6 +10,7 @@ from growth.api.growth_kinds import NODE_POOLS
 from growth.api.kinds import PODS
 from growth.api.pod import Pod
 from growth.api.queue.kinds import WORKLOADS
+from growth.api.queue.workload import ADMITTED, EVICTED, PODS_READY_TIMEOUT
 from growth.decide.announced import announced_in
 from growth.decide.decider import State
 from growth.decide.queue.beside import decide
@@ -72,6 +73,17 @@ def test_a_job_that_makes_no_pods_is_not_believed_for_long() -> None:
     stage.now += timedelta(seconds=59)
     assert len(announced(stage)) == 3
     stage.now += timedelta(seconds=2)
+    assert announced(stage) == []
+
+
+def test_nothing_is_bought_at_each_attempt_of_a_job_that_never_makes_pods() -> None:
+    """Its pods were not ready in time, because it made none. The next time they have to be there first."""
+    stage = admitted(a_stage(small="3"))
+    stage.wait(timedelta(minutes=5).total_seconds())
+    assert stage.says("job", EVICTED) == ("True", PODS_READY_TIMEOUT)
+    stage.settle()
+    stage.wait(70)
+    assert stage.says("job", ADMITTED)[0] == "True"
     assert announced(stage) == []
 
 

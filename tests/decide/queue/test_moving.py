@@ -3,8 +3,11 @@
 import msgspec
 import pytest
 
-from growth.api.growth_kinds import NODE_POOLS
+from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
+from growth.api.kinds import PODS
+from growth.api.noderequest import PLANNED_FOR
 from growth.api.queue.workload import EVICTED, QUOTA_RESERVED
+from growth.api.settings import QueueSettings
 from growth.api.status import condition_of
 from tests.decide.marketplace import a_cloud, an_offering
 from tests.decide.queue.stage import Stage, settings
@@ -58,6 +61,75 @@ def test_who_waits_for_a_machine_that_cannot_be_had_moves_without_a_count() -> N
     stage.settle()
     assert flavor_of(stage, "job") == "large"
     assert stage.workload("job").status.requeue_state is None
+
+
+def pod_uid(stage: Stage) -> str:
+    return stage.objects[PODS, "default", "job-1"]["metadata"]["uid"]
+
+
+def announced_uid(stage: Stage) -> str:
+    return f"announced-{stage.workload('job').metadata.uid}-0"
+
+
+def machine(stage: Stage, name: str, phase: str, *pods: str) -> None:
+    """A machine was asked for, for these pods."""
+    stage.put(
+        NODE_REQUESTS,
+        {
+            "metadata": {"name": name, "annotations": {PLANNED_FOR: ",".join(pods)}},
+            "spec": {"pool": "p", "targetOffering": "kwok-small-fsn1"},
+            "status": {"phase": phase},
+        },
+    )
+
+
+@pytest.mark.parametrize(
+    ("phase", "is_announced", "stays"),
+    [
+        pytest.param("Provisioning", False, True, id="it comes for the pod"),
+        pytest.param("Provisioning", True, True, id="it was bought before there were pods"),
+        pytest.param("Unmet", False, False, id="it could not be had"),
+        pytest.param("Unmet", True, False, id="it could not be had before there were pods"),
+    ],
+)
+def test_whoever_has_bought_the_last_machine_waits_for_it(*, phase: str, is_announced: bool, stays: bool) -> None:
+    """That nothing is left is what it has brought about itself."""
+    stage = a_stage()
+    stage.a_job("job")
+    stage.settle()
+    put_pod(stage, "job-1")
+    machine(stage, "m", phase, announced_uid(stage) if is_announced else pod_uid(stage))
+    in_stock(stage, small=0)
+    stage.settle()
+    assert flavor_of(stage, "job") == ("small" if stays else "large")
+
+
+def test_one_machine_for_two_pods_is_not_enough_to_wait_for() -> None:
+    stage = a_stage(small="2", large="2")
+    stage.a_job("job", parallelism=2, completions=2)
+    stage.settle()
+    put_pod(stage, "job-1")
+    put_pod(stage, "job-2")
+    machine(stage, "m", "Provisioning", announced_uid(stage))
+    in_stock(stage, small=0)
+    stage.settle()
+    assert flavor_of(stage, "job") == "large"
+
+
+def test_a_machine_that_is_given_up_holds_nobody() -> None:
+    """The flavor was closed before, so nothing is heard of it then."""
+    stage = a_stage()
+    stage.settings = msgspec.structs.replace(stage.settings, queue=QueueSettings(enabled=True))
+    stage.a_job("job")
+    stage.settle()
+    put_pod(stage, "job-1")
+    machine(stage, "m", "Provisioning", pod_uid(stage))
+    in_stock(stage, small=0)
+    stage.settle()
+    assert flavor_of(stage, "job") == "small"
+    stage.change(NODE_REQUESTS, "m", {"status": {"phase": "Unmet"}})
+    stage.settle()
+    assert flavor_of(stage, "job") == "large"
 
 
 def test_who_runs_stays() -> None:

@@ -50,7 +50,15 @@ def test_one_that_may_be_tried_again_opens_it() -> None:
 
 def test_a_provider_that_lists_none_closes_it_too() -> None:
     none = msgspec.structs.replace(SMALL, stock=0)
-    assert closed(a_shop((none, Access.OPEN)), of_type("small")) == ["small"]
+    shop = Shop({SMALL.id: Sold(none, Access.OPEN, is_listed=False)})
+    assert closed(shop, of_type("small")) == ["small"]
+
+
+@pytest.mark.parametrize("access", [Access.ON_TRIAL, Access.OPEN], ids=["the one that is tried", "the last ones"])
+def test_what_is_being_bought_does_not_close_it(access: Access) -> None:
+    """None may be asked for beside it, but nobody has said that there are none."""
+    none = msgspec.structs.replace(SMALL, stock=0)
+    assert closed(Shop({SMALL.id: Sold(none, access)}), of_type("small")) == []
 
 
 def test_what_only_one_pool_may_not_buy_another_one_may() -> None:
