@@ -1,10 +1,11 @@
-"""Our own three kinds, where the API server serves them and what ``kubectl get`` shows of them."""
+"""Our own kinds, where the API server serves them and what ``kubectl get`` shows of them."""
 
 from typing import Any, Final
 
 import msgspec
 
 from growth.api.kinds import Kind
+from growth.api.nodemove import NodeMove
 from growth.api.nodepool import NodePool
 from growth.api.noderemoval import NodeRemovalRequest
 from growth.api.noderequest import NodeRequest
@@ -18,6 +19,7 @@ NODE_REQUESTS: Final = Kind(GROUP, VERSION, "noderequests", "NodeRequest", names
 NODE_REMOVAL_REQUESTS: Final = Kind(
     GROUP, VERSION, "noderemovalrequests", "NodeRemovalRequest", namespaced=False, type=NodeRemovalRequest
 )
+NODE_MOVES: Final = Kind(GROUP, VERSION, "nodemoves", "NodeMove", namespaced=False, type=NodeMove)
 
 
 class Column(msgspec.Struct, frozen=True):

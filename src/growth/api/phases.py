@@ -11,6 +11,7 @@ from growth.api.schema import Rule
 
 RequestPhase = Literal["Pending", "Provisioning", "Ready", "Unmet", "Deprovisioning"]
 RemovalPhase = Literal["Pending", "Deprovisioning", "RemovalFailed"]
+MovePhase = Literal["Buying", "Draining", "Undoing", "Done", "Undone"]
 Phase = TypeVar("Phase", bound=str)
 
 REQUEST_MOVES: Mapping[RequestPhase, tuple[RequestPhase, ...]] = {
@@ -33,6 +34,19 @@ REMOVAL_MOVES: Mapping[RemovalPhase, tuple[RemovalPhase, ...]] = {
     "Deprovisioning": ("RemovalFailed",),
     # A person must look; the node stays tainted. It begins again if a person, or the pool, says so.
     "RemovalFailed": ("Pending",),
+}
+
+MOVE_MOVES: Mapping[MovePhase, tuple[MovePhase, ...]] = {
+    # Machines are bought, if any are; nothing is touched yet.
+    "Buying": ("Draining", "Undoing"),
+    # All of them work. Nodes take no new pods, and those that are there are asked to leave.
+    "Draining": ("Done", "Undoing"),
+    # A premise has failed: nodes that are not empty yet take pods again, machines that nobody needs go.
+    "Undoing": ("Undone",),
+    # All nodes are empty and on their way out. Kept for a while to be looked at, then deleted.
+    "Done": (),
+    # Kept for a while to be looked at, then deleted.
+    "Undone": (),
 }
 
 

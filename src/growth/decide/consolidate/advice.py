@@ -146,7 +146,7 @@ class _Walk:
         """Those that work there, as they would be made anew."""
         # In an order that does not depend on who came and went on the stage.
         pods = sorted(self._stage.site(name).pods.items())
-        return [_anew(pod) for _, pod in pods if is_work(pod) and pod.metadata.deletion_timestamp is None]
+        return [anew(pod) for _, pod in pods if is_work(pod) and pod.metadata.deletion_timestamp is None]
 
     def _tried(self, chosen: Sequence[Candidate], market: Market) -> list[Move]:
         """The moves that come of it if these go, as far as they are worth their trouble."""
@@ -178,7 +178,7 @@ class _Walk:
         return True
 
 
-def _anew(pod: Pod) -> Pod:
+def anew(pod: Pod) -> Pod:
     """The pod as its controller will make it: without a node."""
     return msgspec.structs.replace(pod, node_name="", status=PodStatus(phase="Pending"))
 

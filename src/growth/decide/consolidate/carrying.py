@@ -1,0 +1,152 @@
+"""Carries a move out: buy, wait until that works, then empty the nodes and let them go. Docs: docs/optimising.md.
+
+    Buying ──all machines work──► Draining ──all nodes are empty──► Done
+       └────────── a premise fails ──┴──► Undoing ──► Undone
+
+Everything follows from the move and from what is seen, so whoever starts anew goes on.
+"""
+
+from growth.api.action import CreateObject, DeleteObject, EvictPod
+from growth.api.growth_kinds import NODE_MOVES, NODE_REQUESTS
+from growth.api.kinds import PODS
+from growth.api.node import Node
+from growth.api.nodemove import NodeMove, Purchase
+from growth.api.offering import POOL
+from growth.api.references import reference_by_name, reference_to
+from growth.api.scale_down import has_traces, is_tainted
+from growth.decide.consolidate.advice import anew
+from growth.decide.consolidate.premises import why_undone
+from growth.decide.consolidate.scene import Scene
+from growth.decide.consolidate.writing import MOVE, into
+from growth.decide.fit.demand import demand_of
+from growth.decide.fit.new_node import NewNodes
+from growth.decide.fit.stage import Stage
+from growth.decide.grow.requesting import owned_by
+from growth.decide.leaving import asked_to_go
+from growth.decide.pack.market import Market
+from growth.decide.pack.plan import plan
+from growth.decide.shrink.marks import marked, unmarked
+
+
+def carry(scene: Scene, move: NodeMove) -> None:
+    """The next step of one move."""
+    if move.metadata.deletion_timestamp is not None:
+        return
+    if move.is_over:
+        _forget(scene, move)
+    elif move.status.phase == "Undoing":
+        _undo(scene, move)
+    elif why := why_undone(scene, move):
+        scene.tell(move, "MoveUndone", why, is_bad=True)
+        scene.said.append(into(move, "Undoing", scene.now, why))
+    elif move.status.phase == "Buying":
+        _buy(scene, move)
+    else:
+        _drain(scene, move)
+
+
+# Buying
+
+
+def _buy(scene: Scene, move: NodeMove) -> None:
+    awaited = [one for one in move.spec.buys if not _works(scene, one)]
+    for one in awaited:
+        if one.name not in scene.requests and one.name not in scene.snapshot.nodes:
+            scene.said.append(_asked_for(scene, move, one))
+    if not awaited and _have_places(scene, move):
+        nodes = ", ".join(move.spec.nodes)
+        scene.tell(move, "Draining", f"all that is bought works: {nodes} are emptied")
+        scene.said.append(into(move, "Draining", scene.now, "its pods are asked to leave"))
+
+
+def _works(scene: Scene, bought: Purchase) -> bool:
+    """Whether the machine is there, ready, and open to pods."""
+    node = scene.snapshot.nodes.get(bought.name)
+    return node is not None and node.is_ready and bought.name not in scene.snapshot.closed
+
+
+def _asked_for(scene: Scene, move: NodeMove, bought: Purchase) -> CreateObject:
+    offering = scene.shop.get(bought.offering)
+    return CreateObject(
+        subject=reference_by_name(NODE_REQUESTS, bought.name),
+        why=f"{', '.join(move.spec.nodes)} go once it works ({move.spec.reason})",
+        body={
+            "metadata": {
+                "ownerReferences": [owned_by(scene.pools[bought.pool])],
+                "annotations": {MOVE: move.metadata.name},
+            },
+            "spec": {
+                "pool": bought.pool,
+                "targetOffering": bought.offering,
+                "location": offering.location if offering is not None else "",
+            },
+        },
+    )
+
+
+def _have_places(scene: Scene, move: NodeMove) -> bool:
+    """Whether all pods of these nodes would find room now, beside all that wait: only then are they asked to leave."""
+    stage = Stage.of(scene.snapshot)
+    pods = [anew(pod) for node in scene.standing(move) for pod in scene.workers(node)]
+    for node in scene.standing(move):
+        stage.remove_node(node.metadata.name)
+    for name in scene.leaving | scene.snapshot.to_go.keys():
+        if name in stage.nodes:
+            stage.remove_node(name)
+    waiting = demand_of(stage).pods
+    nothing = Market((), (), (), NewNodes(stage))
+    left_out = {one.pod.metadata.uid for one in plan(stage, [*waiting, *pods], nothing).left_out}
+    return not any(pod.metadata.uid in left_out for pod in pods)
+
+
+# Draining
+
+
+def _drain(scene: Scene, move: NodeMove) -> None:
+    """All nodes take no new pods any more, so that nobody who leaves one of them goes to the next; then they are
+    emptied, and go."""
+    standing = scene.standing(move)
+    if not standing:
+        scene.tell(move, "Moved", f"all its nodes go: {move.spec.why}")
+        scene.said.append(into(move, "Done", scene.now, "all its nodes are empty, and go"))
+        return
+    for node in standing:
+        if not is_tainted(node):
+            scene.said.append(marked(node, scene.now, move.spec.why))
+    if not all(map(is_tainted, standing)):
+        return
+    for node in standing:
+        pods = scene.workers(node)
+        scene.said += [
+            EvictPod(subject=reference_to(PODS, pod.metadata), why=move.spec.why)
+            for pod in pods
+            if pod.metadata.deletion_timestamp is None
+        ]
+        if not pods:
+            scene.said.append(_removal_of(node, move.spec.why))
+
+
+def _removal_of(node: Node, why: str) -> CreateObject:
+    return asked_to_go(node.metadata.name, node.metadata.labels.get(POOL, ""), node.spec.provider_id, why)
+
+
+# Undoing
+
+
+def _undo(scene: Scene, move: NodeMove) -> None:
+    """Nodes that are still there take pods again; what was bought and is empty goes."""
+    why = f"its move was undone: {move.status.message}"
+    marks = [unmarked(node, why) for node in scene.standing(move) if has_traces(node)]
+    scene.said += marks
+    bought = [scene.snapshot.nodes[one.name] for one in move.spec.buys if _works(scene, one)]
+    scene.said += [
+        _removal_of(node, why) for node in bought if node.metadata.name not in scene.leaving and not scene.workers(node)
+    ]
+    if not marks:
+        scene.said.append(into(move, "Undone", scene.now, move.status.message))
+
+
+def _forget(scene: Scene, move: NodeMove) -> None:
+    """It was there to be looked at for long enough."""
+    if scene.is_over(scene.since(move.status.phase_since) + scene.terms.kept_for):
+        scene.said.append(DeleteObject(subject=reference_to(NODE_MOVES, move.metadata), why="it is over"))

@@ -1,0 +1,84 @@
+"""Why a move cannot go on: what it was decided on does not hold any more."""
+
+from datetime import timedelta
+
+from growth.api.emptiness import forbids
+from growth.api.nodemove import NodeMove
+from growth.api.pod import Pod
+from growth.api.scale_down import scale_down_at
+from growth.decide.consolidate.scene import Scene
+from growth.decide.fit.demand import why_not
+
+
+def why_undone(scene: Scene, move: NodeMove) -> str:
+    """What has failed, as a sentence; empty if it may go on."""
+    if scene.cluster.is_halted:
+        return f"the cluster is unhealthy: {scene.cluster.health.alarm}"
+    return (
+        _why_not_bought(scene, move)
+        or _why_left_alone(scene, move)
+        or _who_wants_a_place(scene, move)
+        or _who_does_not_leave(scene, move)
+    )
+
+
+def _why_not_bought(scene: Scene, move: NodeMove) -> str:
+    if move.status.phase != "Buying":
+        return ""
+    for one in move.spec.buys:
+        request = scene.requests.get(one.name)
+        if request is not None and request.status.phase in ("Unmet", "Deprovisioning"):
+            return f"{one.offering} could not be had for {one.name}"
+        if request is None and scene.shop.get(one.offering) is None:
+            return f"nobody sells {one.offering} any more"
+        if one.pool not in scene.pools or scene.pools[one.pool].metadata.deletion_timestamp is not None:
+            return f"pool {one.pool} is gone"
+    return ""
+
+
+def _why_left_alone(scene: Scene, move: NodeMove) -> str:
+    """Somebody wants that a node, or a pod on it, is not disturbed."""
+    for node in scene.standing(move):
+        if annotation := forbids(node):
+            return f"node {node.metadata.name} bears {annotation}"
+        for pod in scene.workers(node):
+            if pod.metadata.deletion_timestamp is not None:
+                continue
+            if annotation := forbids(pod):
+                return f"pod {_shown(pod)} on node {node.metadata.name} bears {annotation}"
+            if pod.metadata.controller is None:
+                return f"nobody would make pod {_shown(pod)} on node {node.metadata.name} anew"
+    return ""
+
+
+def _who_wants_a_place(scene: Scene, move: NodeMove) -> str:
+    """Somebody who came after the move was decided finds no place: it was not reckoned with, or is one of those that
+    were asked to leave."""
+    decided_at = move.metadata.creation_timestamp
+    for pod in scene.snapshot.refused.values():
+        born, refused = pod.metadata.creation_timestamp, pod.condition("PodScheduled")
+        if decided_at is None or born is None or born < decided_at or why_not(pod) is not None:
+            continue
+        since = refused.last_transition_time if refused is not None else None
+        if scene.is_over((since or born) + scene.terms.place_within):
+            return f"pod {_shown(pod)} finds no place"
+    return ""
+
+
+def _who_does_not_leave(scene: Scene, move: NodeMove) -> str:
+    """Its budget does not let it go, or it takes too long to end."""
+    if move.status.phase != "Draining":
+        return ""
+    for node in scene.standing(move):
+        asked_at, pods = scale_down_at(node), scene.workers(node)
+        if asked_at is None or not pods:
+            continue
+        patience = max((pod.spec.termination_grace_period_seconds for pod in pods), default=0)
+        # Whoever ends as slowly as it said is not late.
+        if scene.is_over(scene.since(asked_at) + scene.terms.drain_within + timedelta(seconds=patience)):
+            return f"pod {_shown(pods[0])} does not leave node {node.metadata.name}"
+    return ""
+
+
+def _shown(pod: Pod) -> str:
+    return f"{pod.metadata.namespace}/{pod.metadata.name}"

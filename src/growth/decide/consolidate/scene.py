@@ -1,0 +1,67 @@
+"""What one pass over the moves looks at, and what it has said so far."""
+
+from datetime import datetime
+from functools import cached_property
+
+from growth.api.action import Action, Hold, RecordEvent
+from growth.api.emptiness import is_work
+from growth.api.growth_kinds import NODE_MOVES, NODE_POOLS, NODE_REQUESTS
+from growth.api.node import Node
+from growth.api.nodemove import NodeMove
+from growth.api.nodepool import NodePool
+from growth.api.pod import Pod
+from growth.api.references import reference_to
+from growth.api.settings import Settings
+from growth.decide.consolidate.terms import Terms
+from growth.decide.decider import State
+from growth.decide.leaving import leaving_in
+from growth.decide.offerings import Shop, shop_in
+from growth.decide.registry.seeing import cluster_in
+from growth.observe.snapshot import Snapshot
+
+
+class Scene:
+    """One snapshot; ``said`` and ``deadlines`` are what comes of it."""
+
+    def __init__(self, snapshot: Snapshot, state: State, settings: Settings, terms: Terms) -> None:
+        self.snapshot, self.state, self.settings, self.terms = snapshot, state, settings, terms
+        self.now: datetime = snapshot.now
+        self.moves: list[NodeMove] = [move for _, move in sorted(snapshot.table(NODE_MOVES).items())]
+        self.requests = {request.metadata.name: request for request in snapshot.table(NODE_REQUESTS).values()}
+        self.pools: dict[str, NodePool] = {one.metadata.name: one for one in snapshot.table(NODE_POOLS).values()}
+        self.leaving = leaving_in(snapshot)
+        self.cluster = cluster_in(snapshot, state, settings)
+        self.said: list[Action | Hold] = []
+        self.deadlines: list[datetime] = []
+
+    @cached_property
+    def shop(self) -> Shop:
+        """What may be bought."""
+        return shop_in(self.snapshot, self.settings.provision)
+
+    def standing(self, move: NodeMove) -> list[Node]:
+        """The nodes of a move that are there and not on their way out yet."""
+        nodes = self.snapshot.nodes
+        return [nodes[name] for name in move.spec.nodes if name in nodes and name not in self.leaving]
+
+    def workers(self, node: Node) -> list[Pod]:
+        """The pods that keep a node, the least important first; those that leave already included."""
+        pods = filter(is_work, self.snapshot.pods_by_node.get(node.metadata.name, {}).values())
+        return sorted(pods, key=lambda one: (one.spec.priority, one.metadata.namespace, one.metadata.name))
+
+    def since(self, written: datetime | None) -> datetime:
+        """The instant from which a deadline counts that begins with what was written."""
+        return self.state.since(written, self.now)
+
+    def is_over(self, when: datetime) -> bool:
+        """Whether this instant has come; else we look again then."""
+        if self.now >= when:
+            return True
+        self.deadlines.append(when)
+        return False
+
+    def tell(self, move: NodeMove, reason: str, why: str, *, is_bad: bool = False) -> None:
+        """Let people know."""
+        kind = "Warning" if is_bad else "Normal"
+        subject = reference_to(NODE_MOVES, move.metadata)
+        self.said.append(RecordEvent(subject=subject, why=why, type=kind, reason=reason, action="Moving"))
