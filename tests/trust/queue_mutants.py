@@ -1,16 +1,21 @@
 """Deliberate defects of the queue: each would give quota twice, lose somebody, or serve the wrong one first."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 import msgspec
 
 from growth.api.queue.job import QueuedJob
+from growth.api.queue.quotas import FlavorQuotas
 from growth.api.queue.workload import EVICTED, RequeueState, Workload
+from growth.decide.access import Access
+from growth.decide.offerings import Sold
 from growth.decide.queue.draft import Draft
 from growth.decide.queue.ordering import Order, Strategy, order_of
 from growth.decide.queue.requeuing import Requeuing, delay
+from growth.decide.queue.scene import Scene
+from growth.decide.queue.tried import Tried
 from tests.trust.mutant import Mutant
 
 _QUEUE: Final = "growth.decide.queue"
@@ -84,6 +89,18 @@ def _all_at_once(draft: Draft) -> list[Any]:
 _ACTIONS: Final = Draft.actions
 
 
+def _some_may_be_asked_for(sold: Sold) -> bool:
+    return sold.access is not Access.CLOSED and sold.offering.stock != 0
+
+
+def _has_no_node(scene: Scene, workload: Workload) -> bool:
+    return any(not pod.node_name for pod in scene.unready_pods(workload))
+
+
+def _as_written(_: Tried, quotas: Iterable[FlavorQuotas]) -> list[FlavorQuotas]:
+    return list(quotas)
+
+
 def _mutant(name: str, changes: Mapping[str, object], *, story: str = "", tests: str = "") -> Mutant:
     dotted = {one if one.startswith("growth.") else f"{_QUEUE}.{one}": new for one, new in changes.items()}
     paths = " ".join(f"tests/decide/queue/test_{one}.py" for one in tests.split())
@@ -133,5 +150,30 @@ QUEUE_MUTANTS: Final = (
     ),
     _mutant(
         "nobody knows what a template was", {"jobs._before_start": _template_unknown}, tests="jobs", story="two gpus"
+    ),
+    _mutant(
+        "what is tried with one machine is out of stock",
+        {"stock._is_to_be_had": _some_may_be_asked_for},
+        tests="stock",
+    ),
+    _mutant(
+        "whoever has bought the last machine has to go",
+        {"moving._is_in_vain": _has_no_node},
+        tests="moving",
+        story="the last machine is",
+    ),
+    _mutant(
+        "a backoff holds also for what was not tried",
+        {"lining._is_early": _never},
+        tests="trying",
+        story="in its backoff starts",
+    ),
+    _mutant("where it failed is tried first again", {"tried.Tried.ordered": _as_written}, tests="trying"),
+    _mutant("where it failed is never forgotten", {"lifecycle.follow_failures": _never}, tests="trying"),
+    _mutant(
+        "whoever has quota is about to make pods",
+        {"announcing._is_about_to_start": _always},
+        tests="announcing",
+        story="makes no pods",
     ),
 )
