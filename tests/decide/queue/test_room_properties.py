@@ -51,7 +51,8 @@ class Life:
         self.stage.settings = settings(wait=waits)
         self.sizes: dict[str, tuple[int, int]] = {}
         self.lodged: Counter[str] = Counter()
-        """How often each was let in for nodes since the machines were sold out."""
+        """How often each was let in for nodes since the machines were sold out; who ran, and lost its node, may be once
+        more."""
         self.is_sold_out = True
 
     def live(self, steps: int) -> None:
@@ -147,7 +148,10 @@ class Life:
         for job in self.sizes:
             if self.stage.job(job).spec.suspend:
                 unmake_pods(self.stage, job)
-        self.stage.play_jobs(ready=[job for job in self.stage.running() if self._has_all_pods(job)])
+        ready = [job for job in self.stage.running() if self._has_all_pods(job)]
+        for job in ready:
+            self.lodged.pop(job, None)
+        self.stage.play_jobs(ready=ready)
 
     def _check_circles(self) -> None:
         """Once for each time that the machines are sold out: who is moved is not let in there again."""
