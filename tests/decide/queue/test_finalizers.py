@@ -67,8 +67,8 @@ def test_a_queue_stays_while_somebody_is_given_its_quota() -> None:
     stage = a_stage()
     begin_to_delete(stage, CLUSTER_QUEUES, "all")
     seen = snapshot_of(stage.objects, stage.now)
-    assert not list(let_go(seen, {"all"}, is_sure=True))
-    assert [one.subject.name for one in let_go(seen, set(), is_sure=True)] == ["all"]
+    assert not list(let_go(seen, [], {"all"}, is_sure=True))
+    assert [one.subject.name for one in let_go(seen, [], set(), is_sure=True)] == ["all"]
 
 
 def test_a_workload_that_has_ended_goes() -> None:
@@ -142,5 +142,5 @@ def test_a_pod_goes_when_it_has_ended_or_never_began(node: str, phase: str, goes
         msgspec.json.encode({**manifest, "metadata": meta, "status": {**manifest["status"], "phase": phase}})
     )
     world.hear_of_pods([Change(Happened.ADDED, pod, None)])
-    found = [one.subject.name for one in let_go(world.snapshot(NOW), set(), is_sure=True)]
+    found = [one.subject.name for one in let_go(world.snapshot(NOW), [], set(), is_sure=True)]
     assert found == (["one"] if goes else [])

@@ -32,8 +32,10 @@ def decide(snapshot: Snapshot, state: State, settings: Settings) -> Decision:
     decision = deciding.decide(snapshot, state, settings)
     memory = decision.memory if isinstance(decision.memory, Memory) else Memory()
     given = {one.admission.cluster_queue for one in memory.assumed.given.values()} | holds_quota_of(snapshot)
+    desk = memory.desk
+    ending = [desk.seats[key].workload for key in sorted(desk.ending)] if desk is not None else []
     more: list[Action | Hold] = [
-        *let_go(snapshot, given, is_sure=not snapshot.unreadable.get(CLUSTER_QUEUES)),
+        *let_go(snapshot, ending, given, is_sure=not snapshot.unreadable.get(CLUSTER_QUEUES)),
         *told_of_leftovers(snapshot, state),
         *told_of_unreadable(snapshot),
     ]

@@ -68,6 +68,8 @@ class Desk:
         self.kept: dict[Key, tuple[str, ...]] = {}
         """Machines that are kept for whom."""
         self.absent: dict[Key, datetime] = {}
+        self.ending: set[Key] = set()
+        """Who is being deleted, and is still there."""
         self.odd: dict[Key, tuple[str, str]] = {}
         """Who holds quota of which queue, and nobody knows how much, with a sentence about it."""
         self.tallies: dict[str, Tally] = {}
@@ -115,6 +117,7 @@ class Desk:
             seat = self.seats[key] = Seat(workload)
         self._hold(seat, holder)
         seat.workload = workload
+        (self.ending.discard if workload.metadata.deletion_timestamp is None else self.ending.add)(key)
         owner = workload.metadata.controller
         if owner is not None:
             self.by_owner[owner.uid] = key
@@ -139,6 +142,7 @@ class Desk:
         self.kept.pop(key, None)
         self.absent.pop(key, None)
         self.odd.pop(key, None)
+        self.ending.discard(key)
 
     def enqueue(self, key: Key, seat: Seat, line: tuple[str, Place] | None, shape: Hashable) -> None:
         """Where it waits now; None if it does not."""

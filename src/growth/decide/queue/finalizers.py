@@ -10,7 +10,7 @@
 Objects that are not being deleted keep theirs: if Kueue comes back, it finds them as it left them.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 from growth.api.action import PatchObject
@@ -25,12 +25,15 @@ from growth.api.references import reference_to
 from growth.observe.snapshot import Snapshot
 
 
-def let_go(snapshot: Snapshot, given: Collection[str], *, is_sure: bool) -> Iterator[PatchObject]:
-    """Take finalizers off. ``given`` are ClusterQueues whose quota somebody is given just now, or holds without our
-    being able to read how much; ``is_sure`` says whether all ClusterQueues can be read."""
+def let_go(
+    snapshot: Snapshot, ending: Iterable[Workload], given: Collection[str], *, is_sure: bool
+) -> Iterator[PatchObject]:
+    """Take finalizers off. ``ending`` are the workloads that are being deleted; ``given`` are ClusterQueues whose quota
+    somebody is given just now, or holds without our being able to read how much; ``is_sure`` says whether all
+    ClusterQueues can be read."""
     workloads, queues = snapshot.table(WORKLOADS).values(), snapshot.table(CLUSTER_QUEUES).values()
     # Hardly anything ever waits, and there may be very many workloads and jobs.
-    if leaving := [one for one in workloads if _waits(one.metadata, IN_USE)]:
+    if leaving := [one for one in ending if _waits(one.metadata, IN_USE)]:
         jobs = {job.metadata.uid: job for job in snapshot.table(QUEUED_JOBS).values()}
         for workload in leaving:
             if _is_over(workload, jobs):
