@@ -1,13 +1,33 @@
 """The question as it comes out of what is seen."""
 
-from growth.api.out_of_service import SHUTDOWN
+import msgspec
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from growth.api.out_of_service import PROOF, SHUTDOWN
 from growth.api.scale_down import LEAVES
+from growth.api.starting import closed
 from growth.decide.consolidate.advice import advise
 from growth.decide.consolidate.asking import question_of
 from growth.decide.consolidate.candidates import choice_in
+from growth.decide.consolidate.movable import Bonds
 from growth.decide.consolidate.question import Question
+from growth.decide.displaced import note_displaced
 from growth.observe.world import World
-from tests.decide.consolidate.seen import NOW, POOL, SETTINGS, SOLD, STATE, a_cloud, a_pod, heard
+from tests.decide.consolidate.fleet import judge
+from tests.decide.consolidate.seen import (
+    MINUTE,
+    NOW,
+    OWNER,
+    POOL,
+    SETTINGS,
+    SOLD,
+    STATE,
+    a_budget,
+    a_cloud,
+    a_pod,
+    heard,
+)
 from tests.decide.marketplace import a_node, a_pool, a_removal, an_entry
 from tests.decide.stages import a_pod as a_plain_pod
 
@@ -28,14 +48,12 @@ def test_the_whole_way_from_what_is_seen_to_what_is_advised() -> None:
 
 
 def test_it_outlives_what_it_was_made_of() -> None:
-    world = World()
     nodes = [a_node(name) for name in ("a", "b")]
     pods = [a_pod(f"web-{name}", node=name) for name in ("a", "b")]
+    world = World()
     question = asked(world, POOL, a_cloud("a", "b"), *nodes, *pods)
-    before = advise(question)
-    heard(world, a_pod("big", node="a", requests={"cpu": "1500m"}), a_pod("large", node="b", requests={"cpu": "1500m"}))
-    assert advise(question) == before
-    assert before.moves
+    heard(world, *(a_pod(f"big-{name}", node=name, requests={"cpu": "1500m"}) for name in ("a", "b")))
+    assert [move.form for move in advise(question).moves] == ["fold"]
 
 
 def test_what_leaves_is_no_room_and_its_pods_keep_some() -> None:
@@ -64,8 +82,74 @@ def test_what_may_be_bought_is_what_growing_may_buy() -> None:
     assert [one.server_type for one in question.offerings] == ["large"]
 
 
+def test_what_a_pool_did_wrong_it_does_not_repeat() -> None:
+    mistake = an_entry(SOLD[0].id, reason="Invalid")
+    tried = an_entry(SOLD[1].id, reason="Invalid", until=NOW - MINUTE)
+    question = asked(World(), a_pool(types=["small", "large"], learnt=[mistake, tried]), a_cloud())
+    assert question.closed == {("default", SOLD[0].id)}
+    assert question.trials == (f"default/{SOLD[1].id}",)
+
+
+def test_a_node_that_is_just_being_given_up_is_none_to_move_to() -> None:
+    """Failover noted that its pods lose their machine; the taint is written in this moment."""
+    lost = a_pod("lost", node="lost")
+    world = heard(World(), POOL, a_cloud("a", "lost"), a_node("a"), a_node("lost"), lost)
+    snapshot = world.snapshot(NOW)
+    note_displaced(snapshot, [lost])
+    choice = choice_in(snapshot, STATE, SETTINGS, {})
+    question = question_of(snapshot, STATE, SETTINGS, choice, at_once={})
+    assert question.stage.nodes.keys() == {"a"}
+    assert [pod.metadata.name for pod in question.ghosts] == ["lost"]
+    assert [one.name for one in choice.candidates] == ["a"]
+
+
+def test_a_node_whose_old_life_is_not_cleared_yet_is_none_to_move_to() -> None:
+    """The taint is gone, our note is still there."""
+    node = a_node("back")
+    metadata = msgspec.structs.replace(node.metadata, annotations={PROOF: "{}"})
+    question = asked(World(), POOL, a_cloud("back"), msgspec.structs.replace(node, metadata=metadata))
+    assert question.stage.nodes.keys() == set()
+
+
 def test_ghosts_and_limits_of_a_wave_are_the_callers() -> None:
     ghost = a_plain_pod("ghost", requests={"cpu": "1"})
     question = asked(World(), POOL, a_cloud("a"), a_node("a"), at_once={"default": 7}, ghosts=(ghost,))
     assert question.ghosts == (ghost,)
     assert question.at_once == {"default": 7}
+
+
+STATES = ["open", "open", "open", "leaving", "marked", "dead", "unready", "closed", "foreign"]
+
+
+@st.composite
+def worlds(draw: st.DrawFn) -> list[object]:
+    """Nodes in all states, with pods on them of which some must stay."""
+    things: list[object] = [a_pool(types=[{"name": "small", "min": draw(st.integers(0, 2))}, "large"])]
+    names: list[str] = []
+    for number, state in enumerate(draw(st.lists(st.sampled_from(STATES), max_size=7))):
+        name = f"n{number}"
+        taints = {"marked": [LEAVES], "dead": [SHUTDOWN], "closed": [closed(name)]}.get(state, [])
+        things.append(a_node(name, ready=state != "unready", taints=taints))
+        things += [a_removal(name)] if state == "leaving" else []
+        names += [name] if state != "foreign" else []
+        for count, owner in enumerate(draw(st.lists(st.sampled_from([OWNER, OWNER, OWNER, None]), max_size=3))):
+            things.append(a_pod(f"{name}-{count}", node=name, owner=owner, labels={"app": draw(st.sampled_from("xy"))}))
+    allowed = draw(st.integers(0, 1))
+    return [*things, a_budget("x", {"matchLabels": {"app": "x"}}, allowed=allowed), a_cloud(*names)]
+
+
+@settings(max_examples=60)
+@given(things=worlds())
+def test_whatever_is_seen_can_be_thought_about(things: list[object]) -> None:
+    """Who may go is there, bears nothing that stays, and is no machine twice; each move leaves all pods a place."""
+    world = World()
+    question = asked(world, *things)
+    snapshot = world.snapshot(NOW)
+    going = {one.name for one in question.candidates}
+    assert going <= question.stage.nodes.keys()
+    assert going.isdisjoint(snapshot.to_go.keys() | snapshot.out_of_service.keys() | snapshot.closed.keys())
+    bonds = Bonds(snapshot)
+    assert not [pod for name in going for pod in snapshot.pods_by_node.get(name, {}).values() if bonds.why_stays(pod)]
+    machines = [machine for cloud in snapshot.clouds.values() for machine in cloud.machines]
+    assert len(going) + len(question.others) == len(machines)
+    judge(question, advise(question))

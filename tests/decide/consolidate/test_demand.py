@@ -49,6 +49,7 @@ def test_who_went_is_a_ghost_for_an_hour() -> None:
     assert missing(seen((0, five), (1, two))) == {"1": 3}
     assert missing(seen((0, five), (1, two), (60, two))) == {"1": 3}
     assert missing(seen((0, five), (1, two), (66, two))) == {}
+    assert seen((0, five), (1, []), (66, [])).samples == {}, "it forgets"
 
 
 def test_who_came_back_is_none() -> None:
@@ -88,6 +89,7 @@ def test_what_goes_with_its_node_does_not_come_back() -> None:
     static = a_pod("proxy", owner=None, annotations={"kubernetes.io/config.mirror": "x"})
     known = seen((0, [pinned, static]), (1, []))
     assert known.ghosts(MANY) == ()
+    assert [sample.metadata.name for sample in known.samples.values()] == ["proxy"], "each daemon is a shape of its own"
 
 
 def test_after_a_restart_it_says_how_little_it_knows() -> None:
@@ -109,7 +111,9 @@ def test_what_was_missed_is_not_made_up(at: timedelta, window: timedelta) -> Non
 
 def test_a_clock_that_is_set_back_a_little_loses_nothing() -> None:
     known = after(after(None, timedelta(0), pods_of("1", 2)), timedelta(seconds=-30), [])
+    known = after(known, timedelta(0), [])
     assert missing(known) == {"1": 2}
+    assert len(known.slots) == 1
 
 
 def test_who_remembers_nothing_keeps_no_room() -> None:
@@ -140,7 +144,8 @@ def test_the_5000_shapes_seen_last_are_remembered() -> None:
 
 def _of_shape(pod: Pod, number: int) -> Pod:
     metadata = msgspec.structs.replace(pod.metadata, name=f"{number}", uid=f"{number}")
-    return msgspec.structs.replace(pod, metadata=metadata, spec=msgspec.structs.replace(pod.spec, priority=number))
+    spec = msgspec.structs.replace(pod.spec, priority=number)
+    return msgspec.structs.replace(pod, metadata=metadata, spec=spec, node_name=f"node-{number % 100}")
 
 
 def test_specs_are_held_as_long_as_they_are_remembered() -> None:

@@ -23,9 +23,10 @@ def why(pod: Pod, *things: object) -> str:
     return Bonds(a_snapshot(pod, *things)).why_stays(pod)
 
 
-def a_local_volume(*hosts: str) -> Any:  # noqa: ANN401
-    requirement = {"key": "kubernetes.io/hostname", "operator": "In", "values": list(hosts)}
-    affinity = {"required": {"nodeSelectorTerms": [{"matchExpressions": [requirement]}]}}
+def a_local_volume(*terms: list[str]) -> Any:  # noqa: ANN401
+    """A volume that the hosts of any of these terms reach."""
+    requirements = [{"key": "kubernetes.io/hostname", "operator": "In", "values": hosts} for hosts in terms]
+    affinity = {"required": {"nodeSelectorTerms": [{"matchExpressions": [one]} for one in requirements]}}
     return an_object("PersistentVolume", "pv-1", spec={"capacity": {"storage": "1Gi"}, "nodeAffinity": affinity})
 
 
@@ -39,10 +40,15 @@ MOVES = {
     "its owner says that nothing is lost": (a_pod(owner=None, volumes=[CACHE], annotations={SAFE_TO_EVICT: "true"}),),
     "its owner names what may be lost": (a_pod(volumes=[CACHE, LOGS], annotations={SAFE_VOLUMES: "cache, logs"}),),
     "a claim without a volume": (a_pod(volumes=[DATA]), a_claim()),
-    "a claim on which any of two hosts is meant": (
+    "a volume of two hosts": (
         a_pod(volumes=[DATA]),
         a_claim(volume="pv-1"),
-        a_local_volume("a", "b"),
+        a_local_volume(["a", "b"]),
+    ),
+    "a volume of this host or of another": (
+        a_pod(volumes=[DATA]),
+        a_claim(volume="pv-1"),
+        a_local_volume(["a"], ["b"]),
     ),
     "its budget allows it": (a_pod(labels={"app": "web"}), a_budget("web", WEB, allowed=1)),
     "a budget of others": (a_pod(labels={"app": "db"}), a_budget("web", WEB)),
@@ -79,7 +85,7 @@ STAYS = {
         "what is in its volume logs would be lost with the node",
     ),
     "a volume of this host, whatever its owner says": (
-        (a_pod(volumes=[DATA], annotations={SAFE_TO_EVICT: "true"}), a_claim(volume="pv-1"), a_local_volume("a")),
+        (a_pod(volumes=[DATA], annotations={SAFE_TO_EVICT: "true"}), a_claim(volume="pv-1"), a_local_volume(["a"])),
         "its volume pv-1 is on this node and nowhere else",
     ),
     "its budget is used up": (
@@ -100,6 +106,25 @@ STAYS = {
 @pytest.mark.parametrize(("things", "reason"), STAYS.values(), ids=STAYS.keys())
 def test_must_stay(things: tuple[Any, ...], reason: str) -> None:
     assert why(*things) == reason
+
+
+def test_what_is_known_of_one_pod_is_not_said_of_another_that_differs() -> None:
+    """In whatever order: each differs from the first in one thing."""
+    usual: dict[str, Any] = {"labels": {"app": "web"}}
+    answers = [
+        (a_pod(**usual), "disruption budget web allows no disruption now"),
+        (a_pod(labels={"app": "db"}), ""),
+        (a_pod(**usual, namespace="other"), ""),
+        (a_pod(**usual, status={"phase": "Pending"}), ""),
+        (a_pod(**usual, terminating=True), ""),
+        (a_pod(**usual, owner=DAEMON), ""),
+        (a_pod(**usual, volumes=[CACHE]), "what is in its volume cache would be lost with the node"),
+        (a_pod(**usual, annotations={SAFE_TO_EVICT: "false"}), f"it bears {SAFE_TO_EVICT}"),
+    ]
+    snapshot = a_snapshot(a_budget("web", WEB), *(pod for pod, _ in answers))
+    for order in (answers, answers[::-1]):
+        bonds = Bonds(snapshot)
+        assert [bonds.why_stays(pod) for pod, _ in order] == [reason for _, reason in order]
 
 
 LABELS = st.dictionaries(st.sampled_from(["app", "tier"]), st.sampled_from(["x", "y"]))

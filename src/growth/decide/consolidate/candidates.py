@@ -7,7 +7,7 @@
 It judges; nothing is drained because of it. Whether it pays is the planner's question.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import timedelta
 from typing import Final
 
@@ -22,6 +22,7 @@ from growth.api.settings import Settings
 from growth.decide.consolidate.movable import Bonds
 from growth.decide.consolidate.question import Candidate
 from growth.decide.decider import State
+from growth.decide.displaced import displaced_in
 from growth.decide.grow.estate import Holding, holdings, just_bought
 from growth.decide.offerings import shop_in
 from growth.decide.pack.market import Bought
@@ -49,10 +50,11 @@ def choice_in(snapshot: Snapshot, state: State, settings: Settings, min_age: Map
         one.name: one for one in holdings(snapshot, shop_in(snapshot, settings.provision), just_bought(snapshot, state))
     }
     bonds, staying = Bonds(snapshot), dict[str, str]()
+    lost = {one.node for one in displaced_in(snapshot).values()}
     standing, movable = list[Holding](), list[Holding]()
     for name, node in sorted(snapshot.nodes.items()):
         holding = held.get(name)
-        why = _why_out(scene, node)
+        why = _why_out(scene, node, lost)
         if why or holding is None:
             staying[name] = why or "its provider does not list its machine"
             continue
@@ -69,8 +71,8 @@ def choice_in(snapshot: Snapshot, state: State, settings: Settings, min_age: Map
     return Choice(candidates, staying, tuple(one for name, one in bought.items() if name not in chosen))
 
 
-def _why_out(scene: Scene, node: Node) -> str:
-    """Why this is no node of a pool that stands and works; empty if it is one."""
+def _why_out(scene: Scene, node: Node, lost: Collection[str]) -> str:
+    """Why this is no node of a pool that stands and works; empty if it is one. ``lost`` are about to be tainted."""
     name, snapshot, pool_name = node.metadata.name, scene.snapshot, node.metadata.labels.get(POOL)
     if pool_name is None:
         return "it belongs to no pool"
@@ -79,7 +81,7 @@ def _why_out(scene: Scene, node: Node) -> str:
         return f"its pool {pool_name} does not exist"
     if pool.metadata.deletion_timestamp is not None:
         return f"its pool {pool_name} is being deleted"
-    if name in snapshot.out_of_service:
+    if name in snapshot.out_of_service or name in lost:
         return "it is out of service"
     if name in scene.leaving:
         return "it is being removed already"
