@@ -2,8 +2,6 @@
 
 from typing import Final
 
-from growth.api.kinds import NODES
-from growth.api.offering import POOL
 from growth.api.queue.workload import EVICTED, PODS_READY_TIMEOUT, WORKLOAD_INACTIVE
 from growth.decide.announced import is_announced
 from growth.play.growing import a_pool, growing
@@ -20,6 +18,7 @@ from tests.stories.queue_machines_scene import (
     asked_for,
     ever_asked_for,
     ever_made,
+    until_nothing_is_left,
 )
 from tests.stories.queue_scene import (
     CHANCE,
@@ -126,13 +125,3 @@ async def a_job_that_makes_no_pods_keeps_no_machines(play: Play) -> None:
         await until_workload(play, "wide", lambda one: times(one) >= 3, "it was tried three times")
         await until_nothing_is_left(play)
         assert (ever_asked_for(play), ever_made(play)) == (1, 0)
-
-
-async def until_nothing_is_left(play: Play) -> None:
-    """Wait until no machine is asked for or there."""
-
-    async def is_so() -> bool:
-        nodes = (await play.client.list(NODES)).items
-        return not asked_for(play) and not any(POOL in node.metadata.labels for node in nodes)
-
-    await play.until_found(is_so, "no machine is left")

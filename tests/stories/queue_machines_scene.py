@@ -6,9 +6,10 @@ from typing import Any, Final
 import msgspec
 
 from growth.api.growth_kinds import NODE_REQUESTS
-from growth.api.kinds import JOBS, PODS, Kind
+from growth.api.kinds import JOBS, NODES, PODS, Kind
 from growth.api.meta import ObjectMeta
 from growth.api.noderequest import NodeRequest
+from growth.api.offering import POOL
 from growth.api.queue.kinds import CLUSTER_QUEUES, LOCAL_QUEUES, RESOURCE_FLAVORS
 from growth.api.queue.workload import PRIORITY_CLASS, QUEUE_NAME, Workload
 from growth.api.slim import Slim
@@ -92,3 +93,13 @@ def ever_asked_for(play: Play) -> int:
 def ever_made(play: Play) -> int:
     """How many pods were made in all."""
     return len({one.uid for one in play.trace.seen if one.subject.startswith(f"{PODS.name} ")})
+
+
+async def until_nothing_is_left(play: Play) -> None:
+    """Wait until no machine is asked for or there."""
+
+    async def is_so() -> bool:
+        nodes = (await play.client.list(NODES)).items
+        return not asked_for(play) and not any(POOL in node.metadata.labels for node in nodes)
+
+    await play.until_found(is_so, "no machine is left")

@@ -132,6 +132,26 @@ def test_a_machine_that_is_given_up_holds_nobody() -> None:
     assert flavor_of(stage, "job") == "large"
 
 
+def test_who_never_gets_enough_machines_is_tried_less_and_less() -> None:
+    """Else what can be had of them would be bought and given back for ever."""
+    stage = a_stage(small="1", large="0")
+    stage.a_job("job")
+    waits: list[bool] = []
+    for _ in range(5):
+        in_stock(stage)
+        stage.settle()
+        waits.append(flavor_of(stage, "job") == "")
+        stage.wait(125)
+        assert flavor_of(stage, "job") == "small"
+        put_pod(stage, "job-1")
+        in_stock(stage, small=0)
+        stage.settle()
+        assert stage.says("job", EVICTED) == ("True", "FlavorOutOfStock")
+        stage.drop(PODS, "job-1")
+    assert waits == [False, False, False, False, True]
+    assert stage.workload("job").status.requeue_state is None
+
+
 def test_who_runs_stays() -> None:
     stage = a_stage()
     stage.a_job("job")

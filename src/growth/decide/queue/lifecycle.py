@@ -40,9 +40,10 @@ from growth.api.queue.workload import (
 from growth.decide.queue.draft import Draft
 from growth.decide.queue.execution import count_execution, follow_execution
 from growth.decide.queue.failing import follow_failures
+from growth.decide.queue.flavors import OUT_OF_STOCK
 from growth.decide.queue.leaving import follow_absence, follow_return
 from growth.decide.queue.lodging import follow_lodging
-from growth.decide.queue.moving import follow_stock
+from growth.decide.queue.moving import follow_stock, may_return
 from growth.decide.queue.podsets import is_as_wanted
 from growth.decide.queue.readiness import follow_patience, follow_readiness
 from growth.decide.queue.requeuing import is_waiting
@@ -224,6 +225,11 @@ def _back(scene: Scene, workload: Workload, job: QueuedJob | None) -> tuple[str,
             "its LocalQueue is at work again",
         ),
         OUT_OF_SYNC: (job is None or is_as_wanted(workload, job), OUT_OF_SYNC, "it wants what its job wants now"),
+        OUT_OF_STOCK: (
+            evicted_for == OUT_OF_STOCK and may_return(scene, workload),
+            OUT_OF_STOCK,
+            "nothing holds it back any more",
+        ),
         # That is said when it is seen to be active without quota.
         WORKLOAD_INACTIVE: (False, "", ""),
         # Kueue's reasons, from before, or nobody said why: nothing that we know of holds it back.

@@ -3,15 +3,26 @@
 That is nobody's fault, so it is not counted, and it may come back at once. Who has machines on their way stays: these
 could be had, if only these. As many pods of a job as there are places for on such machines do not wait in vain; some of
 the places may be for pods that were announced (``announcing``), and are for whichever of the job's pods come.
+
+A job that needs more machines than can be had would begin again whenever what was bought for it has been given back,
+and pay for these machines for ever. So whoever has moved a few times waits longer and longer before it is tried again.
 """
 
+from typing import Final
+
 from growth.api.queue.workload import EVICTED, ON_STANDING_NODES, PODS_READY, Workload
+from growth.decide.ages import is_ahead
 from growth.decide.announced import is_announced_for
 from growth.decide.queue.draft import Draft
 from growth.decide.queue.failing import flavors_of, note_failures
 from growth.decide.queue.flavors import OUT_OF_STOCK
+from growth.decide.queue.instants import later
 from growth.decide.queue.lodging import is_given_time
+from growth.decide.queue.requeuing import delay
 from growth.decide.queue.scene import Scene
+
+_FREE_MOVES: Final = 3
+"""So often in its life it may be that nobody knew better."""
 
 
 def follow_stock(scene: Scene, draft: Draft) -> bool:
@@ -27,6 +38,20 @@ def follow_stock(scene: Scene, draft: Draft) -> bool:
     missed = "; its pods found no place on the nodes that stand" if workload.holds(ON_STANDING_NODES) else ""
     draft.say(EVICTED, "True", OUT_OF_STOCK, f"flavor {gone[0]}: {closed[gone[0]]}{missed}")
     return False
+
+
+def may_return(scene: Scene, workload: Workload) -> bool:
+    """Whether who had to move may be tried again now."""
+    stats, evicted = workload.status.scheduling_stats, workload.condition(EVICTED)
+    moves = sum(one.count for one in stats.evictions if one.reason == OUT_OF_STOCK) if stats is not None else 0
+    since = evicted.last_transition_time if evicted is not None else None
+    if moves <= _FREE_MOVES or since is None:
+        return True
+    rest = delay(moves - _FREE_MOVES, scene.terms.requeuing, workload.metadata.uid)
+    is_resting = is_ahead(later(since, rest), scene.now, rest)
+    if is_resting:
+        scene.deadlines.append(later(since, rest))
+    return not is_resting
 
 
 def may_have_to_move(scene: Scene, workload: Workload) -> bool:
