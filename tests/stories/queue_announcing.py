@@ -124,4 +124,6 @@ async def a_job_that_makes_no_pods_keeps_no_machines(play: Play) -> None:
         assert "its job has made no pods" in condition.message
         await until_workload(play, "wide", lambda one: times(one) >= 3, "it was tried three times")
         await until_nothing_is_left(play)
-        assert (ever_asked_for(play), ever_made(play)) == (1, 0)
+        # If Growth was away in the beginning, it was too late for the first one, too.
+        assert ever_asked_for(play) <= 1
+        assert ever_made(play) == 0
