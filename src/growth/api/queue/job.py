@@ -8,6 +8,7 @@ import msgspec
 from growth.api.kinds import Kind
 from growth.api.meta import Condition, ObjectMeta
 from growth.api.slim import Slim
+from growth.api.text import kept
 
 STOPPING: Final = "kueue.x-k8s.io/stopping"
 """Annotation of a job that is being stopped: what was changed in its template is to be taken back."""
@@ -23,6 +24,9 @@ class QueuedJobSpec(Slim, frozen=True):
     parallelism: int | None = None
     completions: int | None = None
     suspend: bool = False
+
+    def __post_init__(self) -> None:
+        msgspec.structs.force_setattr(self, "template", kept(self.template))
 
     @property
     def pods(self) -> int:

@@ -13,6 +13,7 @@ from growth.api.kinds import Kind
 from growth.api.meta import Condition, ObjectMeta
 from growth.api.queue.job import QueuedJob, QueuedJobSpec, QueuedJobStatus
 from growth.api.slim import Slim
+from growth.api.text import kept
 
 GATE: Final = "kueue.x-k8s.io/admission"
 MANAGED: Final = "kueue.x-k8s.io/managed"
@@ -50,6 +51,9 @@ class QueuedPodStatus(Slim, frozen=True):
     phase: str = ""
     conditions: msgspec.Raw = msgspec.Raw(b"[]")
 
+    def __post_init__(self) -> None:
+        msgspec.structs.force_setattr(self, "conditions", kept(self.conditions))
+
 
 class QueuedPod(Slim, frozen=True):
     """One pod that names a queue."""
@@ -57,6 +61,9 @@ class QueuedPod(Slim, frozen=True):
     metadata: ObjectMeta
     spec: msgspec.Raw
     status: QueuedPodStatus = QueuedPodStatus()
+
+    def __post_init__(self) -> None:
+        msgspec.structs.force_setattr(self, "spec", kept(self.spec))
 
     @property
     def gates(self) -> tuple[str, ...]:

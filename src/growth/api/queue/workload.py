@@ -14,6 +14,7 @@ from growth.api.meta import ObjectMeta
 from growth.api.schema import Rule, about
 from growth.api.slim import Slim
 from growth.api.status import MAX_CONDITIONS, Status, StatusCondition, condition_of
+from growth.api.text import kept
 from growth.api.workloads import PodTemplate
 
 QUEUE_NAME: Final = "kueue.x-k8s.io/queue-name"
@@ -53,6 +54,9 @@ class PodSet(Slim, frozen=True):
     name: Annotated[str, about("Its name within the workload.", max_length=63)] = MAIN
     count: Annotated[int, about("How many.", ge=0)] = 1
     min_count: Annotated[int, about("With how many it could begin; Growth admits all or none.", ge=1)] | None = None
+
+    def __post_init__(self) -> None:
+        msgspec.structs.force_setattr(self, "template", kept(self.template))
 
     @property
     def pods(self) -> PodTemplate:
