@@ -1,6 +1,7 @@
 """Opening the provider of played machines: they are played as long as the context lasts."""
 
 import asyncio
+import dataclasses
 
 import pytest
 
@@ -44,6 +45,20 @@ def test_nothing_is_played_after_the_context_and_all_goes_on_in_the_next() -> No
         async with find_provider("kwok")(surroundings(world)):
             await asyncio.sleep(5)
             assert world.store.get(NODES, "web-1") is not None
+
+    run_virtually(scene())
+
+
+def test_for_those_who_only_look_nothing_is_played() -> None:
+    async def scene() -> None:
+        world = VirtualKwok()
+        async with find_provider("kwok")(surroundings(world)) as provider:
+            await provider.create(request_for("web-1", POOL, (await provider.offerings())[0]))
+        looking = dataclasses.replace(surroundings(world), is_looking=True)
+        async with find_provider("kwok")(looking) as provider:
+            await asyncio.sleep(3600)
+            assert [machine.name for machine in await provider.list()] == ["web-1"]
+        assert world.store.get(NODES, "web-1") is None
 
     run_virtually(scene())
 

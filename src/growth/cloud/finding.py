@@ -33,6 +33,9 @@ class Surroundings:
     options: Mapping[str, str] = field(default_factory=dict[str, str])
     """What the settings say about this provider."""
 
+    is_looking: bool = False
+    """Whether somebody only wants to know what it sells and has: then nothing may be changed on its behalf."""
+
 
 OpenProvider = Callable[[Surroundings], AbstractAsyncContextManager[Provider]]
 """Opens a provider; connections and whatever else it needs live as long as the context."""

@@ -19,9 +19,14 @@ from growth.kube.client import Client
 from growth.run.clouds import OpenProvider
 
 
-def open_providers(settings: Settings, now: Callable[[], datetime]) -> Mapping[str, OpenProvider]:
-    """How to open each provider that is enabled; raises Invalid for one that is not installed, before any is opened."""
-    return {name: _opener(name, settings, now) for name in settings.providers.names}
+def open_providers(
+    settings: Settings, now: Callable[[], datetime], *, is_looking: bool = False
+) -> Mapping[str, OpenProvider]:
+    """How to open each provider that is enabled; raises Invalid for one that is not installed, before any is opened.
+
+    With ``is_looking`` nothing is changed by opening one.
+    """
+    return {name: _opener(name, settings, now, is_looking=is_looking) for name in settings.providers.names}
 
 
 def options_of(provider: str, settings: Settings) -> dict[str, str]:
@@ -41,10 +46,10 @@ def options_of(provider: str, settings: Settings) -> dict[str, str]:
             return {}
 
 
-def _opener(name: str, settings: Settings, now: Callable[[], datetime]) -> OpenProvider:
+def _opener(name: str, settings: Settings, now: Callable[[], datetime], *, is_looking: bool) -> OpenProvider:
     open_there, options = find_provider(name), options_of(name, settings)
 
     def open_with(client: Client) -> AbstractAsyncContextManager[Provider]:
-        return open_there(Surroundings(client, settings.namespace, now, options))
+        return open_there(Surroundings(client, settings.namespace, now, options, is_looking))
 
     return open_with

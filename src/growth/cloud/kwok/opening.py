@@ -19,6 +19,7 @@ CATALOGUE_OPTION: Final = "catalogue"
 @asynccontextmanager
 async def open_kwok(surroundings: Surroundings) -> AsyncGenerator[KwokProvider]:
     """Played machines for as long as the context lasts. The option ``catalogue`` is a file; unset, the shipped one.
+    For those who only look nothing is played: that is up to whoever buys them.
 
     If the machines cannot be played (a right is missing, say), the context ends with that error.
     """
@@ -26,6 +27,9 @@ async def open_kwok(surroundings: Surroundings) -> AsyncGenerator[KwokProvider]:
     path = surroundings.options.get(CATALOGUE_OPTION)
     catalogue = catalogue_from_file(Path(path)) if path else shipped_catalogue("kwok")
     client, namespace, now = surroundings.client, surroundings.namespace, surroundings.now
+    if surroundings.is_looking:
+        yield KwokProvider(client, namespace, catalogue, now)
+        return
     try:
         async with asyncio.TaskGroup() as tasks:
             cloud = tasks.create_task(_play(PlayedCloud(client, namespace, now)), name="played cloud")
