@@ -11,6 +11,7 @@ from growth.cli.hetzner_sandbox import hetzner_sandbox
 from growth.cli.manifests import manifests
 from growth.cli.memory import memory
 from growth.cli.node import node
+from growth.cli.plan import plan
 from growth.cli.queue import queue
 from growth.cli.request import request
 from growth.cli.run import run
@@ -34,6 +35,7 @@ main.add_command(hetzner_sandbox)
 main.add_command(manifests)
 main.add_command(memory)
 main.add_command(node)
+main.add_command(plan)
 main.add_command(queue)
 main.add_command(request)
 main.add_command(run)

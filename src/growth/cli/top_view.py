@@ -8,14 +8,13 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from growth.cli.money import HOURS_A_MONTH
 from growth.cli.spans import span
 from growth.cli.world_view import bar
 from growth.observe.fleet import Fleet, LeftAlone, Limit, PoolSummary
 from growth.observe.members import Member, Standing
 
 _GIB: Final = 1 << 30
-# 365 days of 24 hours, in twelve parts: what providers mean when they name both prices.
-_HOURS_A_MONTH: Final = 730
 _WIDE: Final = 100
 _SHORTEST_BAR: Final = 3
 _LONGEST_BAR: Final = 16
@@ -62,7 +61,7 @@ def _headline(fleet: Fleet) -> Text:
     line.append(f"   {waits}", style="bold yellow" if fleet.waiting else "green")
     if fleet.cost_per_hour is not None:
         line.append(f"   {_money(fleet.cost_per_hour, fleet.currency)} an hour", style="bold")
-        line.append(f", {fleet.cost_per_hour * _HOURS_A_MONTH:,.2f} a month")
+        line.append(f", {fleet.cost_per_hour * HOURS_A_MONTH:,.2f} a month")
     return line
 
 
@@ -131,7 +130,7 @@ def _used(limit: Limit) -> str:
 
 def _costs(pool: PoolSummary, width: int) -> list[str]:
     cost = pool.cost_per_hour
-    shown = ["-", "-"] if cost is None else [_money(cost, pool.currency), f"{cost * _HOURS_A_MONTH:,.2f}"]
+    shown = ["-", "-"] if cost is None else [_money(cost, pool.currency), f"{cost * HOURS_A_MONTH:,.2f}"]
     return shown if width >= _WIDE else shown[:1]
 
 

@@ -1,0 +1,220 @@
+"""The way to the cheapest cluster as ``growth plan --optimise`` tells it: a snapshot in, a report out.
+
+It asks what Growth's own optimisation asks (``decide.consolidate``), and goes the whole way instead of the first wave.
+What was wanted in the last hour only a process that runs knows: here nobody keeps room for it.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Final
+
+import msgspec
+
+from growth.api.duration import format_duration
+from growth.api.growth_kinds import NODE_POOLS
+from growth.api.node import Node
+from growth.api.offering import OFFERING, POOL
+from growth.api.pod import Pod
+from growth.api.settings import Settings
+from growth.cli.plan_notices import currency_of, notices_in
+from growth.cli.plan_risk import Risks, name_of
+from growth.cli.plan_waiting import Machine
+from growth.decide.consolidate.advice import advise
+from growth.decide.consolidate.asking import question_of
+from growth.decide.consolidate.budgets import Allowance, allowance
+from growth.decide.consolidate.candidates import Choice, choice_in
+from growth.decide.consolidate.move import Form, Move
+from growth.decide.consolidate.question import Worth
+from growth.decide.decider import State
+from growth.decide.leaving import leaving_in
+from growth.decide.pack.solution import PlannedNode
+from growth.observe.snapshot import Snapshot
+
+NO_MEMORY: Final = (
+    "made for the pods that are there now: growth run also keeps room for what was wanted in the last hour, and nobody "
+    "else remembers that"
+)
+_WORTH: Final = Worth()
+_DOES_NOT_PAY: Final = (
+    f"no move of it saves {_WORTH.share:.0%} of its price and pays for itself within "
+    f"{format_duration(_WORTH.pays_back_within)}"
+)
+_MUST_STAY: Final = re.compile(r"pod \S+ on it must stay(?: \(and \d+ more\))?: ")
+_ITS_VOLUME: Final = re.compile(r"its volume \S+ is on this node")
+
+
+class Going(msgspec.Struct, frozen=True):
+    """A node that goes."""
+
+    name: str
+    pool: str
+    offering: str
+    per_hour: float
+
+
+class Step(msgspec.Struct, frozen=True):
+    """One move; each can be made when those before it are."""
+
+    form: Form
+    going: tuple[Going, ...]
+    buying: tuple[Machine, ...]
+    moving: tuple[str, ...]
+    """Pods that have to be elsewhere afterwards."""
+    saves_per_hour: float
+    risks: tuple[str, ...]
+
+
+class Staying(msgspec.Struct, frozen=True):
+    """A node that stays."""
+
+    name: str
+    why: str
+    kind: str
+    """The same without names, so that those that stay for the same reason can be counted."""
+
+
+class OptimisingReport(msgspec.Struct, frozen=True):
+    """Everything; ``growth plan --optimise --output json`` prints this. Prices are those of all machines."""
+
+    at: datetime
+    pool: str
+    """The one that was asked about; empty: all."""
+    machines: int
+    now_per_hour: float
+    best_per_hour: float
+    """If everything that may go were bought today."""
+    bound_per_hour: float
+    """Proven: it cannot cost less as long as those that must stay stay."""
+    machines_after: int
+    after_per_hour: float
+    """When all moves are made."""
+    steps: tuple[Step, ...]
+    staying: tuple[Staying, ...]
+    currency: str
+    notices: tuple[str, ...]
+
+    @property
+    def saves_per_hour(self) -> float:
+        """What all moves save together."""
+        return self.now_per_hour - self.after_per_hour
+
+
+def optimising_report(
+    snapshot: Snapshot, settings: Settings, pool: str = "", new_pools: Sequence[str] = ()
+) -> OptimisingReport:
+    """Think; with ``pool``, only its nodes may go, and only they are told of."""
+    choice = choice_in(snapshot, State(), settings, {})
+    if pool:
+        choice = _only(choice, pool, snapshot.nodes)
+    allowances = _allowances(snapshot)
+    at_once = {name: one.most for name, one in allowances.items()}
+    advice = advise(question_of(snapshot, State(), settings, choice, at_once=at_once, worth=_WORTH))
+    others = [one for one in choice.others if pool in ("", one.pool)]
+    elsewhere = sum(one.cost_per_hour for one in others)
+    machines = len(choice.candidates) + sum(one.nodes for one in others)
+    steps = tuple(_steps(snapshot, choice, advice.moves))
+    more = sum(len(step.buying) - len(step.going) for step in steps)
+    waits = [] if not snapshot.refused else [_waiting(len(snapshot.refused))]
+    notices = (*notices_in(snapshot, settings, new_pools, pool), *waits, *_used_up(allowances, pool), NO_MEMORY)
+    return OptimisingReport(
+        at=snapshot.now,
+        pool=pool,
+        machines=machines,
+        now_per_hour=elsewhere + advice.now_per_hour,
+        best_per_hour=elsewhere + min(advice.best_per_hour, advice.after_per_hour),
+        bound_per_hour=elsewhere + advice.bound_per_hour,
+        machines_after=machines + more,
+        after_per_hour=elsewhere + advice.after_per_hour,
+        steps=steps,
+        staying=tuple(_staying(choice, advice.moves, allowances)),
+        currency=currency_of(snapshot),
+        notices=notices,
+    )
+
+
+def _only(choice: Choice, pool: str, nodes: Mapping[str, Node]) -> Choice:
+    """As if all nodes of other pools had to stay."""
+    rest = tuple(one.bought for one in choice.candidates if one.pool != pool)
+    return Choice(
+        tuple(one for one in choice.candidates if one.pool == pool),
+        {name: why for name, why in choice.staying.items() if nodes[name].metadata.labels.get(POOL) == pool},
+        (*choice.others, *rest),
+    )
+
+
+def _allowances(snapshot: Snapshot) -> dict[str, Allowance]:
+    nodes: dict[str, list[Node]] = {}
+    for node in snapshot.nodes.values():
+        nodes.setdefault(node.metadata.labels.get(POOL, ""), []).append(node)
+    leaving = leaving_in(snapshot)
+    return {
+        name: allowance(pool, (), "Cheaper", nodes=nodes.get(name, ()), leaving=leaving, now=snapshot.now)
+        for (_, name), pool in sorted(snapshot.table(NODE_POOLS).items())
+    }
+
+
+def _waiting(count: int) -> str:
+    who = "1 pod finds no place and waits" if count == 1 else f"{count:,} pods find no place and wait"
+    return f"{who}: Growth moves nothing meanwhile (growth plan shows what it buys for them)"
+
+
+def _used_up(allowances: Mapping[str, Allowance], only: str) -> Iterator[str]:
+    for name, one in allowances.items():
+        if only in ("", name) and one.most and not one.left:
+            out = "1 node is missing or on its" if one.going == 1 else f"{one.going:,} nodes are missing or on their"
+            yield f"pool {name}: {out} way out, and {one.set_by} lets {one.most:,} go at a time"
+
+
+# Moves
+
+
+def _steps(snapshot: Snapshot, choice: Choice, moves: Sequence[Move]) -> Iterator[Step]:
+    prices = {one.name: one for one in choice.candidates}
+    pods = {uid: pod for there in snapshot.pods_by_node.values() for uid, pod in there.items()} if moves else {}
+    risks = Risks(snapshot)
+    for move in moves:
+        moving = [pods[uid] for uid, _ in move.to if uid in pods]
+        going = tuple(
+            Going(name, prices[name].pool, _offering(snapshot.nodes[name]), prices[name].price_per_hour)
+            for name in move.leaving
+        )
+        buying = tuple(_machine(one) for one in move.buying)
+        names = tuple(sorted(map(name_of, moving)))
+        yield Step(move.form, going, buying, names, move.saves_per_hour, tuple(risks.of(_by_name(moving))))
+
+
+def _by_name(pods: Sequence[Pod]) -> list[Pod]:
+    return sorted(pods, key=name_of)
+
+
+def _offering(node: Node) -> str:
+    return node.metadata.labels.get(OFFERING, "")
+
+
+def _machine(planned: PlannedNode) -> Machine:
+    offering = planned.offering
+    return Machine(
+        pool=planned.pool.metadata.name,
+        offering=offering.id,
+        server_type=offering.server_type,
+        location=offering.location,
+        per_hour=offering.price_per_hour,
+        pods=tuple(sorted(map(name_of, planned.pods))),
+    )
+
+
+# Nodes that stay
+
+
+def _staying(choice: Choice, moves: Sequence[Move], allowances: Mapping[str, Allowance]) -> Iterator[Staying]:
+    for name, why in sorted(choice.staying.items()):
+        yield Staying(
+            name, why, _ITS_VOLUME.sub("its volume is on this node", _MUST_STAY.sub("a pod on it must stay: ", why))
+        )
+    going = {name for move in moves for name in move.leaving}
+    for one in choice.candidates:
+        if one.name not in going:
+            limit = allowances.get(one.pool)
+            stopped = f"{limit.set_by} lets no node of pool {one.pool} go" if limit and not limit.most else ""
+            yield Staying(one.name, stopped or _DOES_NOT_PAY, stopped or _DOES_NOT_PAY)

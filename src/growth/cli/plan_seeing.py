@@ -1,0 +1,82 @@
+"""The cluster and its providers, read once for a plan: as ``growth run`` reads them, and without changing anything."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any, Final
+
+import msgspec
+from rich.console import Console
+
+from growth.api.change import Change, Happened
+from growth.api.cloud import Cloud
+from growth.api.growth_kinds import NODE_POOLS
+from growth.api.kinds import POD_DISRUPTION_BUDGETS, Kind
+from growth.api.nodepool import NodePool
+from growth.cli.failures import NotDone, Refused
+from growth.cli.world import reading
+from growth.cloud.errors import ProviderError
+from growth.decide.usable import FINALIZER
+from growth.kube.client import Client
+from growth.observe.world import World
+from growth.run.capability import CAPABILITIES
+from growth.run.clouds import OpenProvider
+
+KINDS: Final[tuple[Kind[Any], ...]] = (
+    *next(one.kinds for one in CAPABILITIES if one.name == "grow"),
+    POD_DISRUPTION_BUDGETS,
+)
+# Catalogues, and lists of thousands of machines, are read page by page.
+_PATIENCE_SECONDS: Final = 60.0
+_NO_PROVIDER: Final = (
+    "nobody can say what machines cost: providers.enabled names no provider. Give the settings that growth run has "
+    "with --settings FILE, or name it with --providers-enabled"
+)
+
+
+async def read_world(
+    client: Client, openers: Mapping[str, OpenProvider], now: Callable[[], datetime], console: Console
+) -> World:
+    """All that a plan is made of; nobody follows it any more. Raises Refused or NotDone if nobody knows any price."""
+    if not openers:
+        raise Refused(_NO_PROVIDER)
+    world = World(now)
+    async with reading(client, world, KINDS, console):
+        with console.status(f"asking what is sold: {', '.join(openers)}"):
+            for name, opener in openers.items():
+                world.hear_of_cloud(await _asked(name, opener, client, now))
+    if not any(cloud.answers for cloud in world.clouds.values()):
+        silent = "; ".join(f"{cloud.provider} does not answer ({cloud.problem})" for cloud in world.clouds.values())
+        raise NotDone(f"nobody can say what machines cost: {silent}")
+    return world
+
+
+async def _asked(name: str, opener: OpenProvider, client: Client, now: Callable[[], datetime]) -> Cloud:
+    try:
+        async with asyncio.timeout(_PATIENCE_SECONDS), opener(client) as provider:
+            read_at = now()
+            return Cloud(name, tuple(await provider.offerings()), tuple(await provider.list()), read_at)
+    except TimeoutError:
+        return Cloud(name, problem=f"there was no answer within {_PATIENCE_SECONDS:.0f} s")
+    except ProviderError as error:
+        return Cloud(name, problem=str(error) or type(error).__name__)
+
+
+def taken_up(world: World) -> list[str]:
+    """Let the picture show pools that Growth has not seen yet as it will take them up; gives their names.
+
+    Growth buys nothing for a pool before it has written its finalizer on it. Who looks before Growth runs for the first
+    time wants to know what it would do then.
+    """
+    new = [
+        pool
+        for _, pool in sorted(world.tables[NODE_POOLS].items())
+        if FINALIZER not in pool.metadata.finalizers and pool.metadata.deletion_timestamp is None
+    ]
+    world.listeners()[NODE_POOLS]([Change(Happened.MODIFIED, _with_finalizer(pool), pool) for pool in new])
+    return [pool.metadata.name for pool in new]
+
+
+def _with_finalizer(pool: NodePool) -> NodePool:
+    metadata = msgspec.structs.replace(pool.metadata, finalizers=(*pool.metadata.finalizers, FINALIZER))
+    return msgspec.structs.replace(pool, metadata=metadata)
