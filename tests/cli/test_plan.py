@@ -3,6 +3,10 @@ cannot."""
 
 import io
 import json
+import os
+import signal
+import socket
+import threading
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -200,3 +204,19 @@ def test_the_command_prints_what_programs_read_and_refuses_a_pool_that_is_not_th
         assert {one["why"] for one in report["staying"]} == {"its pool default does not exist"}
         refused = run(*given, "--pool", "batch")
         assert is_one_sentence(refused, "--pool batch: there is no such NodePool; there are no pools at all")
+
+
+def test_whoever_interrupts_it_hears_nothing_more(tmp_path: Path) -> None:
+    """A server that takes the call and says nothing; then Ctrl-C."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def interrupt() -> None:
+            connection, _ = server.accept()
+            with connection:
+                connection.recv(1)
+                os.kill(os.getpid(), signal.SIGINT)
+
+        threading.Thread(target=interrupt, daemon=True).start()
+        config = a_kubeconfig(tmp_path / "shop", server.getsockname()[1])
+        result = run("--providers-enabled", "kwok", "--kubeconfig", config)
+    assert (result.exit_code, result.output) == (130, "")

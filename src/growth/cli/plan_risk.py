@@ -19,6 +19,7 @@ class Risks:
         self._budgets: dict[str, list[PodDisruptionBudget]] = {}
         for _, budget in sorted(snapshot.table(POD_DISRUPTION_BUDGETS).items()):
             self._budgets.setdefault(budget.metadata.namespace, []).append(budget)
+        self._known: dict[tuple[str, int], list[PodDisruptionBudget]] = {}
         self._siblings = Counter(
             owner.uid
             for pods in snapshot.pods_by_node.values()
@@ -40,14 +41,23 @@ class Risks:
         moving = Counter[str]()
         allowed: dict[str, int] = {}
         for pod in pods:
-            for budget in self._budgets.get(pod.metadata.namespace, ()):
-                if budget.spec.selector is not None and selects(budget.spec.selector, pod.metadata.labels):
-                    name = f"{budget.metadata.namespace}/{budget.metadata.name}"
-                    moving[name] += 1
-                    allowed[name] = budget.status.disruptions_allowed
+            for budget in self._budgets_of(pod):
+                name = f"{budget.metadata.namespace}/{budget.metadata.name}"
+                moving[name] += 1
+                allowed[name] = budget.status.disruptions_allowed
         for name, count in moving.items():
             if count >= allowed[name]:
                 yield f"disruption budget {name} allows {allowed[name]:,} now, and the move needs {count:,}"
+
+    def _budgets_of(self, pod: Pod) -> list[PodDisruptionBudget]:
+        """Siblings share their labels (``api.sharing``), so they are judged once: a namespace may have many budgets."""
+        labels, namespace = pod.metadata.labels, pod.metadata.namespace
+        found = self._known.get((namespace, id(labels)))
+        if found is None:
+            there = self._budgets.get(namespace, ())
+            found = [one for one in there if one.spec.selector is not None and selects(one.spec.selector, labels)]
+            self._known[namespace, id(labels)] = found
+        return found
 
     def _is_alone(self, pod: Pod) -> bool:
         owner = pod.metadata.controller
