@@ -41,7 +41,7 @@ _SETTINGS: Final = Settings(queue=QueueSettings(enabled=True))
 _ENDING: Final = 10  # for each pass
 _STEP: Final = timedelta(milliseconds=20)
 _LEAST_PASSES, _LEAST_FOR_CELL = 3, 500
-_CELL_SECONDS: Final = 15.0
+_CELL_SECONDS: Final = 60.0
 _STATUSES: Final[Mapping[Kind[Any], type[Status]]] = {
     CLUSTER_QUEUES: ClusterQueueStatus,
     LOCAL_QUEUES: LocalQueueStatus,
