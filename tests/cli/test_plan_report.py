@@ -124,12 +124,16 @@ def test_every_node_goes_or_stays() -> None:
 
 
 def test_what_is_risky_is_said() -> None:
-    risks = {one.going[0].name: one.risks for one in optimised(a_shop()).steps}
+    steps = optimised(a_shop()).steps
+    risks = {one.going[0].name: one.risks for one in steps}
+    before = {pod for one in steps[:2] for pod in one.moving}
+    again = sorted(before & set(steps[2].moving))
     assert risks["default-1f3a"] == ("disruption budget shop/web allows 3 now, and the move needs 8",)
     assert risks["default-22c7"] == ()
     assert risks["default-5b90"] == (
         "1 pod with state: shop/orders-5b90-0",
         "1 pod that nobody stands in for meanwhile: shop/orders-5b90-0",
+        f"3 pods that an earlier move has moved already: {', '.join(again)}",
     )
 
 

@@ -15,8 +15,8 @@ from growth.api.duration import format_duration
 from growth.api.growth_kinds import NODE_POOLS
 from growth.api.node import Node
 from growth.api.offering import OFFERING, POOL
-from growth.api.pod import Pod
 from growth.api.settings import Settings
+from growth.cli.memory_report import counted, named
 from growth.cli.plan_notices import currency_of, notices_in
 from growth.cli.plan_risk import Risks, name_of
 from growth.cli.plan_waiting import Machine
@@ -172,7 +172,7 @@ def _used_up(allowances: Mapping[str, Allowance], only: str) -> Iterator[str]:
 def _steps(snapshot: Snapshot, choice: Choice, moves: Sequence[Move]) -> Iterator[Step]:
     prices = {one.name: one for one in choice.candidates}
     pods = {uid: pod for there in snapshot.pods_by_node.values() for uid, pod in there.items()} if moves else {}
-    risks = Risks(snapshot)
+    risks, moved = Risks(snapshot), set[str]()
     for move in moves:
         moving = [pods[uid] for uid, _ in move.to if uid in pods]
         going = tuple(
@@ -181,11 +181,15 @@ def _steps(snapshot: Snapshot, choice: Choice, moves: Sequence[Move]) -> Iterato
         )
         buying = tuple(_machine(one) for one in move.buying)
         names = tuple(sorted(map(name_of, moving)))
-        yield Step(move.form, going, buying, names, move.saves_per_hour, tuple(risks.of(_by_name(moving))))
+        again = [name for name in names if name in moved]
+        moved.update(names)
+        told = (*risks.of(sorted(moving, key=name_of)), *_again(again))
+        yield Step(move.form, going, buying, names, move.saves_per_hour, told)
 
 
-def _by_name(pods: Sequence[Pod]) -> list[Pod]:
-    return sorted(pods, key=name_of)
+def _again(names: Sequence[str]) -> Iterator[str]:
+    if names:
+        yield f"{counted(len(names), 'pod')} that an earlier move has moved already: {named(names, 3)}"
 
 
 def _offering(node: Node) -> str:
