@@ -168,7 +168,7 @@ def test_whoever_waits_and_what_is_under_way_is_said() -> None:
     leaving = msgspec.structs.replace(node, spec=msgspec.structs.replace(node.spec, taints=(LEAVES,)))
     waits = a_waiting_pod("app", requests={"cpu": "64"}, status=REFUSED)
     assert optimised(a_shop(leaving, waits, max_unavailable="1")).notices == (
-        "1 pod finds no place and waits: Growth moves nothing meanwhile (growth plan shows what it buys for them)",
+        "1 pod finds no place and waits: free room is theirs first, and is not kept for them here (growth plan)",
         "pool default: 1 node is missing or on its way out, and disruption.maxUnavailable lets 1 go at a time",
         NO_MEMORY,
     )
@@ -177,6 +177,23 @@ def test_whoever_waits_and_what_is_under_way_is_said() -> None:
 def test_a_pool_near_its_limits_is_named() -> None:
     full = market.a_pool(types=["cx43"], limits={"nodes": 8})
     assert "pool default is near its limit: nodes 8 of 8" in optimised(heard(a_shop(), full)).notices
+
+
+def test_machines_that_are_not_sold_any_more_are_missing_in_the_sum_and_that_is_said() -> None:
+    old = market.a_node("default-old", offering="hetzner-cx11-fsn1")
+    world = a_shop(old)
+    cloud = world.clouds["hetzner"]
+    machine = market.a_machine("default-old", offering="hetzner-cx11-fsn1")
+    world.hear_of_cloud(msgspec.structs.replace(cloud, machines=(*cloud.machines, machine)))
+    report = optimised(world)
+    assert (report.machines, report.now_per_hour) == (9, pytest.approx(optimised(a_shop()).now_per_hour))
+    assert report.notices[0].startswith("1 machine counts for nothing here: nobody sells this kind any more")
+
+
+def test_without_a_pool_nothing_is_bought_and_that_is_said() -> None:
+    assert planned(World()).notices == (
+        "there is no NodePool, so Growth buys nothing: docs/kinds.md shows how to write one",
+    )
 
 
 def test_several_currencies_are_admitted() -> None:

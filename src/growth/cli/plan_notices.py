@@ -20,6 +20,8 @@ def notices_in(snapshot: Snapshot, settings: Settings, new_pools: Sequence[str],
     cluster = cluster_in(snapshot, State(), settings)
     if cluster.is_halted:
         yield f"the cluster is unhealthy, so Growth does nothing for now: {cluster.health.alarm}"
+    if not snapshot.table(NODE_POOLS):
+        yield "there is no NodePool, so Growth buys nothing: docs/kinds.md shows how to write one"
     for pool in snapshot.table(NODE_POOLS).values():
         if only in ("", pool.metadata.name):
             yield from (f"pool {pool.metadata.name}: {one.why}" for one in problems(pool, snapshot.clouds))

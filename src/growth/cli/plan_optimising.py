@@ -31,10 +31,7 @@ from growth.decide.leaving import leaving_in
 from growth.decide.pack.solution import PlannedNode
 from growth.observe.snapshot import Snapshot
 
-NO_MEMORY: Final = (
-    "made for the pods that are there now: growth run also keeps room for what was wanted in the last hour, and nobody "
-    "else remembers that"
-)
+NO_MEMORY: Final = "made for the pods that are there now: nobody here remembers what was wanted in the last hour"
 _WORTH: Final = Worth()
 _DOES_NOT_PAY: Final = (
     f"no move of it saves {_WORTH.share:.0%} of its price and pays for itself within "
@@ -116,7 +113,13 @@ def optimising_report(
     steps = tuple(_steps(snapshot, choice, advice.moves))
     more = sum(len(step.buying) - len(step.going) for step in steps)
     waits = [] if not snapshot.refused else [_waiting(len(snapshot.refused))]
-    notices = (*notices_in(snapshot, settings, new_pools, pool), *waits, *_used_up(allowances, pool), NO_MEMORY)
+    notices = (
+        *notices_in(snapshot, settings, new_pools, pool),
+        *waits,
+        *_used_up(allowances, pool),
+        *_unpriced(sum(one.nodes for one in others if not one.cost_per_hour)),
+        NO_MEMORY,
+    )
     return OptimisingReport(
         at=snapshot.now,
         pool=pool,
@@ -156,7 +159,13 @@ def _allowances(snapshot: Snapshot) -> dict[str, Allowance]:
 
 def _waiting(count: int) -> str:
     who = "1 pod finds no place and waits" if count == 1 else f"{count:,} pods find no place and wait"
-    return f"{who}: Growth moves nothing meanwhile (growth plan shows what it buys for them)"
+    return f"{who}: free room is theirs first, and is not kept for them here (growth plan)"
+
+
+def _unpriced(count: int) -> Iterator[str]:
+    if count:
+        verb = "counts" if count == 1 else "count"
+        yield f"{counted(count, 'machine')} {verb} for nothing here: nobody sells this kind any more, or says its price"
 
 
 def _used_up(allowances: Mapping[str, Allowance], only: str) -> Iterator[str]:
