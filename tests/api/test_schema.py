@@ -73,6 +73,7 @@ def test_a_status_is_never_filled_with_counts_that_nobody_took() -> None:
         "NodeRequest.status.phase",
         "NodeRequest.status.conditions[].status",
         "NodeRemovalRequest.status.phase",
+        "NodeMove.status.phase",
     }
 
 
@@ -104,4 +105,5 @@ def test_the_definitions_name_group_scope_short_names_category_and_status() -> N
         "nodepools.growth.dev": ["np"],
         "noderequests.growth.dev": ["nreq"],
         "noderemovalrequests.growth.dev": ["nrem"],
+        "nodemoves.growth.dev": ["nmove"],
     }

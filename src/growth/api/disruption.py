@@ -4,27 +4,27 @@ What a text means is worked out in ``decide/consolidate``. The rules here refuse
 zone; whether 31 February comes or Europe/Atlantis exists, the pool's condition says.
 """
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Final, Literal
 
-from growth.api.rules import DURATION, NUMBER_OR_SHARE
+from growth.api.rules import DURATION
 from growth.api.schema import Rule, about
 from growth.api.slim import Slim
 
 Reason = Literal["Cheaper", "Drifted", "Expired", "Deprecated", "Requested"]
 """Why a node goes although it works: only the first has to pay."""
 
-_SCHEDULE = Rule(
+SCHEDULE: Final = Rule(
     "self.matches('^(@(yearly|annually|monthly|weekly|daily|midnight|hourly)"
     "|[0-9A-Za-z*/,-]+( +[0-9A-Za-z*/,-]+){4})$')",
     "must be five fields of cron (minute, hour, day of month, month, day of week) such as '0 9 * * mon-fri', or one of "
     "@hourly, @daily, @midnight, @weekly, @monthly, @yearly, @annually",
 )
-_TIME_ZONE = Rule(
+TIME_ZONE: Final = Rule(
     "self.matches('^[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*$')",
     "must be the IANA name of a time zone such as UTC or Europe/Berlin",
 )
 # What is no duration at all has its own sentence, and would break this rule instead of failing it.
-_WINDOW = Rule(
+WINDOW: Final = Rule(
     f"!{DURATION.rule} || (duration(self) > duration('0s') && duration(self) <= duration('8784h'))",
     "must be more than nothing and at most 8784h, a year",
 )
@@ -35,7 +35,8 @@ class DisruptionBudget(Slim, frozen=True):
 
     nodes: Annotated[
         int | str,
-        about("So many nodes of the pool, or such a share of them, rounded up; 0 means none.", NUMBER_OR_SHARE),
+        # No rule: of a list of texts without bounds the API server would not pay for one. The pool's condition says it.
+        about("So many nodes of the pool, or such a share of them, rounded up; 0 means none."),
     ]
     reasons: Annotated[tuple[Reason, ...], about("What it is about; none named means every reason.", max_length=5)] = ()
     schedule: (
@@ -43,17 +44,17 @@ class DisruptionBudget(Slim, frozen=True):
             str,
             about(
                 "When it begins to hold, as cron, such as '0 9 * * mon-fri' or @daily; unset means it always holds.",
-                _SCHEDULE,
+                SCHEDULE,
                 max_length=128,
             ),
         ]
         | None
     ) = None
     time_zone: Annotated[
-        str, about("Whose clock the schedule means, such as Europe/Berlin.", _TIME_ZONE, max_length=64)
+        str, about("Whose clock the schedule means, such as Europe/Berlin.", TIME_ZONE, max_length=64)
     ] = "UTC"
     duration: (
-        Annotated[str, about("How long it holds each time, such as 8h.", DURATION, _WINDOW, max_length=32)] | None
+        Annotated[str, about("How long it holds each time, such as 8h.", DURATION, WINDOW, max_length=32)] | None
     ) = None
     rules: ClassVar = (
         Rule(

@@ -78,6 +78,19 @@ OWN_KINDS: Final = (
         ),
     ),
     OwnKind(
+        NODE_MOVES,
+        ("nmove",),
+        (
+            Column("Reason", ".spec.reason"),
+            Column("Nodes", ".spec.nodes"),
+            Column("Saves/h", ".spec.savesPerHour"),
+            Column("Phase", ".status.phase"),
+            Column("Since", ".status.phaseSince", "date"),
+            Column("Message", ".status.message", is_wide=True),
+            _AGE,
+        ),
+    ),
+    OwnKind(
         NODE_REMOVAL_REQUESTS,
         ("nrem",),
         (

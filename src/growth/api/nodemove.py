@@ -51,7 +51,7 @@ class NodeMove(Slim, frozen=True):
     """Nodes that go, and what comes in their place."""
 
     metadata: ObjectMeta
-    spec: NodeMoveSpec = NodeMoveSpec()
+    spec: NodeMoveSpec
     status: NodeMoveStatus = NodeMoveStatus()
 
     @property

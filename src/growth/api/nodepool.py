@@ -5,6 +5,7 @@ from typing import Annotated, ClassVar, Literal
 
 import msgspec
 
+from growth.api.disruption import DisruptionBudget
 from growth.api.meta import ObjectMeta
 from growth.api.rules import DURATION, NUMBER_OR_SHARE
 from growth.api.schema import Rule, about
@@ -95,15 +96,40 @@ class ScaleDown(Slim, frozen=True):
 
 
 class Disruption(Slim, frozen=True):
-    """How much Growth may disturb at one time by its own choice."""
+    """How much Growth may disturb at one time by its own choice, and for what."""
 
+    mode: Annotated[
+        Literal["off", "observe", "act"],
+        about("Whether nodes that work are moved to cheaper ones: act does it, observe tells what could be saved."),
+    ] = "observe"
     max_unavailable: Annotated[
         int | str,
         about(
-            "So many nodes of the pool, or such a share of them, may be on their way out at one time.",
-            NUMBER_OR_SHARE,
+            "So many nodes of the pool, or such a share of them, may be on their way out at one time.", NUMBER_OR_SHARE
         ),
     ] = "10%"
+    budgets: Annotated[
+        tuple[DisruptionBudget, ...], about("Less than that, for some reasons or at some times.", max_length=16)
+    ] = ()
+    min_node_age: Annotated[
+        str, about("Nodes that are younger stay, unless a person wants them to go.", DURATION, max_length=32)
+    ] = "1h"
+    min_saving: Annotated[
+        str,
+        about(
+            "A move saves at least this share of what the nodes cost that go.",
+            Rule("self.matches('^([0-9]{1,2}|100)%$')", "must be a share such as 5%"),
+            max_length=4,
+        ),
+    ] = "5%"
+    pay_back_within: Annotated[
+        str,
+        about(
+            "By then a move has saved what it costs to have old and new machines at the same time.",
+            DURATION,
+            max_length=32,
+        ),
+    ] = "1h"
 
 
 class UserDataSecret(Slim, frozen=True):

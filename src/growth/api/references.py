@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from growth.api.core import ObjectReference
-from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
+from growth.api.growth_kinds import NODE_MOVES, NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.kinds import (
     CONFIG_MAPS,
     CSI_NODES,
@@ -31,7 +31,7 @@ _KINDS: Final[Mapping[tuple[str, str], Kind[Any]]] = {
     for kind in (
         *(PODS, NODES, NAMESPACES, CONFIG_MAPS, LEASES, JOBS, DAEMON_SETS, POD_DISRUPTION_BUDGETS),
         *(PERSISTENT_VOLUMES, PERSISTENT_VOLUME_CLAIMS, STORAGE_CLASSES, CSI_NODES, VOLUME_ATTACHMENTS),
-        *(NODE_POOLS, NODE_REQUESTS, NODE_REMOVAL_REQUESTS),
+        *(NODE_POOLS, NODE_REQUESTS, NODE_REMOVAL_REQUESTS, NODE_MOVES),
         *(own.kind for own in QUEUE_KINDS),
     )
 }

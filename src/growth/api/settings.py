@@ -265,6 +265,21 @@ class FailoverSettings(Section, frozen=True):
     ] = timedelta(seconds=30)
 
 
+class ConsolidateSettings(Section, frozen=True):
+    """How the cluster is made cheaper; what may be done in which pool says its ``disruption``."""
+
+    every: Annotated[timedelta, meaning("Time between two looks for something cheaper.")] = timedelta(minutes=5)
+    window: Annotated[
+        timedelta, meaning("Room is kept for pods that were there within so long, so that nothing is wanted back.")
+    ] = timedelta(hours=1)
+    drain_within: Annotated[
+        timedelta, meaning("If pods that are asked to leave have not left within so long, their move is undone.")
+    ] = timedelta(minutes=10)
+    kept_for: Annotated[timedelta, meaning("A move that is over is kept for so long, to be looked at.")] = timedelta(
+        hours=1
+    )
+
+
 class Settings(Section, frozen=True):
     """All settings."""
 
@@ -285,6 +300,7 @@ class Settings(Section, frozen=True):
     grow: GrowSettings = GrowSettings()
     provision: ProvisionSettings = ProvisionSettings()
     removal: RemovalSettings = RemovalSettings()
+    consolidate: ConsolidateSettings = ConsolidateSettings()
     registry: RegistrySettings = RegistrySettings()
     failover: FailoverSettings = FailoverSettings()
     memory: MemorySettings = MemorySettings()

@@ -12,7 +12,7 @@ from growth.api.backoff import BACK_OFF
 from growth.api.change import Change, Happened
 from growth.api.cloud import Cloud
 from growth.api.emptiness import is_work
-from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
+from growth.api.growth_kinds import NODE_MOVES, NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.kinds import (
     CONFIG_MAPS,
     CSI_DRIVERS,
@@ -33,6 +33,7 @@ from growth.api.kinds import (
 )
 from growth.api.memory_objects import MEMORIES, SHARD_LEASES, TRANSACTIONS
 from growth.api.node import Node
+from growth.api.nodemove import NodeMove
 from growth.api.noderemoval import NodeRemovalRequest
 from growth.api.noderequest import NodeRequest
 from growth.api.out_of_service import has_marks
@@ -111,6 +112,7 @@ class World:
             **{kind: Table() for kind in _TABLED},
             NODE_REQUESTS: Table[NodeRequest](lambda request: self.journal.note(request.metadata.name)),
             NODE_REMOVAL_REQUESTS: Table[NodeRemovalRequest](lambda removal: self.journal.note(removal.node_name)),
+            NODE_MOVES: Table[NodeMove](),
         }
         self.refused: dict[str, Pod] = {}
         self.marked: dict[str, Pod] = {}

@@ -14,6 +14,7 @@ from growth.api.catalogue import read_catalogue
 from growth.api.growth_kinds import NODE_POOLS
 from growth.api.kinds import CONFIG_MAPS, EVENTS, LEASES, NAMESPACES
 from growth.api.settings import (
+    ConsolidateSettings,
     FailoverSettings,
     GrowSettings,
     MemorySettings,
@@ -49,6 +50,12 @@ QUICK: Final = Settings(
         unmet=timedelta(seconds=4),
         unmet_at_most=timedelta(seconds=8),
         forget_after=timedelta(seconds=60),
+    ),
+    consolidate=ConsolidateSettings(
+        every=timedelta(seconds=2),
+        window=timedelta(seconds=6),
+        drain_within=timedelta(seconds=8),
+        kept_for=timedelta(seconds=60),
     ),
     removal=RemovalSettings(retry_after=timedelta(seconds=3), attempts=2, leaked_after=timedelta(seconds=8)),
     registry=RegistrySettings(

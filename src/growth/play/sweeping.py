@@ -3,7 +3,7 @@
 from contextlib import suppress
 from typing import Any, Final
 
-from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
+from growth.api.growth_kinds import NODE_MOVES, NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.kinds import CONFIG_MAPS, NODES, PODS, VOLUME_ATTACHMENTS, Kind
 from growth.api.memory_objects import SHARD_LABEL, SHARD_LEASES, SHARD_OF
 from growth.api.queue.kinds import QUEUE_KINDS
@@ -25,6 +25,7 @@ async def sweep(client: Client) -> None:
         with suppress(NotFound):
             await client.patch(NODE_POOLS, name, MergePatch({"metadata": {"finalizers": None}}))
             await client.delete(NODE_POOLS, name)
+    await _delete_all(client, NODE_MOVES)
     await _delete_all(client, NODE_REQUESTS)
     await _delete_all(client, NODE_REMOVAL_REQUESTS)
     for own in QUEUE_KINDS:

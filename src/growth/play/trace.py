@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from typing import Any, Final, NamedTuple
 
 from growth.api.change import Change, Happened
-from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
+from growth.api.growth_kinds import NODE_MOVES, NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.kinds import JOBS, NODES, PERSISTENT_VOLUME_CLAIMS, PODS, VOLUME_ATTACHMENTS, Kind
 from growth.api.node import Node
 from growth.api.pod import Pod
@@ -31,6 +31,7 @@ GROWTHS_OWN: Final[dict[Kind[Any], Transitions]] = {
     NODE_POOLS: transitions.of_pool,
     NODE_REQUESTS: transitions.of_request,
     NODE_REMOVAL_REQUESTS: transitions.of_removal,
+    NODE_MOVES: transitions.of_move,
 }
 # What Growth appends to a pool's name to name a machine: it follows from uids, which differ from run to run.
 _BOUGHT: Final = re.compile(r"-[0-9a-f]{10}(?![0-9a-z])")

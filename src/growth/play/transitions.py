@@ -10,6 +10,7 @@ from typing import Any, Final
 from growth.api.memory import is_marked
 from growth.api.meta import Condition
 from growth.api.node import Node
+from growth.api.nodemove import NodeMove
 from growth.api.nodepool import NodePool
 from growth.api.noderemoval import NodeRemovalRequest
 from growth.api.noderequest import NodeRequest
@@ -105,6 +106,15 @@ def of_removal(before: NodeRemovalRequest | None, now: NodeRemovalRequest) -> It
         yield f"created: {now.spec.reason}"
     phase = now.status.phase
     if phase != (before.status.phase if before else "Pending"):
+        yield phase
+
+
+def of_move(before: NodeMove | None, now: NodeMove) -> Iterator[str]:
+    """Made, why, and its phases."""
+    if before is None:
+        yield f"created: {now.spec.reason}"
+    phase = now.status.phase
+    if phase != (before.status.phase if before else "Buying"):
         yield phase
 
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
-from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
+from growth.api.growth_kinds import NODE_MOVES, NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.kinds import (
     CONFIG_MAPS,
     CSI_DRIVERS,
@@ -18,6 +18,7 @@ from growth.api.kinds import (
     NODES,
     PERSISTENT_VOLUME_CLAIMS,
     PERSISTENT_VOLUMES,
+    POD_DISRUPTION_BUDGETS,
     PODS,
     PRIORITY_CLASSES,
     STORAGE_CLASSES,
@@ -32,6 +33,7 @@ from growth.api.queue.kueue import KUEUES_OWN
 from growth.api.queue.pod import QUEUED_PODS
 from growth.api.settings import Settings
 from growth.decide import pools
+from growth.decide.consolidate import deciding as consolidate
 from growth.decide.decider import Decider
 from growth.decide.failover import deciding as failover
 from growth.decide.grow import deciding as grow
@@ -106,6 +108,12 @@ CAPABILITIES: Final[tuple[Capability, ...]] = (
         "failover",
         failover.decide,
         (PODS, NODES, VOLUME_ATTACHMENTS, LEASES, CONFIG_MAPS, *_OURS),
+        reads_registry=True,
+    ),
+    Capability(
+        "consolidate",
+        consolidate.decide,
+        (*_PLACES, POD_DISRUPTION_BUDGETS, NODE_MOVES, *_OURS),
         reads_registry=True,
     ),
     Capability("grow", grow.decide, (*_PLACES, *_OURS), reads_registry=True),

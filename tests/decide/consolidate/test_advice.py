@@ -53,14 +53,14 @@ def test_little_is_not_worth_the_trouble() -> None:
     little = of_size("middle", 4, 3.9)
     assert advise(a_fleet({"a": (DEAR, ["3500m"])}, sold=(little,))).moves == ()
     eager = Worth(share=0.01, pays_back_within=timedelta(days=1))
-    assert forms(advise(a_fleet({"a": (DEAR, ["3500m"])}, sold=(little,), worth=eager))) == [
+    assert forms(advise(a_fleet({"a": (DEAR, ["3500m"])}, sold=(little,), worth={"default": eager}))) == [
         ("replace", ("a",), ("middle",))
     ]
 
 
 def test_what_is_paid_twice_meanwhile_must_come_back_soon() -> None:
     slow = Worth(overlap=timedelta(hours=2))
-    assert advise(a_fleet({"a": (DEAR, ["3500m"])}, worth=slow)).moves == ()
+    assert advise(a_fleet({"a": (DEAR, ["3500m"])}, worth={"default": slow})).moves == ()
 
 
 def test_a_node_that_is_none_to_go_stays_and_takes_in_others() -> None:

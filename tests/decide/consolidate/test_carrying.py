@@ -14,8 +14,8 @@ from growth.api.meta import ObjectMeta
 from growth.api.nodemove import NodeMove, NodeMoveSpec, NodeMoveStatus, Purchase
 from growth.api.phases import MovePhase
 from growth.decide.consolidate.carrying import carry
+from growth.decide.consolidate.premises import PLACE_WITHIN
 from growth.decide.consolidate.scene import Scene
-from growth.decide.consolidate.terms import Terms
 from growth.decide.consolidate.writing import MOVE, made
 from growth.decide.decider import State
 from growth.observe.table import Table
@@ -49,7 +49,7 @@ REFUSED = {
         {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "lastTransitionTime": NOW.isoformat()}
     ],
 }
-TERMS = Terms()
+TERMS = SETTINGS.consolidate
 
 
 def a_move(
@@ -76,7 +76,7 @@ def carried(move: NodeMove, *things: object, now: datetime = NOW) -> Scene:
     table: Table[NodeMove] = Table()
     table.hear([Change(Happened.ADDED, move, None)])
     snapshot = msgspec.structs.replace(snapshot, tables={**snapshot.tables, NODE_MOVES: table})
-    scene = Scene(snapshot, State(), SETTINGS, TERMS)
+    scene = Scene(snapshot, State(), SETTINGS)
     carry(scene, move)
     return scene
 
@@ -174,8 +174,8 @@ def test_whoever_finds_no_place_since_ends_it(phase: MovePhase) -> None:
     pod = a_pod("new", node="", requests={"cpu": "1"}, status=REFUSED)
     seen = (a_node(at=NOW if phase == "Draining" else None), a_node(NEW), a_worker(), pod)
     move = a_move(phase, since=NOW - 1000 * HOUR)
-    assert undone(move, *seen, now=NOW + TERMS.place_within - SECOND) == ""
-    assert undone(move, *seen, now=NOW + TERMS.place_within) == "pod default/new finds no place"
+    assert undone(move, *seen, now=NOW + PLACE_WITHIN - SECOND) == ""
+    assert undone(move, *seen, now=NOW + PLACE_WITHIN) == "pod default/new finds no place"
 
 
 def test_whoever_waited_before_does_not() -> None:

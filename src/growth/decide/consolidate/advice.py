@@ -19,7 +19,7 @@ import msgspec
 from growth.api.emptiness import is_work
 from growth.api.pod import Pod, PodStatus
 from growth.decide.consolidate.move import Move
-from growth.decide.consolidate.question import Candidate, Question
+from growth.decide.consolidate.question import Candidate, Question, Worth
 from growth.decide.consolidate.today import today
 from growth.decide.fit.verdict import fit
 from growth.decide.pack.market import Bought, Market, market_of
@@ -30,6 +30,7 @@ from growth.decide.pack.solution import PlacementSolution, PlannedNode
 _SINGLY: Final = 16
 # What floats leave over.
 _NOTHING: Final = 1e-9
+_USUAL: Final = Worth()
 
 
 class Advice(msgspec.Struct, frozen=True):
@@ -157,7 +158,13 @@ class _Walk:
         solution = plan(stage, [pod for own in pods.values() for pod in own], market)
         stage.back_to(mark)
         moves = _moves(chosen, pods, solution)
-        return [one for one in moves if self._question.worth.pays(one.before_per_hour, one.after_per_hour)]
+        return [one for one in moves if self._pays(one)]
+
+    def _pays(self, move: Move) -> bool:
+        """Whether it is worth its trouble in every pool that it is about."""
+        pools = {self._left[name].pool for name in move.leaving}
+        terms = (self._question.worth.get(pool, _USUAL) for pool in pools)
+        return all(one.pays(move.before_per_hour, move.after_per_hour) for one in terms)
 
     def _make(self, move: Move, market: Market) -> bool:
         """Make it on the stage; not if one of its pods does not fit any more where it should go."""

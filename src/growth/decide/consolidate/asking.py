@@ -5,7 +5,6 @@ Pods that wait are none of it. As long as somebody wants a place nobody should a
 """
 
 from collections.abc import Mapping
-from typing import Final
 
 import msgspec
 
@@ -20,8 +19,6 @@ from growth.decide.grow.outlook import Outlook
 from growth.decide.grow.planning import NO_PLAN
 from growth.observe.snapshot import Snapshot
 
-_USUAL: Final = Worth()
-
 
 def question_of(
     snapshot: Snapshot,
@@ -31,7 +28,7 @@ def question_of(
     *,
     at_once: Mapping[str, int],
     ghosts: tuple[Pod, ...] = (),
-    worth: Worth = _USUAL,
+    worth: Mapping[str, Worth] | None = None,
 ) -> Question:
     """What to think about. It outlives the step: all that it reads is its own."""
     outlook = Outlook(snapshot, state, settings, NO_PLAN)
@@ -48,7 +45,7 @@ def question_of(
         others=choice.others,
         at_once=dict(at_once),
         ghosts=(*homeless, *ghosts),
-        worth=worth,
+        worth=worth or {},
         trials=outlook.shop.trials,
         closed=outlook.closed,
     )

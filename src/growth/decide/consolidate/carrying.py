@@ -148,5 +148,5 @@ def _undo(scene: Scene, move: NodeMove) -> None:
 
 def _forget(scene: Scene, move: NodeMove) -> None:
     """It was there to be looked at for long enough."""
-    if scene.is_over(scene.since(move.status.phase_since) + scene.terms.kept_for):
+    if scene.is_over(scene.since(move.status.phase_since) + scene.settings.consolidate.kept_for):
         scene.said.append(DeleteObject(subject=reference_to(NODE_MOVES, move.metadata), why="it is over"))

@@ -1,6 +1,7 @@
 """Why a move cannot go on: what it was decided on does not hold any more."""
 
 from datetime import timedelta
+from typing import Final
 
 from growth.api.emptiness import forbids
 from growth.api.nodemove import NodeMove
@@ -8,6 +9,9 @@ from growth.api.pod import Pod
 from growth.api.scale_down import scale_down_at
 from growth.decide.consolidate.scene import Scene
 from growth.decide.fit.demand import why_not
+
+PLACE_WITHIN: Final = timedelta(seconds=10)
+"""A pod that a scheduler refused, and that has no place after so long, wants one of the nodes that go."""
 
 
 def why_undone(scene: Scene, move: NodeMove) -> str:
@@ -60,7 +64,7 @@ def _who_wants_a_place(scene: Scene, move: NodeMove) -> str:
         if decided_at is None or born is None or born < decided_at or why_not(pod) is not None:
             continue
         since = refused.last_transition_time if refused is not None else None
-        if scene.is_over((since or born) + scene.terms.place_within):
+        if scene.is_over((since or born) + PLACE_WITHIN):
             return f"pod {_shown(pod)} finds no place"
     return ""
 
@@ -75,7 +79,7 @@ def _who_does_not_leave(scene: Scene, move: NodeMove) -> str:
             continue
         patience = max((pod.spec.termination_grace_period_seconds for pod in pods), default=0)
         # Whoever ends as slowly as it said is not late.
-        if scene.is_over(scene.since(asked_at) + scene.terms.drain_within + timedelta(seconds=patience)):
+        if scene.is_over(scene.since(asked_at) + scene.settings.consolidate.drain_within + timedelta(seconds=patience)):
             return f"pod {_shown(pods[0])} does not leave node {node.metadata.name}"
     return ""
 

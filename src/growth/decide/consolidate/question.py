@@ -64,6 +64,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     """By pool, how many of its nodes may go in one wave."""
     ghosts: tuple[Pod, ...] = ()
     """Pods that were there a while ago and may come back: room is kept for those for which there is some now."""
-    worth: Worth = Worth()
+    worth: Mapping[str, Worth] = {}
+    """By pool, when a move of its nodes is worth its trouble; what is usual where nothing is said."""
     trials: tuple[str, ...] = ()
     closed: frozenset[tuple[str, str]] = frozenset()

@@ -12,7 +12,6 @@ from growth.api.nodepool import NodePool
 from growth.api.pod import Pod
 from growth.api.references import reference_to
 from growth.api.settings import Settings
-from growth.decide.consolidate.terms import Terms
 from growth.decide.decider import State
 from growth.decide.leaving import leaving_in
 from growth.decide.offerings import Shop, shop_in
@@ -23,8 +22,8 @@ from growth.observe.snapshot import Snapshot
 class Scene:
     """One snapshot; ``said`` and ``deadlines`` are what comes of it."""
 
-    def __init__(self, snapshot: Snapshot, state: State, settings: Settings, terms: Terms) -> None:
-        self.snapshot, self.state, self.settings, self.terms = snapshot, state, settings, terms
+    def __init__(self, snapshot: Snapshot, state: State, settings: Settings) -> None:
+        self.snapshot, self.state, self.settings = snapshot, state, settings
         self.now: datetime = snapshot.now
         self.moves: list[NodeMove] = [move for _, move in sorted(snapshot.table(NODE_MOVES).items())]
         self.requests = {request.metadata.name: request for request in snapshot.table(NODE_REQUESTS).values()}

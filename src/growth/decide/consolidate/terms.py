@@ -1,16 +1,45 @@
-"""How patient and how eager the optimisation is."""
+"""What pools say about their moves: how old nodes must be, what a move must save, how many may go at one time."""
 
+from collections.abc import Iterable
 from datetime import timedelta
+from functools import lru_cache
 
-import msgspec
+from growth.api.duration import parse_duration
+from growth.api.nodepool import NodePool
+from growth.api.offering import POOL
+from growth.decide.consolidate.budgets import allowance
+from growth.decide.consolidate.question import Worth
+from growth.decide.consolidate.scene import Scene
 
 
-class Terms(msgspec.Struct, frozen=True):
-    """All of it."""
+def worth_of(pool: NodePool) -> Worth:
+    """What makes a move worth its trouble in this pool."""
+    stated = pool.spec.disruption
+    return _worth(stated.min_saving, stated.pay_back_within)
 
-    drain_within: timedelta = timedelta(minutes=10)
-    """Pods that were asked to leave must be gone within so long, or all is undone."""
-    place_within: timedelta = timedelta(seconds=10)
-    """A pod that a scheduler refused, and that has no place after so long, wants one of the nodes that go."""
-    kept_for: timedelta = timedelta(hours=1)
-    """Moves that are over are kept for so long, to be looked at."""
+
+@lru_cache(1024)
+def _worth(min_saving: str, pay_back_within: str) -> Worth:
+    return Worth(share=int(min_saving.removesuffix("%")) / 100, pays_back_within=parse_duration(pay_back_within))
+
+
+def min_age_of(pool: NodePool) -> timedelta:
+    """Younger nodes stay."""
+    return parse_duration(pool.spec.disruption.min_node_age)
+
+
+def at_once_in(scene: Scene, pools: Iterable[NodePool]) -> dict[str, int]:
+    """By pool, how many nodes may go now because others are cheaper."""
+    nodes = scene.snapshot.nodes.values()
+    return {
+        name: allowance(
+            pool,
+            pool.spec.disruption.budgets,
+            "Cheaper",
+            nodes=[node for node in nodes if node.metadata.labels.get(POOL) == name],
+            leaving=scene.leaving,
+            now=scene.now,
+        ).left
+        for pool in pools
+        if (name := pool.metadata.name)
+    }

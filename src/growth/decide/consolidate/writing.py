@@ -8,10 +8,13 @@ import msgspec
 
 from growth.api.action import CreateObject, PatchObject
 from growth.api.growth_kinds import NODE_MOVES
-from growth.api.nodemove import NodeMove, NodeMoveSpec, NodeMoveStatus
+from growth.api.nodemove import NodeMove, NodeMoveSpec, NodeMoveStatus, Purchase
 from growth.api.phases import MovePhase
 from growth.api.references import reference_by_name, reference_to
 from growth.api.status import MAX_WORDS, with_events
+from growth.decide.consolidate.move import Move
+from growth.decide.consolidate.scene import Scene
+from growth.decide.grow.naming import request_name
 
 MOVE: Final = "growth.dev/move"
 """Annotation of a NodeRequest: the move for which it was made."""
@@ -26,6 +29,34 @@ def made(spec: NodeMoveSpec) -> CreateObject:
     return CreateObject(
         subject=reference_by_name(NODE_MOVES, name), why=spec.why, body={"spec": msgspec.to_builtins(spec)}
     )
+
+
+def spec_of(scene: Scene, move: Move) -> NodeMoveSpec:
+    """A move as it is written down, with names for what is bought: nothing in the cluster has them yet."""
+    snapshot = scene.snapshot
+    machines = (machine.name for cloud in snapshot.clouds.values() for machine in cloud.machines)
+    taken = {*scene.requests, *scene.leaving, *snapshot.nodes, *machines}
+    buys: list[Purchase] = []
+    for one in move.buying:
+        name = request_name(one.pool, one.offering.id, (pod.metadata.uid for pod in one.pods), taken)
+        taken.add(name)
+        buys.append(Purchase(name, one.pool.metadata.name, one.offering.id))
+    return NodeMoveSpec(
+        reason="Cheaper",
+        why=_sentence(move),
+        nodes=move.leaving,
+        buys=tuple(buys),
+        saves_per_hour=f"{move.saves_per_hour:.6f}".rstrip("0").rstrip("."),
+    )
+
+
+def _sentence(move: Move) -> str:
+    going = "a node" if len(move.leaving) == 1 else f"{len(move.leaving)} nodes"
+    types = sorted(one.offering.server_type for one in move.buying)
+    instead = (
+        f"{', '.join(types)} cost less" if types else "its pods fit elsewhere" if move.to else "nothing works there"
+    )
+    return f"{going} for {move.before_per_hour:.4g} an hour: {instead}, {move.saves_per_hour:.4g} is saved"
 
 
 def into(move: NodeMove, phase: MovePhase, at: datetime, why: str) -> PatchObject:

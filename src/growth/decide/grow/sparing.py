@@ -7,6 +7,7 @@ from growth.api.kinds import NODES
 from growth.api.offering import POOL
 from growth.api.references import reference_to
 from growth.api.scale_down import has_traces, is_tainted
+from growth.decide.consolidate.moving import moving_in
 from growth.decide.grow.expecting import note_expected
 from growth.decide.grow.outlook import Outlook
 from growth.decide.grow.waiting import nodes_expected
@@ -15,12 +16,13 @@ from growth.decide.shrink.marks import unmarked
 
 def spare_nodes(outlook: Outlook) -> tuple[str, ...]:
     """Marked nodes that can be had back: their removal has not begun, and their pool stays."""
+    going = moving_in(outlook.snapshot).going
     staying = {pool.metadata.name for pool in outlook.pools if pool.metadata.deletion_timestamp is None}
     return tuple(
         sorted(
             name
             for name, node in outlook.snapshot.to_go.items()
-            if is_tainted(node) and name not in outlook.leaving and node.metadata.labels.get(POOL) in staying
+            if is_tainted(node) and name not in outlook.leaving | going and node.metadata.labels.get(POOL) in staying
         )
     )
 

@@ -18,6 +18,7 @@ from growth.api.nodepool import NodePool
 from growth.api.references import reference_to
 from growth.api.scale_down import has_traces, scale_down_at
 from growth.api.timestamp import format_time
+from growth.decide.consolidate.moving import moving_in
 from growth.decide.failures import CLOCKS_DIFFER
 from growth.decide.grow.coming import is_live
 from growth.decide.leaving import asked_to_go
@@ -34,8 +35,9 @@ _MOMENT: Final = timedelta(seconds=15)
 def empty(scene: Scene, pool: NodePool) -> None:
     """What becomes of the nodes of one pool."""
     terms, spare = terms_of(pool), list[Node]()
+    going = moving_in(scene.snapshot).going
     for node in scene.idle_nodes_of_pools[pool.metadata.name]:
-        if node.metadata.name in scene.leaving or not was_ours(scene, node):
+        if node.metadata.name in scene.leaving or node.metadata.name in going or not was_ours(scene, node):
             continue
         if not node.is_ready:
             if has_traces(node):

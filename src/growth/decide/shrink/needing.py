@@ -4,6 +4,7 @@ from growth.api.emptiness import forbids
 from growth.api.machine import Power
 from growth.api.node import Node
 from growth.api.nodepool import NodePool
+from growth.decide.consolidate.moving import moving_in
 from growth.decide.grow.coming import has_places, is_live
 from growth.decide.queue.returning import awaited_in
 from growth.decide.shrink.scene import Scene
@@ -38,6 +39,8 @@ def why_awaited(scene: Scene, node: Node) -> str:
         is_awaited = any(uid in waiting_in(scene.snapshot) for uid in request.planned_for)
         if is_awaited and has_places(request, scene.snapshot, scene.state, provision):
             return "pods that it was bought for are on their way"
+    if name in moving_in(scene.snapshot).coming:
+        return "a move needs it"
     if name in awaited_in(scene.snapshot):
         return "a workload that was put back before it came will be tried again"
     return "pods that wait are expected on it" if name in scene.expected else ""

@@ -6,10 +6,13 @@ comparison with a real API server that each check refuses the same.
 
 import re
 from collections.abc import Callable, Mapping
+from datetime import timedelta
 from typing import Any, Final
 
+from growth.api.disruption import SCHEDULE, TIME_ZONE, WINDOW
+from growth.api.duration import parse_duration
 from growth.api.labels import is_label_key
-from growth.api.phases import REMOVAL_MOVES, REQUEST_MOVES, may_move, move_rule
+from growth.api.phases import MOVE_MOVES, REMOVAL_MOVES, REQUEST_MOVES, may_move, move_rule
 from growth.api.quantity import Quantity, QuantityError, parse
 from growth.api.tolerations import EFFECTS
 
@@ -20,6 +23,10 @@ _TYPE_NAME: Final = re.compile("[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
 _LABEL_VALUE: Final = re.compile("([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?")
 _DURATION: Final = re.compile("([0-9]+([.][0-9]+)?(ms|s|m|h))+")
 _SHARE: Final = re.compile("[0-9]+|[0-9]{1,2}%|100%")
+_PERCENT: Final = re.compile("([0-9]{1,2}|100)%")
+_FIELD: Final = "[0-9A-Za-z*/,-]+"
+_SCHEDULE: Final = re.compile(f"@(yearly|annually|monthly|weekly|daily|midnight|hourly)|{_FIELD}( +{_FIELD}){{4}}")
+_TIME_ZONE: Final = re.compile("[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*")
 
 
 def _quantity(value: object) -> Quantity | None:
@@ -37,6 +44,10 @@ def _not_negative(value: object) -> bool:
 def _has_no_twins(types: list[dict[str, Any]]) -> bool:
     names = [one["name"].lower() for one in types]
     return len(set(names)) == len(names)
+
+
+def _is_window(text: str) -> bool:
+    return not _matches(_DURATION, text) or timedelta(0) < parse_duration(text) <= timedelta(hours=8784)
 
 
 def _may_borrow(spec: dict[str, Any]) -> bool:
@@ -119,6 +130,13 @@ CHECKS: Final[Mapping[str, Check]] = {
     "has(self.spec) == has(oldSelf.spec)": lambda own, old: ("spec" in own) == ("spec" in old),
     move_rule(REQUEST_MOVES).rule: lambda own, old: may_move(REQUEST_MOVES, old, own),
     move_rule(REMOVAL_MOVES).rule: lambda own, old: may_move(REMOVAL_MOVES, old, own),
+    move_rule(MOVE_MOVES).rule: lambda own, old: may_move(MOVE_MOVES, old, own),
+    "has(self.nodes) && size(self.nodes) > 0": lambda own, _: bool(own.get("nodes")),
+    "self.matches('^([0-9]{1,2}|100)%$')": lambda own, _: _matches(_PERCENT, own),
+    SCHEDULE.rule: lambda own, _: _matches(_SCHEDULE, own),
+    TIME_ZONE.rule: lambda own, _: _matches(_TIME_ZONE, own),
+    WINDOW.rule: lambda own, _: _is_window(own),
+    "has(self.schedule) == has(self.duration)": lambda own, _: ("schedule" in own) == ("duration" in own),
 }
 
 
