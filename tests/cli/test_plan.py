@@ -104,7 +104,7 @@ def test_what_it_foretells_is_what_growth_buys_and_then_what_would_be_cheaper(tm
 
     async def tell(play: Play) -> None:
         person = Person(play, tmp_path)
-        await a_pool(play)
+        await a_pool(play, disruption={"minNodeAge": "0s"})
         await an_app(play, "web", 4, "1500m")
         await play.pod("huge", cpu="64", nodeSelector={})
         await _all_wait(play, 5)

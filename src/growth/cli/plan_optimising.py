@@ -11,7 +11,6 @@ from typing import Final
 
 import msgspec
 
-from growth.api.duration import format_duration
 from growth.api.growth_kinds import NODE_POOLS
 from growth.api.node import Node
 from growth.api.offering import OFFERING, POOL
@@ -25,18 +24,14 @@ from growth.decide.consolidate.asking import question_of
 from growth.decide.consolidate.budgets import Allowance, allowance
 from growth.decide.consolidate.candidates import Choice, choice_in
 from growth.decide.consolidate.move import Form, Move
-from growth.decide.consolidate.question import Worth
+from growth.decide.consolidate.terms import min_age_of, worth_of
 from growth.decide.decider import State
 from growth.decide.leaving import leaving_in
 from growth.decide.pack.solution import PlannedNode
 from growth.observe.snapshot import Snapshot
 
 NO_MEMORY: Final = "made for the pods that are there now: nobody here remembers what was wanted in the last hour"
-_WORTH: Final = Worth()
-_DOES_NOT_PAY: Final = (
-    f"no move of it saves {_WORTH.share:.0%} of its price and pays for itself within "
-    f"{format_duration(_WORTH.pays_back_within)}"
-)
+_DOES_NOT_PAY: Final = "no move of it saves enough (disruption.minSaving and payBackWithin of its pool)"
 _MUST_STAY: Final = re.compile(r"pod \S+ on it must stay(?: \(and \d+ more\))?: ")
 _ITS_VOLUME: Final = re.compile(r"its volume \S+ is on this node")
 
@@ -101,12 +96,14 @@ def optimising_report(
     snapshot: Snapshot, settings: Settings, pool: str = "", new_pools: Sequence[str] = ()
 ) -> OptimisingReport:
     """Think; with ``pool``, only its nodes may go, and only they are told of."""
-    choice = choice_in(snapshot, State(), settings, {})
+    pools = snapshot.table(NODE_POOLS).values()
+    choice = choice_in(snapshot, State(), settings, {one.metadata.name: min_age_of(one) for one in pools})
     if pool:
         choice = _only(choice, pool, snapshot.nodes)
     allowances = _allowances(snapshot)
     at_once = {name: one.most for name, one in allowances.items()}
-    advice = advise(question_of(snapshot, State(), settings, choice, at_once=at_once, worth=_WORTH))
+    worth = {one.metadata.name: worth_of(one) for one in pools}
+    advice = advise(question_of(snapshot, State(), settings, choice, at_once=at_once, worth=worth))
     others = [one for one in choice.others if pool in ("", one.pool)]
     elsewhere = sum(one.cost_per_hour for one in others)
     machines = len(choice.candidates) + sum(one.nodes for one in others)
@@ -152,7 +149,14 @@ def _allowances(snapshot: Snapshot) -> dict[str, Allowance]:
         nodes.setdefault(node.metadata.labels.get(POOL, ""), []).append(node)
     leaving = leaving_in(snapshot)
     return {
-        name: allowance(pool, (), "Cheaper", nodes=nodes.get(name, ()), leaving=leaving, now=snapshot.now)
+        name: allowance(
+            pool,
+            pool.spec.disruption.budgets,
+            "Cheaper",
+            nodes=nodes.get(name, ()),
+            leaving=leaving,
+            now=snapshot.now,
+        )
         for (_, name), pool in sorted(snapshot.table(NODE_POOLS).items())
     }
 

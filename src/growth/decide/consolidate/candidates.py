@@ -101,6 +101,8 @@ def _why_kept(scene: Scene, node: Node, min_age: Mapping[str, timedelta]) -> str
     pool = scene.pools[node.metadata.labels[POOL]]
     if not pool.spec.scale_down.enabled:
         return f"scaleDown.enabled is false in pool {pool.metadata.name}"
+    if pool.spec.disruption.mode == "off":
+        return f"disruption.mode is off in pool {pool.metadata.name}"
     if annotation := forbids(node):
         return f"it bears {annotation}"
     if MAINTENANCE in node.metadata.annotations:

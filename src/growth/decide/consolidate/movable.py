@@ -21,7 +21,9 @@ from growth.api.emptiness import forbids, is_work
 from growth.api.kinds import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, POD_DISRUPTION_BUDGETS
 from growth.api.offering import HOSTNAME
 from growth.api.pod import Pod
+from growth.api.scale_down import LEAVES
 from growth.api.selectors import IN, NODE_NAME_FIELD, NodeSelectorTerm, Requirement, selects
+from growth.api.tolerations import untolerated
 from growth.api.workloads import PodDisruptionBudget
 from growth.decide.fit.claims import named_claims
 from growth.observe.snapshot import Snapshot
@@ -71,6 +73,8 @@ class Bonds:
             return f"it bears {annotation}"
         if not is_work(pod):
             return ""
+        if untolerated((LEAVES,), pod.spec.tolerations) is None:
+            return f"it tolerates {LEAVES}, and would come back to it"
         annotations = pod.metadata.annotations
         if annotations.get(SAFE_TO_EVICT, "").lower() != "true":
             if pod.metadata.controller is None:
