@@ -20,6 +20,7 @@ from growth.api.settings import Settings
 from growth.decide.ages import is_ahead
 from growth.decide.consolidate.advice import Advice, advise
 from growth.decide.consolidate.asking import question_of
+from growth.decide.consolidate.calm import why_restless
 from growth.decide.consolidate.candidates import Choice, choice_in
 from growth.decide.consolidate.carrying import carry
 from growth.decide.consolidate.demand import LOOKS_WITHIN, Demand, noted
@@ -27,16 +28,12 @@ from growth.decide.consolidate.scene import Scene
 from growth.decide.consolidate.terms import at_once_in, min_age_of, worth_of
 from growth.decide.consolidate.writing import made, spec_of
 from growth.decide.decider import Decision, State
-from growth.decide.fit.demand import why_not
-from growth.decide.grow.coming import is_live
 from growth.observe.snapshot import Snapshot
 
 # More than that need not be kept room for.
 _GHOSTS: Final = 5_000
 # What was made is seen in the watch at once.
 _SEEN_WITHIN: Final = timedelta(seconds=10)
-# Somebody who finds no place for longer than this will find none, whatever we do.
-_HOPELESS_AFTER: Final = timedelta(minutes=10)
 
 
 class Memory(msgspec.Struct, frozen=True):
@@ -127,19 +124,10 @@ def _choice(scene: Scene, pools: Iterable[NodePool]) -> Choice:
 
 def _is_calm(scene: Scene, memory: Memory) -> bool:
     """Whether nothing is under way that a plan would not know of."""
-    if scene.cluster.is_halted or any(not move.is_over for move in scene.moves):
-        return False
     if memory.made_at is not None and is_ahead(memory.made_at + _SEEN_WITHIN, scene.now, _SEEN_WITHIN):
         scene.deadlines.append(memory.made_at + _SEEN_WITHIN)
         return False
-    if any(is_live(request) for request in scene.requests.values()):
-        return False
-    for pod in scene.snapshot.waiting.values():
-        born = pod.metadata.creation_timestamp or scene.now
-        if why_not(pod) is None and is_ahead(born + _HOPELESS_AFTER, scene.now, _HOPELESS_AFTER):
-            scene.deadlines.append(born + _HOPELESS_AFTER)
-            return False
-    return True
+    return not why_restless(scene)
 
 
 # Acting

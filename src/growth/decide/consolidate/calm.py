@@ -1,0 +1,30 @@
+"""Why nobody should think of moves now: something is under way that a plan would not know of."""
+
+from datetime import timedelta
+from typing import Final
+
+from growth.decide.ages import is_ahead
+from growth.decide.consolidate.scene import Scene
+from growth.decide.fit.demand import why_not
+from growth.decide.grow.coming import is_live
+
+# Somebody who finds no place for longer than this will find none, whatever we do.
+_HOPELESS_AFTER: Final = timedelta(minutes=10)
+
+
+def why_restless(scene: Scene) -> str:
+    """The first of it, as a sentence; empty if all is calm. What time alone ends is looked at again then."""
+    if scene.cluster.is_halted:
+        return f"the cluster is unhealthy: {scene.cluster.health.alarm}"
+    for move in scene.moves:
+        if not move.is_over:
+            return f"move {move.metadata.name} is under way ({move.status.phase})"
+    for name, request in sorted(scene.requests.items()):
+        if is_live(request):
+            return f"machine {name} is on its way"
+    for pod in scene.snapshot.waiting.values():
+        born = pod.metadata.creation_timestamp or scene.now
+        if why_not(pod) is None and is_ahead(born + _HOPELESS_AFTER, scene.now, _HOPELESS_AFTER):
+            scene.deadlines.append(born + _HOPELESS_AFTER)
+            return f"pod {pod.metadata.namespace}/{pod.metadata.name} waits for a place"
+    return ""
