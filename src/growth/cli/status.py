@@ -123,7 +123,7 @@ async def read_report(client: Client, settings: Settings, now: Now) -> Report:
     """Ask for all three, and conclude."""
     found = await _config_map(client, settings.namespace)
     pools = await client.list(NODE_POOLS)
-    leader = await _leader(client, settings, now)
+    leader = await find_leader(client, settings, now)
     return report_of(found, pools.items, leader, settings.namespace, now())
 
 
@@ -141,7 +141,7 @@ async def _lease(client: Client, settings: Settings) -> Lease | None:
         return None
 
 
-async def _leader(client: Client, settings: Settings, now: Now) -> Leader:
+async def find_leader(client: Client, settings: Settings, now: Now) -> Leader:
     """Whoever holds the Lease, if it is alive.
 
     A record that is fresh by our clock is believed. One that is not may be fresh by the clock of the one who wrote it:

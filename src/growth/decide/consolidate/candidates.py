@@ -54,7 +54,7 @@ def choice_in(snapshot: Snapshot, state: State, settings: Settings, min_age: Map
     standing, movable = list[Holding](), list[Holding]()
     for name, node in sorted(snapshot.nodes.items()):
         holding = held.get(name)
-        why = _why_out(scene, node, lost)
+        why = _why_out(scene, node, lost) or _why_not_there(scene, node)
         if why or holding is None:
             staying[name] = why or "its provider does not list its machine"
             continue
@@ -69,6 +69,13 @@ def choice_in(snapshot: Snapshot, state: State, settings: Settings, min_age: Map
     candidates = tuple(Candidate(one.name, bought[one.name]) for one in movable if one.name not in staying)
     chosen = {one.name for one in candidates}
     return Choice(candidates, staying, tuple(one for name, one in bought.items() if name not in chosen))
+
+
+def why_stays(snapshot: Snapshot, settings: Settings, name: str, min_age: Mapping[str, timedelta]) -> str:
+    """Why one node stays, as far as that can be told without its provider; empty if nothing is known against moving
+    it."""
+    scene, node = Scene(snapshot, State(), settings, Memory()), snapshot.nodes[name]
+    return _why_out(scene, node, ()) or _why_kept(scene, node, min_age) or _why_bound(scene, Bonds(snapshot), node)
 
 
 def _why_out(scene: Scene, node: Node, lost: Collection[str]) -> str:
@@ -89,8 +96,11 @@ def _why_out(scene: Scene, node: Node, lost: Collection[str]) -> str:
         return "it is marked to go already"
     if not node.is_ready:
         return "it is not ready"
-    if name in snapshot.closed:
-        return "it is being prepared"
+    return "it is being prepared" if name in snapshot.closed else ""
+
+
+def _why_not_there(scene: Scene, node: Node) -> str:
+    """What its provider says against it."""
     if not is_ours(scene, node):
         return "its provider does not list its machine"
     return "its machine is off" if is_off(scene, node) else ""
