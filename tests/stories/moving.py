@@ -1,20 +1,28 @@
 """Growth makes the cluster cheaper: machines are bought first, then nodes are emptied, and all is undone in doubt."""
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
-from growth.api.growth_kinds import NODE_MOVES
-from growth.play.growing import CATALOGUE, a_pool, growing
+from growth.api.growth_kinds import NODE_MOVES, NODE_POOLS
+from growth.api.kinds import NODES, POD_DISRUPTION_BUDGETS
+from growth.api.offering import INSTANCE_TYPE, POOL
+from growth.play.growing import CATALOGUE, a_pool, growing, until_told
 from growth.play.play import Play
 from growth.play.story import Stories
 from growth.play.workloads import DEPLOYMENTS
 from tests.stories.growing_nodes import machines
-from tests.stories.shrinking import SOON, TAINTED, bought
+from tests.stories.shrinking import SOON, TAINTED, bought, marked, removals
 
 STORIES = Stories("moving", alone=True)
 ACT = {"mode": "act", "minNodeAge": "2s", "maxUnavailable": 3}
-# Only the dear one can be had at first.
-DEAR = re.sub(r"\{name: (small|medium),", r"{name: \1, stock: {fsn1: 0, nbg1: 0},", CATALOGUE)
+LEAVE_ME = {"growth.dev/do-not-disrupt": "true"}
+
+
+def only(*types: str) -> str:
+    """What is sold when nothing but this is in stock."""
+    others = "|".join({"small", "medium", "large"} - {*types})
+    return re.sub(rf"\{{name: ({others}),", r"{name: \1, stock: {fsn1: 0, nbg1: 0},", CATALOGUE)
 
 
 def moves(play: Play) -> dict[str, str]:
@@ -22,29 +30,197 @@ def moves(play: Play) -> dict[str, str]:
     return {name: one.status.phase for name, one in play.trace.objects[NODE_MOVES].items()}
 
 
-def offerings(play: Play) -> list[str]:
-    """The types of the nodes of pools."""
-    nodes = play.trace.nodes
-    return sorted(nodes[name].metadata.labels["node.kubernetes.io/instance-type"] for name in bought(play))
+def is_done(play: Play) -> bool:
+    """Whether a move has come to its end."""
+    return "Done" in moves(play).values()
 
 
-async def a_deployment(play: Play, name: str, replicas: int, cpu: str) -> None:
+def offerings(play: Play, pool: str = "") -> list[str]:
+    """The types of the nodes of pools, or of one."""
+    labels = [play.trace.nodes[name].metadata.labels for name in bought(play)]
+    return sorted(one[INSTANCE_TYPE] for one in labels if pool in ("", one[POOL]))
+
+
+async def a_deployment(
+    play: Play,
+    name: str,
+    replicas: int,
+    cpu: str,
+    pool: str = "",
+    *,
+    annotations: Mapping[str, str] | None = None,
+    grace_seconds: int = 0,
+) -> None:
     """Pods that somebody makes anew."""
-    labels = {"app": name}
-    template = {"metadata": {"labels": labels}, "spec": play.pod_spec(cpu, nodeSelector={})}
+    labels, where = {"app": name}, {POOL: pool} if pool else {}
+    pod = play.pod_spec(cpu, nodeSelector=where, terminationGracePeriodSeconds=grace_seconds)
+    template = {"metadata": {"labels": labels, "annotations": dict(annotations or {})}, "spec": pod}
     spec: dict[str, Any] = {"replicas": replicas, "selector": {"matchLabels": labels}, "template": template}
     await play.create(DEPLOYMENTS, {"metadata": {"name": name}, "spec": spec})
+
+
+async def a_budget(play: Play, app: str, missing: int) -> None:
+    """So many pods of an app may be missing."""
+    spec = {"maxUnavailable": missing, "selector": {"matchLabels": {"app": app}}}
+    await play.create(POD_DISRUPTION_BUDGETS, {"metadata": {"name": app}, "spec": spec})
+
+
+async def until_only(play: Play, *types: str) -> None:
+    """Wait until exactly these nodes are left, and no machine beside theirs."""
+    await play.until(lambda: offerings(play) == [*types], f"{', '.join(types)} are left")
+    await play.until(lambda: not removals(play), "nothing is left of the others")
+    assert await machines(play) == bought(play)
+    assert not marked(play)
 
 
 @STORIES.story(is_first=True, ignores="refused")
 async def a_substitute_goes_back_to_what_is_cheaper_once_that_is_in_stock(play: Play) -> None:
     """Bought in a stock-out, it is replaced before anything is drained; its pod runs on."""
     await play.node("other", taints=TAINTED)
-    async with growing(play, catalogue=DEAR) as growth:
+    async with growing(play, catalogue=only("large")) as growth:
         await a_pool(play, scaleDown=SOON, disruption=ACT)
         await a_deployment(play, "web", 1, "1500m")
         await play.until(lambda: offerings(play) == ["large"], "only a large one can be had")
         growth.set_catalogue(CATALOGUE)
-        await play.until(lambda: "Done" in moves(play).values(), "it is moved")
-        await play.until(lambda: offerings(play) == ["small"], "the large one is gone")
-        assert len(await machines(play)) == 1
+        await play.until(lambda: is_done(play), "it is moved")
+        await until_only(play, "small")
+
+
+@STORIES.story(ignores="refused", any_node=True)
+async def pods_fold_into_the_room_there_is(play: Play) -> None:
+    """A pool keeps two nodes, and then need not any more: their pods have room on one, and nothing is bought."""
+    await play.node("other", taints=TAINTED)
+    async with growing(play):
+        await a_pool(play, serverTypes=[{"name": "small", "min": 2}], scaleDown=SOON, disruption=ACT)
+        await play.until(lambda: len(bought(play)) == 2, "two nodes are kept ready")
+        await play.ready(*bought(play))
+        await a_deployment(play, "web", 2, "800m")
+        await play.until(lambda: len({pod.node_name for pod in play.running("web")}) == 2, "one works on each")
+        play.always(lambda: len(bought(play)) <= 2, "that nothing is bought")
+        await play.change(NODE_POOLS, "default", {"spec": {"serverTypes": [{"name": "small"}]}})
+        await play.until(lambda: is_done(play), "one of them is moved")
+        await until_only(play, "small")
+        await play.until(lambda: len(play.running("web")) == 2, "both pods run")
+
+
+@STORIES.story(ignores="refused", any_node=True)
+async def two_nodes_merge_into_one_that_costs_less(play: Play) -> None:
+    """A larger one gets cheaper than two small ones: it is bought, and both of them go in one move."""
+    await play.node("other", taints=TAINTED)
+    async with growing(play, catalogue=only("small")) as growth:
+        await a_pool(play, scaleDown=SOON, disruption=ACT)
+        await a_deployment(play, "web", 2, "1500m")
+        await play.until(lambda: len(play.running("web")) == 2, "both pods run")
+        assert offerings(play) == ["small", "small"]
+        growth.set_catalogue(CATALOGUE.replace("fsn1: 0.019", "fsn1: 0.012"))
+        await play.until(lambda: is_done(play), "they are moved")
+        await until_only(play, "medium")
+        assert len(moves(play)) == 1
+
+
+@STORIES.story(ignores="refused", any_node=True)
+async def a_large_node_is_split_as_a_budget_allows(play: Play) -> None:
+    """Two small ones do for two pods. Their budget lets one go at a time, and that is kept at every instant."""
+    await play.node("other", taints=TAINTED)
+    async with growing(play, catalogue=only("large")) as growth:
+        await a_pool(play, scaleDown=SOON, disruption=ACT)
+        await a_deployment(play, "web", 2, "1500m")
+        await play.until(lambda: len(play.running("web")) == 2, "both pods run")
+        await a_budget(play, "web", 1)
+        play.always(lambda: play.running("web"), "that one of them runs")
+        growth.set_catalogue(only("small"))
+        await play.until(lambda: is_done(play), "it is moved")
+        await until_only(play, "small", "small")
+        await play.until(lambda: len(play.running("web")) == 2, "both pods run")
+
+
+@STORIES.story(ignores="refused", any_node=True)
+async def a_move_is_undone_when_a_budget_lets_nobody_go(play: Play) -> None:
+    """The budget came after the move was decided. The node takes pods again, and what was bought for it goes."""
+    await play.node("other", taints=TAINTED)
+    async with growing(play, catalogue=only("large")) as growth:
+        await a_pool(play, scaleDown=SOON, disruption=ACT)
+        await a_deployment(play, "web", 1, "1500m")
+        await play.until(lambda: len(play.running("web")) == 1, "the pod runs")
+        (name,) = bought(play)
+        growth.set_catalogue(CATALOGUE)
+        await play.until(lambda: moves(play), "a move is decided")
+        play.always(lambda: len(play.running("web")) == 1, "that the pod runs")
+        await a_budget(play, "web", 0)
+        await play.until(lambda: marked(play) == [name], "the node is to be emptied")
+        await play.until(lambda: "Undone" in moves(play).values(), "that is undone")
+        await until_only(play, "large")
+
+
+@STORIES.story(ignores="refused", any_node=True)
+async def a_move_is_undone_for_somebody_who_finds_no_place(play: Play) -> None:
+    """A pod comes that has room only on the node that is being emptied: it gets it."""
+    await play.node("other", taints=TAINTED)
+    async with growing(play, catalogue=only("large")) as growth:
+        await a_pool(play, scaleDown=SOON, disruption=ACT)
+        # So patient is the move with somebody who may take so long to end.
+        await a_deployment(play, "web", 1, "1500m", grace_seconds=60)
+        await play.until(lambda: len(play.running("web")) == 1, "the pod runs")
+        (name,) = bought(play)
+        growth.set_catalogue(only("small"))
+        await play.until(lambda: moves(play), "a move is decided")
+        await a_budget(play, "web", 0)
+        await play.until(lambda: marked(play) == [name], "the node is to be emptied")
+        await play.pod("late", cpu="3", nodeSelector={})
+        await play.until(play.pod_is("late", node=name), "somebody else works there")
+        await play.until(lambda: "Undone" in moves(play).values(), "all of it is undone")
+        assert ["finds no place" in one.status.message for one in play.trace.objects[NODE_MOVES].values()] == [True]
+        await until_only(play, "large")
+
+
+@STORIES.story(ignores="refused", any_node=True)
+async def who_must_not_be_disturbed_is_not_moved(play: Play) -> None:
+    """Of three dear nodes one bears do-not-disrupt, on another one a pod does: only the third goes, until that is
+    over."""
+    await play.node("other", taints=TAINTED)
+    async with growing(play, catalogue=only("large")) as growth:
+        for pool in ("free", "still", "calm"):
+            await a_pool(play, pool, scaleDown=SOON, disruption=ACT)
+            await a_deployment(play, pool, 1, "1500m", pool, annotations=LEAVE_ME if pool == "calm" else None)
+        await play.until(lambda: all(map(play.running, ("free", "still", "calm"))), "all pods run")
+        (still,) = (play.node_of(pod) for pod in play.running("still"))
+        await play.change(NODES, still, {"metadata": {"annotations": LEAVE_ME}})
+        play.always(lambda: "large" in offerings(play, "calm"), "that the pod is left alone")
+        growth.set_catalogue(only("small"))
+        await play.until(lambda: offerings(play) == ["large", "large", "small"], "the third is replaced")
+        assert not marked(play)
+        await play.change(NODES, still, {"metadata": {"annotations": dict.fromkeys(LEAVE_ME)}})
+        await until_only(play, "large", "small", "small")
+
+
+@STORIES.story(ignores="refused")
+async def a_pool_that_only_observes_says_what_could_be_saved(play: Play) -> None:
+    """Which is what a pool does that says nothing about it. Nothing moves, until it may."""
+    await play.node("other", taints=TAINTED)
+    async with growing(play, catalogue=only("large")) as growth:
+        await a_pool(play, scaleDown=SOON, disruption={"minNodeAge": "2s"})
+        await a_deployment(play, "web", 1, "1500m")
+        await play.until(lambda: len(play.running("web")) == 1, "the pod runs")
+        growth.set_catalogue(CATALOGUE)
+        await until_told(play, "default", "CouldSave")
+        assert (moves(play), offerings(play)) == ({}, ["large"])
+        await play.change(NODE_POOLS, "default", {"spec": {"disruption": {"mode": "act"}}})
+        await until_only(play, "small")
+
+
+@STORIES.story(ignores="refused")
+async def a_disruption_budget_of_a_pool_keeps_its_nodes(play: Play) -> None:
+    """One pool lets none of its nodes go for money: the other one's goes, and this one's when it may."""
+    await play.node("other", taints=TAINTED)
+    async with growing(play, catalogue=only("large")) as growth:
+        always = {"nodes": "0", "reasons": ["Cheaper"], "schedule": "* * * * *", "duration": "1h"}
+        await a_pool(play, "kept", scaleDown=SOON, disruption={**ACT, "budgets": [always]})
+        await a_pool(play, "free", scaleDown=SOON, disruption=ACT)
+        for pool in ("kept", "free"):
+            await a_deployment(play, pool, 1, "1500m", pool)
+        await play.until(lambda: all(map(play.running, ("kept", "free"))), "both pods run")
+        growth.set_catalogue(only("small"))
+        await play.until(lambda: offerings(play) == ["large", "small"], "one of them is replaced")
+        assert offerings(play, "kept") == ["large"]
+        await play.change(NODE_POOLS, "kept", {"spec": {"disruption": {"budgets": None}}})
+        await until_only(play, "small", "small")
