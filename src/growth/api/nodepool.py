@@ -114,6 +114,9 @@ class Disruption(Slim, frozen=True):
     min_node_age: Annotated[
         str, about("Nodes that are younger stay, unless a person wants them to go.", DURATION, max_length=32)
     ] = "1h"
+    expire_after: (
+        Annotated[str, about("Nodes that are older are replaced; unset: never.", DURATION, max_length=32)] | None
+    ) = None
     min_saving: Annotated[
         str,
         about(

@@ -13,6 +13,7 @@ from growth.api.growth_kinds import NODE_MOVES
 from growth.api.meta import ObjectMeta
 from growth.api.nodemove import NodeMove, NodeMoveSpec, NodeMoveStatus, Purchase
 from growth.api.phases import MovePhase
+from growth.api.template import TEMPLATE, mark_of
 from growth.decide.consolidate.carrying import carry
 from growth.decide.consolidate.premises import PLACE_WITHIN
 from growth.decide.consolidate.scene import Scene
@@ -99,7 +100,7 @@ def test_first_the_machines_are_asked_for() -> None:
     assert isinstance(asked, CreateObject)
     assert (asked.subject.kind, asked.subject.name) == ("NodeRequest", NEW)
     assert asked.body["spec"] == {"pool": "default", "targetOffering": market.SMALL, "location": "fsn1"}
-    assert asked.body["metadata"]["annotations"] == {MOVE: "move-1"}
+    assert asked.body["metadata"]["annotations"] == {MOVE: "move-1", TEMPLATE: mark_of(a_pool())}
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from growth.api.action import CreateObject, PatchObject
 from growth.api.core import ObjectReference
+from growth.api.template import mark_of
 from growth.decide.grow.requesting import asked_for
 from growth.decide.grow.wanting import Wanted
 from tests.decide.grow.town import SECOND, SMALL, Town, a_pod
@@ -9,24 +10,25 @@ from tests.decide.marketplace import a_pool
 
 OWNER = {"apiVersion": "growth.dev/v1alpha1", "kind": "NodePool", "name": "default", "uid": "pool-default"}
 SPEC = {"pool": "default", "targetOffering": "kwok-small-fsn1", "location": "fsn1"}
+MARKED = {"growth.dev/template": mark_of(a_pool())}
 SUBJECT = ObjectReference("NodeRequest", "default-1", "", "", "growth.dev/v1alpha1")
 
 
 def test_a_request_names_its_pool_its_offering_and_its_pods() -> None:
     wanted = Wanted("default-1", a_pool(), SMALL, ("a", "b"), hands_keys=True, wakes=("b",))
-    annotations = {"growth.dev/planned-for": "a,b", "growth.dev/hands-keys": "true", "growth.dev/wakes": "b"}
+    named = {"growth.dev/planned-for": "a,b", "growth.dev/hands-keys": "true", "growth.dev/wakes": "b"}
     assert asked_for(wanted) == CreateObject(
         subject=SUBJECT,
         why="2 pods wait, and kwok-small-fsn1 is part of the cheapest plan",
-        body={"metadata": {"ownerReferences": [OWNER], "annotations": annotations}, "spec": SPEC},
+        body={"metadata": {"ownerReferences": [OWNER], "annotations": {**MARKED, **named}}, "spec": SPEC},
     )
 
 
-def test_a_request_for_nobody_has_no_annotations() -> None:
+def test_a_request_for_nobody_names_no_pods() -> None:
     assert asked_for(Wanted("default-1", a_pool(), SMALL)) == CreateObject(
         subject=SUBJECT,
         why="the pool wants it even without load, and kwok-small-fsn1 is part of the cheapest plan",
-        body={"metadata": {"ownerReferences": [OWNER]}, "spec": SPEC},
+        body={"metadata": {"ownerReferences": [OWNER], "annotations": MARKED}, "spec": SPEC},
     )
 
 

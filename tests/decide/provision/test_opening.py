@@ -12,6 +12,7 @@ from growth.api.noderequest import PLANNED_FOR, NodeRequest
 from growth.api.pod import Pod
 from growth.api.started import STARTED_AT
 from growth.api.starting import STARTING, closed
+from growth.api.template import TEMPLATE
 from growth.api.tolerations import NO_EXECUTE, Taint
 from growth.decide.decider import State
 from growth.decide.displaced import note_displaced
@@ -132,6 +133,20 @@ def test_that_it_was_ready_once_is_written_beside_what_others_have_written() -> 
     path = "/metadata/annotations/growth.dev~1started-at"
     assert action.operations[-1] == {"op": "add", "path": path, "value": "2026-03-01T09:00:00Z"}
     assert {"op": "remove", "path": "/spec/taints/0"} in action.operations
+
+
+@pytest.mark.parametrize("annotations", [{}, {"team": "shop"}], ids=["alone", "beside others"])
+def test_what_the_node_was_made_from_is_written_when_it_is_opened(annotations: dict[str, str]) -> None:
+    request = ready([])
+    marked = {**request.metadata.annotations, TEMPLATE: "abc"}
+    request = msgspec.structs.replace(request, metadata=msgspec.structs.replace(request.metadata, annotations=marked))
+    (action,) = decided(a_pool(), a_cloud(a_machine()), a_node(annotations=annotations), request).said
+    assert isinstance(action, EditObject)
+    last = action.operations[-1]
+    if annotations:
+        assert last == {"op": "add", "path": "/metadata/annotations/growth.dev~1template", "value": "abc"}
+    else:
+        assert last["value"] == {STARTED_AT: "2026-03-01T09:00:00Z", TEMPLATE: "abc"}
 
 
 @pytest.mark.parametrize(

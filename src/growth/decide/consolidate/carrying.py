@@ -14,6 +14,7 @@ from growth.api.nodemove import NodeMove, Purchase
 from growth.api.offering import POOL
 from growth.api.references import reference_by_name, reference_to
 from growth.api.scale_down import has_traces, is_tainted
+from growth.api.template import TEMPLATE, mark_of
 from growth.decide.consolidate.advice import anew
 from growth.decide.consolidate.premises import why_undone
 from growth.decide.consolidate.scene import Scene
@@ -66,14 +67,14 @@ def _works(scene: Scene, bought: Purchase) -> bool:
 
 
 def _asked_for(scene: Scene, move: NodeMove, bought: Purchase) -> CreateObject:
-    offering = scene.shop.get(bought.offering)
+    offering, pool = scene.shop.get(bought.offering), scene.pools[bought.pool]
     return CreateObject(
         subject=reference_by_name(NODE_REQUESTS, bought.name),
         why=f"{', '.join(move.spec.nodes)} go once it works ({move.spec.reason})",
         body={
             "metadata": {
-                "ownerReferences": [owned_by(scene.pools[bought.pool])],
-                "annotations": {MOVE: move.metadata.name},
+                "ownerReferences": [owned_by(pool)],
+                "annotations": {MOVE: move.metadata.name, TEMPLATE: mark_of(pool)},
             },
             "spec": {
                 "pool": bought.pool,

@@ -7,6 +7,7 @@ from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
 from growth.api.nodepool import NodePool
 from growth.api.noderequest import HANDS_KEYS, PLANNED_FOR, WAKES, NodeRequest
 from growth.api.references import reference_by_name, reference_to
+from growth.api.template import TEMPLATE, mark_of
 from growth.decide.announced import is_announced
 from growth.decide.displaced import is_successor
 from growth.decide.grow.outlook import Outlook
@@ -17,6 +18,7 @@ def asked_for(wanted: Wanted) -> CreateObject:
     """Ask for a machine."""
     pool, offering = wanted.pool, wanted.offering
     annotations = {
+        TEMPLATE: mark_of(pool),
         **({PLANNED_FOR: ",".join(wanted.pods)} if wanted.pods else {}),
         **({HANDS_KEYS: "true"} if wanted.hands_keys else {}),
         **({WAKES: ",".join(wanted.wakes)} if wanted.wakes else {}),
@@ -25,7 +27,7 @@ def asked_for(wanted: Wanted) -> CreateObject:
         subject=reference_by_name(NODE_REQUESTS, wanted.name),
         why=f"{_for_whom(wanted.pods)}, and {offering.id} is part of the cheapest plan",
         body={
-            "metadata": {"ownerReferences": [owned_by(pool)], **({"annotations": annotations} if annotations else {})},
+            "metadata": {"ownerReferences": [owned_by(pool)], "annotations": annotations},
             "spec": {
                 "pool": pool.metadata.name,
                 "targetOffering": offering.id,

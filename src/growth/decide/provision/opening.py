@@ -19,6 +19,7 @@ from growth.api.pod import Pod
 from growth.api.references import reference_to
 from growth.api.started import STARTED_AT
 from growth.api.starting import STARTING, key_to, tolerations_of
+from growth.api.template import TEMPLATE
 from growth.api.timestamp import format_time
 from growth.decide.node_edits import annotation_path
 from growth.decide.provision.arrival import Step
@@ -112,13 +113,15 @@ def _open(scene: Scene, node: Node, why: str) -> None:
 
 
 def _recorded(scene: Scene, node: Node) -> tuple[dict[str, Any], ...]:
-    """That it was ready once (``api.started``)."""
-    text, meta = format_time(scene.now), node.metadata
+    """That it was ready once (``api.started``), and what it was made from (``api.template``)."""
+    meta, request = node.metadata, scene.requests.get(node.metadata.name)
+    mark = request.metadata.annotations.get(TEMPLATE) if request is not None else None
+    texts = {STARTED_AT: format_time(scene.now), **({TEMPLATE: mark} if mark else {})}
     if meta.annotations:
-        return ({"op": "add", "path": annotation_path(STARTED_AT), "value": text},)
+        return tuple({"op": "add", "path": annotation_path(key), "value": text} for key, text in texts.items())
     # Somebody's first annotation, written meanwhile, must not be lost.
     is_same = {"op": "test", "path": "/metadata/resourceVersion", "value": str(meta.resource_version)}
-    return (is_same, {"op": "add", "path": "/metadata/annotations", "value": {STARTED_AT: text}})
+    return (is_same, {"op": "add", "path": "/metadata/annotations", "value": texts})
 
 
 def _give_key(pod: Pod, node: Node) -> EditObject:
