@@ -2,12 +2,15 @@
 
 import re
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import Any
+
+import msgspec
 
 from growth.api.growth_kinds import NODE_MOVES, NODE_POOLS
 from growth.api.kinds import NODES, POD_DISRUPTION_BUDGETS
 from growth.api.offering import INSTANCE_TYPE, POOL
-from growth.play.growing import CATALOGUE, a_pool, growing, until_told
+from growth.play.growing import CATALOGUE, QUICK, a_pool, growing, until_told
 from growth.play.play import Play
 from growth.play.story import Stories
 from growth.play.workloads import DEPLOYMENTS
@@ -16,6 +19,9 @@ from tests.stories.shrinking import SOON, TAINTED, bought, marked, removals
 
 STORIES = Stories("moving", alone=True)
 ACT = {"mode": "act", "minNodeAge": "2s", "maxUnavailable": 3}
+FORGETFUL = msgspec.structs.replace(
+    QUICK, consolidate=msgspec.structs.replace(QUICK.consolidate, kept_for=timedelta(seconds=3))
+)
 LEAVE_ME = {"growth.dev/do-not-disrupt": "true"}
 
 
@@ -88,9 +94,10 @@ async def a_substitute_goes_back_to_what_is_cheaper_once_that_is_in_stock(play: 
 
 @STORIES.story(ignores="refused", any_node=True)
 async def pods_fold_into_the_room_there_is(play: Play) -> None:
-    """A pool keeps two nodes, and then need not any more: their pods have room on one, and nothing is bought."""
+    """A pool keeps two nodes, and then need not any more: their pods have room on one, and nothing is bought. After a
+    while the move is forgotten."""
     await play.node("other", taints=TAINTED)
-    async with growing(play):
+    async with growing(play, settings=FORGETFUL):
         await a_pool(play, serverTypes=[{"name": "small", "min": 2}], scaleDown=SOON, disruption=ACT)
         await play.until(lambda: len(bought(play)) == 2, "two nodes are kept ready")
         await play.ready(*bought(play))
@@ -101,6 +108,7 @@ async def pods_fold_into_the_room_there_is(play: Play) -> None:
         await play.until(lambda: is_done(play), "one of them is moved")
         await until_only(play, "small")
         await play.until(lambda: len(play.running("web")) == 2, "both pods run")
+        await play.until(lambda: not moves(play), "nobody speaks of it any more")
 
 
 @STORIES.story(ignores="refused", any_node=True)

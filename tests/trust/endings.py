@@ -13,8 +13,8 @@ from growth.api.out_of_service import OUT_OF_SERVICE, proof_on
 from growth.api.pod import Pod
 from growth.api.starting import STARTING
 from growth.api.tolerations import untolerated
-from tests.trust.invariants import is_marked
 from tests.trust.memoirs import MARKER
+from tests.trust.moving import is_marked, is_pool_going, moves_left
 from tests.trust.picture import Picture, is_live, is_work
 from tests.trust.power import dies
 from tests.trust.queueing import left_in_the_queue
@@ -70,7 +70,7 @@ def half_marked(picture: Picture, _: IsPlaceable) -> Iterator[str]:
         has_taint, has_time = is_marked(node), SCALE_DOWN_AT in node.metadata.annotations
         if has_taint != has_time:
             yield f"the node {name} has {'the taint' if has_taint else 'the annotation'} of scale-down alone"
-        if has_taint and picture.work_on(name) and name not in picture.removals and not _is_pool_going(picture, name):
+        if has_taint and picture.work_on(name) and name not in picture.removals and not is_pool_going(picture, node):
             yield f"the node {name} is marked for scale-down and has work"
 
 
@@ -118,9 +118,9 @@ def forgotten_jobs(picture: Picture, _: IsPlaceable) -> Iterator[str]:
     yield from left_in_the_queue(picture)
 
 
-def _is_pool_going(picture: Picture, node: str) -> bool:
-    pool = picture.pools.get(picture.nodes[node].metadata.labels.get(POOL, ""))
-    return pool is None or pool.metadata.deletion_timestamp is not None
+def half_moved(picture: Picture, _: IsPlaceable) -> Iterator[str]:
+    """Every move is done, or undone, and nothing is left of it."""
+    yield from moves_left(picture)
 
 
 AT_THE_END: Final = (
@@ -133,4 +133,5 @@ AT_THE_END: Final = (
     Ending("I16", "work leaves the dead, and the living come back", still_out),
     Ending("I18", "every node gets its memory back", without_memory),
     Ending("I23", "no job of a queue is lost", forgotten_jobs),
+    Ending("I26", "every move is done, or undone", half_moved),
 )

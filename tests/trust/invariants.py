@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from growth.act.points import Point
 from growth.api.duration import parse_duration
-from growth.api.growth_kinds import GROUP, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
+from growth.api.growth_kinds import GROUP, NODE_MOVES, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.kinds import CONFIG_MAPS, NODES, PODS, VOLUME_ATTACHMENTS, Kind
 from growth.api.memory_objects import MEMORIES
 from growth.api.node import Node
@@ -27,6 +27,14 @@ from growth.cloud.kwok.record import config_map_name, record_from, scheme_of
 from growth.decide.failures import MET, NEVER_READY, NO_MACHINE, NO_NODE
 from tests.trust.deeds import Deed, Deeds
 from tests.trust.limits import passed_limits
+from tests.trust.moving import (
+    drained_too_soon,
+    emptied_without_a_move,
+    is_drained,
+    is_marked,
+    is_pool_going,
+    too_many_at_once,
+)
 from tests.trust.out_of_service import (
     FRESH_SECONDS,
     living_taken_for_dead,
@@ -44,7 +52,6 @@ from tests.trust.queueing import (
 )
 from tests.trust.remembering import given_wrongly, is_of_memory, remembered_wrongly
 
-SCALE_DOWN: Final = "growth.dev/scale-down"
 _OURS: Final = scheme_of("growth-system")
 _SERVER: Final = "hcloud://"
 _POINTS: Final = frozenset(Point)
@@ -115,7 +122,8 @@ def work_given_away(step: Step, picture: Picture, deeds: Deeds) -> Iterator[str]
 
 
 def pod_taken_away(step: Step, picture: Picture, deeds: Deeds) -> Iterator[str]:
-    """Growth ends a pod that works only when its machine is dead, or by eviction from a pool that is deleted."""
+    """Growth ends a pod that works only when its machine is dead, or by eviction from a pool that is deleted, or from a
+    node that a move empties."""
     pod: Pod = step.now
     begins_to_leave = step.is_end or (
         pod.metadata.deletion_timestamp is not None
@@ -133,9 +141,8 @@ def pod_taken_away(step: Step, picture: Picture, deeds: Deeds) -> Iterator[str]:
     if not asked or not _may_live(pod, step.at, picture):
         return
     node = picture.nodes.get(pod.node_name)
-    pool = picture.pools.get(node.metadata.labels.get(POOL, "")) if node is not None else None
-    is_pool_going = pool is None or pool.metadata.deletion_timestamp is not None
-    if any(deed.name != "evict pods" for deed in asked) or not is_pool_going:
+    may_be_emptied = node is None or is_pool_going(picture, node) or is_drained(step, picture, node)
+    if any(deed.name != "evict pods" for deed in asked) or not may_be_emptied:
         yield f"{pod.metadata.name} was ended by Growth ({asked[0].name}) while the machine {pod.node_name} is there"
 
 
@@ -290,11 +297,6 @@ def _who(deeds: list[Deed]) -> str:
     return "; ".join(sorted({f"{deed.process} did {deed.name} for {deed.by or 'nobody'}" for deed in deeds}))
 
 
-def is_marked(node: Node) -> bool:
-    """Whether a node bears the taint of those that nobody needs."""
-    return any(taint.key == SCALE_DOWN for taint in node.spec.taints)
-
-
 _FAITHFUL: Final = "no label of a node is lost, resurrected or given twice"
 
 ALWAYS: Final = (
@@ -311,7 +313,7 @@ ALWAYS: Final = (
     Invariant(
         "I10",
         "only the holder of the lease writes",
-        (NODE_REQUESTS, NODE_REMOVAL_REQUESTS, NODES, PODS, WORKLOADS, QUEUED_JOBS),
+        (NODE_REQUESTS, NODE_REMOVAL_REQUESTS, NODE_MOVES, NODES, PODS, WORKLOADS, QUEUED_JOBS),
         written_by_another,
     ),
     Invariant(
@@ -332,6 +334,9 @@ ALWAYS: Final = (
     Invariant("I20", "no job runs without quota", (PODS,), pod_without_quota),
     Invariant("I21", "no job is put back more often than it may be", (WORKLOADS,), counted_wrongly),
     Invariant("I22", "a stopped job gets its template back", (QUEUED_JOBS,), template_spoilt),
+    Invariant("I24", "what replaces a node works before it is emptied", (NODE_MOVES,), drained_too_soon),
+    Invariant("I24", "what replaces a node works before it is emptied", (NODES,), emptied_without_a_move),
+    Invariant("I25", "no pool gives up more nodes at once than it allows", (NODE_MOVES,), too_many_at_once),
 )
 
 

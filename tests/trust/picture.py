@@ -11,11 +11,12 @@ from growth.api.coordination import Lease
 from growth.api.core import ConfigMap
 from growth.api.faults import Kind as Fault
 from growth.api.faults import find
-from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
+from growth.api.growth_kinds import NODE_MOVES, NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.kinds import CONFIG_MAPS, LEASES, NODES, PODS, VOLUME_ATTACHMENTS, Kind
 from growth.api.memory_objects import MEMORIES, SHARD_LABEL, MemoryObject
 from growth.api.meta import ObjectMeta
 from growth.api.node import Node
+from growth.api.nodemove import NodeMove
 from growth.api.nodepool import NodePool, NodePoolSpec
 from growth.api.noderemoval import NodeRemovalRequest
 from growth.api.noderequest import NodeRequest
@@ -35,6 +36,7 @@ FOLLOWED: Final[tuple[Kind[Any], ...]] = (
     NODE_POOLS,
     NODE_REQUESTS,
     NODE_REMOVAL_REQUESTS,
+    NODE_MOVES,
     VOLUME_ATTACHMENTS,
     CONFIG_MAPS,
     MEMORIES,
@@ -92,6 +94,7 @@ class Picture:
     pools: dict[str, NodePool] = field(default_factory=dict[str, NodePool])
     requests: dict[str, NodeRequest] = field(default_factory=dict[str, NodeRequest])
     removals: dict[str, NodeRemovalRequest] = field(default_factory=dict[str, NodeRemovalRequest])
+    moves: dict[str, NodeMove] = field(default_factory=dict[str, NodeMove])
     attachments: dict[str, VolumeAttachment] = field(default_factory=dict[str, VolumeAttachment])
     machines: dict[str, Record] = field(default_factory=dict[str, Record])
     leases: dict[str, Lease] = field(default_factory=dict[str, Lease])
@@ -167,6 +170,7 @@ class Picture:
             NODE_POOLS: self.pools,
             NODE_REQUESTS: self.requests,
             NODE_REMOVAL_REQUESTS: self.removals,
+            NODE_MOVES: self.moves,
             VOLUME_ATTACHMENTS: self.attachments,
             MEMORIES: self.memories,
             LEASES: self.leases,
