@@ -45,6 +45,7 @@ from growth.decide.registry import telling as registry
 from growth.decide.shrink import deciding as shrink
 
 REGISTRY: Final = "registry"
+CONSOLIDATE: Final = "consolidate"
 
 
 class Capability(msgspec.Struct, frozen=True):
@@ -111,7 +112,7 @@ CAPABILITIES: Final[tuple[Capability, ...]] = (
         reads_registry=True,
     ),
     Capability(
-        "consolidate",
+        CONSOLIDATE,
         consolidate.decide,
         (*_PLACES, POD_DISRUPTION_BUDGETS, NODE_MOVES, *_OURS),
         reads_registry=True,

@@ -16,6 +16,7 @@ from growth.act.executor import Executor
 from growth.api.action import Hold
 from growth.api.references import shown
 from growth.api.settings import Settings
+from growth.decide.consolidate.deciding import Memory as Moves
 from growth.decide.decider import Decider, Decision, State
 from growth.decide.failover.scene import Memory as Failover
 from growth.decide.memory.desk import Desk
@@ -24,7 +25,7 @@ from growth.decide.registry.state import ClusterState
 from growth.decide.registry.stepping import step
 from growth.observe.snapshot import Snapshot
 from growth.observe.world import World
-from growth.run.capability import REGISTRY, Capability
+from growth.run.capability import CONSOLIDATE, REGISTRY, Capability
 from growth.run.heartbeats import Heartbeat
 from growth.run.holds import Holds
 from growth.run.host import Host
@@ -108,6 +109,7 @@ class Deciding:
             if self._keeps_registry:
                 self._metrics.unseen()
             self._metrics.queue.clear()
+            self._metrics.moves.clear()
             await self._thoughts.close()
 
     def part(self, executor: Executor) -> None:
@@ -151,7 +153,7 @@ class Deciding:
                 continue
             decision = self._decide(capability, snapshot, executor, capability.decide)
             if decision is not None:
-                self._follow(capability, decision, snapshot.now, executor)
+                self._follow(capability, decision, snapshot, executor)
         seconds = self._clock() - started
         self._pause_seconds = min(_PAUSE_PER_PASS * seconds, _LONGEST_PAUSE_SECONDS)
         self._pass_seconds.observe(seconds)
@@ -203,8 +205,8 @@ class Deciding:
         self._failing.pop(name, None)
         return decision
 
-    def _follow(self, capability: Capability, decision: Decision, now: datetime, executor: Executor) -> None:
-        name, wake_at = capability.name, decision.wake_at
+    def _follow(self, capability: Capability, decision: Decision, snapshot: Snapshot, executor: Executor) -> None:
+        name, wake_at, now = capability.name, decision.wake_at, snapshot.now
         self._memories[name] = decision.memory
         if isinstance(decision.memory, Failover):
             self._metrics.failed_over(decision.memory)
@@ -212,6 +214,8 @@ class Deciding:
             self._metrics.remembered(decision.memory, now)
         if isinstance(decision.memory, Queue):
             self._metrics.queue.show(decision.memory)
+        if name == CONSOLIDATE:
+            self._metrics.moves.show(snapshot, decision.memory if isinstance(decision.memory, Moves) else None)
         self._deadlines[name] = now + _AGAIN if wake_at is not None and wake_at <= now else wake_at
         self._record(name, [said for said in decision.said if isinstance(said, Hold)])
         executor.want(name, [said for said in decision.said if not isinstance(said, Hold)])

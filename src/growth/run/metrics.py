@@ -20,6 +20,7 @@ from growth.decide.memory.desk import Desk
 from growth.decide.registry.state import ClusterState
 from growth.kube.events import EventRecorder
 from growth.observe.world import World
+from growth.run.move_metrics import MoveMetrics
 from growth.run.queue_metrics import QueueMetrics
 
 # From what a pass over a small World takes to what would be noticed as a pause.
@@ -38,6 +39,7 @@ class Metrics:
     def __init__(self) -> None:
         self.registry = registry = CollectorRegistry()
         self.queue = QueueMetrics(registry)
+        self.moves = MoveMetrics(registry)
         self._seen: ClusterState | None = None
         ProcessCollector(registry=registry)
         self.leader = Gauge("growth_leader", "1 on the replica that acts for all.", registry=registry)

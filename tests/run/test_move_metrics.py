@@ -1,0 +1,93 @@
+"""What is shown of moves to cheaper nodes."""
+
+import msgspec
+from prometheus_client import CollectorRegistry
+
+from growth.api.change import Change, Happened
+from growth.api.growth_kinds import NODE_MOVES
+from growth.api.meta import ObjectMeta
+from growth.api.nodemove import NodeMove, NodeMoveSpec, NodeMoveStatus
+from growth.api.phases import MovePhase
+from growth.decide.consolidate.advice import Advice
+from growth.decide.consolidate.deciding import Memory
+from growth.decide.consolidate.move import Move
+from growth.observe.snapshot import Snapshot
+from growth.observe.table import Table
+from growth.run.move_metrics import MoveMetrics
+from tests.decide.shrink.stage import NAME, NOW, a_node, a_pool, a_snapshot
+from tests.run.test_queue_metrics import samples
+
+SAVES = 'growth_savings_per_hour{pool="default"}'
+ADVICE = Advice(3.0, 1.5, 1.5, 1.5, (Move((NAME,), (), (), 2.0, 0.5),))
+
+
+def a_move(phase: MovePhase = "Buying") -> NodeMove:
+    spec = NodeMoveSpec(reason="Expired", nodes=(NAME,))
+    return NodeMove(ObjectMeta(name="move-1", uid="move"), spec, NodeMoveStatus(phase))
+
+
+def seen(*moves: NodeMove, pools: tuple[object, ...] = (a_pool(),)) -> Snapshot:
+    snapshot = a_snapshot(*pools, a_node(), now=NOW)
+    table: Table[NodeMove] = Table()
+    table.hear([Change(Happened.ADDED, move, None) for move in moves])
+    return msgspec.structs.replace(snapshot, tables={**snapshot.tables, NODE_MOVES: table})
+
+
+class Shown:
+    def __init__(self) -> None:
+        self._registry = CollectorRegistry()
+        self.metrics = MoveMetrics(self._registry)
+
+    def after(self, snapshot: Snapshot, memory: Memory | None = None) -> dict[str, float]:
+        self.metrics.show(snapshot, memory)
+        return self.now()
+
+    def now(self) -> dict[str, float]:
+        return {name: figure for name, figure in samples(self._registry).items() if "created" not in name}
+
+
+def test_a_move_is_active_until_it_is_over_and_then_counted_once() -> None:
+    shown, ended = Shown(), 'growth_moves_total{reason="Expired",result="Done"}'
+    assert shown.after(seen(a_move()))["growth_moves_active"] == 1
+    assert shown.after(seen(a_move("Draining"))) == {"growth_moves_active": 1}
+    assert shown.after(seen(a_move("Done"))) == {"growth_moves_active": 0, ended: 1}
+    assert shown.after(seen(a_move("Done")))[ended] == 1
+    assert shown.after(seen())[ended] == 1, "it is forgotten, not moved again"
+
+
+def test_a_move_that_is_undone_and_one_that_somebody_deletes_can_be_told_apart() -> None:
+    undone, deleted = Shown(), Shown()
+    for shown in (undone, deleted):
+        shown.after(seen(a_move("Draining")))
+    assert undone.after(seen(a_move("Undone")))['growth_moves_total{reason="Expired",result="Undone"}'] == 1
+    assert deleted.after(seen())['growth_moves_total{reason="Expired",result="Deleted"}'] == 1
+
+
+def test_what_was_over_before_anybody_looked_is_not_counted() -> None:
+    assert Shown().after(seen(a_move("Done"))) == {"growth_moves_active": 0}
+
+
+def test_what_the_advised_moves_save_is_shown_by_pool_until_the_next_advice() -> None:
+    shown, memory = Shown(), Memory(asked_about=("default",), advice=ADVICE)
+    assert shown.after(seen(), memory)[SAVES] == 1.5
+    assert shown.after(seen(), memory)[SAVES] == 1.5
+    nothing = Memory(asked_about=("default",), advice=Advice(1.5, 1.5, 1.5, 1.5))
+    assert shown.after(seen(), nothing)[SAVES] == 0, "nothing to save is said, so none can be told from unknown"
+
+
+def test_a_pool_that_is_gone_and_one_that_is_not_optimised_any_more_are_not_shown() -> None:
+    shown, memory = Shown(), Memory(asked_about=("default",), advice=ADVICE)
+    assert SAVES in shown.after(seen(), memory)
+    assert SAVES not in shown.after(seen(pools=()), memory)
+    assert SAVES in Shown().after(seen(), memory)
+    off = Shown()
+    off.after(seen(), memory)
+    assert SAVES not in off.after(seen(), None)
+
+
+def test_who_does_not_lead_shows_none_and_counts_nothing_that_ends_elsewhere() -> None:
+    shown, memory = Shown(), Memory(asked_about=("default",), advice=ADVICE)
+    shown.after(seen(a_move()), memory)
+    shown.metrics.clear()
+    assert shown.now() == {"growth_moves_active": 0}
+    assert shown.after(seen(a_move("Done")), memory) == {"growth_moves_active": 0, SAVES: 1.5}
