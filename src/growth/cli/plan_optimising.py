@@ -1,7 +1,7 @@
 """The way to the cheapest cluster as ``growth plan --optimise`` tells it: a snapshot in, a report out.
 
-It asks what Growth's own optimisation asks (``decide.consolidate``), and goes the whole way instead of the first wave.
-What was wanted in the last hour only a process that runs knows: here nobody keeps room for it.
+It asks what Growth's own optimisation asks (``decide.consolidate``), and goes the whole way, or the first wave of it:
+what may go at once. What was wanted in the last hour only a process that runs knows: here nobody keeps room for it.
 """
 
 import re
@@ -92,18 +92,35 @@ class OptimisingReport(msgspec.Struct, frozen=True):
         return self.now_per_hour - self.after_per_hour
 
 
+class Wave(msgspec.Struct, frozen=True):
+    """Moves that may be made at once, and what is told of them."""
+
+    report: OptimisingReport
+    moves: tuple[Move, ...]
+
+
 def optimising_report(
     snapshot: Snapshot, settings: Settings, pool: str = "", new_pools: Sequence[str] = ()
 ) -> OptimisingReport:
     """Think; with ``pool``, only its nodes may go, and only they are told of."""
+    return _thought(snapshot, settings, pool, new_pools, is_whole=True).report
+
+
+def first_wave(snapshot: Snapshot, settings: Settings, pool: str = "", new_pools: Sequence[str] = ()) -> Wave:
+    """Think of no more than may go now. Of nodes that stay, only those that must are told of: others may come later."""
+    return _thought(snapshot, settings, pool, new_pools, is_whole=False)
+
+
+def _thought(snapshot: Snapshot, settings: Settings, pool: str, new_pools: Sequence[str], *, is_whole: bool) -> Wave:
     pools = snapshot.table(NODE_POOLS).values()
     choice = choice_in(snapshot, State(), settings, {one.metadata.name: min_age_of(one) for one in pools})
     if pool:
         choice = _only(choice, pool, snapshot.nodes)
     allowances = _allowances(snapshot)
-    at_once = {name: one.most for name, one in allowances.items()}
+    at_once = {name: one.most if is_whole else one.left for name, one in allowances.items()}
     worth = {one.metadata.name: worth_of(one) for one in pools}
-    advice = advise(question_of(snapshot, State(), settings, choice, at_once=at_once, worth=worth))
+    question = question_of(snapshot, State(), settings, choice, at_once=at_once, worth=worth)
+    advice = advise(question, None if is_whole else 1)
     others = [one for one in choice.others if pool in ("", one.pool)]
     elsewhere = sum(one.cost_per_hour for one in others)
     machines = len(choice.candidates) + sum(one.nodes for one in others)
@@ -117,7 +134,7 @@ def optimising_report(
         *_unpriced(sum(one.nodes for one in others if not one.cost_per_hour)),
         NO_MEMORY,
     )
-    return OptimisingReport(
+    report = OptimisingReport(
         at=snapshot.now,
         pool=pool,
         machines=machines,
@@ -127,10 +144,11 @@ def optimising_report(
         machines_after=machines + more,
         after_per_hour=elsewhere + advice.after_per_hour,
         steps=steps,
-        staying=tuple(_staying(choice, advice.moves, allowances)),
+        staying=(*_bound(choice), *(_unmoved(choice, advice.moves, allowances) if is_whole else ())),
         currency=currency_of(snapshot),
         notices=notices,
     )
+    return Wave(report, advice.moves)
 
 
 def _only(choice: Choice, pool: str, nodes: Mapping[str, Node]) -> Choice:
@@ -224,11 +242,14 @@ def _machine(planned: PlannedNode) -> Machine:
 # Nodes that stay
 
 
-def _staying(choice: Choice, moves: Sequence[Move], allowances: Mapping[str, Allowance]) -> Iterator[Staying]:
+def _bound(choice: Choice) -> Iterator[Staying]:
     for name, why in sorted(choice.staying.items()):
         yield Staying(
             name, why, _ITS_VOLUME.sub("its volume is on this node", _MUST_STAY.sub("a pod on it must stay: ", why))
         )
+
+
+def _unmoved(choice: Choice, moves: Sequence[Move], allowances: Mapping[str, Allowance]) -> Iterator[Staying]:
     going = {name for move in moves for name in move.leaving}
     for one in choice.candidates:
         if one.name not in going:

@@ -11,7 +11,7 @@ from rich.console import Console
 from growth.api.change import Change, Happened
 from growth.api.cloud import Cloud
 from growth.api.growth_kinds import NODE_POOLS
-from growth.api.kinds import POD_DISRUPTION_BUDGETS, Kind
+from growth.api.kinds import Kind
 from growth.api.nodepool import NodePool
 from growth.cli.failures import NotDone, Refused
 from growth.cli.world import reading
@@ -22,10 +22,8 @@ from growth.observe.world import World
 from growth.run.capability import CAPABILITIES
 from growth.run.clouds import OpenProvider
 
-KINDS: Final[tuple[Kind[Any], ...]] = (
-    *next(one.kinds for one in CAPABILITIES if one.name == "grow"),
-    POD_DISRUPTION_BUDGETS,
-)
+KINDS: Final[tuple[Kind[Any], ...]] = next(one.kinds for one in CAPABILITIES if one.name == "consolidate")
+"""What Growth sees when it thinks of moves, which is more than it sees when it buys."""
 # Catalogues, and lists of thousands of machines, are read page by page.
 _PATIENCE_SECONDS: Final = 60.0
 _NO_PROVIDER: Final = (
