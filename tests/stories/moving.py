@@ -47,6 +47,12 @@ def offerings(play: Play, pool: str = "") -> list[str]:
     return sorted(one[INSTANCE_TYPE] for one in labels if pool in ("", one[POOL]))
 
 
+def are_open(play: Play, count: int) -> bool:
+    """Whether so many nodes of pools take pods."""
+    nodes = [play.trace.nodes[name] for name in bought(play)]
+    return [node.is_ready and not node.spec.taints for node in nodes] == [True] * count
+
+
 async def a_deployment(
     play: Play,
     name: str,
@@ -99,8 +105,7 @@ async def pods_fold_into_the_room_there_is(play: Play) -> None:
     await play.node("other", taints=TAINTED)
     async with growing(play, settings=FORGETFUL):
         await a_pool(play, serverTypes=[{"name": "small", "min": 2}], scaleDown=SOON, disruption=ACT)
-        await play.until(lambda: len(bought(play)) == 2, "two nodes are kept ready")
-        await play.ready(*bought(play))
+        await play.until(lambda: are_open(play, 2), "two nodes are kept ready")
         await a_deployment(play, "web", 2, "800m")
         await play.until(lambda: len({pod.node_name for pod in play.running("web")}) == 2, "one works on each")
         play.always(lambda: len(bought(play)) <= 2, "that nothing is bought")

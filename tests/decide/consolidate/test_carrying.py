@@ -208,6 +208,12 @@ def test_who_does_not_leave_in_time_ends_it() -> None:
     assert undone(move, *seen, now=late) == "pod default/web does not leave node default-1"
 
 
+@pytest.mark.parametrize("seen", [[a_node(NEW, ready=False)], []], ids=["silent", "gone"])
+def test_nobody_is_asked_to_leave_for_a_machine_that_does_not_work(seen: list[object]) -> None:
+    words = f"{NEW}, which was bought for it, does not work"
+    assert undone(a_move("Draining"), a_node(at=NOW), a_worker(), a_node(ANOTHER), *seen) == words
+
+
 def test_nodes_take_pods_again_and_what_is_not_needed_goes() -> None:
     move = a_move("Undoing", nodes=(NAME, ANOTHER), message="somebody came")
     assert said(move, a_node(at=NOW), a_node(ANOTHER), a_worker(), a_node(NEW)) == [f"unmark {NAME}", f"remove {NEW}"]

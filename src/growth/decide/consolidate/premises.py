@@ -4,6 +4,7 @@ from datetime import timedelta
 from typing import Final
 
 from growth.api.emptiness import forbids
+from growth.api.node import Node
 from growth.api.nodemove import NodeMove
 from growth.api.pod import Pod
 from growth.api.scale_down import scale_down_at
@@ -20,6 +21,7 @@ def why_undone(scene: Scene, move: NodeMove) -> str:
         return f"the cluster is unhealthy: {scene.cluster.health.alarm}"
     return (
         _why_not_bought(scene, move)
+        or _what_broke(scene, move)
         or _why_left_alone(scene, move)
         or _who_wants_a_place(scene, move)
         or _who_does_not_leave(scene, move)
@@ -38,6 +40,22 @@ def _why_not_bought(scene: Scene, move: NodeMove) -> str:
         if one.pool not in scene.pools or scene.pools[one.pool].metadata.deletion_timestamp is not None:
             return f"pool {one.pool} is gone"
     return ""
+
+
+def _what_broke(scene: Scene, move: NodeMove) -> str:
+    """Who is asked to leave goes to what was bought: if that does not work, nobody is asked."""
+    if move.status.phase != "Draining" or not scene.standing(move):
+        return ""
+    for one in move.spec.buys:
+        node = scene.snapshot.nodes.get(one.name)
+        if node is None or not works(scene, node):
+            return f"{one.name}, which was bought for it, does not work"
+    return ""
+
+
+def works(scene: Scene, node: Node) -> bool:
+    """Whether a node is ready, and open to pods."""
+    return node.is_ready and node.metadata.name not in scene.snapshot.closed
 
 
 def _why_left_alone(scene: Scene, move: NodeMove) -> str:
