@@ -1,0 +1,126 @@
+"""A day of a virtual cluster that Growth keeps cheap: ``python -m bench.days --day web --nodes 50``.
+
+Growth runs as it is shipped, with all capabilities, on played machines at Hetzner's prices. The load is drawn from a
+seed (``bench.days_load``). The same day is played twice: with ``disruption.mode: act``, and with ``off``, which buys
+what is missing and removes what is empty. Ends in one JSON line. Money is counted by the second. The bound is the
+planner's proof for all pods that are there, taken every few minutes as if everything were bought anew that very moment:
+nobody who has to wait for machines to start and for pods to end reaches it.
+
+Weaknesses: pods have no rules about where they may be; images need not be pulled; thoughts take no virtual time.
+"""
+
+import argparse
+import asyncio
+import json
+import logging
+import time
+from functools import cache
+from typing import Any, Final
+
+from bench import loads
+from bench.days_load import HOUR, KINDS, STEP_SECONDS, Day, Shape, drawn
+from bench.days_stage import do, growth_at_work, new_cluster, settings_with
+from bench.days_witness import Witness
+from bench.meter import rss_mb
+from growth.api.catalogue import shipped_catalogue
+from growth.api.settings import Settings
+from growth.decide.pack.plan import plan
+from growth.run.thinking import undisturbed
+from growth.sim.virtual_loop import run_virtually
+
+# So that Growth knows what was wanted in the last hour, and nodes are old enough to go.
+_EVENING_SECONDS: Final = 1.25 * HOUR
+# In a large fleet the proof takes its time, and what is wanted changes less from one look to the next.
+_LARGE: Final = 100
+_LARGE_STEPS: Final = 3
+_OFFERINGS: Final = tuple(
+    one
+    for one in shipped_catalogue("kwok").offerings
+    if one.location in loads.EU and one.server_type.startswith(("cx", "cax", "cpx", "ccx"))
+)
+
+
+async def play(day: Day, nodes: int, disruption: dict[str, Any], seed: int, settings: Settings) -> dict[str, Any]:
+    """One day, with this written in the pool; what came of it."""
+    cluster = new_cluster(seed)
+    witness, store = Witness(cluster.store, cluster.clock), cluster.store
+    steps_per_look = _LARGE_STEPS if nodes > _LARGE else 1
+    bound = 0.0
+    async with growth_at_work(cluster, sorted({one.server_type for one in _OFFERINGS}), disruption, settings):
+        for one in day.begins:
+            do(store, one)
+        await asyncio.sleep(_EVENING_SECONDS)
+        witness.begin()
+        midnight, happens = cluster.clock.seconds(), list(reversed(day.happens))
+        for step in range(int(day.seconds / STEP_SECONDS)):
+            if step % steps_per_look == 0:
+                shapes = witness.look()
+                bound += _bound(frozenset(shapes.items())) * steps_per_look * STEP_SECONDS / HOUR
+            ends = midnight + (step + 1) * STEP_SECONDS
+            while happens and midnight + happens[-1].at < ends:
+                await asyncio.sleep(max(0.0, midnight + happens[-1].at - cluster.clock.seconds()))
+                do(store, happens.pop())
+            await asyncio.sleep(max(0.0, ends - cluster.clock.seconds()))
+        spent = witness.spent()
+        witness.close()
+    pod_days = witness.pod_days()
+    return {
+        "spent": round(spent, 3),
+        "bound": round(bound, 3),
+        "ratio": round(spent / bound, 4) if bound else None,
+        "most_nodes": witness.most_nodes,
+        "evictions": witness.evictions,
+        "evictions_per_pod_day": round(witness.evictions / pod_days, 3) if pod_days else 0,
+        "pending_because_of_us": len(witness.pending),
+        "violated": len(witness.violated),
+        "oscillations": witness.oscillations(),
+        "short_lives": witness.short_lives(),
+        "moves": witness.moves(),
+        "told": [*sorted(set(witness.violated))[:3]],
+    }
+
+
+@cache
+def _bound(shapes: frozenset[tuple[Shape, int]]) -> float:
+    """What these pods cost an hour at least, were everything bought now."""
+    counted = sorted(shapes, key=lambda one: (one[0].cpu_millis, one[0].memory_mib))
+    load = loads.sized([(one.cpu_millis, one.memory_mib) for one, count in counted for _ in range(count)], _OFFERINGS)
+    return plan(load.stage, load.pods, load.market).bound_per_hour
+
+
+def main() -> None:
+    """Parse, play, print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--day", choices=KINDS, default="web")
+    parser.add_argument("--nodes", type=int, default=50)
+    parser.add_argument("--hours", type=float, default=24)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--modes", nargs="+", default=["act", "off"], help="of disruption.mode, in turn")
+    parser.add_argument("--disruption", default="{}", help="what else the pool says there, as JSON")
+    parser.add_argument(
+        "--consolidate", default="{}", help='settings of that name, as JSON, such as {"window": "PT30M"}'
+    )
+    given = parser.parse_args()
+    logging.disable(logging.WARNING)  # evictions that a budget refuses are part of the day
+    day = drawn(given.day, given.nodes, given.hours, given.seed)
+    began, told = time.perf_counter(), dict[str, Any]()
+    settings = settings_with(json.loads(given.consolidate))
+    for mode in given.modes:
+        disruption = {"mode": mode, **json.loads(given.disruption)}
+        with undisturbed():
+            told[mode] = run_virtually(play(day, given.nodes, disruption, given.seed, settings))
+    figures: dict[str, Any] = {"day": given.day, "nodes": given.nodes, "hours": given.hours, "seed": given.seed}
+    figures |= told[given.modes[0]]
+    if "act" in told and "off" in told:
+        off = told["off"]
+        figures |= {"off_spent": off["spent"], "off_ratio": off["ratio"]}
+        figures["saved_percent"] = round(100 * (1 - figures["spent"] / off["spent"]), 1)
+    figures |= {
+        "seconds": round(time.perf_counter() - began, 1),
+        "rss_mb": round(rss_mb()),
+    }
+    print(json.dumps(figures))
+
+
+if __name__ == "__main__":
+    main()

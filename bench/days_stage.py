@@ -1,0 +1,127 @@
+"""A virtual cluster with Growth at work on it, as it is shipped, for a day."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from typing import Any, Final
+
+import msgspec
+
+from bench.days_load import Burst, Scaled, Shape
+from bench.days_witness import APP
+from growth.api.growth_kinds import NODE_POOLS
+from growth.api.kinds import LEASES, NAMESPACES
+from growth.api.settings import ConsolidateSettings, LeaderElectionSettings, ProvidersSettings, Settings
+from growth.cloud.finding import Surroundings
+from growth.cloud.kwok.opening import open_kwok
+from growth.cloud.kwok.provider import KwokProvider
+from growth.kube.client import Client
+from growth.run.capability import CAPABILITIES
+from growth.run.control import Plant, control, new_health
+from growth.run.health import Health
+from growth.run.host import played
+from growth.run.role import ACCOUNT, shipped_roles
+from growth.sim.api.rbac import service_account
+from growth.sim.cluster import VirtualCluster
+from growth.sim.nodes.pod_status import FINISH_AFTER
+from growth.sim.resources import BUDGETS, DEPLOYMENTS, JOBS
+from growth.sim.store import Store
+
+# Nobody else wants to lead: to hold on to the lease every second would be a good part of the day's work.
+_ALONE: Final = LeaderElectionSettings(
+    lease_duration=timedelta(minutes=5), renew_deadline=timedelta(minutes=4), retry_period=timedelta(minutes=1)
+)
+# What is over need not be looked at for long.
+_FORGOTTEN_AFTER_SECONDS: Final = 60
+
+
+def settings_with(consolidate: Mapping[str, Any]) -> Settings:
+    """As they are by default, but for these."""
+    return Settings(
+        providers=ProvidersSettings(enabled="kwok"),
+        leader_election=_ALONE,
+        consolidate=msgspec.convert(consolidate, ConsolidateSettings),
+    )
+
+
+def new_cluster(seed: int) -> VirtualCluster:
+    """A cluster without a node, as patient as Kubernetes is by default."""
+    return VirtualCluster(seed, roles=shipped_roles())
+
+
+@asynccontextmanager
+async def growth_at_work(
+    cluster: VirtualCluster, types: list[str], disruption: dict[str, Any], settings: Settings
+) -> AsyncGenerator[Health]:
+    """Growth with all its capabilities, under its own role, and one pool, as long as the context lasts."""
+    admin, now = cluster.admin(), cluster.clock.now
+    for namespace in (settings.namespace, settings.memory.namespace, settings.memory.transaction_namespace):
+        await admin.create(NAMESPACES, {"metadata": {"name": namespace}})
+    lease = {"metadata": {"name": settings.leader_election.lease_name}, "spec": {}}
+    await admin.create(LEASES, lease, settings.namespace)
+    spec = {"serverTypes": [{"name": one} for one in types], "disruption": disruption}
+    await admin.create(NODE_POOLS, {"metadata": {"name": "default"}, "spec": spec})
+
+    @asynccontextmanager
+    async def machines(client: Client) -> AsyncGenerator[KwokProvider]:
+        async with open_kwok(Surroundings(client, settings.namespace, now)) as provider:
+            yield provider
+
+    client, health = cluster.client(service_account(*ACCOUNT)), new_health()
+    plant = Plant(
+        client=client,
+        lease_client=client,
+        settings=settings,
+        capabilities=CAPABILITIES,
+        host=played("growth", now),
+        providers={"kwok": machines},
+    )
+    running = asyncio.create_task(control(plant, health))
+    try:
+        yield health
+    finally:
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+
+def do(store: Store, what: Scaled | Burst) -> None:
+    """Somebody scales a service, or sends a Job."""
+    if isinstance(what, Burst):
+        store.create(JOBS, _job(what))
+    elif store.get(DEPLOYMENTS, what.app.name, "default") is None:
+        store.create(DEPLOYMENTS, _deployment(what))
+        store.create(BUDGETS, _budget(what.app.name))
+    else:
+        store.patch(DEPLOYMENTS, what.app.name, "default", {"spec": {"replicas": what.replicas}})
+
+
+def _pod_spec(shape: Shape, **fields: str) -> dict[str, Any]:
+    requests = {"cpu": f"{shape.cpu_millis}m", "memory": f"{shape.memory_mib}Mi"}
+    return {"containers": [{"name": "main", "image": "main", "resources": {"requests": requests}}], **fields}
+
+
+def _deployment(what: Scaled) -> dict[str, Any]:
+    labels = {APP: what.app.name}
+    template = {"metadata": {"labels": labels}, "spec": _pod_spec(what.app.shape)}
+    spec = {"replicas": what.replicas, "selector": {"matchLabels": labels}, "template": template}
+    return {"metadata": {"name": what.app.name, "namespace": "default"}, "spec": spec}
+
+
+def _budget(app: str) -> dict[str, Any]:
+    spec = {"maxUnavailable": "10%", "selector": {"matchLabels": {APP: app}}}
+    return {"metadata": {"name": app, "namespace": "default"}, "spec": spec}
+
+
+def _job(burst: Burst) -> dict[str, Any]:
+    template = {
+        "metadata": {"annotations": {FINISH_AFTER: f"{round(burst.lasts)}s"}},
+        "spec": _pod_spec(burst.shape, restartPolicy="Never"),
+    }
+    spec = {
+        "parallelism": burst.pods,
+        "completions": burst.pods,
+        "ttlSecondsAfterFinished": _FORGOTTEN_AFTER_SECONDS,
+        "template": template,
+    }
+    return {"metadata": {"name": burst.name, "namespace": "default"}, "spec": spec}
