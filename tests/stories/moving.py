@@ -53,6 +53,11 @@ def are_open(play: Play, count: int) -> bool:
     return [node.is_ready and not node.spec.taints for node in nodes] == [True] * count
 
 
+def bears(play: Play, name: str) -> bool:
+    """Whether somebody says that this node is not to be disturbed."""
+    return LEAVE_ME.items() <= play.trace.nodes[name].metadata.annotations.items()
+
+
 async def a_deployment(
     play: Play,
     name: str,
@@ -199,6 +204,7 @@ async def who_must_not_be_disturbed_is_not_moved(play: Play) -> None:
         (still,) = (play.node_of(pod) for pod in play.running("still"))
         await play.change(NODES, still, {"metadata": {"annotations": LEAVE_ME}})
         play.always(lambda: "large" in offerings(play, "calm"), "that the pod is left alone")
+        play.always(lambda: not any(bears(play, name) for name in marked(play)), "that the node is left alone")
         growth.set_catalogue(only("small"))
         await play.until(lambda: offerings(play) == ["large", "large", "small"], "the third is replaced")
         assert not marked(play)

@@ -44,6 +44,7 @@ from tests.trust.crash_points import stops_of
 from tests.trust.failover_mutants import FAILOVER_MUTANTS
 from tests.trust.memory.mutants import MEMORY_MUTANTS
 from tests.trust.mistakes import be_quiet
+from tests.trust.moving_mutants import MOVING_MUTANTS
 from tests.trust.mutant import Mutant
 from tests.trust.queue_mutants import QUEUE_MUTANTS
 from tests.trust.trial import tried
@@ -200,6 +201,7 @@ MUTANTS: Final = (
     *MEMORY_MUTANTS,
     *QUEUE_MUTANTS,
     *COHORT_MUTANTS,
+    *MOVING_MUTANTS,
 )
 
 

@@ -1,0 +1,56 @@
+"""Deliberate defects of moves: each would empty nodes too soon, for too long, or against somebody's wish."""
+
+from typing import Any, Final
+
+from growth.decide.consolidate.moving import Moving
+from tests.trust.mutant import Mutant
+
+_HERE: Final = "growth.decide.consolidate"
+
+
+def _always(*_: object) -> bool:
+    return True
+
+
+def _no_reason(*_: object) -> str:
+    return ""
+
+
+def _as_many_as_they_like(_: object, pools: Any) -> dict[str, int]:  # noqa: ANN401 - pools of any kind
+    return {pool.metadata.name: 100 for pool in pools}
+
+
+def _nobody(_: object) -> Moving:
+    return Moving()
+
+
+def _mutant(name: str, story: str = "", **changes: object) -> Mutant:
+    """Those without a story would be noticed only after rare mishaps: there tests are asked."""
+    dotted = {f"{_HERE}.{one.replace('__', '.')}": new for one, new in changes.items()}
+    return Mutant(f"moves: {name}", dotted, story, "" if story else "tests/decide/consolidate/test_carrying.py")
+
+
+MOVING_MUTANTS: Final = (
+    _mutant(
+        "nodes are emptied before what is bought works",
+        "goes back to what is cheaper",
+        carrying___works=_always,
+        carrying___have_places=_always,
+    ),
+    _mutant("nobody looks whether there is room", carrying___have_places=_always),
+    _mutant("who does not leave is waited for for ever", "lets nobody go", premises___who_does_not_leave=_no_reason),
+    _mutant("who finds no place is not heard", "finds no place", premises___who_wants_a_place=_no_reason),
+    _mutant(
+        "who must not be disturbed is",
+        "disturbed is not moved",
+        candidates__forbids=_no_reason,
+        premises__forbids=_no_reason,
+    ),
+    _mutant("a pool's budgets count for nothing", "budget of a pool", deciding__at_once_in=_as_many_as_they_like),
+    _mutant("what was bought may break", premises___what_broke=_no_reason),
+    Mutant(
+        "moves: nodes of a move are for everybody",
+        {"growth.decide.grow.sparing.moving_in": _nobody, "growth.decide.shrink.emptying.moving_in": _nobody},
+        "finds no place",
+    ),
+)
