@@ -21,6 +21,8 @@ from growth.api.pod import Pod, PodStatus
 from growth.decide.consolidate.move import Move
 from growth.decide.consolidate.question import Candidate, Question, Worth
 from growth.decide.consolidate.today import today
+from growth.decide.fit.new_node import NewNodes
+from growth.decide.fit.stage import Stage
 from growth.decide.fit.verdict import fit
 from growth.decide.pack.market import Bought, Market, market_of
 from growth.decide.pack.plan import plan
@@ -69,7 +71,7 @@ class _Walk:
         self._bought: dict[str, Bought] = {one.name: one.bought for one in question.candidates}
 
     def run(self, waves: int | None) -> Advice:
-        self._house_ghosts()
+        house_ghosts(self._question)
         aim = today(self._question, {name: self._pods_on(name) for name in self._left})
         now = sum(one.price_per_hour for one in self._left.values())
         moves: list[Move] = []
@@ -81,15 +83,6 @@ class _Walk:
             waves = None if waves is None else waves - 1
         after = now - sum(one.saves_per_hour for one in moves)
         return Advice(now, after, aim.cost_per_hour, min(aim.bound_per_hour, after), tuple(moves))
-
-    def _house_ghosts(self) -> None:
-        """Who may come back keeps the room that there is for it; for whom there is none, nobody keeps any."""
-        if not self._question.ghosts:
-            return
-        nothing = Market((), (), (), self._market().maker)
-        for filled in plan(self._stage, self._question.ghosts, nothing).existing:
-            for pod in filled.pods:
-                self._stage.place(pod, filled.node)
 
     def _wasteful(self, worth: Mapping[str, float]) -> list[Candidate]:
         """Who costs more than its pods would cost today, the worst first. Whose pods could not be bought a place today
@@ -144,10 +137,7 @@ class _Walk:
         )
 
     def _pods_on(self, name: str) -> list[Pod]:
-        """Those that work there, as they would be made anew."""
-        # In an order that does not depend on who came and went on the stage.
-        pods = sorted(self._stage.site(name).pods.items())
-        return [anew(pod) for _, pod in pods if is_work(pod) and pod.metadata.deletion_timestamp is None]
+        return pods_on(self._stage, name)
 
     def _tried(self, chosen: Sequence[Candidate], market: Market) -> list[Move]:
         """The moves that come of it if these go, as far as they are worth their trouble."""
@@ -183,6 +173,24 @@ class _Walk:
             del self._left[name], self._bought[name]
         self._bought |= {one.name: Bought.of(one.pool.metadata.name, one.offering) for one in move.buying}
         return True
+
+
+def house_ghosts(question: Question) -> None:
+    """Who may come back keeps the room that there is for it; for whom there is none, nobody keeps any."""
+    if not question.ghosts:
+        return
+    stage = question.stage
+    nothing = Market((), (), (), NewNodes(stage))
+    for filled in plan(stage, question.ghosts, nothing).existing:
+        for pod in filled.pods:
+            stage.place(pod, filled.node)
+
+
+def pods_on(stage: Stage, name: str) -> list[Pod]:
+    """Those that work on a node, as they would be made anew."""
+    # In an order that does not depend on who came and went on the stage.
+    pods = sorted(stage.site(name).pods.items())
+    return [anew(pod) for _, pod in pods if is_work(pod) and pod.metadata.deletion_timestamp is None]
 
 
 def anew(pod: Pod) -> Pod:

@@ -1,4 +1,4 @@
-"""Which nodes may go if that pays, and why each of the others stays.
+"""Which nodes may go if that pays, or if they must, and why each of the others stays.
 
 1. Nodes that stand: machines of ours in a pool that there is, ready, open, and not on their way out for another reason.
 2. Of those, the ones that nobody keeps: no wish of a person, nobody who is about to come, nothing that must not move.
@@ -13,6 +13,7 @@ from typing import Final
 
 import msgspec
 
+from growth.api.disruption import Reason
 from growth.api.duration import format_duration
 from growth.api.emptiness import forbids
 from growth.api.node import Node
@@ -31,6 +32,7 @@ from growth.decide.shrink.scene import Memory, Scene
 from growth.observe.snapshot import Snapshot
 
 _AT_ONCE: Final = timedelta(0)
+_UNLISTED: Final = "its provider does not list its machine"
 
 
 class Choice(msgspec.Struct, frozen=True):
@@ -56,7 +58,7 @@ def choice_in(snapshot: Snapshot, state: State, settings: Settings, min_age: Map
         holding = held.get(name)
         why = _why_out(scene, node, lost) or _why_not_there(scene, node)
         if why or holding is None:
-            staying[name] = why or "its provider does not list its machine"
+            staying[name] = why or _UNLISTED
             continue
         standing.append(holding)
         why = _why_kept(scene, node, min_age) or _why_unpriced(holding) or _why_bound(scene, bonds, node)
@@ -71,11 +73,38 @@ def choice_in(snapshot: Snapshot, state: State, settings: Settings, min_age: Map
     return Choice(candidates, staying, tuple(one for name, one in bought.items() if name not in chosen))
 
 
-def why_stays(snapshot: Snapshot, settings: Settings, name: str, min_age: Mapping[str, timedelta]) -> str:
+def why_stays(
+    snapshot: Snapshot, settings: Settings, name: str, min_age: Mapping[str, timedelta], reason: Reason = "Cheaper"
+) -> str:
     """Why one node stays, as far as that can be told without its provider; empty if nothing is known against moving
     it."""
     scene, node = Scene(snapshot, State(), settings, Memory()), snapshot.nodes[name]
-    return _why_out(scene, node, ()) or _why_kept(scene, node, min_age) or _why_bound(scene, Bonds(snapshot), node)
+    why = _why_out(scene, node, ()) or _why_kept(scene, node, min_age, reason)
+    return why or _why_bound(scene, Bonds(snapshot), node)
+
+
+def wished_in(
+    snapshot: Snapshot, state: State, settings: Settings, min_age: Mapping[str, timedelta], wishes: Mapping[str, Reason]
+) -> Choice:
+    """Who of these nodes may go, in their order, whatever that costs; nobody else is asked about. Each has its reason:
+    what a person asks for, neither its age nor its pool forbids."""
+    scene = Scene(snapshot, state, settings, Memory())
+    shop = shop_in(snapshot, settings.provision)
+    bought = {one.name: one.bought for one in holdings(snapshot, shop, just_bought(snapshot, state))}
+    bonds, staying = Bonds(snapshot), dict[str, str]()
+    lost = {one.node for one in displaced_in(snapshot).values()}
+    candidates: list[Candidate] = []
+    for name, reason in wishes.items():
+        node = snapshot.nodes[name]
+        why = _why_out(scene, node, lost) or ("" if name in bought else _UNLISTED)
+        why = why or _why_kept(scene, node, min_age, reason) or _why_bound(scene, bonds, node)
+        if why:
+            staying[name] = why
+        else:
+            candidates.append(Candidate(name, bought[name]))
+    chosen = {one.name for one in candidates}
+    others = tuple(one for name, one in bought.items() if name not in chosen)
+    return Choice(tuple(candidates), staying, others)
 
 
 def _why_out(scene: Scene, node: Node, lost: Collection[str]) -> str:
@@ -102,25 +131,26 @@ def _why_out(scene: Scene, node: Node, lost: Collection[str]) -> str:
 def _why_not_there(scene: Scene, node: Node) -> str:
     """What its provider says against it."""
     if not is_ours(scene, node):
-        return "its provider does not list its machine"
+        return _UNLISTED
     return "its machine is off" if is_off(scene, node) else ""
 
 
-def _why_kept(scene: Scene, node: Node, min_age: Mapping[str, timedelta]) -> str:
+def _why_kept(scene: Scene, node: Node, min_age: Mapping[str, timedelta], reason: Reason = "Cheaper") -> str:
     """Who wants to keep it as it is; empty if nobody does."""
+    is_asked_for = reason == "Requested"
     pool = scene.pools[node.metadata.labels[POOL]]
-    if not pool.spec.scale_down.enabled:
+    if not pool.spec.scale_down.enabled and not is_asked_for:
         return f"scaleDown.enabled is false in pool {pool.metadata.name}"
-    if pool.spec.disruption.mode == "off":
+    if pool.spec.disruption.mode == "off" and not is_asked_for:
         return f"disruption.mode is off in pool {pool.metadata.name}"
     if annotation := forbids(node):
         return f"it bears {annotation}"
     if MAINTENANCE in node.metadata.annotations:
         return f"it bears {MAINTENANCE}"
-    if node.spec.unschedulable:
+    if node.spec.unschedulable and not is_asked_for:
         return "it is cordoned, so somebody has plans for it"
     youngest = min_age.get(pool.metadata.name, _AT_ONCE)
-    if scene.now < scene.since(node.metadata.creation_timestamp) + youngest:
+    if not is_asked_for and scene.now < scene.since(node.metadata.creation_timestamp) + youngest:
         return f"it is younger than {format_duration(youngest)}"
     return why_awaited(scene, node)
 

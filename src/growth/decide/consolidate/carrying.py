@@ -18,6 +18,7 @@ from growth.api.template import TEMPLATE, mark_of
 from growth.decide.consolidate.advice import anew
 from growth.decide.consolidate.premises import why_undone
 from growth.decide.consolidate.scene import Scene
+from growth.decide.consolidate.terms import why_not_let
 from growth.decide.consolidate.writing import MOVE, into
 from growth.decide.fit.demand import demand_of
 from growth.decide.fit.new_node import NewNodes
@@ -54,10 +55,21 @@ def _buy(scene: Scene, move: NodeMove) -> None:
     for one in awaited:
         if one.name not in scene.requests and one.name not in scene.snapshot.nodes:
             scene.said.append(_asked_for(scene, move, one))
-    if not awaited and _have_places(scene, move):
+    if not awaited and _is_let(scene, move) and _have_places(scene, move):
+        scene.emptied.update(move.spec.nodes)
         nodes = ", ".join(move.spec.nodes)
         scene.tell(move, "Draining", f"all that is bought works: {nodes} are emptied")
         scene.said.append(into(move, "Draining", scene.now, "its pods are asked to leave"))
+
+
+def _is_let(scene: Scene, move: NodeMove) -> bool:
+    """Whether budgets let its nodes go. It waits a while for others that go; then it is undone, because what was bought
+    costs money meanwhile."""
+    why = why_not_let(scene, move)
+    if why and scene.is_over(scene.since(move.status.phase_since) + scene.settings.consolidate.drain_within):
+        scene.tell(move, "MoveUndone", why, is_bad=True)
+        scene.said.append(into(move, "Undoing", scene.now, why))
+    return not why
 
 
 def _works(scene: Scene, bought: Purchase) -> bool:

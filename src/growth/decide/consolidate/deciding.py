@@ -1,19 +1,21 @@
 """Is there a cheaper cluster that serves the same pods, and how far are the moves towards it? Docs: docs/optimising.md.
 
 1. Carry out the moves that are decided (``carrying``).
-2. When none is under way, nobody waits, nothing comes and nothing goes: think (``advice``), every few minutes.
-3. Pools that say so (``disruption.mode: act``) get the moves of the first wave; of others it is told what could be
-   saved.
+2. When none is under way, nobody waits and nothing comes: think of how to empty nodes that must go, whatever that costs
+   (``reasons``, ``emptying``).
+3. If there is nothing of that kind to do: think of money (``advice``), every few minutes. Pools that say so
+   (``disruption.mode: act``) get the moves of the first wave; of others it is told what could be saved.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Final
 
 import msgspec
 
-from growth.api.action import RecordEvent
+from growth.api.action import Hold, RecordEvent, held_and_told
 from growth.api.growth_kinds import NODE_POOLS
+from growth.api.kinds import NODES
 from growth.api.nodepool import NodePool
 from growth.api.references import reference_to
 from growth.api.settings import Settings
@@ -24,6 +26,8 @@ from growth.decide.consolidate.calm import why_restless
 from growth.decide.consolidate.candidates import Choice, choice_in
 from growth.decide.consolidate.carrying import carry
 from growth.decide.consolidate.demand import LOOKS_WITHIN, Demand, noted
+from growth.decide.consolidate.emptying import Emptying, empty
+from growth.decide.consolidate.reasons import Wish, round_in, wishes_in
 from growth.decide.consolidate.scene import Scene
 from growth.decide.consolidate.terms import at_once_in, min_age_of, worth_of
 from growth.decide.consolidate.writing import made, spec_of
@@ -32,6 +36,8 @@ from growth.observe.snapshot import Snapshot
 
 # More than that need not be kept room for.
 _GHOSTS: Final = 5_000
+# More than that are not told of one by one.
+_TOLD: Final = 100
 # What was made is seen in the watch at once.
 _SEEN_WITHIN: Final = timedelta(seconds=10)
 
@@ -48,6 +54,14 @@ class Memory(msgspec.Struct, frozen=True):
     """What came of it."""
     made_at: datetime | None = None
     """When the last moves were decided."""
+    wished_at: datetime | None = None
+    """When it was last looked who of those that must go may go."""
+    wished: tuple[str, ...] = ()
+    """Names of those that had to go then, and of those that were going."""
+    emptying: Emptying | None = None
+    """What came of the last thought about them."""
+    staying: Mapping[str, str] = {}
+    """By name, why some of them stay for now."""
 
 
 def decide(snapshot: Snapshot, state: State, settings: Settings) -> Decision:
@@ -57,13 +71,19 @@ def decide(snapshot: Snapshot, state: State, settings: Settings) -> Decision:
     for move in scene.moves:
         carry(scene, move)
     pools = [pool for _, pool in sorted(scene.pools.items()) if pool.spec.disruption.mode != "off"]
-    if not pools:
-        return Decision(tuple(scene.said), _first(scene))
-    memory = msgspec.structs.replace(memory, demand=noted(memory.demand, snapshot, settings.consolidate.window))
-    scene.deadlines.append(scene.now + LOOKS_WITHIN * 0.8)
+    # Without anybody to optimise nothing is remembered of what was there.
+    demand = noted(memory.demand, snapshot, settings.consolidate.window) if pools else None
+    memory = msgspec.structs.replace(memory, demand=demand)
+    if pools:
+        scene.deadlines.append(scene.now + LOOKS_WITHIN * 0.8)
+    wishes = wishes_in(scene)
+    memory = _act_on_wishes(scene, memory, wishes)
     memory = _act(scene, memory)
-    thought, memory = _think(scene, memory, pools)
+    thought, memory = _think_of_wishes(scene, memory, wishes)
+    if thought is None and pools:
+        thought, memory = _think(scene, memory, pools)
     _tell(scene, memory)
+    _tell_who_stays(scene, memory, wishes)
     return Decision(tuple(scene.said), _first(scene), memory, thought)
 
 
@@ -71,7 +91,63 @@ def _first(scene: Scene) -> datetime | None:
     return min((when for when in scene.deadlines if when > scene.now), default=None)
 
 
-# Thinking
+# Nodes that must go
+
+
+def _think_of_wishes(scene: Scene, memory: Memory, wishes: list[Wish]) -> tuple[Callable[[], Emptying] | None, Memory]:
+    """Begin to think of how to empty them, as many as may go now. If none may, it is looked again after a while, or
+    when others must go, or somebody who went is gone: then budgets may let the next one go."""
+    every = scene.settings.consolidate.every
+    about = (*(wish.node for wish in wishes), *sorted(scene.leaving))
+    if not wishes:
+        return None, msgspec.structs.replace(memory, wished_at=None, wished=(), staying={})
+    if memory.wished == about and memory.wished_at is not None and is_ahead(memory.wished_at + every, scene.now, every):
+        scene.deadlines.append(memory.wished_at + every)
+        return None, memory
+    if scene.state.is_thinking or not _is_calm(scene, memory):
+        return None, memory
+    choice = round_in(scene, wishes)
+    memory = msgspec.structs.replace(memory, wished_at=scene.now, wished=about, staying=choice.staying)
+    scene.deadlines.append(scene.now + every)
+    if not choice.candidates:
+        return None, memory
+    question = question_of(scene.snapshot, scene.state, scene.settings, choice, at_once={})
+    return lambda: empty(question), memory
+
+
+def _act_on_wishes(scene: Scene, memory: Memory, wishes: list[Wish]) -> Memory:
+    """It is known how to empty them: decide on a move for each that still must go, and may."""
+    emptying = scene.state.answer
+    if not isinstance(emptying, Emptying) or emptying is memory.emptying or scene.state.is_thinking:
+        return memory
+    memory = msgspec.structs.replace(memory, emptying=emptying, staying={**memory.staying, **emptying.stuck})
+    if not emptying.moves:
+        return memory
+    if not _is_calm(scene, memory):
+        return msgspec.structs.replace(memory, wished=())  # and is looked at anew as soon as it is
+    by_name = {wish.node: wish for wish in wishes}
+    may_go = {one.name for one in round_in(scene, wishes).candidates}
+    moves = [(by_name[name], move) for move in emptying.moves for name in move.leaving if name in may_go]
+    for wish, move in moves:
+        scene.said.append(made(spec_of(scene, move, wish.reason, wish.why)))
+    return msgspec.structs.replace(memory, made_at=scene.now) if moves else memory
+
+
+def _tell_who_stays(scene: Scene, memory: Memory, wishes: list[Wish]) -> None:
+    """A person who asked is told why nothing happens; why others stay stands among the reasons."""
+    for wish in wishes[:_TOLD]:
+        why = memory.staying.get(wish.node)
+        if not why:
+            continue
+        subject = reference_to(NODES, scene.snapshot.nodes[wish.node].metadata)
+        words = f"{wish.why}, and it stays for now: {why}"
+        if wish.reason == "Requested":
+            scene.said += held_and_told(subject, reason="NotEmptied", why=words, action="Moving")
+        else:
+            scene.said.append(Hold(subject=subject, why=words, reason="NotEmptied"))
+
+
+# Thinking of money
 
 
 def _think(scene: Scene, memory: Memory, pools: list[NodePool]) -> tuple[Callable[[], Advice] | None, Memory]:

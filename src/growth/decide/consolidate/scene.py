@@ -32,6 +32,8 @@ class Scene:
         self.cluster = cluster_in(snapshot, state, settings)
         self.said: list[Action | Hold] = []
         self.deadlines: list[datetime] = []
+        self.emptied: set[str] = set()
+        """Nodes that begin to be emptied in this pass: budgets count them at once."""
 
     @cached_property
     def shop(self) -> Shop:

@@ -4,10 +4,13 @@ from collections.abc import Iterable
 from datetime import timedelta
 from functools import lru_cache
 
+from growth.api.disruption import Reason
 from growth.api.duration import parse_duration
+from growth.api.nodemove import NodeMove
 from growth.api.nodepool import NodePool
 from growth.api.offering import POOL
-from growth.decide.consolidate.budgets import allowance
+from growth.decide.consolidate.budgets import Allowance, allowance
+from growth.decide.consolidate.moving import moving_in
 from growth.decide.consolidate.question import Worth
 from growth.decide.consolidate.scene import Scene
 
@@ -23,6 +26,12 @@ def _worth(min_saving: str, pay_back_within: str) -> Worth:
     return Worth(share=int(min_saving.removesuffix("%")) / 100, pays_back_within=parse_duration(pay_back_within))
 
 
+def expires_after(pool: NodePool) -> timedelta | None:
+    """Older nodes are replaced; None if none is too old."""
+    stated = pool.spec.disruption.expire_after
+    return None if stated is None else parse_duration(stated)
+
+
 def min_age_of(pool: NodePool) -> timedelta:
     """Younger nodes stay."""
     return parse_duration(pool.spec.disruption.min_node_age)
@@ -30,16 +39,34 @@ def min_age_of(pool: NodePool) -> timedelta:
 
 def at_once_in(scene: Scene, pools: Iterable[NodePool]) -> dict[str, int]:
     """By pool, how many nodes may go now because others are cheaper."""
-    nodes = scene.snapshot.nodes.values()
-    return {
-        name: allowance(
-            pool,
-            pool.spec.disruption.budgets,
-            "Cheaper",
-            nodes=[node for node in nodes if node.metadata.labels.get(POOL) == name],
-            leaving=scene.leaving,
-            now=scene.now,
-        ).left
-        for pool in pools
-        if (name := pool.metadata.name)
-    }
+    return {pool.metadata.name: allowance_in(scene, pool, "Cheaper").left for pool in pools}
+
+
+def allowance_in(scene: Scene, pool: NodePool, reason: Reason) -> Allowance:
+    """How many nodes of a pool may go now for a reason."""
+    name = pool.metadata.name
+    return allowance(
+        pool,
+        pool.spec.disruption.budgets,
+        reason,
+        nodes=[node for node in scene.snapshot.nodes.values() if node.metadata.labels.get(POOL) == name],
+        leaving=scene.leaving | moving_in(scene.snapshot).going | scene.emptied,
+        now=scene.now,
+    )
+
+
+def why_not_let(scene: Scene, move: NodeMove) -> str:
+    """Which budget does not let the nodes of a move go now, as a sentence; empty if all do.
+
+    Budgets were asked when it was decided. Until its machines work, others may have gone, and a time may have begun in
+    which nobody may.
+    """
+    going: dict[str, int] = {}
+    for node in scene.standing(move):
+        pool = node.metadata.labels.get(POOL, "")
+        going[pool] = going.get(pool, 0) + 1
+    for name, count in sorted(going.items()):
+        pool = scene.pools.get(name)
+        if pool is not None and (allowed := allowance_in(scene, pool, move.spec.reason)).left < count:
+            return f"{allowed.set_by} of pool {name} lets {allowed.most} nodes go at one time, and {allowed.going} do"
+    return ""

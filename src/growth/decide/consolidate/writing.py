@@ -7,6 +7,7 @@ from typing import Final
 import msgspec
 
 from growth.api.action import CreateObject, PatchObject
+from growth.api.disruption import Reason
 from growth.api.growth_kinds import NODE_MOVES
 from growth.api.nodemove import NodeMove, NodeMoveSpec, NodeMoveStatus, Purchase
 from growth.api.phases import MovePhase
@@ -31,8 +32,9 @@ def made(spec: NodeMoveSpec) -> CreateObject:
     )
 
 
-def spec_of(scene: Scene, move: Move) -> NodeMoveSpec:
-    """A move as it is written down, with names for what is bought: nothing in the cluster has them yet."""
+def spec_of(scene: Scene, move: Move, reason: Reason = "Cheaper", why: str = "") -> NodeMoveSpec:
+    """A move as it is written down, with names for what is bought: nothing in the cluster has them yet. One that is
+    made for money says itself why."""
     snapshot = scene.snapshot
     machines = (machine.name for cloud in snapshot.clouds.values() for machine in cloud.machines)
     taken = {*scene.requests, *scene.leaving, *snapshot.nodes, *machines}
@@ -42,8 +44,8 @@ def spec_of(scene: Scene, move: Move) -> NodeMoveSpec:
         taken.add(name)
         buys.append(Purchase(name, one.pool.metadata.name, one.offering.id))
     return NodeMoveSpec(
-        reason="Cheaper",
-        why=_sentence(move),
+        reason=reason,
+        why=(why or _sentence(move))[:MAX_WORDS],
         nodes=move.leaving,
         buys=tuple(buys),
         saves_per_hour=f"{move.saves_per_hour:.6f}".rstrip("0").rstrip("."),

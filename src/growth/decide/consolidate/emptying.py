@@ -1,0 +1,100 @@
+"""How to empty nodes that must go, whatever that costs: one move for each, so that none waits for another.
+
+All of them are off the stage from the beginning, because none is a place for the others' pods. What is bought for one
+is there for those that come after it.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+
+from growth.api.offering import Offering
+from growth.api.pod import Pod
+from growth.decide.consolidate.advice import house_ghosts, pods_on
+from growth.decide.consolidate.move import Move
+from growth.decide.consolidate.question import Candidate, Question
+from growth.decide.pack.market import Bought, Market, market_of
+from growth.decide.pack.plan import plan
+from growth.decide.pack.solution import PlacementSolution, PlannedNode
+
+
+class Emptying(msgspec.Struct, frozen=True):
+    """What to do, and who cannot be emptied."""
+
+    moves: tuple[Move, ...] = ()
+    """One for each node, in the order in which they were asked about."""
+    stuck: Mapping[str, str] = {}
+    """By node, which of its pods finds no place, in words."""
+
+
+def empty(question: Question) -> Emptying:
+    """Think. The same question has the same answer; budgets have been asked by whoever chose the candidates."""
+    mark = question.stage.mark()
+    try:
+        return _Walk(question).run()
+    finally:
+        question.stage.back_to(mark)
+
+
+class _Walk:
+    """One node after the other, on the stage."""
+
+    def __init__(self, question: Question) -> None:
+        self._question, self._stage = question, question.stage
+        self._offerings: Sequence[Offering] = question.offerings
+        # Machines that go count as long as they are there: they do while others are bought.
+        self._bought = [*question.others, *(one.bought for one in question.candidates)]
+
+    def run(self) -> Emptying:
+        pods = {one.name: pods_on(self._stage, one.name) for one in self._question.candidates}
+        for name in pods:
+            self._stage.remove_node(name)
+        house_ghosts(self._question)
+        market, moves, stuck = self._market(), list[Move](), dict[str, str]()
+        for one in self._question.candidates:
+            solution = plan(self._stage, pods[one.name], market)
+            if solution.left_out:
+                stuck[one.name] = _words(solution)
+                continue
+            moves.append(self._made(one, solution, market, pods[one.name]))
+            if solution.buy:
+                market = self._market()
+        return Emptying(tuple(moves), stuck)
+
+    def _market(self) -> Market:
+        question = self._question
+        return market_of(
+            self._stage, question.pools, self._offerings, self._bought, question.trials, closed=question.closed
+        )
+
+    def _made(self, node: Candidate, solution: PlacementSolution, market: Market, pods: Iterable[Pod]) -> Move:
+        """Make it on the stage."""
+        to = {pod.metadata.uid: one.name for one in solution.buy for pod in one.pods}
+        to |= {pod.metadata.uid: filled.node for filled in solution.existing for pod in filled.pods}
+        for one in solution.buy:
+            market.maker.make(one.name, one.pool, one.offering).enter(self._stage)
+        for pod in pods:
+            self._stage.place(pod, to[pod.metadata.uid])
+        self._bought += [Bought.of(one.pool.metadata.name, one.offering) for one in solution.buy]
+        self._offerings = _left(self._offerings, solution.buy)
+        after = sum(one.offering.price_per_hour for one in solution.buy)
+        return Move((node.name,), solution.buy, tuple(sorted(to.items())), node.price_per_hour, after)
+
+
+def _left(offerings: Sequence[Offering], bought: Iterable[PlannedNode]) -> list[Offering]:
+    """What is sold when these are."""
+    taken: dict[str, int] = {}
+    for one in bought:
+        taken[one.offering.id] = taken.get(one.offering.id, 0) + 1
+    return [
+        one
+        if one.stock is None or one.id not in taken
+        else msgspec.structs.replace(one, stock=max(0, one.stock - taken[one.id]))
+        for one in offerings
+    ]
+
+
+def _words(solution: PlacementSolution) -> str:
+    first = min(solution.left_out, key=lambda one: (one.pod.metadata.namespace, one.pod.metadata.name))
+    more = f" (nor do {len(solution.left_out) - 1} more)" if len(solution.left_out) > 1 else ""
+    return f"pod {first.pod.metadata.namespace}/{first.pod.metadata.name} would find no place{more}: {first.reason}"

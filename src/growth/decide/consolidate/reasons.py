@@ -1,0 +1,135 @@
+"""Which nodes must go for another reason than money, and who of them may go now. Docs: docs/optimising.md.
+
+- Requested: a person wants it (``api.drain``), whatever its pool says and however young it is.
+- Expired: it is older than its pool lets nodes become.
+- Drifted: it was made from a template that its pool does not have any more (``api.template``).
+- Deprecated: its provider does not sell it any more.
+
+All but the first only in pools that let Growth act. The order is that of the list; among equals the name decides.
+"""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Final
+
+import msgspec
+
+from growth.api.cloud import cloud_of
+from growth.api.disruption import Reason
+from growth.api.drain import DRAIN
+from growth.api.duration import format_duration
+from growth.api.node import Node
+from growth.api.nodepool import NodePool
+from growth.api.offering import OFFERING, POOL
+from growth.api.template import TEMPLATE, mark_of
+from growth.decide.consolidate.budgets import Allowance
+from growth.decide.consolidate.candidates import Choice, wished_in
+from growth.decide.consolidate.question import Candidate
+from growth.decide.consolidate.scene import Scene
+from growth.decide.consolidate.terms import allowance_in, expires_after, min_age_of
+
+_ORDER: Final[tuple[Reason, ...]] = ("Requested", "Expired", "Drifted", "Deprecated")
+
+
+class Wish(msgspec.Struct, frozen=True):
+    """A node that must go, and why."""
+
+    node: str
+    reason: Reason
+    why: str
+
+
+def wishes_in(scene: Scene) -> list[Wish]:
+    """All of them, the most urgent first; without nodes that are on their way out already."""
+    snapshot = scene.snapshot
+    gone = scene.leaving | snapshot.to_go.keys()
+    judges = {name: _Judge(scene, pool) for name, pool in scene.pools.items()}
+    found: list[Wish] = []
+    for name, node in snapshot.nodes.items():
+        judge = judges.get(node.metadata.labels.get(POOL, ""))
+        if judge is not None and name not in gone and (wish := judge.wish(node)) is not None:
+            found.append(wish)
+    return sorted(found, key=lambda wish: (_ORDER.index(wish.reason), wish.node))
+
+
+class _Judge:
+    """What one pool says: worked out once, for all its nodes."""
+
+    def __init__(self, scene: Scene, pool: NodePool) -> None:
+        self._scene = scene
+        self._acts = pool.spec.disruption.mode == "act"
+        self._oldest = expires_after(pool)
+        self._mark = mark_of(pool)
+
+    def wish(self, node: Node) -> Wish | None:
+        name, annotations = node.metadata.name, node.metadata.annotations
+        if DRAIN in annotations:
+            stated = annotations[DRAIN].strip()
+            return Wish(name, "Requested", f"a person wants it to go{': ' if stated else ''}{stated}")
+        if not self._acts:
+            return None
+        if self._oldest is not None and self._is_older(node, self._oldest):
+            return Wish(name, "Expired", f"it is older than {format_duration(self._oldest)}")
+        if annotations.get(TEMPLATE, self._mark) != self._mark:
+            return Wish(name, "Drifted", "the template of its pool has changed since it was made")
+        if why := self._why_deprecated(node):
+            return Wish(name, "Deprecated", why)
+        return None
+
+    def _is_older(self, node: Node, age: timedelta) -> bool:
+        born = node.metadata.creation_timestamp
+        return born is not None and self._scene.is_over(born + age)
+
+    def _why_deprecated(self, node: Node) -> str:
+        offering = node.metadata.labels.get(OFFERING, "")
+        sold = self._scene.shop.get(offering)
+        if sold is not None:
+            return f"it is not sold any more: {sold.withdrawn}" if sold.withdrawn else ""
+        cloud = cloud_of(offering, self._scene.snapshot.clouds)
+        # A provider that is silent, or has not said yet what it sells, has withdrawn nothing.
+        knows = cloud is not None and cloud.answers and bool(cloud.offerings)
+        return f"{offering} is not sold any more" if knows else ""
+
+
+def round_in(scene: Scene, wishes: Sequence[Wish]) -> Choice:
+    """Who of them may go now: nobody keeps it, the last try was not just undone, and budgets let it go."""
+    undone = {
+        name: f"its move {move.metadata.name} was undone: {move.status.message}; it is tried again when that is deleted"
+        for move in scene.moves
+        if move.status.phase == "Undone"
+        for name in move.spec.nodes
+    }
+    reasons: dict[str, Reason] = {wish.node: wish.reason for wish in wishes}
+    ages = {name: min_age_of(pool) for name, pool in scene.pools.items()}
+    choice = wished_in(scene.snapshot, scene.state, scene.settings, ages, reasons)
+    staying, may_go, held_back = dict(choice.staying), list[Candidate](), list[Candidate]()
+    budgets = _Budgets(scene)
+    for one in choice.candidates:
+        why = undone.get(one.name) or budgets.why_not(one.pool, reasons[one.name])
+        if why:
+            staying[one.name] = why
+            held_back.append(one)
+        else:
+            may_go.append(one)
+    return Choice(tuple(may_go), staying, (*choice.others, *(one.bought for one in held_back)))
+
+
+class _Budgets:
+    """What pools allow, less what was taken of it in this round."""
+
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+        self._known: dict[tuple[str, Reason], Allowance] = {}
+        self._taken: dict[str, int] = {}
+
+    def why_not(self, pool: str, reason: Reason) -> str:
+        """Take one; or why there is none left."""
+        allowed = self._known.get((pool, reason))
+        if allowed is None:
+            allowed = self._known[pool, reason] = allowance_in(self._scene, self._scene.pools[pool], reason)
+        taken = self._taken.get(pool, 0)
+        if taken >= allowed.left:
+            going = allowed.going + taken
+            return f"{allowed.set_by} of pool {pool} lets {allowed.most} nodes go at one time, and {going} do"
+        self._taken[pool] = taken + 1
+        return ""
