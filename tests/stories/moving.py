@@ -14,7 +14,7 @@ from growth.play.growing import CATALOGUE, QUICK, a_pool, growing, until_told
 from growth.play.play import Play
 from growth.play.story import Stories
 from growth.play.workloads import DEPLOYMENTS
-from tests.stories.growing_nodes import machines
+from tests.stories.growing_nodes import machines, where_small
 from tests.stories.shrinking import SOON, TAINTED, bought, marked, removals
 
 STORIES = Stories("moving", alone=True)
@@ -188,6 +188,22 @@ async def a_move_is_undone_for_somebody_who_finds_no_place(play: Play) -> None:
         await play.until(play.pod_is("late", node=name), "somebody else works there")
         await play.until(lambda: "Undone" in moves(play).values(), "all of it is undone")
         assert ["finds no place" in one.status.message for one in play.trace.objects[NODE_MOVES].values()] == [True]
+        await until_only(play, "large")
+
+
+@STORIES.story(ignores="refused", any_node=True)
+async def a_move_is_undone_when_its_machine_never_works(play: Play) -> None:
+    """What is bought never becomes ready. The node that it should replace is not touched, and its machine goes."""
+    await play.node("other", taints=TAINTED)
+    async with growing(play, catalogue=only("large")) as growth:
+        await a_pool(play, types="small large", scaleDown=SOON, disruption=ACT)
+        await a_deployment(play, "web", 1, "1500m")
+        await play.until(lambda: len(play.running("web")) == 1, "the pod runs")
+        (name,) = bought(play)
+        play.always(lambda: name not in marked(play), "that the node is not touched")
+        growth.set_catalogue(where_small("neverReady"))
+        await play.until(lambda: "Undone" in moves(play).values(), "a move is undone")
+        growth.set_catalogue(only("large"))
         await until_only(play, "large")
 
 
