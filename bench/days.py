@@ -40,13 +40,14 @@ _OFFERINGS: Final = tuple(
 )
 
 
-async def play(day: Day, nodes: int, disruption: dict[str, Any], seed: int, settings: Settings) -> dict[str, Any]:
-    """One day, with this written in the pool; what came of it."""
+async def play(day: Day, nodes: int, pool: dict[str, Any], seed: int, settings: Settings) -> dict[str, Any]:
+    """One day, with this in the spec of its pool; what came of it."""
     cluster = new_cluster(seed)
     witness, store = Witness(cluster.store, cluster.clock), cluster.store
     steps_per_look = _LARGE_STEPS if nodes > _LARGE else 1
-    bound = 0.0
-    async with growth_at_work(cluster, sorted({one.server_type for one in _OFFERINGS}), disruption, settings):
+    bound = best = 0.0
+    types = [{"name": name} for name in sorted({one.server_type for one in _OFFERINGS})]
+    async with growth_at_work(cluster, {"serverTypes": types, **pool}, settings):
         for one in day.begins:
             do(store, one)
         await asyncio.sleep(_EVENING_SECONDS)
@@ -54,8 +55,9 @@ async def play(day: Day, nodes: int, disruption: dict[str, Any], seed: int, sett
         midnight, happens = cluster.clock.seconds(), list(reversed(day.happens))
         for step in range(int(day.seconds / STEP_SECONDS)):
             if step % steps_per_look == 0:
-                shapes = witness.look()
-                bound += _bound(frozenset(shapes.items())) * steps_per_look * STEP_SECONDS / HOUR
+                proven, planned = _today(frozenset(witness.look().items()))
+                hours = steps_per_look * STEP_SECONDS / HOUR
+                bound, best = bound + proven * hours, best + planned * hours
             ends = midnight + (step + 1) * STEP_SECONDS
             while happens and midnight + happens[-1].at < ends:
                 await asyncio.sleep(max(0.0, midnight + happens[-1].at - cluster.clock.seconds()))
@@ -68,6 +70,7 @@ async def play(day: Day, nodes: int, disruption: dict[str, Any], seed: int, sett
         "spent": round(spent, 3),
         "bound": round(bound, 3),
         "ratio": round(spent / bound, 4) if bound else None,
+        "best_ratio": round(best / bound, 4) if bound else None,
         "most_nodes": witness.most_nodes,
         "evictions": witness.evictions,
         "evictions_per_pod_day": round(witness.evictions / pod_days, 3) if pod_days else 0,
@@ -81,11 +84,12 @@ async def play(day: Day, nodes: int, disruption: dict[str, Any], seed: int, sett
 
 
 @cache
-def _bound(shapes: frozenset[tuple[Shape, int]]) -> float:
-    """What these pods cost an hour at least, were everything bought now."""
+def _today(shapes: frozenset[tuple[Shape, int]]) -> tuple[float, float]:
+    """What these pods cost an hour at least, were everything bought now, and what the planner would pay."""
     counted = sorted(shapes, key=lambda one: (one[0].cpu_millis, one[0].memory_mib))
     load = loads.sized([(one.cpu_millis, one.memory_mib) for one, count in counted for _ in range(count)], _OFFERINGS)
-    return plan(load.stage, load.pods, load.market).bound_per_hour
+    solution = plan(load.stage, load.pods, load.market)
+    return solution.bound_per_hour, solution.cost_per_hour
 
 
 def main() -> None:
@@ -96,7 +100,7 @@ def main() -> None:
     parser.add_argument("--hours", type=float, default=24)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--modes", nargs="+", default=["act", "off"], help="of disruption.mode, in turn")
-    parser.add_argument("--disruption", default="{}", help="what else the pool says there, as JSON")
+    parser.add_argument("--pool", default="{}", help="what else the pool's spec says, as JSON")
     parser.add_argument(
         "--consolidate", default="{}", help='settings of that name, as JSON, such as {"window": "PT30M"}'
     )
@@ -106,9 +110,10 @@ def main() -> None:
     began, told = time.perf_counter(), dict[str, Any]()
     settings = settings_with(json.loads(given.consolidate))
     for mode in given.modes:
-        disruption = {"mode": mode, **json.loads(given.disruption)}
+        spec = json.loads(given.pool)
+        spec["disruption"] = {"mode": mode, **spec.get("disruption", {})}
         with undisturbed():
-            told[mode] = run_virtually(play(day, given.nodes, disruption, given.seed, settings))
+            told[mode] = run_virtually(play(day, given.nodes, spec, given.seed, settings))
     figures: dict[str, Any] = {"day": given.day, "nodes": given.nodes, "hours": given.hours, "seed": given.seed}
     figures |= told[given.modes[0]]
     if "act" in told and "off" in told:

@@ -52,7 +52,7 @@ def new_cluster(seed: int) -> VirtualCluster:
 
 @asynccontextmanager
 async def growth_at_work(
-    cluster: VirtualCluster, types: list[str], disruption: dict[str, Any], settings: Settings
+    cluster: VirtualCluster, pool: Mapping[str, Any], settings: Settings
 ) -> AsyncGenerator[Health]:
     """Growth with all its capabilities, under its own role, and one pool, as long as the context lasts."""
     admin, now = cluster.admin(), cluster.clock.now
@@ -60,8 +60,7 @@ async def growth_at_work(
         await admin.create(NAMESPACES, {"metadata": {"name": namespace}})
     lease = {"metadata": {"name": settings.leader_election.lease_name}, "spec": {}}
     await admin.create(LEASES, lease, settings.namespace)
-    spec = {"serverTypes": [{"name": one} for one in types], "disruption": disruption}
-    await admin.create(NODE_POOLS, {"metadata": {"name": "default"}, "spec": spec})
+    await admin.create(NODE_POOLS, {"metadata": {"name": "default"}, "spec": pool})
 
     @asynccontextmanager
     async def machines(client: Client) -> AsyncGenerator[KwokProvider]:

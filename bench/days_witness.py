@@ -14,7 +14,6 @@ import msgspec
 from bench.days_load import HOUR, Shape
 from growth.api.growth_kinds import NODE_MOVES
 from growth.api.quantity import milli_value, value
-from growth.api.scale_down import SCALE_DOWN
 from growth.sim.clock import Clock
 from growth.sim.resources import CONFIG_MAPS, DEPLOYMENTS, NODES, OURS, PODS
 from growth.sim.store import Event, Store
@@ -23,13 +22,13 @@ APP: Final = "app"
 """Label of the pods of a service; its Deployment has the same name."""
 SHARE_UNAVAILABLE: Final = 0.1
 """Of each service, and of the nodes of the pool, so much may be away at one time, rounded up."""
+MOVES: Final = next(one for one in OURS if one.kind == NODE_MOVES.name)
 
 _PENDING_SECONDS: Final = 30.0
 # So soon a controller has made another pod for one that was evicted.
 _MADE_ANEW_SECONDS: Final = 10.0
 _MACHINE: Final = "growth.dev/machine"
 _MIB: Final = 1024 * 1024
-_MOVES: Final = next(one for one in OURS if one.kind == NODE_MOVES.name)
 
 
 class Life(msgspec.Struct, frozen=True):
@@ -56,7 +55,8 @@ class Witness:
         """By owner, when pods were evicted for which no other was made yet."""
         self._anew: dict[str, float] = {}
         """By uid, pods that were made for evicted ones and have no node, and since when."""
-        self._leaving: set[str] = set()
+        self._drained: dict[str, set[str]] = {}
+        """By move, the nodes that are being emptied."""
         self._nodes: set[str] = set()
         self._cores: list[tuple[float, float]] = []
         self._moves: dict[str, str] = {}
@@ -69,7 +69,7 @@ class Witness:
         store.listen(CONFIG_MAPS, self._hear_of_machine)
         store.listen(PODS, self._hear_of_pod)
         store.listen(NODES, self._hear_of_node)
-        store.listen(_MOVES, self._hear_of_move)
+        store.listen(MOVES, self._hear_of_move)
 
     def begin(self) -> None:
         """From now on it counts."""
@@ -127,10 +127,6 @@ class Witness:
         self._pod_seconds += len(self._pods) * max(0.0, now - max(self._counted_at, self._since))
         self._counted_at = now
 
-    def _hear_of_move(self, event: Event) -> None:
-        if event.what != "DELETED" and self._clock.seconds() >= self._since:
-            self._moves[event.object["metadata"]["uid"]] = event.object.get("status", {}).get("phase", "Buying")
-
     def _hear_of_machine(self, event: Event) -> None:
         thing = event.object
         if _MACHINE not in thing["metadata"].get("labels", {}):
@@ -144,20 +140,26 @@ class Witness:
             self._lives.append(msgspec.structs.replace(self._machines.pop(uid), ended=now))
 
     def _hear_of_node(self, event: Event) -> None:
-        node, name = event.object, event.object["metadata"]["name"]
+        name = event.object["metadata"]["name"]
         if event.what == "DELETED":
             self._nodes.discard(name)
-            self._leaving.discard(name)
-            return
-        self._nodes.add(name)
-        self.most_nodes = max(self.most_nodes, len(self._nodes))
-        is_leaving = any(taint["key"] == SCALE_DOWN for taint in node.get("spec", {}).get("taints") or ())
-        if is_leaving and name not in self._leaving:
-            self._leaving.add(name)
-            if len(self._leaving) > math.ceil(SHARE_UNAVAILABLE * len(self._nodes)):
-                self.violated.append(f"{len(self._leaving)} of {len(self._nodes)} nodes are on their way out")
-        elif not is_leaving:
-            self._leaving.discard(name)
+        else:
+            self._nodes.add(name)
+            self.most_nodes = max(self.most_nodes, len(self._nodes))
+
+    def _hear_of_move(self, event: Event) -> None:
+        uid, phase = event.object["metadata"]["uid"], event.object.get("status", {}).get("phase", "Buying")
+        if event.what != "DELETED" and self._clock.seconds() >= self._since:
+            self._moves[uid] = phase
+        is_draining = event.what != "DELETED" and phase == "Draining"
+        if is_draining and uid not in self._drained:
+            self._drained[uid] = set(event.object["spec"]["nodes"])
+            emptied = self._nodes & set[str]().union(*self._drained.values())
+            # Nodes that stand empty and are removed disturb nobody.
+            if len(emptied) > math.ceil(SHARE_UNAVAILABLE * len(self._nodes)):
+                self.violated.append(f"{len(emptied)} of {len(self._nodes)} nodes are emptied")
+        elif not is_draining:
+            self._drained.pop(uid, None)
 
     def _hear_of_pod(self, event: Event) -> None:
         self._count()

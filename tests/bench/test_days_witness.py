@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bench.days_load import HOUR, Shape
-from bench.days_witness import Witness
+from bench.days_witness import MOVES, Witness
 from growth.sim.clock import Clock
 from growth.sim.resources import CONFIG_MAPS, DEPLOYMENTS, NODES, PODS
 from growth.sim.store import Store
@@ -56,8 +56,12 @@ class Cluster:
     def node(self, name: str) -> None:
         self.store.create(NODES, {"metadata": {"name": name}, "spec": {}})
 
-    def taint(self, name: str) -> None:
-        self.store.patch(NODES, name, patch={"spec": {"taints": [{"key": "growth.dev/scale-down"}]}})
+    def drain(self, *nodes: str) -> None:
+        name = f"move-{nodes[0]}"
+        self.store.create(
+            MOVES, {"metadata": {"name": name}, "spec": {"nodes": [*nodes]}, "status": {"phase": "Buying"}}
+        )
+        self.store.patch(MOVES, name, patch={"status": {"phase": "Draining"}})
 
 
 def test_machines_cost_what_they_cost_from_when_it_counts_to_when_they_are_given_back() -> None:
@@ -104,15 +108,15 @@ def test_an_eviction_below_what_a_service_may_miss_is_a_violation_and_so_are_too
             cluster.pod(name)
             cluster.node(name)
         cluster.evict("a")
-        cluster.taint("a")
+        cluster.drain("a")
         assert not cluster.witness.violated
         cluster.evict("b")
-        cluster.taint("b")
+        cluster.drain("b")
         return cluster.witness
 
     assert run_virtually(play()).violated == [
         "1 of 3 pods of web are left",
-        "2 of 3 nodes are on their way out",
+        "2 of 3 nodes are emptied",
     ]
 
 
