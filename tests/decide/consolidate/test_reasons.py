@@ -307,6 +307,27 @@ def test_a_machine_is_not_sold_twice() -> None:
     assert bought == ["kwok-small-fsn1", "kwok-large-fsn1"]
 
 
+def test_what_was_asked_for_is_undone_when_that_is_taken_back() -> None:
+    town = Town(a_node("a", annotations=ASKED), a_pod("web", node="a"))
+    town.do(town.look().said)
+    town.think()
+    town.do(town.look().said)
+    town.do(town.look().said)  # it is bought
+    town.add(a_node("a"))
+    town.live(timedelta(minutes=1))
+    (move,) = town.moves
+    assert (move.status.phase, move.status.message) == ("Undone", "nobody wants node a to go any more")
+    assert list(town.nodes) == ["a"]
+
+
+def test_a_bare_pod_whose_owner_says_that_nothing_is_lost_may_go() -> None:
+    safe = {"cluster-autoscaler.kubernetes.io/safe-to-evict": "true"}
+    town = Town(a_node("a", annotations=ASKED), a_pod("alone", node="a", owner=None, annotations=safe))
+    town.live(timedelta(minutes=5))
+    assert [move.status.phase for move in town.moves] == ["Done"]
+    assert "a" not in town.nodes
+
+
 def test_a_move_waits_for_its_budget_and_is_undone_if_that_takes_too_long() -> None:
     town = Town(a_node("a", annotations=ASKED), a_pod("web", node="a"), pool=acting(maxUnavailable=1))
     town.do(town.look().said)

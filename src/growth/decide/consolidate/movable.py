@@ -34,6 +34,11 @@ SAFE_VOLUMES: Final = "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volu
 """Annotation of a pod: names of its volumes, with commas, that may be lost."""
 
 
+def is_safe(pod: Pod) -> bool:
+    """Whether its owner says that nothing is lost with it."""
+    return pod.metadata.annotations.get(SAFE_TO_EVICT, "").lower() == "true"
+
+
 class Bonds:
     """What ties the pods of one snapshot to their nodes.
 
@@ -76,7 +81,7 @@ class Bonds:
         if untolerated((LEAVES,), pod.spec.tolerations) is None:
             return f"it tolerates {LEAVES}, and would come back to it"
         annotations = pod.metadata.annotations
-        if annotations.get(SAFE_TO_EVICT, "").lower() != "true":
+        if not is_safe(pod):
             if pod.metadata.controller is None:
                 return "it has no controller that would make it anew"
             if lost := _lost(pod.spec.local_volumes, annotations):

@@ -3,11 +3,13 @@
 from datetime import timedelta
 from typing import Final
 
+from growth.api.drain import DRAIN
 from growth.api.emptiness import forbids
 from growth.api.node import Node
 from growth.api.nodemove import NodeMove
 from growth.api.pod import Pod
 from growth.api.scale_down import scale_down_at
+from growth.decide.consolidate.movable import is_safe
 from growth.decide.consolidate.scene import Scene
 from growth.decide.fit.demand import why_not
 
@@ -59,8 +61,10 @@ def works(scene: Scene, node: Node) -> bool:
 
 
 def _why_left_alone(scene: Scene, move: NodeMove) -> str:
-    """Somebody wants that a node, or a pod on it, is not disturbed."""
+    """Somebody wants that a node, or a pod on it, is not disturbed; or whoever wanted it to go took that back."""
     for node in scene.standing(move):
+        if move.spec.reason == "Requested" and DRAIN not in node.metadata.annotations:
+            return f"nobody wants node {node.metadata.name} to go any more"
         if annotation := forbids(node):
             return f"node {node.metadata.name} bears {annotation}"
         for pod in scene.workers(node):
@@ -68,7 +72,7 @@ def _why_left_alone(scene: Scene, move: NodeMove) -> str:
                 continue
             if annotation := forbids(pod):
                 return f"pod {_shown(pod)} on node {node.metadata.name} bears {annotation}"
-            if pod.metadata.controller is None:
+            if pod.metadata.controller is None and not is_safe(pod):
                 return f"nobody would make pod {_shown(pod)} on node {node.metadata.name} anew"
     return ""
 
