@@ -1,0 +1,51 @@
+"""What becomes of a wish that a node goes: why nothing happens yet, how far its move is, and its end."""
+
+from datetime import timedelta
+from typing import Final
+
+from rich.console import Console
+
+from growth.api.drain import DRAIN
+from growth.api.settings import Settings
+from growth.cli.failures import NotDone
+from growth.cli.move_following import Teller, looks
+from growth.cli.node_leaving import Talk
+from growth.decide.consolidate.calm import why_restless
+from growth.decide.consolidate.candidates import why_stays
+from growth.decide.consolidate.scene import Scene
+from growth.kube.client import Client
+
+# Growth has seen the wish and has thought about it by then.
+_BEGUN_WITHIN: Final = timedelta(seconds=5)
+_SILENT_FOR: Final = timedelta(seconds=60)
+
+
+async def follow_wish(client: Client, settings: Settings, name: str, talk: Talk, aside: Console) -> None:
+    """Tell what happens until the node is empty, and goes. Raises NotDone if it stays after all."""
+    teller, began = Teller(talk), talk.now()
+    async with looks(client, settings, talk, aside) as scenes:
+        async for scene in scenes:
+            node = scene.snapshot.nodes.get(name)
+            if node is None or name in scene.leaving:
+                teller.say(f"node {name} is empty, and goes" if node is not None else f"node {name} is gone")
+                return
+            move = next((one for one in scene.moves if name in one.spec.nodes and one.status.phase != "Done"), None)
+            if move is not None:
+                teller.hear(scene, move)
+                if move.status.phase == "Undone":
+                    again = f"growth drain {name} --reason ... tries it again, --undo takes the wish back"
+                    raise NotDone(f"node {name} stays: its move was undone, {move.status.message}. {again}")
+            elif DRAIN not in node.metadata.annotations:
+                raise NotDone(f"node {name} stays: somebody has taken the wish back")
+            elif scene.now - began >= _BEGUN_WITHIN:
+                _say_why_not(scene, name, teller, is_long=scene.now - began >= _SILENT_FOR)
+
+
+def _say_why_not(scene: Scene, name: str, teller: Teller, *, is_long: bool) -> None:
+    """What Growth waits for, as far as it can be seen from here."""
+    if why := why_stays(scene.snapshot, scene.settings, name, {}, "Requested"):
+        teller.say_once(f"it stays for now: {why}")
+    elif why := why_restless(scene):
+        teller.say_once(f"Growth does not begin yet: {why}")
+    elif is_long:
+        teller.say_once(f"Growth has not begun; what it says about the node: kubectl describe node {name}")
