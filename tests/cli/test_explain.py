@@ -29,7 +29,7 @@ SECOND = timedelta(seconds=1)
 
 
 async def explained(desk: Desk, name: str = DEAD) -> Report:
-    return await read_report(desk.client, desk.settings.namespace, name, desk.now)
+    return await read_report(desk.client, desk.settings, name, desk.now)
 
 
 async def write(desk: Desk, *steps: tuple[str, str], name: str = DEAD, uid: str = "") -> None:

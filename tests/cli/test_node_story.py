@@ -33,7 +33,7 @@ def test_a_database_moves_by_hand_and_its_node_comes_back() -> None:
             yield KwokProvider(client, QUICK.namespace, read_catalogue(CATALOGUE), play.now)
 
         async def explain(when: str, name: str) -> None:
-            reports[when] = await read_report(play.client, QUICK.namespace, name, play.now)
+            reports[when] = await read_report(play.client, QUICK, name, play.now)
 
         await play.node("other", taints=TAINTED)
         await storage(play)

@@ -7,8 +7,10 @@ import msgspec
 from rich.console import Console
 
 from growth.api.kinds import NODES
+from growth.api.settings import Settings
 from growth.api.settings_reading import EffectiveSettings
 from growth.cli.asking import asking
+from growth.cli.explain_moving import read_moving
 from growth.cli.explain_report import Report, report_of
 from growth.cli.explain_view import view
 from growth.cli.node_seeing import Now, lease_of, see, timelines, unknown
@@ -34,11 +36,13 @@ def explain_node(effective: EffectiveSettings, name: str, output: str) -> None:
     """See what happened to NODE: when it fell silent, what its provider said, what was done, and what is stuck.
 
     First how it is now: in service or not, by whom and since when, the proof (how many answers of its provider, from
-    when to when), whether it was shut down in good order, what is left on it and why, what Growth holds back. Then
+    when to when), whether it was shut down in good order, what is left on it and why, what Growth holds back, which
+    move it is part of and how far that is (NodeMove), or why it stays, as far as prices do not matter. Then
     the timeline, which counts from its last sign of life. Growth keeps stories for a day, also of nodes that are gone.
 
-    It reads the node (get, list), its Lease in kube-node-lease (get), its pods and the volumeattachments (list), and
-    the ConfigMap growth-status in Growth's namespace (get), and changes nothing.
+    It reads the nodes (get, list), its Lease in kube-node-lease (get), its pods and the volumeattachments (list), and
+    the ConfigMap growth-status in Growth's namespace (get), and changes nothing. What it says of moves takes the right
+    to list Growth's own kinds, poddisruptionbudgets, and volumes and their claims; without it is left out.
 
     \b
     Example:
@@ -47,7 +51,7 @@ def explain_node(effective: EffectiveSettings, name: str, output: str) -> None:
     """
 
     async def ask(client: Client) -> Report:
-        return await read_report(client, effective.settings.namespace, name, lambda: datetime.now(UTC))
+        return await read_report(client, effective.settings, name, lambda: datetime.now(UTC))
 
     report = asking(effective.settings.kube, ask)
     if output == "json":
@@ -57,10 +61,11 @@ def explain_node(effective: EffectiveSettings, name: str, output: str) -> None:
         console.print(view(report, console.width))
 
 
-async def read_report(client: Client, namespace: str, name: str, now: Now) -> Report:
+async def read_report(client: Client, settings: Settings, name: str, now: Now) -> Report:
     """Ask for all of it, and conclude; raises Refused for a name that neither a node nor a story bears."""
-    stories = {one.node: one for one in await timelines(client, namespace)}
+    stories = {one.node: one for one in await timelines(client, settings.namespace)}
     seen = await see(client, name, now)
     if seen is None and name not in stories:
         raise unknown(name, [*(one.metadata.name for one in (await client.list(NODES)).items), *stories])
-    return report_of(name, seen, stories.get(name), await lease_of(client, name), now())
+    report = report_of(name, seen, stories.get(name), await lease_of(client, name), now())
+    return msgspec.structs.replace(report, moving=await read_moving(client, settings, name, now))

@@ -12,6 +12,7 @@ from growth.api.machine import Power
 from growth.api.out_of_service import OUT_OF_SERVICE, Proof, out_of_service_taint, proof_on
 from growth.api.pod import Pod
 from growth.api.timeline import Entry, Timeline
+from growth.cli.explain_moving import Moving
 from growth.cli.node_following import why_stuck
 from growth.cli.node_seeing import Seen, taken_out_by
 
@@ -82,6 +83,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     is_of_earlier_node: bool = False
     """Whether the steps are those of another node that had this name."""
     steps: tuple[Step, ...] = ()
+    moving: Moving | None = None
+    """What it has to do with moves; None for nodes that are not Growth's."""
 
 
 def report_of(name: str, seen: Seen | None, story: Timeline | None, lease: Lease | None, at: datetime) -> Report:

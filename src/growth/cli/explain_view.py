@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from growth.api.timestamp import format_time
+from growth.cli.explain_moving import Moving
 from growth.cli.explain_report import Report, Standing, Step
 from growth.cli.spans import span
 
@@ -97,6 +98,20 @@ def _facts(report: Report) -> Iterator[tuple[str, Text]]:
         yield "stuck", Text(why, style="red")
     for why in report.held:
         yield "held", Text(why, style="yellow")
+    if report.moving is not None and report.standing is Standing.IN_SERVICE:
+        yield from _moving(report.moving, report.at)
+
+
+def _moving(moving: Moving, at: datetime) -> Iterator[tuple[str, Text]]:
+    if moving.wish:
+        yield "wish", Text(f"a person wants it to go: {moving.wish}")
+    if moving.move:
+        since = f" for {span(at - moving.since)}" if moving.since is not None else ""
+        yield "move", Text(f"{moving.move}, {moving.phase}{since}: {moving.words}")
+    for why in moving.kept_by:
+        yield "move", Text(why, style="yellow")
+    if moving.stays:
+        yield "stays", Text(moving.stays)
 
 
 def _some(what: str, names: Sequence[str]) -> str:

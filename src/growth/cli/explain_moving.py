@@ -1,0 +1,140 @@
+"""What one node has to do with moves: which one it is part of and how far that is, or why it stays where it is.
+
+Prices and machines are the providers', who are not asked here: whether a move of it would pay is told by
+``growth plan --optimise``.
+"""
+
+from datetime import datetime
+from typing import Any, Final
+
+import msgspec
+
+from growth.api.change import Change, Happened
+from growth.api.drain import DRAIN
+from growth.api.growth_kinds import NODE_MOVES, NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
+from growth.api.kinds import (
+    NODES,
+    PERSISTENT_VOLUME_CLAIMS,
+    PERSISTENT_VOLUMES,
+    POD_DISRUPTION_BUDGETS,
+    PODS,
+    Kind,
+)
+from growth.api.nodemove import NodeMove
+from growth.api.nodepool import NodePool
+from growth.api.offering import POOL
+from growth.api.settings import Settings
+from growth.cli.memory_report import counted
+from growth.cli.move_words import what_keeps
+from growth.cli.node_seeing import Now
+from growth.decide.consolidate.candidates import why_stays
+from growth.decide.consolidate.scene import Scene
+from growth.decide.consolidate.terms import min_age_of
+from growth.decide.decider import State
+from growth.decide.fit.claims import named_claims
+from growth.kube.client import Client
+from growth.kube.errors import Forbidden, NotFound
+from growth.observe.snapshot import Snapshot
+from growth.observe.world import World
+
+_READ: Final[tuple[Kind[Any], ...]] = (
+    *(NODES, NODE_POOLS, NODE_MOVES, NODE_REQUESTS, NODE_REMOVAL_REQUESTS),
+    POD_DISRUPTION_BUDGETS,
+)
+
+
+class Moving(msgspec.Struct, frozen=True):
+    """What there is to say of it; empty words where there is nothing."""
+
+    wish: str = ""
+    """Why a person wants it to go."""
+    move: str = ""
+    """The name of the move that it is part of, or was bought for."""
+    phase: str = ""
+    since: datetime | None = None
+    words: str = ""
+    """What the move is made for, and how far it is."""
+    kept_by: tuple[str, ...] = ()
+    """What the move waits for."""
+    stays: str = ""
+    """Why it stays, if it is part of no move."""
+
+
+async def read_moving(client: Client, settings: Settings, name: str, now: Now) -> Moving | None:
+    """Ask for what it takes; None for a node of no pool, and where Growth's kinds are not there, or not for us."""
+    world = World(now)
+
+    async def read(kind: Kind[Any], **selectors: str) -> list[Any]:
+        found = list((await client.list(kind, **selectors)).items)
+        world.listeners()[kind]([Change(Happened.ADDED, one, None) for one in found])
+        return found
+
+    try:
+        for kind in _READ:
+            await read(kind)
+        pods = await read(PODS, field_selector=f"spec.nodeName={name}")
+        if any(list(named_claims(pod)) for pod in pods):
+            for kind in (PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES):
+                await read(kind)
+    except (NotFound, Forbidden):
+        return None
+    return moving_in(world.snapshot(now()), settings, name)
+
+
+def moving_in(snapshot: Snapshot, settings: Settings, name: str) -> Moving | None:
+    """The same, of what is seen."""
+    node = snapshot.nodes.get(name)
+    if node is None or POOL not in node.metadata.labels:
+        return None
+    scene = Scene(snapshot, State(), settings)
+    wish = node.metadata.annotations.get(DRAIN, "")
+    # The last word is that of the newest.
+    move = max(
+        (one for one in scene.moves if name in one.spec.nodes or name in _bought(one)),
+        key=lambda one: (not one.is_over, one.metadata.creation_timestamp or scene.now),
+        default=None,
+    )
+    if move is not None and not (move.is_over and name in _bought(move)):
+        is_under_way = not move.is_over
+        return Moving(
+            wish,
+            move.metadata.name,
+            move.status.phase,
+            move.status.phase_since or move.metadata.creation_timestamp,
+            _words(scene, move, name),
+            tuple(what_keeps(scene, move)) if is_under_way else (),
+            "" if is_under_way else _stays(scene, name, is_wished=bool(wish)),
+        )
+    return Moving(wish, stays=_stays(scene, name, is_wished=bool(wish)))
+
+
+def _bought(move: NodeMove) -> list[str]:
+    return [one.name for one in move.spec.buys]
+
+
+def _words(scene: Scene, move: NodeMove, name: str) -> str:
+    made_for = f"{move.spec.reason}: {move.spec.why}"
+    if name in _bought(move):
+        return f"it was bought in the place of {', '.join(move.spec.nodes)} ({made_for})"
+    left = len(scene.workers(scene.snapshot.nodes[name]))
+    is_draining = move.status.phase == "Draining"
+    how_far = f"{counted(left, 'pod')} to leave it" if is_draining else move.status.message
+    return f"{made_for}{f'; {how_far}' if how_far else ''}"
+
+
+def _stays(scene: Scene, name: str, *, is_wished: bool) -> str:
+    ages = {pool: min_age_of(one) for pool, one in scene.pools.items()}
+    reason = "Requested" if is_wished else "Cheaper"
+    if why := why_stays(scene.snapshot, scene.settings, name, ages, reason):
+        return why
+    pool = scene.pools[scene.snapshot.nodes[name].metadata.labels[POOL]]
+    return "nothing keeps it: it goes when it can be replaced" if is_wished else _until_it_pays(pool)
+
+
+def _until_it_pays(pool: NodePool) -> str:
+    free = "nothing keeps it: it goes when a move of it pays"
+    if pool.spec.disruption.mode == "act":
+        return free
+    return (
+        f"{free}, and somebody makes it (disruption.mode of pool {pool.metadata.name} is {pool.spec.disruption.mode})"
+    )
