@@ -39,10 +39,9 @@ async def wish_for(client: Client, settings: Settings, name: str, reason: str, t
 
 
 async def take_back(client: Client, name: str, talk: Talk) -> None:
-    """Take it off, and end the move that came of it. Growth sees to the rest."""
+    """Take it off. A move that came of it is then undone by Growth."""
     node = await _known(client, name)
-    moves = [one for one in await _moves_of(client, name) if one.spec.reason == "Requested" and not one.is_over]
-    if DRAIN not in node.metadata.annotations and not moves:
+    if DRAIN not in node.metadata.annotations:
         talk.say(f"nobody has asked for node {name} to go: nothing was done")
         return
 
@@ -52,10 +51,9 @@ async def take_back(client: Client, name: str, talk: Talk) -> None:
         return edited(node, [{"op": "remove", "path": annotation_path(DRAIN)}], "a person takes a wish back")
 
     await _edit(client, name, talk, without)
-    for move in moves:
-        await client.delete(NODE_MOVES, move.metadata.name, uid=move.metadata.uid)
-    ended = f"; its move {', '.join(one.metadata.name for one in moves)} is ended" if moves else ""
-    talk.say(f"node {name} may stay{ended}")
+    moves = [one for one in await _moves_of(client, name) if one.spec.reason == "Requested" and not one.is_over]
+    undone = f"; Growth undoes its move {moves[0].metadata.name}" if moves else ""
+    talk.say(f"node {name} may stay{undone}")
 
 
 async def _edit(client: Client, name: str, talk: Talk, edit_of: Callable[[Node], EditObject | None]) -> None:
