@@ -13,10 +13,10 @@ from click.testing import CliRunner
 from rich.console import Console
 
 from growth.api.growth_kinds import NODE_MOVES
-from growth.api.kinds import NODES, PODS
+from growth.api.kinds import NODES, POD_DISRUPTION_BUDGETS, PODS
 from growth.api.node import NodeSpec
 from growth.api.offering import INSTANCE_TYPE
-from growth.api.scale_down import LEAVES
+from growth.api.scale_down import LEAVES, is_tainted
 from growth.api.settings import KwokSettings, Settings
 from growth.cli.failures import NotDone
 from growth.cli.main import main
@@ -137,6 +137,36 @@ def test_a_move_that_is_undone_is_told_with_its_reason_and_is_a_failure(tmp_path
             await following
         assert "bears karpenter.sh/do-not-disrupt" in person.said[-1]
         assert "large" in await _types(play)
+
+    with_a_large_node_too_many(tell)
+
+
+def test_a_move_that_somebody_deletes_is_undone(tmp_path: Path) -> None:
+    """As people are told who stop watching."""
+
+    async def tell(play: Play) -> None:
+        budget = {"selector": {"matchLabels": {"app": "web"}}, "maxUnavailable": 0}
+        await play.create(POD_DISRUPTION_BUDGETS, {"metadata": {"name": "web"}, "spec": budget})
+        (node,) = [one.metadata.name for one in (await play.client.list(NODES)).items]
+        await play.client.create(NODE_MOVES, {"metadata": {"name": "move-1"}, "spec": {"nodes": [node]}})
+        draining = MergePatch({"status": {"phase": "Draining"}})
+        await play.client.patch(NODE_MOVES, "move-1", draining, subresource="status")
+
+        async def is_closed() -> bool:
+            return is_tainted(await play.client.get(NODES, node))
+
+        async def is_open() -> bool:
+            return not await is_closed()
+
+        person = Person(play, tmp_path)
+        following = asyncio.create_task(person.follows(["move-1"]))
+        await play.until_found(is_closed, "it takes no new pods")
+        await asyncio.sleep(2)
+        await play.client.delete(NODE_MOVES, "move-1")
+        with pytest.raises(NotDone, match="1 of 1 move did not come to its end: move-1"):
+            await following
+        assert f"move-1: emptying {node}: 1 pod to leave" in person.said[0]
+        await play.until_found(is_open, "it takes pods again")
 
     with_a_large_node_too_many(tell)
 
