@@ -82,6 +82,11 @@ class Town:
     def moves(self) -> list[NodeMove]:
         return [thing for (kind, _), thing in sorted(self._things.items()) if kind == NODE_MOVES.name]
 
+    @property
+    def leaving(self) -> set[str]:
+        """Nodes that were asked to go."""
+        return {name for kind, name in self._things if kind == NODE_REMOVAL_REQUESTS.name}
+
     def add(self, *things: Thing) -> None:
         """These come, or take the place of what had their names."""
         for thing in things:
