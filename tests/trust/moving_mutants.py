@@ -35,9 +35,9 @@ MOVING_MUTANTS: Final = (
         "nodes are emptied before what is bought works",
         "goes back to what is cheaper",
         carrying___works=_always,
-        carrying___have_places=_always,
+        carrying___why_no_room=_no_reason,
     ),
-    _mutant("nobody looks whether there is room", carrying___have_places=_always),
+    _mutant("nobody looks whether there is room", carrying___why_no_room=_no_reason),
     _mutant("who does not leave is waited for for ever", "lets nobody go", premises___who_does_not_leave=_no_reason),
     _mutant("who finds no place is not heard", "finds no place", premises___who_wants_a_place=_no_reason),
     _mutant(

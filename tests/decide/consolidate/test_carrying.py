@@ -70,12 +70,12 @@ def a_worker(name: str = "web", *, node: str = NAME, **fields: Any) -> Any:  # n
     return a_pod(name, node=node, owner=OWNER, **{"requests": {"cpu": "1"}, **fields})
 
 
-def carried(move: NodeMove, *things: object, now: datetime = NOW) -> Scene:
-    """What is said of a move when this is seen."""
+def carried(move: NodeMove, *things: object, now: datetime = NOW, other: NodeMove | None = None) -> Scene:
+    """What is said of a move when this is seen, and another one is under way."""
     machines = [a_machine(name) for name in (NAME, ANOTHER, NEW)]
     snapshot = a_snapshot(a_pool(), a_cloud(*machines), *things, now=now)
     table: Table[NodeMove] = Table()
-    table.hear([Change(Happened.ADDED, move, None)])
+    table.hear([Change(Happened.ADDED, one, None) for one in (move, other) if one is not None])
     snapshot = msgspec.structs.replace(snapshot, tables={**snapshot.tables, NODE_MOVES: table})
     scene = Scene(snapshot, State(), SETTINGS)
     carry(scene, move)
@@ -127,6 +127,17 @@ def test_nobody_is_asked_to_leave_for_whom_there_is_no_room() -> None:
     """Somebody else was faster."""
     full = a_worker("other", node=NEW, requests={"cpu": market.PROMISED["cpu"]})
     assert said(a_move(), a_node(), a_worker(), a_node(NEW), full) == []
+
+
+def test_two_moves_do_not_count_on_the_same_room() -> None:
+    large = {"cpu": "1500m"}
+    other = msgspec.structs.replace(
+        a_move("Draining", nodes=(ANOTHER,), buys=()), metadata=ObjectMeta(name="move-2", uid="other")
+    )
+    seen = (a_node(), a_worker(requests=large), a_node(NEW), a_node(ANOTHER, at=NOW, pool="other"))
+    assert told(carried(a_move(buys=()), *seen, other=other).said) == ["move-1 -> Draining"]
+    leaves = a_worker("db", node=ANOTHER, requests=large)
+    assert told(carried(a_move(buys=()), *seen, leaves, other=other).said) == []
 
 
 # Draining
@@ -208,6 +219,14 @@ def test_who_does_not_leave_in_time_ends_it() -> None:
     assert undone(move, *seen, now=late) == "pod default/web does not leave node default-1"
 
 
+def test_it_does_not_wait_for_room_for_ever() -> None:
+    full = a_worker("other", node=NEW, requests={"cpu": market.PROMISED["cpu"]})
+    move, seen = a_move(since=NOW - 1000 * HOUR), (a_node(), a_worker(), a_node(NEW, born=NOW - MINUTE), full)
+    late = NOW - MINUTE + TERMS.drain_within
+    assert undone(move, *seen, now=late - SECOND) == ""
+    assert undone(move, *seen, now=late) == "there is no room any more for pod default/web"
+
+
 @pytest.mark.parametrize("seen", [[a_node(NEW, ready=False)], []], ids=["silent", "gone"])
 def test_nobody_is_asked_to_leave_for_a_machine_that_does_not_work(seen: list[object]) -> None:
     words = f"{NEW}, which was bought for it, does not work"
@@ -218,6 +237,14 @@ def test_nodes_take_pods_again_and_what_is_not_needed_goes() -> None:
     move = a_move("Undoing", nodes=(NAME, ANOTHER), message="somebody came")
     assert said(move, a_node(at=NOW), a_node(ANOTHER), a_worker(), a_node(NEW)) == [f"unmark {NAME}", f"remove {NEW}"]
     assert said(move, a_node(), a_node(ANOTHER), a_node(NEW), a_worker(node=NEW)) == ["move-1 -> Undone"]
+
+
+def test_in_an_outage_nothing_goes_not_even_what_is_not_needed() -> None:
+    """It does later, as every empty node."""
+    silent = [a_node(f"default-{number}", ready=False) for number in range(10, 20)]
+    seen = (a_node(at=NOW), a_worker(), a_node(NEW), *silent)
+    assert undone(a_move("Draining"), *seen).startswith("the cluster is unhealthy")
+    assert said(a_move("Undoing", message="somebody came"), *seen) == [f"unmark {NAME}"]
 
 
 def test_a_node_that_is_on_its_way_out_is_not_called_back() -> None:

@@ -6,17 +6,22 @@
 Everything follows from the move and from what is seen, so whoever starts anew goes on.
 """
 
+from collections.abc import Collection
+from datetime import datetime
+
 from growth.api.action import CreateObject, DeleteObject, EvictPod
 from growth.api.growth_kinds import NODE_MOVES, NODE_REQUESTS
 from growth.api.kinds import PODS
 from growth.api.node import Node
 from growth.api.nodemove import NodeMove, Purchase
 from growth.api.offering import POOL
+from growth.api.pod import Pod
 from growth.api.references import reference_by_name, reference_to
 from growth.api.scale_down import has_traces, is_tainted
 from growth.api.template import TEMPLATE, mark_of
 from growth.decide.consolidate.advice import anew
-from growth.decide.consolidate.premises import why_undone
+from growth.decide.consolidate.moving import moving_in
+from growth.decide.consolidate.premises import why_undone, works
 from growth.decide.consolidate.scene import Scene
 from growth.decide.consolidate.terms import why_not_let
 from growth.decide.consolidate.writing import MOVE, into
@@ -55,27 +60,29 @@ def _buy(scene: Scene, move: NodeMove) -> None:
     for one in awaited:
         if one.name not in scene.requests and one.name not in scene.snapshot.nodes:
             scene.said.append(_asked_for(scene, move, one))
-    if not awaited and _is_let(scene, move) and _have_places(scene, move):
+    if awaited:
+        return
+    if not (why := why_not_let(scene, move) or _why_no_room(scene, move)):
         scene.emptied.update(move.spec.nodes)
         nodes = ", ".join(move.spec.nodes)
         scene.tell(move, "Draining", f"all that is bought works: {nodes} are emptied")
         scene.said.append(into(move, "Draining", scene.now, "its pods are asked to leave"))
-
-
-def _is_let(scene: Scene, move: NodeMove) -> bool:
-    """Whether budgets let its nodes go. It waits a while for others that go; then it is undone, because what was bought
-    costs money meanwhile."""
-    why = why_not_let(scene, move)
-    if why and scene.is_over(scene.since(move.status.phase_since) + scene.settings.consolidate.drain_within):
+    elif scene.is_over(scene.since(_complete_at(scene, move)) + scene.settings.consolidate.drain_within):
+        # It waits a while for others that go, but what was bought costs money meanwhile.
         scene.tell(move, "MoveUndone", why, is_bad=True)
         scene.said.append(into(move, "Undoing", scene.now, why))
-    return not why
+
+
+def _complete_at(scene: Scene, move: NodeMove) -> datetime | None:
+    """When the last of what was bought came."""
+    came = [move.metadata, *(scene.snapshot.nodes[one.name].metadata for one in move.spec.buys)]
+    return max((meta.creation_timestamp for meta in came if meta.creation_timestamp is not None), default=None)
 
 
 def _works(scene: Scene, bought: Purchase) -> bool:
     """Whether the machine is there, ready, and open to pods."""
     node = scene.snapshot.nodes.get(bought.name)
-    return node is not None and node.is_ready and bought.name not in scene.snapshot.closed
+    return node is not None and works(scene, node)
 
 
 def _asked_for(scene: Scene, move: NodeMove, bought: Purchase) -> CreateObject:
@@ -97,19 +104,27 @@ def _asked_for(scene: Scene, move: NodeMove, bought: Purchase) -> CreateObject:
     )
 
 
-def _have_places(scene: Scene, move: NodeMove) -> bool:
-    """Whether all pods of these nodes would find room now, beside all that wait: only then are they asked to leave."""
+def _why_no_room(scene: Scene, move: NodeMove) -> str:
+    """Who on these nodes would find no room now, beside all that wait and all that leave others; empty if nobody: only
+    then are they asked to leave."""
     stage = Stage.of(scene.snapshot)
-    pods = [anew(pod) for node in scene.standing(move) for pod in scene.workers(node)]
-    for node in scene.standing(move):
-        stage.remove_node(node.metadata.name)
-    for name in scene.leaving | scene.snapshot.to_go.keys():
+    pods = _who_leaves(scene, move.spec.nodes)
+    others = _who_leaves(scene, (moving_in(scene.snapshot).going | scene.emptied) - set(move.spec.nodes))
+    for name in scene.leaving | scene.snapshot.to_go.keys() | scene.emptied | set(move.spec.nodes):
         if name in stage.nodes:
             stage.remove_node(name)
     waiting = demand_of(stage).pods
     nothing = Market((), (), (), NewNodes(stage))
-    left_out = {one.pod.metadata.uid for one in plan(stage, [*waiting, *pods], nothing).left_out}
-    return not any(pod.metadata.uid in left_out for pod in pods)
+    left_out = {one.pod.metadata.uid for one in plan(stage, [*waiting, *others, *pods], nothing).left_out}
+    homeless = [f"{pod.metadata.namespace}/{pod.metadata.name}" for pod in pods if pod.metadata.uid in left_out]
+    return f"there is no room any more for pod {homeless[0]}" if homeless else ""
+
+
+def _who_leaves(scene: Scene, names: Collection[str]) -> list[Pod]:
+    """Who works on these nodes, as it will be made anew. Whoever leaves already has somebody in its place, or wants
+    none."""
+    nodes = [scene.snapshot.nodes[name] for name in sorted(names) if name in scene.snapshot.nodes]
+    return [anew(pod) for node in nodes for pod in scene.workers(node) if pod.metadata.deletion_timestamp is None]
 
 
 # Draining
@@ -147,14 +162,15 @@ def _removal_of(node: Node, why: str) -> CreateObject:
 
 
 def _undo(scene: Scene, move: NodeMove) -> None:
-    """Nodes that are still there take pods again; what was bought and is empty goes."""
+    """Nodes that are still there take pods again; what was bought and is empty goes, unless nothing may go now: then it
+    does later, as every empty node."""
     why = f"its move was undone: {move.status.message}"
     marks = [unmarked(node, why) for node in scene.standing(move) if has_traces(node)]
     scene.said += marks
     bought = [scene.snapshot.nodes[one.name] for one in move.spec.buys if _works(scene, one)]
-    scene.said += [
-        _removal_of(node, why) for node in bought if node.metadata.name not in scene.leaving and not scene.workers(node)
-    ]
+    if not scene.cluster.is_halted:
+        empty = [node for node in bought if node.metadata.name not in scene.leaving and not scene.workers(node)]
+        scene.said += [_removal_of(node, why) for node in empty]
     if not marks:
         scene.said.append(into(move, "Undone", scene.now, move.status.message))
 
