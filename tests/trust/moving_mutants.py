@@ -46,7 +46,12 @@ MOVING_MUTANTS: Final = (
         candidates__forbids=_no_reason,
         premises__forbids=_no_reason,
     ),
-    _mutant("a pool's budgets count for nothing", "budget of a pool", deciding__at_once_in=_as_many_as_they_like),
+    _mutant(
+        "a pool's budgets count for nothing",
+        "budget of a pool",
+        deciding__at_once_in=_as_many_as_they_like,
+        carrying__why_not_let=_no_reason,
+    ),
     _mutant("what was bought may break", premises___what_broke=_no_reason),
     Mutant(
         "moves: nodes of a move are for everybody",
