@@ -229,7 +229,8 @@ def test_which_pod_finds_no_place_is_told() -> None:
     assert isinstance(event, RecordEvent)
     assert "pod default/big would find no place: " in event.why
     assert town.look().thought is None, "it is not thought about again at once"
-    town.now += EVERY
+    assert town.look().wake_at == town.now + MINUTE, "but soon: a person looks on"
+    town.now += MINUTE
     assert town.look().thought is not None
 
 

@@ -36,6 +36,8 @@ from growth.observe.snapshot import Snapshot
 
 # More than that need not be kept room for.
 _GHOSTS: Final = 5_000
+# A person who asked looks on.
+_PATIENCE: Final = timedelta(minutes=1)
 # More than that are not told of one by one.
 _TOLD: Final = 100
 # What was made is seen in the watch at once.
@@ -98,6 +100,8 @@ def _think_of_wishes(scene: Scene, memory: Memory, wishes: list[Wish]) -> tuple[
     """Begin to think of how to empty them, as many as may go now. If none may, it is looked again after a while, or
     when others must go, or somebody who went is gone: then budgets may let the next one go."""
     every = scene.settings.consolidate.every
+    if any(wish.reason == "Requested" for wish in wishes):
+        every = min(every, _PATIENCE)
     about = (*(wish.node for wish in wishes), *sorted(scene.leaving))
     if not wishes:
         return None, msgspec.structs.replace(memory, wished_at=None, wished=(), staying={})
