@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from rich.console import Console
 
 from growth.api.drain import DRAIN
-from growth.api.growth_kinds import NODE_MOVES
+from growth.api.growth_kinds import NODE_MOVES, NODE_POOLS
 from growth.api.kinds import NODES, POD_DISRUPTION_BUDGETS, PODS
 from growth.api.scale_down import is_tainted
 from growth.cli.drain_following import follow_wish
@@ -108,6 +108,22 @@ def test_a_budget_that_keeps_a_pod_is_told_and_the_wish_can_be_taken_back() -> N
             await following
         assert DRAIN not in (await play.client.get(NODES, person.name)).metadata.annotations
         assert person.said[-1] == f"node {person.name} may stay"
+
+    with_one_node(tell)
+
+
+def test_a_pool_that_lets_no_node_go_is_named() -> None:
+    async def tell(play: Play, person: Person) -> None:
+        budgets = {"spec": {"disruption": {"budgets": [{"nodes": 0, "reasons": ["Requested"]}]}}}
+        await play.client.patch(NODE_POOLS, "default", MergePatch(budgets))
+        await person.wishes()
+        following = asyncio.create_task(person.follows())
+        await asyncio.sleep(90)
+        told = [line.strip() for line in person.said[1:]]
+        assert len(told) == 1
+        assert told[0].endswith("it stays for now: disruption.budgets[0] of its pool lets 0 nodes go at one time")
+        following.cancel()
+        await asyncio.wait({following})
 
     with_one_node(tell)
 

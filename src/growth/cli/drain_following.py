@@ -6,6 +6,7 @@ from typing import Final
 from rich.console import Console
 
 from growth.api.drain import DRAIN
+from growth.api.offering import POOL
 from growth.api.settings import Settings
 from growth.cli.failures import NotDone
 from growth.cli.move_following import Teller, looks
@@ -13,6 +14,7 @@ from growth.cli.node_leaving import Talk
 from growth.decide.consolidate.calm import why_restless
 from growth.decide.consolidate.candidates import why_stays
 from growth.decide.consolidate.scene import Scene
+from growth.decide.consolidate.terms import allowance_in
 from growth.kube.client import Client
 
 # Growth has seen the wish and has thought about it by then.
@@ -47,5 +49,13 @@ def _say_why_not(scene: Scene, name: str, teller: Teller, *, is_long: bool) -> N
         teller.say_once(f"it stays for now: {why}")
     elif why := why_restless(scene):
         teller.say_once(f"Growth does not begin yet: {why}")
+    elif why := _why_not_let(scene, name):
+        teller.say_once(f"it stays for now: {why}")
     elif is_long:
         teller.say_once(f"Growth has not begun; what it says about the node: kubectl describe node {name}")
+
+
+def _why_not_let(scene: Scene, name: str) -> str:
+    pool = scene.pools[scene.snapshot.nodes[name].metadata.labels[POOL]]
+    allowed = allowance_in(scene, pool, "Requested")
+    return "" if allowed.left else f"{allowed.set_by} of its pool lets {allowed.most} nodes go at one time"
