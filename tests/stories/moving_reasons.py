@@ -1,0 +1,76 @@
+"""Nodes that go for another reason than money: a person wants it, they are too old, or made from another template."""
+
+from growth.api.drain import DRAIN
+from growth.api.growth_kinds import NODE_MOVES, NODE_POOLS
+from growth.api.kinds import NODES, POD_DISRUPTION_BUDGETS
+from growth.play.growing import a_pool, growing, until_told
+from growth.play.play import Play
+from growth.play.story import Stories
+from tests.stories.moving import ACT, a_budget, a_deployment, is_done, moves, until_only
+from tests.stories.shrinking import SOON, TAINTED, bought, marked
+
+STORIES = Stories("moving reasons", alone=True)
+
+
+def reasons(play: Play) -> set[str]:
+    """Why moves are made."""
+    return {one.spec.reason for one in play.trace.objects[NODE_MOVES].values()}
+
+
+def teams(play: Play) -> list[str]:
+    """A label of the nodes of pools."""
+    return sorted(play.trace.nodes[name].metadata.labels.get("team", "") for name in bought(play))
+
+
+@STORIES.story(any_node=True)
+async def a_node_that_a_person_wants_to_go_is_replaced_although_its_pool_is_off(play: Play) -> None:
+    """However young it is. A pod that must stay keeps it, and that is told on the node."""
+    await play.node("other", taints=TAINTED)
+    async with growing(play):
+        await a_pool(play, types="small", scaleDown=SOON, disruption={"mode": "off"})
+        await a_deployment(play, "web", 1, "1500m")
+        await play.until(lambda: len(play.running("web")) == 1, "the pod runs")
+        (old,) = bought(play)
+        await a_budget(play, "web", 0)
+        await play.change(NODES, old, {"metadata": {"annotations": {DRAIN: "its disk is slow"}}})
+        await until_told(play, old, "NotEmptied")
+        assert (moves(play), marked(play)) == ({}, [])
+        await play.change(POD_DISRUPTION_BUDGETS, "web", {"spec": {"maxUnavailable": 1}})
+        await play.until(lambda: is_done(play), "it is moved")
+        await until_only(play, "small")
+        assert (reasons(play), old in bought(play)) == ({"Requested"}, False)
+
+
+@STORIES.story(any_node=True)
+async def nodes_of_an_old_template_are_replaced_one_by_one(play: Play) -> None:
+    """A label of the pool changes. Each node gets a successor that has it, and only one is emptied at a time."""
+    await play.node("other", taints=TAINTED)
+    async with growing(play):
+        terms = {**ACT, "budgets": [{"nodes": "1", "reasons": ["Drifted"]}]}
+        await a_pool(play, types="small", scaleDown=SOON, disruption=terms, labels={"team": "blue"})
+        await a_deployment(play, "web", 2, "1500m")
+        await play.until(lambda: len(play.running("web")) == 2, "both pods run")
+        await a_budget(play, "web", 1)
+        play.always(lambda: play.running("web"), "that one of them runs")
+        play.always(lambda: len(marked(play)) <= 1, "that one node is emptied at a time")
+        await play.change(NODE_POOLS, "default", {"spec": {"labels": {"team": "red"}}})
+        await play.until(lambda: teams(play) == ["red", "red"], "both are replaced")
+        await until_only(play, "small", "small")
+        assert reasons(play) == {"Drifted"}
+
+
+@STORIES.story(any_node=True)
+async def a_node_that_is_too_old_is_replaced(play: Play) -> None:
+    """Its pool says later how old nodes may become."""
+    await play.node("other", taints=TAINTED)
+    async with growing(play):
+        await a_pool(play, types="small", scaleDown=SOON, disruption=ACT)
+        await a_deployment(play, "web", 1, "1500m")
+        await play.until(lambda: len(play.running("web")) == 1, "the pod runs")
+        (old,) = bought(play)
+        await play.change(NODE_POOLS, "default", {"spec": {"disruption": {"expireAfter": "3s"}}})
+        await play.until(lambda: moves(play), "a move is decided")
+        await play.change(NODE_POOLS, "default", {"spec": {"disruption": {"expireAfter": "24h"}}})
+        await play.until(lambda: is_done(play), "it is moved")
+        await until_only(play, "small")
+        assert (reasons(play), old in bought(play)) == ({"Expired"}, False)
