@@ -11,11 +11,12 @@ import pytest_asyncio
 import yaml
 
 from growth.api.crd import definitions
-from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
+from growth.api.growth_kinds import NODE_MOVES, NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.kinds import Kind
+from growth.api.nodemove import NodeMoveStatus
 from growth.api.nodepool import NodeCounts, NodePoolStatus, OfferingStatus, ServerType
 from growth.api.noderequest import NodeRequestStatus
-from growth.api.phases import REMOVAL_MOVES, REQUEST_MOVES, may_move
+from growth.api.phases import MOVE_MOVES, REMOVAL_MOVES, REQUEST_MOVES, may_move
 from growth.api.status import StatusCondition, StatusEvent
 from growth.kube.errors import Invalid
 from growth.kube.patches import MergePatch
@@ -63,7 +64,7 @@ async def server(control_plane: LocalCluster) -> AsyncGenerator[LocalCluster]:
         "wait", "crd", "--for=condition=Established", "--timeout=30s", *(d["metadata"]["name"] for d in definitions())
     )
     yield control_plane
-    for kind in (NODE_POOLS, NODE_REQUESTS, NODE_REMOVAL_REQUESTS):
+    for kind in (NODE_POOLS, NODE_REQUESTS, NODE_MOVES, NODE_REMOVAL_REQUESTS):
         await control_plane.kubectl("delete", kind.plural, "--all", "--wait=false")
 
 
@@ -85,6 +86,7 @@ async def test_the_definitions_are_established_under_their_short_names_and_categ
     assert rows == {
         "nodepools": ["np", "growth.dev/v1alpha1", "false", "NodePool"],
         "noderequests": ["nreq", "growth.dev/v1alpha1", "false", "NodeRequest"],
+        "nodemoves": ["nmove", "growth.dev/v1alpha1", "false", "NodeMove"],
         "noderemovalrequests": ["nrem", "growth.dev/v1alpha1", "false", "NodeRemovalRequest"],
     }
 
@@ -115,7 +117,13 @@ async def test_the_seeds_manifests_apply_and_get_their_defaults(server: LocalClu
             "delayAfterScaleUp": "10m",
             "removeUnreachable": False,
         },
-        "disruption": {"maxUnavailable": "10%"},
+        "disruption": {
+            "mode": "observe",
+            "maxUnavailable": "10%",
+            "minNodeAge": "1h",
+            "minSaving": "5%",
+            "payBackWithin": "1h",
+        },
         "deletionPolicy": "Drain",
         "machine": {"publicIPv4": True, "publicIPv6": True, "spread": False},
     }
@@ -224,6 +232,29 @@ async def test_a_removal_needs_no_more_than_a_name_and_cannot_be_changed_either(
     assert "a NodeRemovalRequest cannot be changed" in str(refusal.value)
 
 
+async def test_a_move_of_nothing_is_refused_and_none_can_be_changed(server: LocalCluster) -> None:
+    empty: tuple[dict[str, Any], ...] = ({}, {"nodes": []}, {"reason": "Cheaper"})
+    for spec in empty:
+        with pytest.raises(Invalid, match="a NodeMove must name the nodes that go"):
+            await server.admin.create(NODE_MOVES, {"metadata": {"name": a_name()}, "spec": spec})
+    made = await server.admin.create(NODE_MOVES, {"metadata": {"name": a_name()}, "spec": {"nodes": ["one"]}})
+    with pytest.raises(Invalid, match="a NodeMove cannot be changed: delete it, and it is undone"):
+        await server.admin.patch(NODE_MOVES, made.metadata.name, MergePatch({"spec": {"nodes": ["two"]}}))
+
+
+async def test_people_see_at_a_glance_how_far_a_move_is(server: LocalCluster) -> None:
+    spec = {"nodes": ["one", "two"], "savesPerHour": "0.012"}
+    made = await server.admin.create(NODE_MOVES, {"metadata": {"name": a_name()}, "spec": spec})
+    status = NodeMoveStatus("Draining", NOON, "its pods are asked to leave")
+    patch = MergePatch({"status": msgspec.to_builtins(status)})
+    await server.admin.patch(NODE_MOVES, made.metadata.name, patch, subresource="status")
+    header, row = (await server.kubectl("get", "nmove", made.metadata.name)).splitlines()
+    assert header.split() == ["NAME", "REASON", "NODES", "SAVES/H", "PHASE", "SINCE", "AGE"]
+    assert row.split()[1:5] == ["Cheaper", '["one","two"]', "0.012", "Draining"]
+    wide = await server.kubectl("get", "nmove", made.metadata.name, "--output=wide")
+    assert "its pods are asked to leave" in wide
+
+
 async def test_a_status_is_written_whole_and_read_back_the_same(server: LocalCluster) -> None:
     pool = await server.admin.create(NODE_POOLS, a_pool())
     full = NodePoolStatus(
@@ -267,9 +298,10 @@ async def test_people_see_at_a_glance_what_a_request_is_waiting_for(server: Loca
     ("kind", "spec", "table", "path"),
     [
         (NODE_REQUESTS, a_request()["spec"], {**REQUEST_MOVES}, ["Pending", "Provisioning", "Ready"]),
+        (NODE_MOVES, {"nodes": ["one"]}, {**MOVE_MOVES}, ["Buying", "Draining", "Undoing", "Undone"]),
         (NODE_REMOVAL_REQUESTS, {}, {**REMOVAL_MOVES}, ["Pending", "Deprovisioning", "RemovalFailed"]),
     ],
-    ids=["request", "removal"],
+    ids=["request", "move", "removal"],
 )
 async def test_the_server_allows_the_moves_of_the_table_and_no_others(
     server: LocalCluster, kind: Kind[Any], spec: object, table: dict[str, tuple[str, ...]], path: list[str]
@@ -283,6 +315,6 @@ async def test_the_server_allows_the_moves_of_the_table_and_no_others(
     for before, after in zip(path, [*path[1:], path[-1]], strict=True):
         for phase in table:
             if not may_move(table, before, phase):
-                with pytest.raises(Invalid, match="a phase only moves from Pending to"):
+                with pytest.raises(Invalid, match=f"a phase only moves from {path[0]} to"):
                     await move(phase)
         await move(after)
