@@ -308,6 +308,20 @@ def test_a_machine_is_not_sold_twice() -> None:
     assert bought == ["kwok-small-fsn1", "kwok-large-fsn1"]
 
 
+def test_two_moves_that_are_ready_in_the_same_pass_do_not_share_a_place_in_the_budget() -> None:
+    """Two were let go; until their machines work only one may."""
+    nodes = [a_node(name, annotations=ASKED) for name in "ab"]
+    pods = [a_pod(f"web-{name}", node=name, requests={"cpu": "1500m"}) for name in "ab"]
+    town = Town(*nodes, *pods, pool=acting(maxUnavailable=2))
+    town.look()
+    town.think()
+    town.do(town.look().said)
+    town.do(town.look().said)  # both are bought
+    town.add(acting(maxUnavailable=1))
+    town.do(town.look().said)
+    assert sorted(move.status.phase for move in town.moves) == ["Buying", "Draining"]
+
+
 def test_what_was_asked_for_is_undone_when_that_is_taken_back() -> None:
     town = Town(a_node("a", annotations=ASKED), a_pod("web", node="a"))
     town.do(town.look().said)
