@@ -169,8 +169,8 @@ def test_a_wish_that_cannot_be_fulfilled_does_not_stand_in_the_way_of_money() ->
     town = Town(*things, a_node("d", annotations=ASKED), a_pod("alone", node="d", owner=None))
     said = town.live(timedelta(hours=2))
     assert {move.reason for move in moves_of(said)} == {"Cheaper"}
-    assert "d" in town.nodes
-    assert len(town.nodes) < 3
+    assert len(town.nodes) == 2
+    assert [pod.metadata.name for pod in town.pods if pod.node_name == "d"] == ["alone"], "nobody is moved there"
 
 
 HELD: dict[str, tuple[list[Any], str]] = {
@@ -296,6 +296,27 @@ def test_two_passes_with_the_same_answer_make_the_moves_once() -> None:
     town = Town(a_node("a", annotations=ASKED), a_pod("web", node="a"))
     assert town.advised()
     assert moves_of(town.look().said) == []
+
+
+def test_nobody_goes_to_a_node_that_must_go_next_while_there_is_another_place() -> None:
+    nodes = [a_node(name, annotations=OLD) for name in "ab"]
+    pods = [a_pod(f"web-{name}", node=name) for name in "ab"]
+    town = Town(*nodes, *pods, pool=acting(maxUnavailable=1))
+    (move,) = town.advised()
+    assert (move.nodes, len(move.buys)) == (("a",), 1)
+
+
+def test_at_the_limit_of_its_pool_it_goes_where_there_is_room() -> None:
+    """Else nothing would ever be replaced: a is emptied onto b, and then there is room for a new one."""
+    nodes = [a_node(name, annotations=OLD) for name in "ab"]
+    pods = [a_pod(f"web-{name}", node=name) for name in "ab"]
+    pool = a_pool(types=["small"], disruption={"mode": "act", "maxUnavailable": 1}, limits={"nodes": 2})
+    town = Town(*nodes, *pods, pool=pool)
+    (move,) = town.advised()
+    assert (move.nodes, move.buys) == (("a",), ())
+    town.live(timedelta(minutes=20))
+    assert town.nodes.keys().isdisjoint("ab")
+    assert len(town.pods) == 2
 
 
 def test_a_machine_is_not_sold_twice() -> None:

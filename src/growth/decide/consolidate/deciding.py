@@ -26,7 +26,8 @@ from growth.decide.consolidate.calm import why_restless
 from growth.decide.consolidate.candidates import Choice, choice_in
 from growth.decide.consolidate.carrying import carry
 from growth.decide.consolidate.demand import LOOKS_WITHIN, Demand, noted
-from growth.decide.consolidate.emptying import Emptying, empty
+from growth.decide.consolidate.emptying import Emptying, empty, shun
+from growth.decide.consolidate.question import Question
 from growth.decide.consolidate.reasons import Wish, round_in, wishes_in
 from growth.decide.consolidate.scene import Scene
 from growth.decide.consolidate.terms import at_once_in, min_age_of, worth_of
@@ -83,7 +84,7 @@ def decide(snapshot: Snapshot, state: State, settings: Settings) -> Decision:
     memory = _act(scene, memory)
     thought, memory = _think_of_wishes(scene, memory, wishes)
     if thought is None and pools:
-        thought, memory = _think(scene, memory, pools)
+        thought, memory = _think(scene, memory, pools, wishes)
     _tell(scene, memory)
     _tell_who_stays(scene, memory, wishes)
     return Decision(tuple(scene.said), _first(scene), memory, thought)
@@ -116,7 +117,8 @@ def _think_of_wishes(scene: Scene, memory: Memory, wishes: list[Wish]) -> tuple[
     if not choice.candidates:
         return None, memory
     question = question_of(scene.snapshot, scene.state, scene.settings, choice, at_once={})
-    return lambda: empty(question), memory
+    shunned = [wish.node for wish in wishes]
+    return lambda: empty(question, shunned), memory
 
 
 def _act_on_wishes(scene: Scene, memory: Memory, wishes: list[Wish]) -> Memory:
@@ -154,7 +156,9 @@ def _tell_who_stays(scene: Scene, memory: Memory, wishes: list[Wish]) -> None:
 # Thinking of money
 
 
-def _think(scene: Scene, memory: Memory, pools: list[NodePool]) -> tuple[Callable[[], Advice] | None, Memory]:
+def _think(
+    scene: Scene, memory: Memory, pools: list[NodePool], wishes: list[Wish]
+) -> tuple[Callable[[], Advice] | None, Memory]:
     """Begin to think, if it is time and all is calm. Pools that act and pools that observe take turns: what is only
     told must not stand in the way of what is done."""
     settings = scene.settings.consolidate
@@ -181,7 +185,14 @@ def _think(scene: Scene, memory: Memory, pools: list[NodePool]) -> tuple[Callabl
     # What was advised for these holds no longer; what was for others is told until they are asked about again.
     memory = msgspec.structs.replace(memory, asked_at=scene.now, asked_about=names)
     waves = 1 if turn[0].spec.disruption.mode == "act" else None
-    return lambda: advise(question, waves), memory
+    shunned = [wish.node for wish in wishes]
+    return lambda: _advised(question, shunned, waves), memory
+
+
+def _advised(question: Question, shunned: Iterable[str], waves: int | None) -> Advice:
+    # Who went to a node that must go would be moved again soon.
+    shun(question.stage, shunned)
+    return advise(question, waves)
 
 
 def _turn(memory: Memory, pools: list[NodePool]) -> list[NodePool]:

@@ -1,7 +1,8 @@
 """How to empty nodes that must go, whatever that costs: one move for each, so that none waits for another.
 
 All of them are off the stage from the beginning, because none is a place for the others' pods. What is bought for one
-is there for those that come after it.
+is there for those that come after it. Nodes that must go, too, and may not yet, are no place either, unless there is no
+other: at a pool's limits they may be all that there is.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,6 +14,7 @@ from growth.api.pod import Pod
 from growth.decide.consolidate.advice import house_ghosts, pods_on
 from growth.decide.consolidate.move import Move
 from growth.decide.consolidate.question import Candidate, Question
+from growth.decide.fit.stage import Stage
 from growth.decide.pack.market import Bought, Market, market_of
 from growth.decide.pack.plan import plan
 from growth.decide.pack.solution import PlacementSolution, PlannedNode
@@ -27,13 +29,29 @@ class Emptying(msgspec.Struct, frozen=True):
     """By node, which of its pods finds no place, in words."""
 
 
-def empty(question: Question) -> Emptying:
-    """Think. The same question has the same answer; budgets have been asked by whoever chose the candidates."""
+def empty(question: Question, shunned: Sequence[str] = ()) -> Emptying:
+    """Think. The same question has the same answer; budgets have been asked by whoever chose the candidates. Nobody
+    goes to nodes that are ``shunned`` if that can be helped."""
     mark = question.stage.mark()
     try:
-        return _Walk(question).run()
+        shun(question.stage, shunned)
+        found = _Walk(question).run()
+        if not found.stuck or not shunned:
+            return found
+        question.stage.back_to(mark)
+        another = _Walk(question).run()
+        return another if len(another.stuck) < len(found.stuck) else found
     finally:
         question.stage.back_to(mark)
+
+
+def shun(stage: Stage, names: Iterable[str]) -> None:
+    """Nobody goes to these nodes any more, on the stage."""
+    for name in names:
+        node = stage.nodes.get(name)
+        if node is not None:
+            closed = msgspec.structs.replace(node.spec, unschedulable=True)
+            stage.change_node(msgspec.structs.replace(node, spec=closed))
 
 
 class _Walk:

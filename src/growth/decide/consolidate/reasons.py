@@ -9,7 +9,7 @@ All but the first only in pools that let Growth act. The order is that of the li
 """
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 import msgspec
@@ -49,6 +49,7 @@ def wishes_in(scene: Scene) -> list[Wish]:
         judge = judges.get(node.metadata.labels.get(POOL, ""))
         if judge is not None and name not in gone and (wish := judge.wish(node)) is not None:
             found.append(wish)
+    scene.deadlines += [judge.next_at for judge in judges.values() if judge.next_at is not None]
     return sorted(found, key=lambda wish: (_ORDER.index(wish.reason), wish.node))
 
 
@@ -60,6 +61,9 @@ class _Judge:
         self._acts = pool.spec.disruption.mode == "act"
         self._oldest = expires_after(pool)
         self._mark = mark_of(pool)
+        self._withdrawn: dict[str, str] = {}
+        self.next_at: datetime | None = None
+        """When the next of its nodes is too old, as far as they were asked about."""
 
     def wish(self, node: Node) -> Wish | None:
         name, annotations = node.metadata.name, node.metadata.annotations
@@ -72,16 +76,22 @@ class _Judge:
             return Wish(name, "Expired", f"it is older than {format_duration(self._oldest)}")
         if annotations.get(TEMPLATE, self._mark) != self._mark:
             return Wish(name, "Drifted", "the template of its pool has changed since it was made")
-        if why := self._why_deprecated(node):
-            return Wish(name, "Deprecated", why)
-        return None
+        offering = node.metadata.labels.get(OFFERING, "")
+        why = self._withdrawn.get(offering)
+        if why is None:
+            why = self._withdrawn[offering] = self._why_deprecated(offering)
+        return Wish(name, "Deprecated", why) if why else None
 
     def _is_older(self, node: Node, age: timedelta) -> bool:
         born = node.metadata.creation_timestamp
-        return born is not None and self._scene.is_over(born + age)
+        if born is None:
+            return False
+        ends_at = born + age
+        if ends_at > self._scene.now and (self.next_at is None or ends_at < self.next_at):
+            self.next_at = ends_at
+        return ends_at <= self._scene.now
 
-    def _why_deprecated(self, node: Node) -> str:
-        offering = node.metadata.labels.get(OFFERING, "")
+    def _why_deprecated(self, offering: str) -> str:
         sold = self._scene.shop.get(offering)
         if sold is not None:
             return f"it is not sold any more: {sold.withdrawn}" if sold.withdrawn else ""
