@@ -189,7 +189,8 @@ async def a_move_is_undone_for_somebody_who_finds_no_place(play: Play) -> None:
         await play.pod("late", cpu="3", nodeSelector={})
         await play.until(play.pod_is("late", node=name), "somebody else works there")
         await play.until(lambda: "Undone" in moves(play).values(), "all of it is undone")
-        assert ["finds no place" in one.status.message for one in play.trace.objects[NODE_MOVES].values()] == [True]
+        told = [one.status.message for one in play.trace.objects[NODE_MOVES].values()]
+        assert [one.endswith("late finds no place") for one in told] == [True], told
         await until_only(play, "large")
 
 
