@@ -343,6 +343,25 @@ def test_two_moves_that_are_ready_in_the_same_pass_do_not_share_a_place_in_the_b
     assert sorted(move.status.phase for move in town.moves) == ["Buying", "Draining"]
 
 
+def test_a_move_that_becomes_ready_just_after_another_one_reckons_with_it() -> None:
+    """The other one's node is not marked yet when it is asked whether there is room."""
+    nodes = [a_node(name, annotations=ASKED) for name in "ab"]
+    pods = [a_pod(f"web-{name}", node=name, requests={"cpu": cpu}) for name, cpu in (("a", "900m"), ("b", "1200m"))]
+    town = Town(*nodes, *pods, pool=acting(maxUnavailable=2))
+    town.look()
+    town.think()
+    town.do(town.look().said)
+    town.do(town.look().said)  # both are bought
+    (late,) = (one.name for move in town.moves if move.spec.nodes == ("b",) for one in move.spec.buys)
+    working = town.nodes[late]
+    town.add(a_node(late, ready=False, has={"cpu": "2"}))
+    town.do(town.look().said)
+    assert {move.spec.nodes[0]: move.status.phase for move in town.moves} == {"a": "Draining", "b": "Buying"}
+    town.add(working)
+    town.do(town.look().said)
+    assert {move.spec.nodes[0]: move.status.phase for move in town.moves} == {"a": "Draining", "b": "Draining"}
+
+
 def test_what_was_asked_for_is_undone_when_that_is_taken_back() -> None:
     town = Town(a_node("a", annotations=ASKED), a_pod("web", node="a"))
     town.do(town.look().said)

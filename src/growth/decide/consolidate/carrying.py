@@ -109,8 +109,10 @@ def _why_no_room(scene: Scene, move: NodeMove) -> str:
     then are they asked to leave."""
     stage = Stage.of(scene.snapshot)
     pods = _who_leaves(scene, move.spec.nodes)
-    others = _who_leaves(scene, (moving_in(scene.snapshot).going | scene.emptied) - set(move.spec.nodes))
-    for name in scene.leaving | scene.snapshot.to_go.keys() | scene.emptied | set(move.spec.nodes):
+    # Also those that are not marked yet: their moves have just come so far.
+    emptied = moving_in(scene.snapshot).going | scene.emptied
+    others = _who_leaves(scene, emptied - set(move.spec.nodes))
+    for name in scene.leaving | scene.snapshot.to_go.keys() | emptied | set(move.spec.nodes):
         if name in stage.nodes:
             stage.remove_node(name)
     waiting = demand_of(stage).pods
