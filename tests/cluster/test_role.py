@@ -20,7 +20,7 @@ from growth.api.action import CreateObject, ReleasePod
 from growth.api.backoff import back_off_of
 from growth.api.catalogue import read_catalogue, shipped_catalogue
 from growth.api.core import ObjectReference
-from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
+from growth.api.growth_kinds import NODE_MOVES, NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.kinds import CONFIG_MAPS, EVENTS, JOBS, NAMESPACES, NODES, PODS, SECRETS
 from growth.api.machine import MachineRequest
 from growth.api.nodepool import UserDataSecret
@@ -204,6 +204,7 @@ SETTINGS = msgspec.structs.replace(
     provision=msgspec.structs.replace(
         QUICK.provision, machine_within=timedelta(seconds=2), keep_ready=timedelta(seconds=1)
     ),
+    consolidate=msgspec.structs.replace(QUICK.consolidate, kept_for=timedelta(seconds=1)),
 )
 
 
@@ -221,8 +222,8 @@ QUEUED = msgspec.structs.replace(
 
 
 async def grow(send: Send, admin: Client, namespace: str) -> None:
-    """A pod that gets its machine, one whose machine never comes, one that joins it, one that nothing fits; and then
-    everything is given back."""
+    """A pod that gets its machine, one whose machine never comes, one that joins it, one that nothing fits, a move that
+    is carried out; and then everything is given back."""
     for pool in ("good", "bad"):
         await admin.create(
             NODE_POOLS, {"metadata": {"name": f"role-{pool}"}, "spec": {"serverTypes": [{"name": pool}]}}
@@ -241,7 +242,8 @@ async def grow(send: Send, admin: Client, namespace: str) -> None:
         requests = (await admin.list(NODE_REQUESTS)).items
         is_forgotten = all(request.spec.pool != "role-good" for request in requests)
         is_told = back_off_of(pods["giant"]) is not None
-        return bool(pods["lucky"].node_name) and is_forgotten and is_told
+        is_moved = not (await admin.list(NODE_MOVES)).items
+        return bool(pods["lucky"].node_name) and is_forgotten and is_told and is_moved
 
     client = Client(send)
     plant = Plant(
@@ -307,6 +309,10 @@ async def ask_for_what_is_there(send: Send, admin: Client) -> None:
         CreateObject(subject=reference_by_name(NODE_REQUESTS, "role-test"), why="", body=spec),
         CreateObject(
             subject=reference_by_name(NODE_REMOVAL_REQUESTS, "role-test"), why="", body={"spec": {"pool": "role-good"}}
+        ),
+        # What becomes of it, Growth decides: ``grow``.
+        CreateObject(
+            subject=reference_by_name(NODE_MOVES, "role-test"), why="", body={"spec": {"nodes": ["role-gone"]}}
         ),
     ]
     for wish in (*wishes, *wishes):
