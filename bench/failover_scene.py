@@ -33,7 +33,7 @@ def a_power_cut() -> Report:
             await play.settled(3.0)
             await growth.hurt(node, "")
             await play.until(lambda: not out_of_service_taint(play.trace.nodes[node]), "the node is back in service")
-            told.append(await read_report(play.client, QUICK.namespace, node, play.now))
+            told.append(await read_report(play.client, QUICK, node, play.now))
 
     with silent_logs():
         play_virtually(tell, alone=True)
