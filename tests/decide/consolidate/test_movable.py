@@ -166,3 +166,12 @@ def test_siblings_are_judged_as_if_each_were_alone(siblings: list[Pod], budgets:
             assert known
         if not meant and not pod.spec.local_volumes and not pod.metadata.annotations:
             assert not known
+
+
+def test_a_jobs_pod_is_not_moved_for_money_unless_its_owner_says_so() -> None:
+    """What it has done so far would be done once more. Where its node must go, it goes."""
+    job = {**OWNER, "apiVersion": "batch/v1", "kind": "Job"}
+    pod, safe = a_pod(owner=job), a_pod(owner=job, annotations={SAFE_TO_EVICT: "true"})
+    assert "ends by itself" in Bonds(a_snapshot(pod), is_for_money=True).why_stays(pod)
+    assert Bonds(a_snapshot(safe), is_for_money=True).why_stays(safe) == ""
+    assert why(pod) == ""

@@ -51,7 +51,7 @@ def choice_in(snapshot: Snapshot, state: State, settings: Settings, min_age: Map
     held = {
         one.name: one for one in holdings(snapshot, shop_in(snapshot, settings.provision), just_bought(snapshot, state))
     }
-    bonds, staying = Bonds(snapshot), dict[str, str]()
+    bonds, staying = Bonds(snapshot, is_for_money=True), dict[str, str]()
     lost = {one.node for one in displaced_in(snapshot).values()}
     standing, movable = list[Holding](), list[Holding]()
     for name, node in sorted(snapshot.nodes.items()):
@@ -80,7 +80,7 @@ def why_stays(
     it."""
     scene, node = Scene(snapshot, State(), settings, Memory()), snapshot.nodes[name]
     why = _why_out(scene, node, ()) or _why_kept(scene, node, min_age, reason)
-    return why or _why_bound(scene, Bonds(snapshot), node)
+    return why or _why_bound(scene, Bonds(snapshot, is_for_money=reason == "Cheaper"), node)
 
 
 def wished_in(

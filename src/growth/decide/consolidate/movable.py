@@ -9,6 +9,9 @@ moves such pods; we save money by our own choice, so the doubt counts for the po
 understood: ``safe-to-evict: "true"`` on the pod lets it go in any case, ``safe-to-evict-local-volumes`` names volumes
 that may be lost. A PersistentVolume of one host is another matter: no annotation brings it along.
 
+A Job's pod is not moved for money: its work would begin anew, and cost more than the move saves. It ends by itself.
+Where a node must go, it goes.
+
 Disruption budgets are asked as the eviction API asks them (Kubernetes 1.35): never of a pod that has not begun; two
 budgets for one pod are refused for ever. That a pod which is not ready may sometimes go beyond its budget
 (``unhealthyPodEvictionPolicy``) is left to whoever evicts: here it stays, until it is well.
@@ -18,7 +21,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from growth.api.emptiness import forbids, is_work
-from growth.api.kinds import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, POD_DISRUPTION_BUDGETS
+from growth.api.kinds import JOBS, PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, POD_DISRUPTION_BUDGETS
 from growth.api.offering import HOSTNAME
 from growth.api.pod import Pod
 from growth.api.scale_down import LEAVES
@@ -46,8 +49,8 @@ class Bonds:
     same objects have the same answer. As long as the snapshot is valid no identity is used anew.
     """
 
-    def __init__(self, snapshot: Snapshot) -> None:
-        self._snapshot = snapshot
+    def __init__(self, snapshot: Snapshot, *, is_for_money: bool = False) -> None:
+        self._snapshot, self._is_for_money = snapshot, is_for_money
         self._budgets = _Budgets(snapshot.table(POD_DISRUPTION_BUDGETS).values())
         self._known: dict[tuple[str, int, int, int, int, bool], str] = {}
 
@@ -84,6 +87,8 @@ class Bonds:
         if not is_safe(pod):
             if pod.metadata.controller is None:
                 return "it has no controller that would make it anew"
+            if self._is_for_money and pod.metadata.controller.kind == JOBS.name:
+                return "its Job would begin anew what it has done so far, and ends by itself"
             if lost := _lost(pod.spec.local_volumes, annotations):
                 return f"what is in its volume {lost} would be lost with the node"
         return _why_protected(self._budgets.of(pod)) if has_begun else ""
