@@ -32,6 +32,8 @@ from growth.decide.pack.market import Bought
 from growth.observe.requests import amounts_from, requests_of
 from growth.observe.world import World
 
+# A tenth was bought when there was nothing else.
+_USUAL = 0.9
 OWNER = (OwnerReference("ReplicaSet", "web", "web", controller=True),)
 
 
@@ -45,28 +47,28 @@ def fleet(nodes: int, pods: int, seed: int) -> Question:
     )
     world, specs = World(), loads.specs(200, seed)
     maker = NewNodes(Stage.of(world.snapshot(loads.NOW)))
-    told_pods: list[Change[Pod]] = []
-    candidates: list[Candidate] = []
     usual = [one for one in offerings if one.server_type.startswith(("cx", "cax"))]
     dear = [one for one in offerings if one.server_type.startswith("cpx")]
-    each = pods / nodes
+    candidates: list[Candidate] = []
     told_nodes: list[Change[Node]] = []
+    rooms: list[tuple[str, dict[str, int]]] = []
     for number in range(nodes):
-        offering, name = draw.choice(usual if draw.random() < 0.9 else dear), f"node-{number:05d}"
+        offering, name = draw.choice(usual if draw.random() < _USUAL else dear), f"node-{number:05d}"
         new = maker.make(name, pool, offering)
         told_nodes.append(Change(Happened.ADDED, new.node, None))
         candidates.append(Candidate(name, Bought.of("default", offering)))
-        room, use = dict(amounts_from(new.node.status.allocatable)), draw.uniform(0.2, 0.95)
-        room = {resource: int(amount * use) for resource, amount in room.items()}
-        for _ in range(round(draw.uniform(0, 2) * each)):
-            spec = draw.choice(specs)
-            asked = requests_of(spec)
-            if all(room.get(resource, 0) >= amount for resource, amount in asked.items()):
-                room = {resource: left - asked.get(resource, 0) for resource, left in room.items()}
-                meta = ObjectMeta(
-                    name=f"pod-{len(told_pods)}", namespace="default", uid=f"{len(told_pods)}", owner_references=OWNER
-                )
-                told_pods.append(Change(Happened.ADDED, Pod(meta, spec, name), None))
+        use = draw.uniform(0.2, 0.95)
+        has = amounts_from(new.node.status.allocatable)
+        rooms.append((name, {resource: int(amount * use) for resource, amount in has.items()}))
+    told_pods: list[Change[Pod]] = []
+    for _ in range(20 * pods):  # most find a place at the first or second node that they are tried on
+        (name, room), spec = draw.choice(rooms), draw.choice(specs)
+        asked = requests_of(spec)
+        if len(told_pods) < pods and all(room.get(resource, 0) >= amount for resource, amount in asked.items()):
+            room.update({resource: left - asked.get(resource, 0) for resource, left in room.items()})
+            number = str(len(told_pods))
+            meta = ObjectMeta(name=f"pod-{number}", namespace="default", uid=number, owner_references=OWNER)
+            told_pods.append(Change(Happened.ADDED, Pod(meta, spec, name), None))
     world.hear_of_nodes(told_nodes)
     world.hear_of_pods(told_pods)
     return Question(

@@ -201,7 +201,7 @@ def specs(shapes: int, seed: int) -> list[PodSpec]:
     """So many distinct specs, each one object."""
     draw, make = random.Random(seed), _Maker()
     return [
-        make.spec(cpu := max(10, round(10 ** draw.uniform(1, 2.8) / 10) * 10), cpu * draw.choice((2, 3, 4)))
+        make.spec(cpu := max(10, round(10 ** draw.uniform(1, 2.5) / 10) * 10), cpu * draw.choice((2, 3, 4)))
         for _ in range(shapes)
     ]
 

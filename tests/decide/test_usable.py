@@ -137,6 +137,13 @@ def pool_of(fields: dict[str, Any]) -> NodePool:
             id="a catalogue in another provider's name",
         ),
         pytest.param(
+            {"types": ["cx23"], "disruption": {"budgets": [{"nodes": "few"}]}}, [KWOK],
+            [Problem("BadBudget",
+                     "spec.disruption.budgets[0].nodes: 'few' is not a number of nodes, expected one such as 2, or a "
+                     "share from 0% to 100%; until it is mended, the budget allows no node to go")],
+            id="a budget that nobody understands",
+        ),
+        pytest.param(
             {"types": ["tiny", "cx23"], "locations": ["mars", "hel1"]}, [a_cloud(*KWOK.offerings, problem="no answer")],
             [Problem("UnknownServerType",
                      "spec.serverTypes[0].name is 'tiny', which kwok does not sell; it has cax11, cx23"),

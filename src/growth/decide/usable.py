@@ -9,6 +9,7 @@ import msgspec
 from growth.api.cloud import NOT_ASKED, Cloud
 from growth.api.nodepool import NodePool
 from growth.api.offering import Offering
+from growth.decide.consolidate.budgets import complaints
 
 FINALIZER: Final = "growth.dev/machines"
 """Holds a pool that is deleted until its machines are settled."""
@@ -55,7 +56,7 @@ def problems(pool: NodePool, clouds: Mapping[str, Cloud]) -> list[Problem]:
     found = [*_strange_names(cloud), *_unknown_types(pool, cloud), *_unknown_locations(pool, cloud)]
     if cloud.problem:
         found.append(Problem("ProviderSilent", f"{provider} does not answer: {cloud.problem}"))
-    return found
+    return [*found, *(Problem("BadBudget", why) for why in complaints(pool.spec.disruption.budgets))]
 
 
 def _no_provider(pool: NodePool, clouds: Mapping[str, Cloud]) -> Problem:
