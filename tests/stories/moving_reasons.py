@@ -22,7 +22,7 @@ def teams(play: Play) -> list[str]:
     return sorted(play.trace.nodes[name].metadata.labels.get("team", "") for name in bought(play))
 
 
-@STORIES.story(any_node=True)
+@STORIES.story(is_first=True, any_node=True)
 async def a_node_that_a_person_wants_to_go_is_replaced_although_its_pool_is_off(play: Play) -> None:
     """However young it is. A pod that must stay keeps it, and that is told on the node."""
     await play.node("other", taints=TAINTED)

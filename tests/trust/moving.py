@@ -31,9 +31,12 @@ def drained_too_soon(step: Step, picture: Picture, _: Deeds) -> Iterator[str]:
 
 
 def emptied_without_a_move(step: Step, picture: Picture, deeds: Deeds) -> Iterator[str]:
-    """Growth marks a node with work only if it is part of a move that is at it, or its pool is deleted."""
+    """Growth marks a node with work only if it is part of a move that is at it, its pool is deleted, or it goes because
+    it was unready for long."""
     node: Node = step.now
     if step.is_end or step.before is None or not is_marked(node) or is_marked(step.before):
+        return
+    if not node.is_ready or node.metadata.name in picture.removals:
         return
     if not deeds.making("nodes", step.version) or is_pool_going(picture, node) or is_drained(step, picture, node):
         return
