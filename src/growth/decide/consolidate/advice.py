@@ -24,7 +24,7 @@ from growth.decide.consolidate.today import today
 from growth.decide.fit.new_node import NewNodes
 from growth.decide.fit.stage import Stage
 from growth.decide.fit.verdict import fit
-from growth.decide.pack.market import Bought, Market, market_of
+from growth.decide.pack.market import Bought, Market
 from growth.decide.pack.plan import plan
 from growth.decide.pack.solution import PlacementSolution, PlannedNode
 
@@ -131,10 +131,7 @@ class _Walk:
         return found
 
     def _market(self) -> Market:
-        question, bought = self._question, (*self._question.others, *self._bought.values())
-        return market_of(
-            self._stage, question.pools, question.offerings, bought, question.trials, closed=question.closed
-        )
+        return self._question.market((*self._question.others, *self._bought.values()))
 
     def _pods_on(self, name: str) -> list[Pod]:
         return pods_on(self._stage, name)

@@ -6,11 +6,9 @@ Pods that wait are none of it. As long as somebody wants a place nobody should a
 
 from collections.abc import Mapping
 
-import msgspec
-
-from growth.api.emptiness import is_work
-from growth.api.pod import Pod, PodStatus
+from growth.api.pod import Pod
 from growth.api.settings import Settings
+from growth.decide.consolidate.advice import pods_on
 from growth.decide.consolidate.candidates import Choice
 from growth.decide.consolidate.question import Question, Worth
 from growth.decide.decider import State
@@ -53,10 +51,6 @@ def question_of(
 
 def _cleared(stage: Stage, name: str) -> list[Pod]:
     """Take a node that leaves off the stage; gives who works there, and will want room elsewhere."""
-    pods = [pod for _, pod in sorted(stage.site(name).pods.items())]
+    pods = pods_on(stage, name)
     stage.remove_node(name)
-    return [
-        msgspec.structs.replace(pod, node_name="", status=PodStatus(phase="Pending"))
-        for pod in pods
-        if is_work(pod) and pod.metadata.deletion_timestamp is None
-    ]
+    return pods

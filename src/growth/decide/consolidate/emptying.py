@@ -15,7 +15,7 @@ from growth.decide.consolidate.advice import house_ghosts, pods_on
 from growth.decide.consolidate.move import Move
 from growth.decide.consolidate.question import Candidate, Question
 from growth.decide.fit.stage import Stage
-from growth.decide.pack.market import Bought, Market, market_of
+from growth.decide.pack.market import Bought, Market
 from growth.decide.pack.plan import plan
 from growth.decide.pack.solution import PlacementSolution, PlannedNode
 
@@ -80,10 +80,7 @@ class _Walk:
         return Emptying(tuple(moves), stuck)
 
     def _market(self) -> Market:
-        question = self._question
-        return market_of(
-            self._stage, question.pools, self._offerings, self._bought, question.trials, closed=question.closed
-        )
+        return self._question.market(self._bought, self._offerings)
 
     def _made(self, node: Candidate, solution: PlacementSolution, market: Market, pods: Iterable[Pod]) -> Move:
         """Make it on the stage."""

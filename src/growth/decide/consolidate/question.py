@@ -1,6 +1,6 @@
 """What is asked: which nodes may go, where their pods could be instead, and what makes it worth while."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Final
 
@@ -10,7 +10,7 @@ from growth.api.nodepool import NodePool
 from growth.api.offering import Offering
 from growth.api.pod import Pod
 from growth.decide.fit.stage import Stage
-from growth.decide.pack.market import Bought
+from growth.decide.pack.market import Bought, Market, market_of
 
 _HOUR: Final = timedelta(hours=1)
 
@@ -68,3 +68,8 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     """By pool, when a move of its nodes is worth its trouble; what is usual where nothing is said."""
     trials: tuple[str, ...] = ()
     closed: frozenset[tuple[str, str]] = frozenset()
+
+    def market(self, bought: Sequence[Bought], offerings: Sequence[Offering] | None = None) -> Market:
+        """What may be bought beside these machines; of the offerings those that are left, if some were bought."""
+        sold = self.offerings if offerings is None else offerings
+        return market_of(self.stage, self.pools, sold, bought, self.trials, closed=self.closed)

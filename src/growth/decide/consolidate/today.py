@@ -11,7 +11,6 @@ import msgspec
 from growth.api.pod import Pod
 from growth.decide.consolidate.question import Question
 from growth.decide.fit.stage import Stage
-from growth.decide.pack.market import market_of
 from growth.decide.pack.plan import plan
 from growth.decide.pack.solution import PlannedNode
 
@@ -32,10 +31,7 @@ def today(question: Question, pods: Mapping[str, list[Pod]]) -> Today:
     mark = stage.mark()
     for one in question.candidates:
         stage.remove_node(one.name)
-    market = market_of(
-        stage, question.pools, question.offerings, question.others, question.trials, closed=question.closed
-    )
-    solution = plan(stage, [pod for own in pods.values() for pod in own], market)
+    solution = plan(stage, [pod for own in pods.values() for pod in own], question.market(question.others))
     worth = {pod.metadata.uid: 0.0 for filled in solution.existing for pod in filled.pods}
     for node in solution.buy:
         worth |= shares(stage, node)

@@ -7,7 +7,7 @@ then nothing is noted, and nothing is tried before the backoff is over.
 
 from collections.abc import Iterable, Mapping
 
-from growth.api.queue.workload import ON_STANDING_NODES, PODS_READY, PODS_READY_TIMEOUT, Workload
+from growth.api.queue.workload import ON_STANDING_NODES, PODS_READY, PODS_READY_TIMEOUT, Admission, Workload
 from growth.decide.queue.draft import Draft
 from growth.decide.queue.flavors import OUT_OF_STOCK
 from growth.decide.queue.tried import FAILED_FLAVORS, NO_ROOM, failures_of
@@ -37,7 +37,11 @@ def follow_failures(draft: Draft, closed: Mapping[str, str]) -> bool:
 
 def flavors_of(workload: Workload) -> list[str]:
     """The flavors that it was given, each once."""
-    admission = workload.status.admission
+    return flavors_in(workload.status.admission)
+
+
+def flavors_in(admission: Admission | None) -> list[str]:
+    """The flavors that an admission gives, each once."""
     sets = admission.pod_set_assignments if admission is not None else ()
     return list(dict.fromkeys(flavor for one in sets for flavor in one.flavors.values()))
 

@@ -14,7 +14,7 @@ from growth.api.queue.job import QueuedJob
 from growth.api.queue.workload import ADMITTED, ON_STANDING_NODES, Admission, Workload
 from growth.decide.ages import is_ahead
 from growth.decide.queue.draft import Draft
-from growth.decide.queue.failing import flavors_of
+from growth.decide.queue.failing import flavors_in, flavors_of
 from growth.decide.queue.flavors import OUT_OF_STOCK
 from growth.decide.queue.scene import Scene
 
@@ -24,8 +24,7 @@ _TIME_TO_BE_PLACED: Final = timedelta(minutes=1)
 
 def shut_in(scene: Scene, admission: Admission) -> str:
     """The flavor of which no machines can be had now, if one of these is; whoever gets it is let in for nodes."""
-    given = (flavor for one in admission.pod_set_assignments for flavor in one.flavors.values())
-    return next((flavor for flavor in given if flavor in scene.premises.closed), "")
+    return next((flavor for flavor in flavors_in(admission) if flavor in scene.premises.closed), "")
 
 
 def lodge(draft: Draft, shut: str) -> None:
