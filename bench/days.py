@@ -4,7 +4,8 @@ Growth runs as it is shipped, with all capabilities, on played machines at Hetzn
 seed (``bench.days_load``). The same day is played twice: with ``disruption.mode: act``, and with ``off``, which buys
 what is missing and removes what is empty. Ends in one JSON line. Money is counted by the second. The bound is the
 planner's proof for all pods that are there, taken every few minutes as if everything were bought anew that very moment:
-nobody who has to wait for machines to start and for pods to end reaches it.
+nobody who has to wait for machines to start and for pods to end reaches it. How far it is stands on stderr,
+one line for each hour of the day.
 
 Weaknesses: pods have no rules about where they may be; images need not be pulled; thoughts take no virtual time.
 """
@@ -13,6 +14,7 @@ import argparse
 import asyncio
 import json
 import logging
+import sys
 import time
 from functools import cache
 from typing import Any, Final
@@ -30,6 +32,7 @@ from growth.sim.virtual_loop import run_virtually
 
 # So that Growth knows what was wanted in the last hour, and nodes are old enough to go.
 _EVENING_SECONDS: Final = 1.25 * HOUR
+_STEPS_PER_HOUR: Final = int(HOUR / STEP_SECONDS)
 # In a large fleet the proof takes its time, and what is wanted changes less from one look to the next.
 _LARGE: Final = 100
 _LARGE_STEPS: Final = 3
@@ -46,6 +49,7 @@ async def play(day: Day, nodes: int, pool: dict[str, Any], seed: int, settings: 
     witness, store = Witness(cluster.store, cluster.clock), cluster.store
     steps_per_look = _LARGE_STEPS if nodes > _LARGE else 1
     bound = best = 0.0
+    began = time.perf_counter()
     types = [{"name": name} for name in sorted({one.server_type for one in _OFFERINGS})]
     async with growth_at_work(cluster, {"serverTypes": types, **pool}, settings):
         for one in day.begins:
@@ -54,6 +58,8 @@ async def play(day: Day, nodes: int, pool: dict[str, Any], seed: int, settings: 
         witness.begin()
         midnight, happens = cluster.clock.seconds(), list(reversed(day.happens))
         for step in range(int(day.seconds / STEP_SECONDS)):
+            if step % _STEPS_PER_HOUR == 0:
+                _tell_progress(step // _STEPS_PER_HOUR, witness, bound, time.perf_counter() - began)
             if step % steps_per_look == 0:
                 proven, planned = _today(frozenset(witness.look().items()))
                 hours = steps_per_look * STEP_SECONDS / HOUR
@@ -81,6 +87,13 @@ async def play(day: Day, nodes: int, pool: dict[str, Any], seed: int, settings: 
         "moves": witness.moves(),
         "told": [*sorted(set(witness.violated))[:3]],
     }
+
+
+def _tell_progress(hour: int, witness: Witness, bound: float, seconds: float) -> None:
+    """A large day takes longer than anybody watches nothing. All but the seconds follow from the seed."""
+    ratio = f"{witness.spent() / bound:.4f}" if bound else "-"
+    line = f"hour {hour:2d}  {witness.nodes} nodes  {witness.pods} pods  spent/bound {ratio}  {seconds:.0f} s"
+    print(line, file=sys.stderr, flush=True)
 
 
 @cache

@@ -75,6 +75,16 @@ class Witness:
         """From now on it counts."""
         self._since = self._clock.seconds()
 
+    @property
+    def nodes(self) -> int:
+        """How many there are."""
+        return len(self._nodes)
+
+    @property
+    def pods(self) -> int:
+        """How many are wanted."""
+        return len(self._pods)
+
     def look(self) -> Counter[Shape]:
         """What is wanted now, by shape."""
         shapes = Counter(self._pods.values())

@@ -139,3 +139,17 @@ def test_a_machine_that_is_given_back_soon_although_as_much_is_wanted_is_an_osci
         return cluster.witness.oscillations()
 
     assert run_virtually(play()) == oscillations
+
+
+def test_it_counts_who_is_there_and_not_who_leaves() -> None:
+    async def play() -> Witness:
+        cluster = Cluster()
+        for name in ("a", "b"):
+            cluster.pod(name)
+            cluster.node(name)
+        cluster.evict("a")
+        cluster.store.delete(NODES, "a")
+        return cluster.witness
+
+    witness = run_virtually(play())
+    assert (witness.nodes, witness.pods) == (1, 1)
