@@ -1,15 +1,20 @@
-"""Nodes that go for another reason than money: a person wants it, they are too old, or made from another template."""
+"""Nodes that go for another reason than money: a person wants it, they are too old, made from another template, or of a
+type that nobody sells any more."""
+
+import re
 
 from growth.api.drain import DRAIN
 from growth.api.growth_kinds import NODE_MOVES, NODE_POOLS
 from growth.api.kinds import NODES, POD_DISRUPTION_BUDGETS
-from growth.play.growing import a_pool, growing, until_told
+from growth.play.growing import CATALOGUE, a_pool, growing, until_told
 from growth.play.play import Play
 from growth.play.story import Stories
-from tests.stories.moving import ACT, a_budget, a_deployment, is_done, moves, until_only
+from tests.stories.moving import ACT, a_budget, a_deployment, is_done, moves, offerings, until_only
 from tests.stories.shrinking import SOON, TAINTED, bought, marked
 
 STORIES = Stories("moving reasons", alone=True)
+
+WITHOUT_SMALL = re.sub(r"  - \{name: small,.*\n", "", CATALOGUE)
 
 
 def reasons(play: Play) -> set[str]:
@@ -74,3 +79,21 @@ async def a_node_that_is_too_old_is_replaced(play: Play) -> None:
         await play.until(lambda: is_done(play), "it is moved")
         await until_only(play, "small")
         assert (reasons(play), old in bought(play)) == ({"Expired"}, False)
+
+
+@STORIES.story(ignores="refused", any_node=True)
+async def a_node_of_a_type_that_is_not_sold_any_more_is_replaced(play: Play) -> None:
+    """It is dearer, and yet the next type takes its place, before anybody has to leave. A pool that only observes keeps
+    such nodes."""
+    await play.node("other", taints=TAINTED)
+    async with growing(play) as growth:
+        await a_pool(play, types="small medium", scaleDown=SOON, disruption=ACT)
+        await a_pool(play, "kept", types="small medium", scaleDown=SOON, disruption={**ACT, "mode": "observe"})
+        for name in ("default", "kept"):
+            await a_deployment(play, name, 1, "1500m", name)
+        await play.until(lambda: play.running("default") and play.running("kept"), "both pods run")
+        assert offerings(play) == ["small", "small"]
+        growth.set_catalogue(WITHOUT_SMALL)
+        await play.until(lambda: is_done(play), "one of them is moved")
+        await until_only(play, "medium", "small")
+        assert (reasons(play), offerings(play, "kept")) == ({"Deprecated"}, ["small"])
