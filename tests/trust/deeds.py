@@ -71,7 +71,7 @@ class Deeds:
         self.memory = MemorySettings()
         """How nodes are remembered."""
         self.sees_every_end = False
-        """Whether no node can go unseen: somebody watches all the time, or a finalizer holds it."""
+        """Whether no node can go unseen: somebody watches all the time."""
         self.may_fence = False
         """Whether Growth is allowed to cut a machine's power."""
         self.proven_after = inf

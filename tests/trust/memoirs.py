@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from growth.api.memory import FINALIZER
 from growth.api.memory_objects import MemoryObject
 from growth.api.meta import ObjectMeta
 
@@ -28,6 +29,8 @@ class Life:
     is_over: bool = False
     is_meddled_with: bool = False
     """Whether somebody took the marker off it: from then on anything may be given to it again."""
+    is_held: bool = False
+    """Whether it ever bore the finalizer, without which it may go unseen: no node bears it before its marker."""
 
     @property
     def last(self) -> Labels:
@@ -85,6 +88,7 @@ class Memoir:
         if not life.states or (life.last != labels and len(json.dumps(dict(labels))) < _LARGEST):
             life.states.append((meta.resource_version, labels))
         life.is_over = is_end
+        life.is_held |= FINALIZER in meta.finalizers
 
     def note_memory(self, found: MemoryObject | None) -> None:
         """Something else is remembered of it; None if it is forgotten, by whomever."""

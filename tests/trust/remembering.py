@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from growth.api.node import Node
 from tests.trust.deeds import Deed, Deeds
-from tests.trust.memoirs import MARKER, Kept, Labels, Memoir, labels_of
+from tests.trust.memoirs import MARKER, Kept, Labels, Life, Memoir, labels_of
 from tests.trust.picture import Picture, Step
 
 _NOTHING: Final = "0"
@@ -75,7 +75,7 @@ def _judge(step: Step, picture: Picture, deeds: Deeds, theirs: _Theirs) -> Itera
             yield f"{name} got its marker and nothing else, although it is remembered as version {source.version}"
         if now != before:
             yield f"{name} had nothing coming, and {before} became {now}"
-        if deeds.sees_every_end and (due := memoir.due) is not None and memoir.kept is None:
+        if (due := _seen_end(memoir, deeds)) is not None and memoir.kept is None:
             yield f"{name} is not remembered, and left with {theirs.of(due.last)}"
         return
     if source is None:
@@ -93,11 +93,17 @@ def _judge(step: Step, picture: Picture, deeds: Deeds, theirs: _Theirs) -> Itera
     ever = {key for life in earlier for _, labels in life.states for key in labels}
     if deeds.memory.mode == "merge" and (taken := sorted(before.keys() - now.keys() - ever)):
         yield f"{name} lost {', '.join(taken)}, which nobody had removed"
-    due = memoir.due
-    if deeds.sees_every_end and due is not None and due.uid == source.uid and theirs.of(due.last) != given:
+    due = _seen_end(memoir, deeds)
+    if due is not None and due.uid == source.uid and theirs.of(due.last) != given:
         yield f"{name} was given {given}, and it left with {theirs.of(due.last)}"
-    elif deeds.sees_every_end and due is not None and due.uid != source.uid and source is memoir.kept:
+    elif due is not None and due.uid != source.uid and source is memoir.kept:
         yield f"{name} was given what it was as {source.uid}, and {due.uid} is the one who left last"
+
+
+def _seen_end(memoir: Memoir, deeds: Deeds) -> Life | None:
+    """Whose labels are to be given back, if Growth must have seen it leave: it watched, or the finalizer held it."""
+    due = memoir.due
+    return due if due is not None and (deeds.sees_every_end or due.is_held) else None
 
 
 def _source(step: Step, picture: Picture) -> Kept | None:

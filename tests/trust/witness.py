@@ -37,7 +37,6 @@ class Witness:
         self.deeds.machine_within = process.settings.provision.machine_within
         self.deeds.registry = process.settings.registry
         self.deeds.memory = process.settings.memory
-        self.deeds.sees_every_end |= process.settings.memory.finalizer
         self.deeds.requeue_limit = process.settings.queue.wait_for_pods_ready.requeuing_strategy.backoff_limit_count
         failover = process.settings.failover
         self.deeds.may_fence |= failover.fence

@@ -17,8 +17,6 @@ from tests.trust.chaos.stage import Tempo
 RUNS, SECONDS = 100, 50.0
 KNOWN = (620_000, 620_200)
 """Seeds whose runs are known to be well."""
-# Memory gives a node what it was in an earlier life when watches lag and the API server fails: I17.
-NOT_MENDED = frozenset({620070})
 
 
 @pytest.mark.long
@@ -39,15 +37,7 @@ def test_growth_is_safe_whatever_fails_and_well_soon_after(half: str) -> None:
 @pytest.mark.long
 def test_lives_in_which_the_api_server_fails_stay_well() -> None:
     for seed in itertools.islice((seed for seed in range(*KNOWN) if "server" in classes_of(seed)), 40):
-        if seed not in NOT_MENDED:
-            assert played_run(seed).problems == (), f"python -m tests.trust.chaos --replay {seed} -v"
-
-
-@pytest.mark.long
-@pytest.mark.xfail(reason="a node that comes back is given what it was before its last life", strict=True)
-@pytest.mark.parametrize("seed", sorted(NOT_MENDED))
-def test_lives_that_are_not_mended_yet_stay_well(seed: int) -> None:
-    assert played_run(seed).problems == ()
+        assert played_run(seed).problems == (), f"python -m tests.trust.chaos --replay {seed} -v"
 
 
 @pytest.mark.long

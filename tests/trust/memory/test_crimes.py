@@ -9,6 +9,7 @@ import pytest
 
 from growth.act.points import Point
 from growth.api.kinds import CONFIG_MAPS, NAMESPACES, NODES
+from growth.api.memory import FINALIZER
 from growth.api.settings import MemorySettings
 from growth.kube.errors import AlreadyExists
 from growth.kube.patches import MergePatch
@@ -123,6 +124,16 @@ async def a_life_that_was_given_nothing_is_kept(criminal: Criminal) -> None:
     await keep(criminal, await memento(criminal))
 
 
+async def who_was_held_back_is_let_go_unremembered(criminal: Criminal) -> None:
+    await register(criminal, team="blue")
+    await patch_node(criminal, {MARKER: "0"})
+    await criminal.client.patch(NODES, NAME, MergePatch({"metadata": {"finalizers": [FINALIZER]}}))
+    await leave(criminal)
+    await criminal.client.patch(NODES, NAME, MergePatch({"metadata": {"finalizers": []}}))
+    await register(criminal)
+    await patch_node(criminal, {MARKER: "0"})
+
+
 async def a_node_has_no_marker_in_the_end(criminal: Criminal) -> None:
     await register(criminal)
 
@@ -137,6 +148,7 @@ CRIMES: list[tuple[str, Callable[[Criminal], Awaitable[object]], str]] = [
     ("I17", a_node_is_remembered_as_what_it_was_not, "is remembered with {'example.com/team': 'red'}"),
     ("I17", memory_goes_back, "already"),
     ("I17", a_life_that_was_given_nothing_is_kept, "as one that had not been given back what it was"),
+    ("I17", who_was_held_back_is_let_go_unremembered, "is not remembered, and left with {'example.com/team': 'blue'}"),
     ("I18", a_node_has_no_marker_in_the_end, "the node story-own waits for its memory"),
 ]
 
@@ -155,3 +167,13 @@ def test_to_give_a_node_back_what_it_was_is_no_crime() -> None:
         await patch_node(criminal, {MARKER: left, **given})
 
     assert found_out(give_back) == []
+
+
+def test_nobody_need_remember_a_node_that_went_unseen_and_was_not_held_back() -> None:
+    async def miss_it(criminal: Criminal) -> None:
+        await register(criminal, team="blue")
+        await leave(criminal)
+        await register(criminal)
+        await patch_node(criminal, {MARKER: "0"})
+
+    assert found_out(miss_it) == []
