@@ -97,3 +97,30 @@ async def a_node_of_a_type_that_is_not_sold_any_more_is_replaced(play: Play) -> 
         await play.until(lambda: is_done(play), "one of them is moved")
         await until_only(play, "medium", "small")
         assert (reasons(play), offerings(play, "kept")) == ({"Deprecated"}, ["small"])
+
+
+@STORIES.story(any_node=True)
+async def a_node_that_is_too_old_is_emptied_as_a_budget_allows(play: Play) -> None:
+    """First it lets nobody go, and whoever is asked to leave is refused; then one at a time. The move waits for it, and
+    one of them works at every instant."""
+    await play.node("other", taints=TAINTED)
+    async with growing(play):
+        await a_pool(play, types="small", scaleDown=SOON, disruption=ACT)
+        # So patient is the move with somebody who may take so long to end.
+        await a_deployment(play, "web", 2, "800m", grace_seconds=60)
+        await play.until(lambda: len(play.running("web")) == 2, "both pods run")
+        (old,) = bought(play)
+        await a_budget(play, "web", 1)
+        play.always(lambda: play.running("web"), "that one of them runs")
+        await play.change(NODE_POOLS, "default", {"spec": {"disruption": {"expireAfter": "3s"}}})
+        await play.until(lambda: moves(play), "a move is decided")
+        await play.change(POD_DISRUPTION_BUDGETS, "web", {"spec": {"maxUnavailable": 0}})
+        await play.change(NODE_POOLS, "default", {"spec": {"disruption": {"expireAfter": "24h"}}})
+        await play.until(lambda: marked(play) == [old], "the node is to be emptied")
+        await play.settled(1)
+        assert {play.node_of(pod) for pod in play.running("web")} == {old}
+        await play.change(POD_DISRUPTION_BUDGETS, "web", {"spec": {"maxUnavailable": 1}})
+        await play.until(lambda: is_done(play), "it is moved")
+        await until_only(play, "small")
+        await play.until(lambda: len(play.running("web")) == 2, "both pods run")
+        assert (reasons(play), old in bought(play)) == ({"Expired"}, False)
