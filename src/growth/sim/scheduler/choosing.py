@@ -19,6 +19,7 @@ from growth.decide.fit.node_affinity import required_affinity
 from growth.decide.fit.spread import HARD
 from growth.observe.requests import Requests
 from growth.sim.scheduler.board import Flags, Numbers
+from growth.sim.scheduler.closed import Closed
 from growth.sim.scheduler.picture import Picture
 from growth.sim.scheduler.refusal import NO_NODES, Refusal, Refused, refusal_before_nodes, refusal_of_all, refused
 
@@ -62,6 +63,7 @@ class Chooser:
     def __init__(self, picture: Picture, chance: random.Random) -> None:
         self._picture, self._chance = picture, chance
         self._standings: dict[tuple[int, int, str, tuple[str, ...]], Standing] = {}
+        self._closed = Closed()
 
     def choose(self, pod: Pod) -> str | Refusal:
         """The name of the node to take, or why there is none."""
@@ -98,9 +100,11 @@ class Chooser:
         for name in self._in_order(pod, standing, requests):
             if name in standing.near or name in standing.told:
                 continue
-            answer = self._ask(pod, name, requests)
+            node = picture.nodes[name]
+            answer = self._closed.answer(pod, node) or self._ask(pod, name, requests)
             if answer is None:
                 return name
+            self._closed.note(pod, node, answer)
             (standing.near if answer.filter in _LOCAL else standing.told)[name] = answer
         answers = {**standing.near, **standing.told}
         standing.refusal = refusal_of_all(answers, len(picture.nodes), pod)
@@ -119,10 +123,11 @@ class Chooser:
         if self._has_wishes(pod):
             yield from self._weighed(pod, scores)
         while (best := scores.max()) >= 0:
-            alike = np.flatnonzero(scores == best)
-            row = int(alike[0] if len(alike) == 1 else alike[self._chance.randrange(len(alike))])
-            scores[row] = -1
-            yield board.names[row]
+            is_best = scores == best
+            scores[is_best] = -1
+            alike: list[int] = np.flatnonzero(is_best).tolist()
+            while alike:
+                yield board.names[alike.pop(self._chance.randrange(len(alike)) if len(alike) > 1 else 0)]
         yield from list(board.rows)
 
     def _open_rows(self, standing: Standing, requests: Requests) -> Flags:
