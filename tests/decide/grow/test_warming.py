@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from growth.api.offering import Offering
-from growth.decide.grow.warming import Shortage, less_bought, warmed
+from growth.decide.grow.warming import Shortage, closed_by, less_bought, warmed
 from growth.decide.pack.market import Bought, Market, market_of
 from tests.decide.marketplace import a_pool, an_offering
 from tests.decide.stages import a_stage
@@ -117,3 +117,9 @@ def test_what_was_bought_to_keep_warm_is_not_sold_again_in_the_same_plan() -> No
     assert less_bought(offerings, warm, ()) == (stock(FSN1, 1), NBG1)
     assert less_bought(offerings, warm, ["kwok"]) == ()
     assert less_bought((*offerings, LARGE), warm, ["kwok-small*"]) == (LARGE,)
+
+
+def test_an_offering_on_trial_in_one_pool_is_closed_there_once_it_has_one() -> None:
+    warm, _ = warmed(a_market(FSN1, LARGE), [Shortage("default", "small", 1)])
+    assert closed_by(warm, [f"default/{FSN1.id}", f"other/{FSN1.id}"]) == {("default", FSN1.id)}
+    assert closed_by(warm, [f"default/{LARGE.id}", "kwok"]) == frozenset()

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from growth.api.offering import Offering
 from growth.api.pod import Pod
 from growth.decide.consolidate.advice import house_ghosts, pods_on
 from growth.decide.consolidate.move import Move
@@ -59,7 +58,7 @@ class _Walk:
 
     def __init__(self, question: Question) -> None:
         self._question, self._stage = question, question.stage
-        self._offerings: Sequence[Offering] = question.offerings
+        self._planned: list[PlannedNode] = []
         # Machines that go count as long as they are there: they do while others are bought.
         self._bought = [*question.others, *(one.bought for one in question.candidates)]
 
@@ -80,7 +79,7 @@ class _Walk:
         return Emptying(tuple(moves), stuck)
 
     def _market(self) -> Market:
-        return self._question.market(self._bought, self._offerings)
+        return self._question.market(self._bought, self._planned)
 
     def _made(self, node: Candidate, solution: PlacementSolution, market: Market, pods: Iterable[Pod]) -> Move:
         """Make it on the stage."""
@@ -91,22 +90,9 @@ class _Walk:
         for pod in pods:
             self._stage.place(pod, to[pod.metadata.uid])
         self._bought += [Bought.of(one.pool.metadata.name, one.offering) for one in solution.buy]
-        self._offerings = _left(self._offerings, solution.buy)
+        self._planned += solution.buy
         after = sum(one.offering.price_per_hour for one in solution.buy)
         return Move((node.name,), solution.buy, tuple(sorted(to.items())), node.price_per_hour, after)
-
-
-def _left(offerings: Sequence[Offering], bought: Iterable[PlannedNode]) -> list[Offering]:
-    """What is sold when these are."""
-    taken: dict[str, int] = {}
-    for one in bought:
-        taken[one.offering.id] = taken.get(one.offering.id, 0) + 1
-    return [
-        one
-        if one.stock is None or one.id not in taken
-        else msgspec.structs.replace(one, stock=max(0, one.stock - taken[one.id]))
-        for one in offerings
-    ]
 
 
 def _words(solution: PlacementSolution) -> str:

@@ -10,7 +10,9 @@ from growth.api.nodepool import NodePool
 from growth.api.offering import Offering
 from growth.api.pod import Pod
 from growth.decide.fit.stage import Stage
+from growth.decide.grow.warming import closed_by, less_bought
 from growth.decide.pack.market import Bought, Market, market_of
+from growth.decide.pack.solution import PlannedNode
 
 _HOUR: Final = timedelta(hours=1)
 
@@ -69,7 +71,9 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     trials: tuple[str, ...] = ()
     closed: frozenset[tuple[str, str]] = frozenset()
 
-    def market(self, bought: Sequence[Bought], offerings: Sequence[Offering] | None = None) -> Market:
-        """What may be bought beside these machines; of the offerings those that are left, if some were bought."""
-        sold = self.offerings if offerings is None else offerings
-        return market_of(self.stage, self.pools, sold, bought, self.trials, closed=self.closed)
+    def market(self, bought: Sequence[Bought], planned: Sequence[PlannedNode] = ()) -> Market:
+        """What may be bought beside these machines; ``planned`` are those of them that are to be bought before, so that
+        nothing is sold twice."""
+        sold = less_bought(self.offerings, planned, self.trials)
+        closed = self.closed | closed_by(planned, self.trials)
+        return market_of(self.stage, self.pools, sold, bought, self.trials, closed=closed)

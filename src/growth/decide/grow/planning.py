@@ -21,7 +21,7 @@ from growth.decide.grow.coming import Coming, enter, seat
 from growth.decide.grow.naming import request_name
 from growth.decide.grow.succeeding import Predecessor, succeeding
 from growth.decide.grow.wanting import Wanted
-from growth.decide.grow.warming import Shortage, less_bought, warmed
+from growth.decide.grow.warming import Shortage, closed_by, less_bought, warmed
 from growth.decide.pack.market import Bought, Kind, market_of
 from growth.decide.pack.plan import plan
 from growth.decide.pack.solution import Outcome, PlacementSolution
@@ -110,8 +110,9 @@ def answer(question: Question) -> Plan:
     if warm:
         bought = [Bought.of(kind.pool.metadata.name, kind.offering) for kind in warm]
         offerings = less_bought(question.offerings, warm, question.trials)
+        closed = question.closed | closed_by(warm, question.trials)
         market = market_of(
-            stage, question.pools, offerings, (*question.bought, *bought), question.trials, closed=question.closed
+            stage, question.pools, offerings, (*question.bought, *bought), question.trials, closed=closed
         )
     enter(stage, question.coming, market.maker)
     taken = set(question.taken)

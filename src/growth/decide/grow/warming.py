@@ -6,8 +6,9 @@ from typing import Final
 
 import msgspec
 
-from growth.api.offering import Offering
+from growth.api.offering import Offering, in_pool
 from growth.decide.pack.market import Kind, Market
+from growth.decide.pack.solution import PlannedNode
 
 # Prices are fractions: three times 0.1 must fit into 0.3.
 _ROUNDING: Final = 1e-9
@@ -46,7 +47,9 @@ def warmed(market: Market, shortages: Sequence[Shortage]) -> tuple[list[Kind], l
     return bought, cold
 
 
-def less_bought(offerings: Sequence[Offering], bought: Sequence[Kind], trials: Collection[str]) -> tuple[Offering, ...]:
+def less_bought(
+    offerings: Sequence[Offering], bought: Sequence[Kind | PlannedNode], trials: Collection[str]
+) -> tuple[Offering, ...]:
     """What is left of these offerings; a provider or family that is on trial sells one machine, and nothing beside."""
     counts = Counter(kind.offering.id for kind in bought)
     tried = {group for kind in bought for group in kind.offering.groups} & {*trials}
@@ -55,6 +58,12 @@ def less_bought(offerings: Sequence[Offering], bought: Sequence[Kind], trials: C
         for one in offerings
         if tried.isdisjoint(one.groups)
     )
+
+
+def closed_by(bought: Sequence[Kind | PlannedNode], trials: Collection[str]) -> frozenset[tuple[str, str]]:
+    """By pool, offerings that are on trial there and of which it has its one machine now."""
+    pairs = {(one.pool.metadata.name, one.offering.id) for one in bought}
+    return frozenset(pair for pair in pairs if in_pool(*pair) in trials)
 
 
 def _kinds_of(market: Market, shortage: Shortage) -> list[int]:
