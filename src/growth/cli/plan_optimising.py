@@ -11,7 +11,6 @@ from typing import Final
 
 import msgspec
 
-from growth.api.growth_kinds import NODE_POOLS
 from growth.api.node import Node
 from growth.api.offering import OFFERING, POOL
 from growth.api.settings import Settings
@@ -21,12 +20,12 @@ from growth.cli.plan_risk import Risks, name_of
 from growth.cli.plan_waiting import Machine
 from growth.decide.consolidate.advice import advise
 from growth.decide.consolidate.asking import question_of
-from growth.decide.consolidate.budgets import Allowance, allowance
+from growth.decide.consolidate.budgets import Allowance
 from growth.decide.consolidate.candidates import Choice, choice_in
 from growth.decide.consolidate.move import Form, Move
-from growth.decide.consolidate.terms import min_age_of, worth_of
+from growth.decide.consolidate.scene import Scene
+from growth.decide.consolidate.terms import allowance_in, min_age_of, worth_of
 from growth.decide.decider import State
-from growth.decide.leaving import leaving_in
 from growth.decide.pack.solution import PlannedNode
 from growth.observe.snapshot import Snapshot
 
@@ -112,13 +111,13 @@ def first_wave(snapshot: Snapshot, settings: Settings, pool: str = "", new_pools
 
 
 def _thought(snapshot: Snapshot, settings: Settings, pool: str, new_pools: Sequence[str], *, is_whole: bool) -> Wave:
-    pools = snapshot.table(NODE_POOLS).values()
-    choice = choice_in(snapshot, State(), settings, {one.metadata.name: min_age_of(one) for one in pools})
+    scene = Scene(snapshot, State(), settings)
+    choice = choice_in(snapshot, State(), settings, {name: min_age_of(one) for name, one in scene.pools.items()})
     if pool:
         choice = _only(choice, pool, snapshot.nodes)
-    allowances = _allowances(snapshot)
+    allowances = {name: allowance_in(scene, one, "Cheaper") for name, one in sorted(scene.pools.items())}
     at_once = {name: one.most if is_whole else one.left for name, one in allowances.items()}
-    worth = {one.metadata.name: worth_of(one) for one in pools}
+    worth = {name: worth_of(one) for name, one in scene.pools.items()}
     question = question_of(snapshot, State(), settings, choice, at_once=at_once, worth=worth)
     advice = advise(question, None if is_whole else 1)
     others = [one for one in choice.others if pool in ("", one.pool)]
@@ -159,24 +158,6 @@ def _only(choice: Choice, pool: str, nodes: Mapping[str, Node]) -> Choice:
         {name: why for name, why in choice.staying.items() if nodes[name].metadata.labels.get(POOL) == pool},
         (*choice.others, *rest),
     )
-
-
-def _allowances(snapshot: Snapshot) -> dict[str, Allowance]:
-    nodes: dict[str, list[Node]] = {}
-    for node in snapshot.nodes.values():
-        nodes.setdefault(node.metadata.labels.get(POOL, ""), []).append(node)
-    leaving = leaving_in(snapshot)
-    return {
-        name: allowance(
-            pool,
-            pool.spec.disruption.budgets,
-            "Cheaper",
-            nodes=nodes.get(name, ()),
-            leaving=leaving,
-            now=snapshot.now,
-        )
-        for (_, name), pool in sorted(snapshot.table(NODE_POOLS).items())
-    }
 
 
 def _waiting(count: int) -> str:
