@@ -7,12 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from growth.api.change import Change, Happened
+from growth.api.drain import DRAIN
 from growth.api.emptiness import is_work
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.kinds import NAMESPACES, NODES, PODS
+from growth.api.node import Node
+from growth.api.offering import POOL
 from growth.api.reading import Reader
 from growth.api.scale_down import has_traces
 from growth.api.sharing import Sharing
+from growth.observe.makes import Make, make_of
 from growth.observe.world import World
 from tests.builders import BORN, a_node, a_pod, uid_of
 from tests.observe.telling import Teller
@@ -238,7 +242,9 @@ def test_indexes_kept_change_by_change_equal_those_built_at_once(
                 pods[body["metadata"]["uid"]] = body
                 teller.pod(body)
             case "node":
-                body = a_node(f"n-{number}", allocatable={"cpu": cpu}, version=version)
+                body = a_node(f"n-{number}", allocatable={"cpu": cpu}, version=version, labels={POOL: app})
+                if cpu == "1":
+                    body["metadata"]["annotations"][DRAIN] = "a person wants it"
                 if leaving:
                     body["metadata"]["annotations"]["growth.dev/scale-down-at"] = BORN
                 nodes[body["metadata"]["uid"]] = body
@@ -255,6 +261,7 @@ def test_indexes_kept_change_by_change_equal_those_built_at_once(
     assert world.snapshot(NOW).work == work_counted_anew(world)
     assert world.snapshot(NOW).to_go == {name: node for name, node in world.nodes.items() if has_traces(node)}
     assert families_of(world) == families_counted_anew(world)
+    assert dict(world.snapshot(NOW).makes.items()) == makes_put_together_anew(world)
 
 
 def built_at_once(pods: dict[str, dict[str, object]], nodes: dict[str, dict[str, object]]) -> World:
@@ -270,6 +277,13 @@ def built_at_once(pods: dict[str, dict[str, object]], nodes: dict[str, dict[str,
 def work_counted_anew(world: World) -> dict[str, int]:
     counts = {node: sum(map(is_work, pods.values())) for node, pods in world.pods_by_node.items()}
     return {node: count for node, count in counts.items() if count}
+
+
+def makes_put_together_anew(world: World) -> dict[Make, dict[str, Node]]:
+    found: dict[Make, dict[str, Node]] = {}
+    for name, node in world.nodes.items():
+        found.setdefault(make_of(node), {})[name] = node
+    return found
 
 
 def families_of(world: World) -> dict[Family, dict[str, int]]:

@@ -16,6 +16,7 @@ from growth.observe.families import Families
 from growth.observe.heartbeats import Heartbeats
 from growth.observe.journal import Journal
 from growth.observe.kueue_leases import KueueLeases
+from growth.observe.makes import Makes
 from growth.observe.offspring import Offspring
 from growth.observe.past import Past
 from growth.observe.room import Room
@@ -39,6 +40,8 @@ class Snapshot(msgspec.Struct, frozen=True):
     """Of those that wait, the ones that a scheduler tried and found no place for."""
     marked: Mapping[str, Pod]
     """Pods, wherever they are, on which a back-off is written."""
+    makes: Makes
+    """All nodes, by what they were made from."""
     closed: Mapping[str, Node]
     """Nodes that carry the start-up taint."""
     to_go: Mapping[str, Node]

@@ -50,6 +50,7 @@ from growth.observe.families import Families
 from growth.observe.heartbeats import Heartbeats
 from growth.observe.journal import Journal
 from growth.observe.kueue_leases import KueueLeases
+from growth.observe.makes import Makes
 from growth.observe.offspring import Offspring
 from growth.observe.past import Past
 from growth.observe.requests import Requests, amounts_from, requests_on_node
@@ -116,6 +117,7 @@ class World:
         }
         self.refused: dict[str, Pod] = {}
         self.marked: dict[str, Pod] = {}
+        self.makes = Makes()
         self.closed: dict[str, Node] = {}
         self.to_go: dict[str, Node] = {}
         self.out_of_service: dict[str, Node] = {}
@@ -170,6 +172,7 @@ class World:
             tables=self.tables,
             refused=self.refused,
             marked=self.marked,
+            makes=self.makes,
             closed=self.closed,
             to_go=self.to_go,
             out_of_service=self.out_of_service,
@@ -229,13 +232,16 @@ class World:
                 # A node of the same name that came since is another one, and stays.
                 if known is not None and known.metadata.uid == change.now.metadata.uid:
                     del self.nodes[name]
+                    self.makes.take(known)
                     self.closed.pop(name, None)
                     self.to_go.pop(name, None)
                     self.out_of_service.pop(name, None)
                     self.room.close(name, self._allocatable.pop(name))
                 continue
             if known is not None:
+                self.makes.take(known)
                 self.room.close(name, self._allocatable.pop(name))
+            self.makes.put(change.now)
             is_another = known is None or known.metadata.uid != change.now.metadata.uid
             if is_another and ("", name) not in self.tables[NODE_REQUESTS]:
                 self.nodes_heard += 1

@@ -61,6 +61,19 @@ def test_the_most_urgent_come_first() -> None:
     ]
 
 
+def test_of_nodes_that_never_expire_those_go_of_which_something_else_is_said() -> None:
+    withdrawn = msgspec.structs.replace(SOLD[1], withdrawn="it ends in March", is_cloud=False)
+    nodes = [
+        a_node("a", offering=SOLD[1].id),
+        a_node("b", annotations=OLD),
+        a_node("c", annotations=ASKED),
+        a_node("d"),
+    ]
+    everybody = [("c", "Requested"), ("b", "Drifted"), ("a", "Deprecated")]
+    assert wished(acting(), *nodes, sold=(SOLD[0], withdrawn)) == everybody
+    assert wished(in_mode("observe"), *nodes, sold=(SOLD[0], withdrawn)) == everybody[:1]
+
+
 @pytest.mark.parametrize("mode", ["off", "observe"])
 def test_where_growth_does_not_act_only_a_person_is_heard(mode: str) -> None:
     pool = a_pool(disruption={"mode": mode, "expireAfter": "1h"})

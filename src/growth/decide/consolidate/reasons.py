@@ -20,13 +20,14 @@ from growth.api.drain import DRAIN
 from growth.api.duration import format_duration
 from growth.api.node import Node
 from growth.api.nodepool import NodePool
-from growth.api.offering import OFFERING, POOL
+from growth.api.offering import OFFERING
 from growth.api.template import TEMPLATE, mark_of
 from growth.decide.consolidate.budgets import Allowance
 from growth.decide.consolidate.candidates import Choice, wished_in
 from growth.decide.consolidate.question import Candidate
 from growth.decide.consolidate.scene import Scene
 from growth.decide.consolidate.terms import allowance_in, expires_after, min_age_of
+from growth.observe.makes import Make
 
 _ORDER: Final[tuple[Reason, ...]] = ("Requested", "Expired", "Drifted", "Deprecated")
 
@@ -45,10 +46,13 @@ def wishes_in(scene: Scene) -> list[Wish]:
     gone = scene.leaving | snapshot.to_go.keys()
     judges = {name: _Judge(scene, pool) for name, pool in scene.pools.items()}
     found: list[Wish] = []
-    for name, node in snapshot.nodes.items():
-        judge = judges.get(node.metadata.labels.get(POOL, ""))
-        if judge is not None and name not in gone and (wish := judge.wish(node)) is not None:
-            found.append(wish)
+    for make, nodes in snapshot.makes.items():
+        judge = judges.get(make.pool)
+        if judge is None or not judge.may_mean(make):
+            continue
+        for name, node in nodes.items():
+            if name not in gone and (wish := judge.wish(node)) is not None:
+                found.append(wish)
     scene.deadlines += [judge.next_at for judge in judges.values() if judge.next_at is not None]
     return sorted(found, key=lambda wish: (_ORDER.index(wish.reason), wish.node))
 
@@ -65,6 +69,13 @@ class _Judge:
         self.next_at: datetime | None = None
         """When the next of its nodes is too old, as far as they were asked about."""
 
+    def may_mean(self, make: Make) -> bool:
+        """Whether one of these nodes may have to go: in most passes none, and then none of thousands is looked at."""
+        if make.is_unwanted or not self._acts:
+            return make.is_unwanted
+        is_drifted = make.template not in (None, self._mark)
+        return self._oldest is not None or is_drifted or bool(self._why_withdrawn(make.offering))
+
     def wish(self, node: Node) -> Wish | None:
         name, annotations = node.metadata.name, node.metadata.annotations
         if DRAIN in annotations:
@@ -76,10 +87,7 @@ class _Judge:
             return Wish(name, "Expired", f"it is older than {format_duration(self._oldest)}")
         if annotations.get(TEMPLATE, self._mark) != self._mark:
             return Wish(name, "Drifted", "the template of its pool has changed since it was made")
-        offering = node.metadata.labels.get(OFFERING, "")
-        why = self._withdrawn.get(offering)
-        if why is None:
-            why = self._withdrawn[offering] = self._why_deprecated(offering)
+        why = self._why_withdrawn(node.metadata.labels.get(OFFERING, ""))
         return Wish(name, "Deprecated", why) if why else None
 
     def _is_older(self, node: Node, age: timedelta) -> bool:
@@ -90,6 +98,12 @@ class _Judge:
         if ends_at > self._scene.now and (self.next_at is None or ends_at < self.next_at):
             self.next_at = ends_at
         return ends_at <= self._scene.now
+
+    def _why_withdrawn(self, offering: str) -> str:
+        why = self._withdrawn.get(offering)
+        if why is None:
+            why = self._withdrawn[offering] = self._why_deprecated(offering)
+        return why
 
     def _why_deprecated(self, offering: str) -> str:
         sold = self._scene.shop.get(offering)
