@@ -27,11 +27,14 @@ from growth.sim.cluster import VirtualCluster
 from growth.sim.nodes.pod_status import FINISH_AFTER
 from growth.sim.resources import BUDGETS, DEPLOYMENTS, JOBS
 from growth.sim.store import Store
+from growth.sim.timings import Timings
 
 # Nobody else wants to lead: to hold on to the lease every second would be a good part of the day's work.
 _ALONE: Final = LeaderElectionSettings(
     lease_duration=timedelta(minutes=5), renew_deadline=timedelta(minutes=4), retry_period=timedelta(minutes=1)
 )
+# Nodes do not fall silent in these days, and in a large fleet the renewals of Leases would be most of what happens.
+_SELDOM: Final = Timings(node_lease=400.0, node_monitor_grace=500.0)
 # What is over need not be looked at for long.
 _FORGOTTEN_AFTER_SECONDS: Final = 60
 
@@ -45,9 +48,9 @@ def settings_with(consolidate: Mapping[str, Any]) -> Settings:
     )
 
 
-def new_cluster(seed: int) -> VirtualCluster:
-    """A cluster without a node, as patient as Kubernetes is by default."""
-    return VirtualCluster(seed, roles=shipped_roles())
+def new_cluster(seed: int, *, is_large: bool) -> VirtualCluster:
+    """A cluster without a node, as patient as Kubernetes is by default; the kubelets of a large one say less."""
+    return VirtualCluster(seed, timings=_SELDOM if is_large else None, roles=shipped_roles())
 
 
 @asynccontextmanager
