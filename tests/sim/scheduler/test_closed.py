@@ -47,9 +47,9 @@ def test_what_is_remembered_is_what_the_node_would_say(seed: int) -> None:
         name, pod = chance.choice(NAMES), _pod(chance)
         if chance.random() < 0.1:
             nodes[name] = _node(chance, name)
-        told, asked = kept.answer(pod, nodes[name]), _asked(pod, nodes[name])
+        told, asked = kept.answer(pod, name, nodes[name]), _asked(pod, nodes[name])
         assert told in (None, asked), f"seed {seed}: {pod.spec.tolerations} {pod.keys} on {nodes[name].spec}"
         remembered += told is not None
         if asked is not None:
-            kept.note(pod, nodes[name], asked)
+            kept.note(pod, name, nodes[name], asked)
     assert remembered > 20

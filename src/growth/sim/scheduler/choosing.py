@@ -97,14 +97,16 @@ class Chooser:
         if standing.refusal is not None:
             return standing.refusal
         picture, requests = self._picture, self._picture.requests(pod)
+        nodes, closed = picture.nodes, self._closed
         for name in self._in_order(pod, standing, requests):
             if name in standing.near or name in standing.told:
                 continue
-            node = picture.nodes[name]
-            answer = self._closed.answer(pod, node) or self._ask(pod, name, requests)
+            answer = closed.answer(pod, name, nodes[name])
             if answer is None:
-                return name
-            self._closed.note(pod, node, answer)
+                answer = self._ask(pod, name, requests)
+                if answer is None:
+                    return name
+                closed.note(pod, name, nodes[name], answer)
             (standing.near if answer.filter in _LOCAL else standing.told)[name] = answer
         answers = {**standing.near, **standing.told}
         standing.refusal = refusal_of_all(answers, len(picture.nodes), pod)

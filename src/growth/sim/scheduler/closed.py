@@ -18,9 +18,11 @@ _CLOSED_BY: Final = (UNSCHEDULABLE_FILTER, FILTER)
 _MOST: Final = 8_192
 
 
-class _Said(msgspec.Struct, frozen=True):
+class _Said(msgspec.Struct, frozen=True, gc=False):
     node: Node
     """As it was then: another object is a node that has changed."""
+    opened_by: frozenset[str]
+    """A pod that holds one of these keys tolerates more here than its spec says."""
     tolerations: tuple[Toleration, ...]
     answer: Refused
 
@@ -31,21 +33,18 @@ class Closed:
     def __init__(self) -> None:
         self._said: dict[str, _Said] = {}
 
-    def answer(self, pod: Pod, node: Node) -> Refused | None:
+    def answer(self, pod: Pod, name: str, node: Node) -> Refused | None:
         """What the node says to this pod; None if it must be asked."""
-        said = self._said.get(node.metadata.name)
-        if said is None or said.node is not node or said.tolerations != pod.spec.tolerations or _has_key(pod, node):
+        said = self._said.get(name)
+        if said is None or said.node is not node or not said.opened_by.isdisjoint(pod.keys):
             return None
-        return said.answer
+        return said.answer if said.tolerations == pod.spec.tolerations else None
 
-    def note(self, pod: Pod, node: Node, answer: Refused) -> None:
-        """A node refused a pod."""
-        if answer.filter in _CLOSED_BY and not _has_key(pod, node):
-            if len(self._said) >= _MOST:
-                self._said.clear()  # most of them are long gone
-            self._said[node.metadata.name] = _Said(node, pod.spec.tolerations, answer)
-
-
-def _has_key(pod: Pod, node: Node) -> bool:
-    """Whether the pod tolerates more here than its spec says."""
-    return any(taint.value in pod.keys for taint in node.spec.taints) if pod.keys else False
+    def note(self, pod: Pod, name: str, node: Node, answer: Refused) -> None:
+        """A node was asked, and refused a pod."""
+        opened_by = frozenset(taint.value for taint in node.spec.taints)
+        if answer.filter not in _CLOSED_BY or not opened_by.isdisjoint(pod.keys):
+            return
+        if len(self._said) >= _MOST:
+            self._said.clear()  # most of them are long gone
+        self._said[name] = _Said(node, opened_by, pod.spec.tolerations, answer)
