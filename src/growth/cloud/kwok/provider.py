@@ -32,6 +32,7 @@ class KwokProvider:
         self._client = client
         self._namespace = namespace
         self._now = now
+        self._read: dict[tuple[str, int], Record] = {}
         # Between counting what is sold and selling one more, nobody else may do the same.
         self._counting = asyncio.Lock()
 
@@ -162,8 +163,14 @@ class KwokProvider:
     # What is there
 
     async def _records(self) -> Sequence[Record]:
+        """All of them. They hardly ever change, and there may be thousands: each version is read once."""
         found = await self._client.list(CONFIG_MAPS, self._namespace, label_selector=SELECTOR)
-        return [record_from(config_map) for config_map in found.items]
+        records: dict[tuple[str, int], Record] = {}
+        for config_map in found.items:
+            version = (config_map.metadata.uid, config_map.metadata.resource_version)
+            records[version] = self._read.get(version) or record_from(config_map)
+        self._read = records
+        return list(records.values())
 
     async def _find(self, name: str) -> Record | None:
         try:
