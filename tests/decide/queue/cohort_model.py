@@ -72,6 +72,8 @@ class Work:
     is_evicted: bool = False
     is_waiting: bool = False
     """Whether others were sent back for it, as it is said on it."""
+    was_sent_back: bool = False
+    """And has had nothing since."""
 
     @property
     def order(self) -> tuple[int, datetime, str]:
@@ -388,7 +390,13 @@ class Pass:
                 continue
             if self.has_right(queue, usage, shared, self.uses):
                 yield one, RECLAIM, shared
-            elif queue.borrows and is_lower and (queue.threshold is None or one.priority <= queue.threshold):
+            elif (
+                queue.borrows
+                and is_lower
+                and (queue.threshold is None or one.priority <= queue.threshold)
+                # On purpose: in Kueue those who were sent back may go on in a circle.
+                and not work.was_sent_back
+            ):
                 yield one, BORROW, shared
             else:
                 yield one, "only to not borrow", shared

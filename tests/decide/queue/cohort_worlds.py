@@ -81,7 +81,8 @@ def draw_work(chance: Random, number: int, queue: Queue) -> Work:
     since = NOW - timedelta(minutes=chance.randint(1, 5))
     # So that the order by uid is not that of the names.
     uid = f"{chance.randint(0, 99):02}-{number}"
-    return Work(f"work{number}", uid, queue, chance.randint(0, 3), since, tuple(needs))
+    was_sent_back = chance.random() < 0.2
+    return Work(f"work{number}", uid, queue, chance.randint(0, 3), since, tuple(needs), was_sent_back=was_sent_back)
 
 
 def draw_holding(chance: Random, work: Work) -> tuple[dict[str, str], ...]:
@@ -91,7 +92,7 @@ def draw_holding(chance: Random, work: Work) -> tuple[dict[str, str], ...]:
         names = {resources: chance.choice(flavors) for resources, flavors in work.queue.groups}
         flavors.append({one: flavor for resources, flavor in names.items() for one in resources if one in needs})
     hold(work, tuple(flavors), NOW - timedelta(seconds=chance.randint(1, 5)))
-    work.is_evicted = chance.random() < 0.15
+    work.is_evicted = work.was_sent_back = chance.random() < 0.15
     return tuple(flavors)
 
 
@@ -102,7 +103,7 @@ def hold(work: Work, flavors: tuple[Any, ...], now: datetime) -> None:
         for resource, amount in needs.items():
             slot = (chosen[resource], resource)
             usage[slot] = usage.get(slot, 0) + amount
-    work.uses, work.reserved_at = usage, now
+    work.uses, work.reserved_at, work.was_sent_back = usage, now, False
 
 
 # On the stage.
@@ -185,7 +186,11 @@ def put_work(stage: Stage, work: Work, flavors: tuple[dict[str, str], ...] | Non
         for number, needs in enumerate(work.needs)
     ]
     meta = {"name": work.name, "uid": work.uid, "creationTimestamp": work.since.isoformat()}
-    status = _holding(work, flavors) if flavors is not None else {}
+    status: Json = {}
+    if flavors is not None:
+        status = _holding(work, flavors)
+    elif work.was_sent_back:
+        status = {"conditions": [_said(EVICTED, PREEMPTED, work.since)]}
     spec = {"queueName": work.queue.name, "priority": work.priority, "podSets": sets}
     stage.put(WORKLOADS, {"metadata": meta, "spec": spec, "status": status})
 
@@ -196,7 +201,6 @@ def _container(needs: Any) -> Json:  # noqa: ANN401 - amounts by resource
 
 
 def _holding(work: Work, flavors: tuple[dict[str, str], ...]) -> Json:
-    at = work.reserved_at.isoformat() if work.reserved_at is not None else ""
     said = [(QUOTA_RESERVED, "QuotaReserved"), (ADMITTED, "Admitted")]
     said += [(EVICTED, PREEMPTED)] if work.is_evicted else []
     given = [
@@ -210,8 +214,10 @@ def _holding(work: Work, flavors: tuple[dict[str, str], ...]) -> Json:
     ]
     return {
         "admission": {"clusterQueue": work.queue.name, "podSetAssignments": given},
-        "conditions": [
-            {"type": kind, "status": "True", "reason": reason, "message": "", "lastTransitionTime": at}
-            for kind, reason in said
-        ],
+        "conditions": [_said(kind, reason, work.reserved_at) for kind, reason in said],
     }
+
+
+def _said(kind: str, reason: str, at: datetime | None) -> Json:
+    when = at.isoformat() if at is not None else ""
+    return {"type": kind, "status": "True", "reason": reason, "message": "", "lastTransitionTime": when}

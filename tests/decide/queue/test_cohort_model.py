@@ -84,7 +84,7 @@ class Twins:
         for name, flavors in expected.admitted.items():
             hold(self.works[name], flavors, self.stage.now)
         for name in expected.sent_back:
-            self.works[name].is_evicted = True
+            self.works[name].is_evicted = self.works[name].was_sent_back = True
 
     def happen(self) -> None:
         """Something happens in between, or nothing."""

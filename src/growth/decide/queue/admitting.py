@@ -236,7 +236,9 @@ class _Round:
     def _wish(self, key: Key, usage: Mapping[Slot, int]) -> Wish:
         workload = self._scene.drafts[key].workload
         since = queued_since(workload, self._scene.terms.requeuing.timestamp)
-        return Wish(key, workload.priority, since, usage)
+        evicted = workload.condition(EVICTED)
+        was_sent_back = evicted is not None and (evicted.status, evicted.reason) == ("True", PREEMPTED)
+        return Wish(key, workload.priority, since, usage, was_sent_back)
 
     def _victims(self, queue: ClusterQueue, member: Member, wish: Wish, short: frozenset[Slot]) -> list[Victim]:
         """Who has to go for it. That is asked for a price and, if nothing was given meanwhile, of the same thing again

@@ -32,3 +32,5 @@ class Wish(msgspec.Struct, frozen=True):
     priority: int
     queued_since: datetime
     usage: Mapping[Slot, int]
+    was_sent_back: bool = False
+    """It had to go for somebody else, and has not been let in since."""

@@ -14,7 +14,8 @@ between them and the one that both share: nobody loses what is his.
 
 For something borrowed nobody goes who, with all the others gone, would be within the quota of its own side again: it
 would take its place back by right, and be sent back again, for ever. (Kueue asks only whether its queue uses too much
-as long as it is there.)
+as long as it is there.) And nobody goes for something borrowed by one who was itself sent back and has not been let in
+since: a right, a priority within a queue and a priority across queues are three orders, and together they have circles.
 
 Candidates go one by one, who is being sent back already first, then those of other queues, the least important and
 the newest first, until the preemptor fits; then whoever need not have gone is given his place back.
@@ -155,7 +156,7 @@ def _claim(holder: Holder, wish: Wish, policy: Preemption, *, has_right: bool) -
     if has_right:
         return _Claim.RIGHT
     borrowing = policy.borrow_within_cohort
-    if borrowing is None or borrowing.policy == "Never" or holder.priority >= wish.priority:
+    if wish.was_sent_back or borrowing is None or borrowing.policy == "Never" or holder.priority >= wish.priority:
         return _Claim.NOT_BORROWING
     limit = borrowing.max_priority_threshold
     return _Claim.BORROWING if limit is None or holder.priority <= limit else _Claim.NOT_BORROWING
