@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from growth.api.node import Node
+from growth.api.out_of_service import out_of_service_taint
 from tests.trust.deeds import Deed, Deeds
 from tests.trust.memoirs import MARKER, Kept, Labels, Life, Memoir, labels_of
 from tests.trust.picture import Picture, Step
@@ -71,7 +72,7 @@ def _judge(step: Step, picture: Picture, deeds: Deeds, theirs: _Theirs) -> Itera
     name, before, now = step.meta.name, theirs.of(step.before.metadata.labels), theirs.of(step.meta.labels)
     memoir, source = picture.memoirs[name], _source(step, picture)
     if step.meta.labels[MARKER] == _NOTHING:
-        if source is not None:
+        if source is not None and not _is_back(step, picture, source):
             yield f"{name} got its marker and nothing else, although it is remembered as version {source.version}"
         if now != before:
             yield f"{name} had nothing coming, and {before} became {now}"
@@ -114,6 +115,14 @@ def _source(step: Step, picture: Picture) -> Kept | None:
         return own
     other = _replaced(step, picture).kept
     return other if other is not None and other.claimed_by == f"{name}/{step.meta.uid}" else None
+
+
+def _is_back(step: Step, picture: Picture, source: Kept) -> bool:
+    """Whether it was to take the place of one that is in service again, in the very life that is remembered: that one
+    keeps what it is."""
+    request = picture.requests.get(step.meta.name)
+    node = picture.nodes.get(request.spec.replaces) if request is not None else None
+    return node is not None and node.metadata.uid == source.uid and out_of_service_taint(node) is None
 
 
 def _replaced(step: Step, picture: Picture) -> Memoir:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from growth.act.points import Point
+from growth.api.growth_kinds import NODE_REQUESTS
 from growth.api.kinds import CONFIG_MAPS, NAMESPACES, NODES
 from growth.api.memory import FINALIZER
 from growth.api.settings import MemorySettings
@@ -177,3 +178,31 @@ def test_nobody_need_remember_a_node_that_went_unseen_and_was_not_held_back() ->
         await patch_node(criminal, {MARKER: "0"})
 
     assert found_out(miss_it) == []
+
+
+def claimed_by_another(*, is_back: bool) -> Callable[[Criminal], Awaitable[None]]:
+    """What a node was is claimed by the one that takes its place, which gets its marker and nothing else."""
+
+    async def give_nothing(criminal: Criminal) -> None:
+        await register(criminal, team="blue")
+        await patch_node(criminal, {MARKER: "0"})
+        await keep(criminal, await memento(criminal))
+        if not is_back:
+            await leave(criminal)
+        request = {"pool": "default", "targetOffering": "kwok-small-fsn1", "replaces": NAME}
+        await criminal.client.create(NODE_REQUESTS, {"metadata": {"name": "story-next"}, "spec": request})
+        await criminal.play.node("next")
+        uid = (await criminal.play.client.get(NODES, "story-next")).metadata.uid
+        claim = MergePatch({"data": {"claimedBy": f"story-next/{uid}"}})
+        await criminal.client.patch(CONFIG_MAPS, NAME, claim, SPACE)
+        marker = MergePatch({"metadata": {"labels": {MARKER: "0"}}})
+        await criminal.through(
+            Point.PATCH_OBJECT, "story-next", lambda: criminal.client.patch(NODES, "story-next", marker)
+        )
+
+    return give_nothing
+
+
+def test_who_is_back_in_service_keeps_what_its_successor_had_claimed_and_only_then() -> None:
+    assert not any("got its marker and nothing else" in one for one in found_out(claimed_by_another(is_back=True)))
+    assert any("got its marker and nothing else" in one for one in found_out(claimed_by_another(is_back=False)))
