@@ -342,6 +342,34 @@ def test_a_machine_is_not_sold_twice() -> None:
     assert bought == ["kwok-small-fsn1", "kwok-large-fsn1"]
 
 
+def keeping(least: int, most: int) -> NodePool:
+    """A pool that has so many small ones even without load."""
+    types = [{"name": "small", "min": least, "max": most}, {"name": "large"}]
+    return a_pool(types=types, disruption={"mode": "act", "maxUnavailable": 10})
+
+
+@pytest.mark.parametrize("pods", [[], [a_pod("web", node="a")]], ids=["idle", "at work"])
+def test_what_a_pool_keeps_ready_is_bought_anew_before_it_goes(pods: list[Any]) -> None:
+    """One for each that goes, and pods go there, too."""
+    nodes = [a_node(name, annotations=ASKED) for name in "ab"]
+    town = Town(*nodes, *pods, pool=keeping(2, most=9))
+    bought = [[one.offering for one in move.buys] for move in town.advised()]
+    assert bought == [["kwok-small-fsn1"], ["kwok-small-fsn1"]]
+
+
+def test_nothing_is_bought_for_min_while_enough_others_are_ready() -> None:
+    town = Town(a_node("a", annotations=ASKED), a_node("b"), pool=keeping(1, most=9))
+    (move,) = town.advised()
+    assert (move.nodes, move.buys) == (("a",), ())
+
+
+def test_at_its_limits_what_a_pool_keeps_ready_goes_first() -> None:
+    """Else a pool of a fixed size would keep its nodes for ever."""
+    town = Town(a_node("a", annotations=ASKED), pool=keeping(1, most=1))
+    (move,) = town.advised()
+    assert (move.nodes, move.buys) == (("a",), ())
+
+
 def test_two_moves_that_are_ready_in_the_same_pass_do_not_share_a_place_in_the_budget() -> None:
     """Two were let go; until their machines work only one may."""
     nodes = [a_node(name, annotations=ASKED) for name in "ab"]

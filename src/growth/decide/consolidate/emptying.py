@@ -1,19 +1,23 @@
 """How to empty nodes that must go, whatever that costs: one move for each, so that none waits for another.
 
 All of them are off the stage from the beginning, because none is a place for the others' pods. What is bought for one
-is there for those that come after it. Nodes that must go, too, and may not yet, are no place either, unless there is no
-other: at a pool's limits they may be all that there is.
+is there for those that come after it. What a pool keeps ready (``min``) is bought anew before it goes, unless that
+cannot be had: at a pool's limits it comes afterwards. Nodes that must go, too, and may not yet, are no place either,
+unless there is no other: at a pool's limits they may be all that there is.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
+from growth.api.offering import INSTANCE_TYPE, POOL
 from growth.api.pod import Pod
 from growth.decide.consolidate.advice import house_ghosts, pods_on
 from growth.decide.consolidate.move import Move
 from growth.decide.consolidate.question import Candidate, Question
 from growth.decide.fit.stage import Stage
+from growth.decide.grow.warming import Shortage, warmed
 from growth.decide.pack.market import Bought, Market
 from growth.decide.pack.plan import plan
 from growth.decide.pack.solution import PlacementSolution, PlannedNode
@@ -61,27 +65,56 @@ class _Walk:
         self._planned: list[PlannedNode] = []
         # Machines that go count as long as they are there: they do while others are bought.
         self._bought = [*question.others, *(one.bought for one in question.candidates)]
+        self._kept = {
+            (pool.metadata.name, one.name.lower()): one.min for pool in question.pools for one in pool.spec.server_types
+        }
 
     def run(self) -> Emptying:
         pods = {one.name: pods_on(self._stage, one.name) for one in self._question.candidates}
         for name in pods:
             self._stage.remove_node(name)
         house_ghosts(self._question)
+        ready = Counter(
+            (labels.get(POOL, ""), labels.get(INSTANCE_TYPE, "").lower())
+            for labels in (node.metadata.labels for node in self._stage.nodes.values() if node.is_ready)
+        )
         market, moves, stuck = self._market(), list[Move](), dict[str, str]()
         for one in self._question.candidates:
-            solution = plan(self._stage, pods[one.name], market)
+            kind = one.pool, one.bought.server_type.lower()
+            before = self._stage.mark()
+            spare = self._spare(one, market) if ready[kind] < self._kept.get(kind, 0) else ()
+            solution = plan(self._stage, pods[one.name], self._market(spare) if spare else market)
             if solution.left_out:
+                self._stage.back_to(before)
+                ready[kind] += 1
                 stuck[one.name] = _words(solution)
                 continue
-            moves.append(self._made(one, solution, market, pods[one.name]))
-            if solution.buy:
+            ready.update((new.pool.metadata.name, new.offering.server_type.lower()) for new in (*spare, *solution.buy))
+            moves.append(self._made(one, spare, solution, market, pods[one.name]))
+            if moves[-1].buying:
                 market = self._market()
         return Emptying(tuple(moves), stuck)
 
-    def _market(self) -> Market:
-        return self._question.market(self._bought, self._planned)
+    def _market(self, spare: Sequence[PlannedNode] = ()) -> Market:
+        return self._question.market([*self._bought, *map(_bought, spare)], [*self._planned, *spare])
 
-    def _made(self, node: Candidate, solution: PlacementSolution, market: Market, pods: Iterable[Pod]) -> Move:
+    def _spare(self, node: Candidate, market: Market) -> tuple[PlannedNode, ...]:
+        """Another one of its type, put on the stage: there as many are ready as its pool wants, and room for its
+        pods."""
+        kinds, _ = warmed(market, [Shortage(node.pool, node.bought.server_type, 1)])
+        spare = tuple(PlannedNode(f"instead-of-{node.name}", kind.pool, kind.offering, ()) for kind in kinds)
+        for one in spare:
+            market.maker.make(one.name, one.pool, one.offering).enter(self._stage)
+        return spare
+
+    def _made(
+        self,
+        node: Candidate,
+        spare: Sequence[PlannedNode],
+        solution: PlacementSolution,
+        market: Market,
+        pods: Iterable[Pod],
+    ) -> Move:
         """Make it on the stage."""
         to = {pod.metadata.uid: one.name for one in solution.buy for pod in one.pods}
         to |= {pod.metadata.uid: filled.node for filled in solution.existing for pod in filled.pods}
@@ -89,10 +122,15 @@ class _Walk:
             market.maker.make(one.name, one.pool, one.offering).enter(self._stage)
         for pod in pods:
             self._stage.place(pod, to[pod.metadata.uid])
-        self._bought += [Bought.of(one.pool.metadata.name, one.offering) for one in solution.buy]
-        self._planned += solution.buy
-        after = sum(one.offering.price_per_hour for one in solution.buy)
-        return Move((node.name,), solution.buy, tuple(sorted(to.items())), node.price_per_hour, after)
+        buying = (*spare, *solution.buy)
+        self._bought += map(_bought, buying)
+        self._planned += buying
+        after = sum(one.offering.price_per_hour for one in buying)
+        return Move((node.name,), buying, tuple(sorted(to.items())), node.price_per_hour, after)
+
+
+def _bought(planned: PlannedNode) -> Bought:
+    return Bought.of(planned.pool.metadata.name, planned.offering)
 
 
 def _words(solution: PlacementSolution) -> str:
