@@ -18,10 +18,11 @@ from growth.api.scale_down import has_traces
 from growth.api.sharing import Sharing
 from growth.observe.makes import Make, make_of
 from growth.observe.world import World
-from tests.builders import BORN, a_node, a_pod, uid_of
+from tests.builders import BORN, Json, a_node, a_pod, uid_of
 from tests.observe.telling import Teller
 
 NOW = datetime(2026, 11, 15, tzinfo=UTC)
+UNTRIED: Json = {"conditions": []}
 
 Family = tuple[str, tuple[tuple[str, str], ...], int, bool]
 
@@ -232,7 +233,10 @@ def test_indexes_kept_change_by_change_equal_those_built_at_once(
             case "pod":
                 name = f"p-{number}"
                 labels = {"app": app}
-                body = a_pod(name, node=node, requests={"cpu": cpu}, phase=phase, version=version, labels=labels)
+                untried = UNTRIED if app == "db" and not node else None
+                body = a_pod(
+                    name, node=node, requests={"cpu": cpu}, phase=phase, version=version, labels=labels, status=untried
+                )
                 if cpu == "100m":
                     body["metadata"]["ownerReferences"][0]["kind"] = "DaemonSet"
                 elif cpu == "1":
@@ -259,6 +263,7 @@ def test_indexes_kept_change_by_change_equal_those_built_at_once(
                     teller.node_gone(uid)
     assert picture(world) == picture(built_at_once(pods, nodes))
     assert world.snapshot(NOW).work == work_counted_anew(world)
+    assert world.snapshot(NOW).untried == {uid: pod for uid, pod in world.waiting.items() if pod.is_untried}
     assert world.snapshot(NOW).to_go == {name: node for name, node in world.nodes.items() if has_traces(node)}
     assert families_of(world) == families_counted_anew(world)
     assert dict(world.snapshot(NOW).makes.items()) == makes_put_together_anew(world)

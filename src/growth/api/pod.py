@@ -307,6 +307,11 @@ class Pod(Slim, frozen=True):
         return condition is not None and condition.status == "False" and condition.reason == "Unschedulable"
 
     @property
+    def is_untried(self) -> bool:
+        """Whether no scheduler has said anything about the pod yet."""
+        return self.condition("PodScheduled") is None
+
+    @property
     def is_ready(self) -> bool:
         """Whether its kubelet says that it does its work."""
         for condition in self.status.conditions:  # asked for every event of every pod

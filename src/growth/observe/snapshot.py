@@ -38,6 +38,8 @@ class Snapshot(msgspec.Struct, frozen=True):
     tables: Mapping[Kind[Any], Table[Any]]
     refused: Mapping[str, Pod]
     """Of those that wait, the ones that a scheduler tried and found no place for."""
+    untried: Mapping[str, Pod]
+    """Of those that wait, the ones that no scheduler has said anything about."""
     marked: Mapping[str, Pod]
     """Pods, wherever they are, on which a back-off is written."""
     makes: Makes

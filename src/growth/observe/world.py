@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from growth.api.backoff import BACK_OFF
-from growth.api.change import Change, Happened
+from growth.api.change import Change, Happened, ObjectT
 from growth.api.cloud import Cloud
 from growth.api.emptiness import is_work
 from growth.api.growth_kinds import NODE_MOVES, NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
@@ -116,6 +116,7 @@ class World:
             NODE_MOVES: Table[NodeMove](),
         }
         self.refused: dict[str, Pod] = {}
+        self.untried: dict[str, Pod] = {}
         self.marked: dict[str, Pod] = {}
         self.makes = Makes()
         self.closed: dict[str, Node] = {}
@@ -171,6 +172,7 @@ class World:
             families=self.families,
             tables=self.tables,
             refused=self.refused,
+            untried=self.untried,
             marked=self.marked,
             makes=self.makes,
             closed=self.closed,
@@ -275,7 +277,7 @@ class World:
         uid, node = pod.metadata.uid, pod.node_name
         if not node:
             self.arrivals += 1
-            self.waiting[uid] = pod
+            self._wait(uid, pod)
             return
         requests = requests_on_node(pod, shape.requests)
         if requests is not shape.requests:
@@ -302,19 +304,24 @@ class World:
                 self.room.give_back(node, self._resized.pop(uid, shape.requests))
             else:
                 del self.waiting[uid]
+                self.untried.pop(uid, None)
         self.shapes.remove(pod.spec)
 
     def _replace_pod(self, before: Pod, now: Pod) -> None:
         if now.is_finished:
             return
         if not now.node_name:
-            self.waiting[now.metadata.uid] = now
+            self._wait(now.metadata.uid, now)
             return
         self.pods_by_node[now.node_name][now.metadata.uid] = now
         self._count_work(now.node_name, is_work(now) - is_work(before))
         if not _is_same_family(before, now):
             self.families.remove(before)
             self.families.add(now)
+
+    def _wait(self, uid: str, pod: Pod) -> None:
+        self.waiting[uid] = pod
+        _keep(self.untried, uid, pod, is_meant=pod.is_untried)
 
     def _count_work(self, node: str, more: int) -> None:
         if not more:
@@ -326,11 +333,11 @@ class World:
             del self.work[node]
 
 
-def _keep(index: dict[str, Node], name: str, node: Node, *, is_meant: bool) -> None:
+def _keep(index: dict[str, ObjectT], key: str, thing: ObjectT, *, is_meant: bool) -> None:
     if is_meant:
-        index[name] = node
+        index[key] = thing
     else:
-        index.pop(name, None)
+        index.pop(key, None)
 
 
 def _is_same_place(before: Pod, now: Pod) -> bool:

@@ -81,8 +81,8 @@ def sort_out(outlook: Outlook, *, is_node_new: bool) -> Waiting:
     found.wake_at += stand_ins.wake_at
     if is_refusing or starting:
         crowd = Waiting()
-        for uid, pod in outlook.snapshot.waiting.items():
-            if pod.condition("PodScheduled") is None and (is_refusing or _owner(pod) in starting):
+        for uid, pod in outlook.snapshot.untried.items():
+            if is_refusing or _owner(pod) in starting:
                 sorting.put(uid, pod, crowd)
         # What there is to say to them is said when they are refused.
         found.unserved += crowd.unserved
