@@ -88,6 +88,24 @@ def test_room_is_kept_for_who_may_come_back() -> None:
     assert advise(a_fleet(fleet, ghosts=(ghost,), sold=(MIDDLE,))).moves == ()
 
 
+def test_nobody_moves_to_a_node_that_empties_itself() -> None:
+    """When its Job has ended, a whole machine would be paid for who was moved there."""
+    fleet = {"a": (MIDDLE, ["2"]), "b": (MIDDLE, list[str]())}
+    job = stages.a_pod("job", node="b", requests={"cpu": "1"}, owner={**OWNER, "kind": "Job"})
+    assert advise(a_fleet(fleet, staying=["b"], pods=(job,), sold=(MIDDLE,))).moves == ()
+    stays = stages.a_pod("stays", node="b", requests={"cpu": "1"}, owner=OWNER)
+    folded = advise(a_fleet(fleet, staying=["b"], pods=(job, stays), sold=(MIDDLE,)))
+    assert forms(folded) == [("fold", ("a",), ())], "it does not, if somebody else works there"
+
+
+def test_who_may_come_back_finds_room_where_jobs_work() -> None:
+    fleet = {"a": (MIDDLE, ["1"]), "b": (MIDDLE, ["2"]), "c": (MIDDLE, list[str]())}
+    job = stages.a_pod("job", node="c", requests={"cpu": "100m"}, owner={**OWNER, "kind": "Job"})
+    ghost = stages.a_pod("ghost", requests={"cpu": "3500m"})
+    advice = advise(a_fleet(fleet, staying=["c"], pods=(job,), ghosts=(ghost,), sold=(MIDDLE,)))
+    assert [form for form, _, _ in forms(advice)] == ["fold"]
+
+
 def test_a_ghost_for_which_there_is_no_room_keeps_none() -> None:
     fleet = {"a": (MIDDLE, ["1"]), "b": (MIDDLE, ["2"])}
     ghost = stages.a_pod("ghost", requests={"cpu": "64"})

@@ -52,6 +52,13 @@ def test_who_went_is_a_ghost_for_an_hour() -> None:
     assert seen((0, five), (1, []), (66, [])).samples == {}, "it forgets"
 
 
+def test_who_ends_by_itself_is_missed_for_a_moment_only() -> None:
+    job = {"kind": "Job", "name": "once", "uid": "job", "controller": True, "apiVersion": "batch/v1"}
+    came = (0, list[Pod]()), (10, pods_of("1", 5, owner=job)), (20, list[Pod]())
+    assert missing(seen(*came, (29, []))) == {"1": 5}
+    assert missing(seen(*came, (36, []))) == {}
+
+
 def test_who_came_back_is_none() -> None:
     assert missing(seen((0, pods_of("1", 5)), (1, []), (20, pods_of("1", 4)))) == {"1": 1}
 

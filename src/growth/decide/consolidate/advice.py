@@ -20,6 +20,7 @@ from growth.api.emptiness import is_work
 from growth.api.pod import Pod, PodStatus
 from growth.decide.consolidate.move import Move
 from growth.decide.consolidate.question import Candidate, Question, Worth
+from growth.decide.consolidate.shunning import emptying_themselves, shun
 from growth.decide.consolidate.today import today
 from growth.decide.fit.new_node import NewNodes
 from growth.decide.fit.stage import Stage
@@ -71,7 +72,9 @@ class _Walk:
         self._bought: dict[str, Bought] = {one.name: one.bought for one in question.candidates}
 
     def run(self, waves: int | None) -> Advice:
-        house_ghosts(self._question)
+        passing = list(emptying_themselves(self._stage, self._stage.nodes))
+        house_ghosts(self._question)  # also there: who may come back does not stay for long either
+        shun(self._stage, passing)
         aim = today(self._question, {name: self._pods_on(name) for name in self._left})
         now = sum(one.price_per_hour for one in self._left.values())
         moves: list[Move] = []

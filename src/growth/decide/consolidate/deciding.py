@@ -26,10 +26,11 @@ from growth.decide.consolidate.calm import why_restless
 from growth.decide.consolidate.candidates import Choice, choice_in
 from growth.decide.consolidate.carrying import carry
 from growth.decide.consolidate.demand import LOOKS_WITHIN, Demand, noted
-from growth.decide.consolidate.emptying import Emptying, empty, shun
+from growth.decide.consolidate.emptying import Emptying, empty
 from growth.decide.consolidate.question import Question
 from growth.decide.consolidate.reasons import Wish, round_in, wishes_in
 from growth.decide.consolidate.scene import Scene
+from growth.decide.consolidate.shunning import shun
 from growth.decide.consolidate.terms import at_once_in, min_age_of, worth_of
 from growth.decide.consolidate.writing import made, spec_of
 from growth.decide.decider import Decision, State

@@ -19,10 +19,14 @@ import msgspec
 from growth.api.emptiness import is_work
 from growth.api.meta import ObjectMeta
 from growth.api.pod import Pod, PodSpec, PodStatus
+from growth.decide.consolidate.shunning import ends_by_itself
 from growth.observe.snapshot import Snapshot
 
 _NOTHING: Final = timedelta(0)
 _SLOTS: Final = 12
+# Room for Jobs that have ended is kept about as long as nodes that they leave empty are: longer, it would keep machines
+# for nobody between one burst of Jobs and the next, which gets its own.
+_SLOTS_OF_JOBS: Final = 2
 _MOST_SHAPES: Final = 5_000
 # To look costs some milliseconds in a cluster of 150,000 pods. Who was there for less than this is not missed.
 _LOOKS_EVERY: Final = timedelta(seconds=10)
@@ -60,11 +64,17 @@ class Demand(msgspec.Struct, frozen=True):
         """
         found: list[Pod] = []
         for identity, sample in reversed(self.samples.items()):
-            peak = max((counts.get(identity, 0) for _, counts in self.slots), default=0)
-            missing = min(peak - self.there.get(identity, 0), at_most - len(found))
+            missing = min(self._missed(identity, sample), at_most - len(found))
             if missing > 0 and is_work(sample):
                 found += (_ghost(sample, number) for number in range(missing))
         return tuple(found)
+
+    def _missed(self, identity: int, sample: Pod) -> int:
+        """How many of a shape were there, and are not now."""
+        newest = self.slots[-1][0] if self.slots else 0
+        slots = _SLOTS_OF_JOBS if ends_by_itself(sample) else _SLOTS
+        peaks = (counts.get(identity, 0) for number, counts in self.slots if number >= newest - slots)
+        return max(peaks, default=0) - self.there.get(identity, 0)
 
 
 def noted(known: Demand | None, snapshot: Snapshot, window: timedelta) -> Demand:

@@ -16,7 +16,7 @@ from growth.api.pod import Pod
 from growth.decide.consolidate.advice import house_ghosts, pods_on
 from growth.decide.consolidate.move import Move
 from growth.decide.consolidate.question import Candidate, Question
-from growth.decide.fit.stage import Stage
+from growth.decide.consolidate.shunning import shun
 from growth.decide.grow.warming import Shortage, warmed
 from growth.decide.pack.market import Bought, Market
 from growth.decide.pack.plan import plan
@@ -46,15 +46,6 @@ def empty(question: Question, shunned: Sequence[str] = ()) -> Emptying:
         return another if len(another.stuck) < len(found.stuck) else found
     finally:
         question.stage.back_to(mark)
-
-
-def shun(stage: Stage, names: Iterable[str]) -> None:
-    """Nobody goes to these nodes any more, on the stage."""
-    for name in names:
-        node = stage.nodes.get(name)
-        if node is not None:
-            closed = msgspec.structs.replace(node.spec, unschedulable=True)
-            stage.change_node(msgspec.structs.replace(node, spec=closed))
 
 
 class _Walk:

@@ -1,0 +1,33 @@
+"""Nodes to which nobody should be moved, though there is room: on the stage they take no more pods."""
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from growth.api.emptiness import is_work
+from growth.api.kinds import JOBS
+from growth.api.pod import Pod
+from growth.decide.fit.stage import Stage
+
+
+def shun(stage: Stage, names: Iterable[str]) -> None:
+    """Nobody goes to these nodes any more, on the stage."""
+    for name in names:
+        node = stage.nodes.get(name)
+        if node is not None:
+            closed = msgspec.structs.replace(node.spec, unschedulable=True)
+            stage.change_node(msgspec.structs.replace(node, spec=closed))
+
+
+def emptying_themselves(stage: Stage, names: Iterable[str]) -> Iterator[str]:
+    """Nodes on which only Jobs work. They go when these have ended; who is moved there keeps them from that, and almost
+    nobody shares the machine then."""
+    for name in names:
+        workers = [pod for pod in stage.site(name).pods.values() if is_work(pod)]
+        if workers and all(map(ends_by_itself, workers)):
+            yield name
+
+
+def ends_by_itself(pod: Pod) -> bool:
+    """Whether it is a Job's."""
+    return pod.metadata.controller is not None and pod.metadata.controller.kind == JOBS.name
