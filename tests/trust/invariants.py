@@ -194,6 +194,9 @@ def below_min(step: Step, picture: Picture, deeds: Deeds) -> Iterator[str]:
         return
     if not deeds.creations("noderemovalrequests", step.meta.name, step.version):
         return
+    request = picture.requests.get(removal.node_name)
+    if request is not None and request.status.phase == "Deprovisioning":
+        return  # it was given up because it was never ready, and came to life too late
     pool, kind = node.metadata.labels.get(POOL, ""), node.metadata.labels.get(INSTANCE_TYPE, "")
     stated = picture.pools.get(pool)
     if stated is None or stated.metadata.deletion_timestamp is not None:

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from growth.act.points import Point
-from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS
+from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.kinds import LEASES, NODES, PODS, VOLUME_ATTACHMENTS
 from growth.cloud.kwok.record import FAULTS, FENCED_AT
 from growth.kube.patches import JsonPatch, MergePatch
@@ -268,6 +268,22 @@ def test_a_pod_at_work_is_no_crime() -> None:
         await with_a_pod_at_work(criminal)
 
     assert [one for one in found_out(nothing) if not one.endswith(UNFINISHED)] == []
+
+
+def test_to_give_up_a_machine_that_was_never_ready_in_time_is_no_crime() -> None:
+    async def give_up(criminal: Criminal) -> None:
+        await criminal.pool([{"name": "small", "min": 1}])
+        await criminal.request("one")
+        await criminal.machine("one")
+        for phase in ("Provisioning", "Deprovisioning"):
+            await criminal.client.patch(
+                NODE_REQUESTS, "one", MergePatch({"status": {"phase": phase}}), subresource="status"
+            )
+        await criminal.node("one", taints=("growth.dev/scale-down",), notes={"growth.dev/scale-down-at": "now"})
+        spec = {"pool": "default", "nodeName": "one"}
+        await criminal.client.create(NODE_REMOVAL_REQUESTS, {"metadata": {"name": "one"}, "spec": spec})
+
+    assert not any(one.startswith("I6 ") for one in found_out(give_up))
 
 
 def test_to_move_work_off_a_machine_that_was_off_for_long_enough_is_no_crime() -> None:
