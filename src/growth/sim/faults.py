@@ -4,7 +4,7 @@
     faults.order(Fault.LOST, verb="create", resource="nodes")     # the next one, once
     faults.rates = {Fault.TOO_MANY: 0.01, Fault.CUT: 0.1}          # shares of the requests that it fits
     faults.stop(40, "after", happen)                               # at the 40th send: raise, or cancel the product
-    faults.is_on = False                                           # from now on all is well
+    faults.is_on = False                     # from now on all is well, but for watches that are silent or about to be
 
 Everything that was done stands in ``told``. Random faults take one number from the seed per request, whether or not
 anything happens, so that one and the same run can be played again.
@@ -96,6 +96,7 @@ class Happened(msgspec.Struct, frozen=True):
     ask: Ask
     fault: Fault
     seconds: float
+    is_ordered: bool = False
 
 
 class Stop(msgspec.Struct):
@@ -155,13 +156,17 @@ class Faults:
         found = next((order for order in self._orders if order.takes(ask)), None)
         number = self._chance.random() if self.rates else 1.0
         if found is not None:
-            happened = Happened(ask, found.fault, found.seconds)
+            happened = Happened(ask, found.fault, found.seconds, is_ordered=True)
         elif self.is_on and self.whose in ("", ask.user) and (fault := self._drawn(ask, number)):
             happened = Happened(ask, fault, _seconds_of(fault))
         else:
             return None
         self.told.append(happened)
         return happened
+
+    def still_lasts(self, happened: Happened) -> bool:
+        """Whether what goes on for as long as a watch does goes on: all that was drawn ends when faults are off."""
+        return self.is_on or happened.is_ordered
 
     def _drawn(self, ask: Ask, number: float) -> Fault | None:
         for fault, rate in self.rates.items():

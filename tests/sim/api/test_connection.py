@@ -196,6 +196,28 @@ def test_watchers_are_told_one_line_and_lag_together() -> None:
     in_a_world(play)
 
 
+def test_a_watch_that_was_drawn_to_lag_does_so_until_faults_are_off() -> None:
+    async def play(world: World) -> None:
+        world.faults.rates = {Fault.SLOW_WATCH: 1.0}
+        told: list[float] = []
+
+        async def read() -> None:
+            request = a_watch(("timeoutSeconds", "20"))
+            async with world.server.connect(ADMIN).stream(request) as stream, aclosing(stream.batches()) as batches:
+                told.extend([world.clock.seconds() async for _ in batches])
+
+        reader = asyncio.create_task(read())
+        await asyncio.sleep(1)
+        world.store.create(CONFIG_MAPS, {"metadata": {"name": "one", "namespace": "default"}})
+        await asyncio.sleep(9)
+        world.faults.is_on = False
+        world.store.create(CONFIG_MAPS, {"metadata": {"name": "two", "namespace": "default"}})
+        await reader
+        assert told == [pytest.approx(4.001), pytest.approx(10.001)]
+
+    in_a_world(play)
+
+
 @pytest.mark.parametrize(("side", "is_done"), [("before", False), ("after", True)])
 def test_the_product_is_stopped_at_its_nth_send(side: str, is_done: bool) -> None:  # noqa: FBT001 - a table
     class Stopped(BaseException):

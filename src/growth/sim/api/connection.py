@@ -129,7 +129,8 @@ class VirtualSend:
             case Happened(fault=Fault.SILENT):
                 after(fault.seconds, watcher.fall_silent)
             case Happened(fault=Fault.SLOW_WATCH):
-                watcher.delay_seconds = fault.seconds
+                faults = self._server.faults
+                watcher.lag = lambda: fault.seconds if faults.still_lasts(fault) else 0.0
             case _:
                 pass
 

@@ -66,7 +66,8 @@ class Watcher:
 
     def __init__(self, hub: "Watches", resource: Resource, selection: Selection, query: Mapping[str, str]) -> None:
         self.resource = resource
-        self.delay_seconds = 0.0
+        self.lag: Callable[[], float] = lambda: 0.0
+        """How many seconds later than usual it tells what happens now."""
         self.is_silent = False
         self._hub = hub
         self._selection = selection
@@ -145,7 +146,7 @@ class Watcher:
 
     def _hurry(self) -> None:
         if "flush" not in self._timers:
-            self._after("flush", self._hub.timings.watch_latency + self.delay_seconds, self._flush)
+            self._after("flush", self._hub.timings.watch_latency + self.lag(), self._flush)
 
     def _flush(self) -> None:
         lines, self._pending = self._pending, []
