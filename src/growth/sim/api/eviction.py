@@ -42,6 +42,8 @@ def _budget_of(store: Store, pod: Json) -> Json | None:
         budget
         for budget in store.all(BUDGETS, pod["metadata"]["namespace"])
         if (selector := budget["spec"].get("selector")) is not None
+        # Most budgets are about others, and there may be thousands: only those that remain are read.
+        and part(selector, "matchLabels").items() <= labels.items()
         and msgspec.convert(selector, LabelSelector).matches(labels)
     ]
     if len(found) > 1:
