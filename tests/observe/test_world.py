@@ -267,6 +267,8 @@ def test_indexes_kept_change_by_change_equal_those_built_at_once(
     assert world.snapshot(NOW).to_go == {name: node for name, node in world.nodes.items() if has_traces(node)}
     assert families_of(world) == families_counted_anew(world)
     assert dict(world.snapshot(NOW).makes.items()) == makes_put_together_anew(world)
+    of_web = [name for name, node in world.nodes.items() if node.metadata.labels[POOL] == "web"]
+    assert {node.metadata.name for node in world.makes.of_pool("web")} == set(of_web)
 
 
 def built_at_once(pods: dict[str, dict[str, object]], nodes: dict[str, dict[str, object]]) -> World:

@@ -36,6 +36,10 @@ class Makes:
         """Each make that there is, and its nodes by name."""
         return self._nodes.items()
 
+    def of_pool(self, pool: str) -> list[Node]:
+        """The nodes that bear a pool's label."""
+        return [node for make, alike in self._nodes.items() if make.pool == pool for node in alike.values()]
+
     def put(self, node: Node) -> None:
         """A node came, or is now like this."""
         self._nodes.setdefault(make_of(node), {})[node.metadata.name] = node

@@ -44,12 +44,11 @@ def at_once_in(scene: Scene, pools: Iterable[NodePool]) -> dict[str, int]:
 
 def allowance_in(scene: Scene, pool: NodePool, reason: Reason) -> Allowance:
     """How many nodes of a pool may go now for a reason."""
-    name = pool.metadata.name
     return allowance(
         pool,
         pool.spec.disruption.budgets,
         reason,
-        nodes=[node for node in scene.snapshot.nodes.values() if node.metadata.labels.get(POOL) == name],
+        nodes=scene.snapshot.makes.of_pool(pool.metadata.name),
         leaving=scene.leaving | moving_in(scene.snapshot).going | scene.emptied,
         now=scene.now,
     )

@@ -72,7 +72,7 @@ class Scene:
     @cached_property
     def nodes_of_pools(self) -> dict[str, list[Node]]:
         """By pool, the nodes that bear its label."""
-        return self._by_pool(self.snapshot.nodes.values())
+        return {name: self.snapshot.makes.of_pool(name) for name in self.pools}
 
     @cached_property
     def idle_nodes_of_pools(self) -> dict[str, list[Node]]:
