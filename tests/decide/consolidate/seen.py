@@ -11,6 +11,7 @@ from growth.api.change import Change, Happened
 from growth.api.cloud import Cloud
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.kinds import (
+    DAEMON_SETS,
     NODES,
     PERSISTENT_VOLUME_CLAIMS,
     PERSISTENT_VOLUMES,
@@ -26,7 +27,7 @@ from growth.api.noderequest import NodeRequest
 from growth.api.pod import Pod
 from growth.api.settings import Settings
 from growth.api.storage import PersistentVolume, PersistentVolumeClaim
-from growth.api.workloads import PodDisruptionBudget
+from growth.api.workloads import DaemonSet, PodDisruptionBudget
 from growth.decide.consolidate.candidates import Choice, choice_in
 from growth.decide.decider import State
 from growth.observe.snapshot import Snapshot
@@ -51,6 +52,7 @@ _KINDS: Final[Mapping[type, Kind[Any]]] = {
     NodeRequest: NODE_REQUESTS,
     NodeRemovalRequest: NODE_REMOVAL_REQUESTS,
     PodDisruptionBudget: POD_DISRUPTION_BUDGETS,
+    DaemonSet: DAEMON_SETS,
     PersistentVolume: PERSISTENT_VOLUMES,
     PersistentVolumeClaim: PERSISTENT_VOLUME_CLAIMS,
 }

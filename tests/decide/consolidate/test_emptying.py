@@ -13,6 +13,8 @@ from growth.decide.consolidate.question import Question
 from tests.decide.consolidate.seen import POOL, SETTINGS, SOLD, STATE, a_cloud, a_pod, a_snapshot
 from tests.decide.marketplace import a_node
 
+CLOSED = {"key": "node.kubernetes.io/unschedulable", "operator": "Exists"}
+
 
 def asked(*things: Node | Pod | NodePool, going: str = "ab") -> Question:
     """How to empty the nodes with these names, whoever wants that."""
@@ -35,3 +37,29 @@ def test_of_what_is_on_trial_one_machine_is_bought_in_a_round(group: str) -> Non
     pods = [a_pod(f"web-{name}", node=name, requests={"cpu": "1500m"}) for name in "ab"]
     question = msgspec.structs.replace(asked(POOL, *nodes, *pods), trials=(group,))
     assert bought(question) == ([["small"]] if group == "kwok" else [["small"], ["large"]])
+
+
+def test_who_tolerates_closed_nodes_does_not_go_from_one_that_must_go_to_the_next() -> None:
+    nodes = [a_node(name) for name in "ab"]
+    pods = [a_pod(f"web-{name}", node=name, tolerations=[CLOSED]) for name in "ab"]
+    assert bought(asked(POOL, *nodes, *pods)) == [["small"], []]
+
+
+def test_who_stays_on_a_node_that_cannot_be_emptied_keeps_others_away() -> None:
+    """Nothing has room for the first node's large pod. The second one's keeps apart from it, in the only zone; it stays
+    as well, instead of being bought a machine on which it may not go."""
+    apart = {
+        "podAntiAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": [
+                {"labelSelector": {"matchLabels": {"app": "db"}}, "topologyKey": "topology.kubernetes.io/zone"}
+            ]
+        }
+    }
+    zone = {"topology.kubernetes.io/zone": "fsn1"}
+    nodes = [a_node("a", labels=zone, has={"cpu": "64"}), a_node("b", labels=zone)]
+    pods = [
+        a_pod("db", node="a", labels={"app": "db"}, requests={"cpu": "32"}),
+        a_pod("web", node="b", affinity=apart),
+    ]
+    found = empty(asked(POOL, *nodes, *pods))
+    assert (found.moves, found.stuck.keys()) == ((), {"a", "b"})

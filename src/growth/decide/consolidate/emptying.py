@@ -1,7 +1,8 @@
 """How to empty nodes that must go, whatever that costs: one move for each, so that none waits for another.
 
-All of them are off the stage from the beginning, because none is a place for the others' pods. What is bought for one
-is there for those that come after it. What a pool keeps ready (``min``) is bought anew before it goes, unless that
+None of them is a place for the others' pods, so all are closed from the beginning; but who works there is there until
+its turn comes, or stays if it cannot be emptied, and its rules hold for others, too. What is bought for one is there
+for those that come after it. What a pool keeps ready (``min``) is bought anew before it goes, unless that
 cannot be had: at a pool's limits it comes afterwards. Nodes that must go, too, and may not yet, are no place either,
 unless there is no other: at a pool's limits they may be all that there is.
 """
@@ -61,27 +62,28 @@ class _Walk:
         }
 
     def run(self) -> Emptying:
-        pods = {one.name: pods_on(self._stage, one.name) for one in self._question.candidates}
-        for name in pods:
-            self._stage.remove_node(name)
+        going = {one.name for one in self._question.candidates}
+        shun(self._stage, going)
         house_ghosts(self._question)
+        staying = (node for name, node in self._stage.nodes.items() if name not in going and node.is_ready)
         ready = Counter(
             (labels.get(POOL, ""), labels.get(INSTANCE_TYPE, "").lower())
-            for labels in (node.metadata.labels for node in self._stage.nodes.values() if node.is_ready)
+            for labels in (node.metadata.labels for node in staying)
         )
         market, moves, stuck = self._market(), list[Move](), dict[str, str]()
         for one in self._question.candidates:
             kind = one.pool, one.bought.server_type.lower()
-            before = self._stage.mark()
+            before, pods = self._stage.mark(), pods_on(self._stage, one.name)
+            self._stage.remove_node(one.name)
             spare = self._spare(one, market) if ready[kind] < self._kept.get(kind, 0) else ()
-            solution = plan(self._stage, pods[one.name], self._market(spare) if spare else market)
+            solution = plan(self._stage, pods, self._market(spare) if spare else market)
             if solution.left_out:
                 self._stage.back_to(before)
                 ready[kind] += 1
                 stuck[one.name] = _words(solution)
                 continue
             ready.update((new.pool.metadata.name, new.offering.server_type.lower()) for new in (*spare, *solution.buy))
-            moves.append(self._made(one, spare, solution, market, pods[one.name]))
+            moves.append(self._made(one, spare, solution, market, pods))
             if moves[-1].buying:
                 market = self._market()
         return Emptying(tuple(moves), stuck)

@@ -16,7 +16,9 @@ def shun(stage: Stage, names: Iterable[str]) -> None:
         node = stage.nodes.get(name)
         if node is not None:
             closed = msgspec.structs.replace(node.spec, unschedulable=True)
-            stage.change_node(msgspec.structs.replace(node, spec=closed))
+            # Some tolerate that a node is closed.
+            full = msgspec.structs.replace(node.status, allocatable={**node.status.allocatable, "pods": "0"})
+            stage.change_node(msgspec.structs.replace(node, spec=closed, status=full))
 
 
 def emptying_themselves(stage: Stage, names: Iterable[str]) -> Iterator[str]:

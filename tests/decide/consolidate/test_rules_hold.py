@@ -1,0 +1,65 @@
+"""Promises of moves in whole clusters: every rule of the scheduler, taints, daemons, several budgets for one pod."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from growth.api.disruption import Reason
+from growth.decide.consolidate.advice import advise
+from growth.decide.consolidate.asking import question_of
+from growth.decide.consolidate.candidates import choice_in, wished_in
+from growth.decide.consolidate.emptying import empty
+from growth.decide.consolidate.move import Move
+from growth.observe.world import World
+from tests.decide.consolidate.ruled import Cluster, carried_out, clusters
+from tests.decide.consolidate.seen import NOW, SETTINGS, STATE, heard
+
+pytestmark = pytest.mark.long
+
+
+def keep_to_budgets(cluster: Cluster, moves: tuple[Move, ...]) -> None:
+    """Nobody moves whom a budget keeps, or of whom two would have to be asked."""
+    moved = {uid for move in moves for uid, _ in move.to}
+    assert [pod.metadata.name for pod in cluster.pods if pod.metadata.uid in moved and not cluster.may_move(pod)] == []
+
+
+@settings(max_examples=60, deadline=None)
+@given(cluster=clusters(), most=st.integers(1, 4))
+def test_after_every_prefix_of_moves_all_pods_fit_and_it_costs_less(cluster: Cluster, most: int) -> None:
+    snapshot = heard(World(), *cluster.things).snapshot(NOW)
+    choice = choice_in(snapshot, STATE, SETTINGS, {})
+    at_once = {"default": most, "extra": most}
+    question = question_of(snapshot, STATE, SETTINGS, choice, at_once=at_once)
+    advice = advise(question)
+    keep_to_budgets(cluster, advice.moves)
+    cost = advice.now_per_hour
+    for move in carried_out(question, advice.moves):
+        after = cost - move.saves_per_hour
+        assert after < cost
+        cost = after
+    assert cost == pytest.approx(advice.after_per_hour)
+    # Of the first wave, which is what is made, no more go than may.
+    first = advise(question, 1).moves
+    for pool in at_once:
+        own = {one.name for one in choice.candidates if one.pool == pool}
+        assert sum(name in own for move in first for name in move.leaving) <= most
+
+
+@settings(max_examples=60, deadline=None)
+@given(cluster=clusters(), wanted=st.sets(st.integers(0, 6)), shunned=st.sets(st.integers(0, 6)))
+def test_whoever_must_go_leaves_all_pods_a_place(cluster: Cluster, wanted: set[int], shunned: set[int]) -> None:
+    """One node after the other, whatever that costs."""
+    snapshot = heard(World(), *cluster.things).snapshot(NOW)
+    wishes: dict[str, Reason] = {f"n{n}": "Requested" for n in sorted(wanted) if f"n{n}" in snapshot.nodes}
+    choice = wished_in(snapshot, STATE, SETTINGS, {}, wishes)
+    question = question_of(snapshot, STATE, SETTINGS, choice, at_once={})
+    found = empty(question, [f"n{n}" for n in sorted(shunned)])
+    assert {*found.stuck, *(name for move in found.moves for name in move.leaving)} == {
+        one.name for one in choice.candidates
+    }
+    keep_to_budgets(cluster, found.moves)
+    # Nodes that must go are no place for others' pods, and those that stay stuck are none either.
+    going = {one.name for one in choice.candidates}
+    assert going.isdisjoint(place for move in found.moves for _, place in move.to)
+    for _ in carried_out(question, found.moves):
+        pass
