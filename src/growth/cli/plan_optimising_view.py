@@ -98,14 +98,19 @@ def _names(going: Sequence[Going], shown: int) -> str:
 
 
 def _risks(shown: Sequence[Step]) -> Iterator[RenderableType]:
-    risky = [(number, risk) for number, step in enumerate(shown, 1) for risk in step.risks]
-    if not risky:
+    """What each move risks; also of which nothing is known, so that nobody wonders whether it was looked."""
+    rows = [(f"move {number}", risk) for number, step in enumerate(shown, 1) for risk in step.risks]
+    quiet = [number for number, step in enumerate(shown, 1) if step.moving and not step.risks]
+    if quiet:
+        which = f"move {quiet[0]}" if len(quiet) == 1 else "others" if rows else "all moves"
+        rows.append((which, "nothing but that each pod ends here and starts anew elsewhere"))
+    if not rows:
         return
     yield Text()
     yield Text("What to mind", style="bold")
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True, style="yellow")
     table.add_column(overflow="fold")
-    for number, risk in risky:
-        table.add_row(f"move {number}", Text(risk))
+    for which, risk in rows:
+        table.add_row(which, Text(risk))
     yield Padding(table, (0, 0, 0, 2), expand=False)
