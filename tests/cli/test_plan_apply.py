@@ -7,6 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import click
 import msgspec
 import pytest
 from click.testing import CliRunner
@@ -23,7 +24,7 @@ from growth.cli.main import main
 from growth.cli.move_following import follow
 from growth.cli.node_leaving import Talk
 from growth.cli.plan import Wish, propose
-from growth.cli.plan_applying import agree, check_that_growth_runs, write, written
+from growth.cli.plan_applying import agree, check_that_growth_runs, confirmed, write, written
 from growth.cli.plan_optimising import first_wave, optimising_report
 from growth.cli.plan_seeing import read_world
 from growth.kube.patches import MergePatch
@@ -253,3 +254,15 @@ def test_a_plan_that_somebody_thought_about_for_long_is_not_made() -> None:
 )
 def test_what_makes_no_sense_is_refused(arguments: tuple[str, ...], why: str) -> None:
     assert is_one_sentence(CliRunner().invoke(main, ["plan", *arguments]), why)
+
+
+@pytest.mark.parametrize(("typed", "answer"), [("y\n", "True"), ("\n", "False"), ("", "False")])
+def test_whoever_leaves_at_the_question_said_no(typed: str, answer: str) -> None:
+    """Ctrl-C, or the end of what is typed: that nothing was done is told then, as after a no."""
+
+    @click.command()
+    def ask() -> None:
+        click.echo(confirmed("Make this move?"))
+
+    result = CliRunner().invoke(ask, input=typed)
+    assert (result.exit_code, result.output.splitlines()[-1]) == (0, answer)

@@ -20,7 +20,7 @@ from growth.cli.asking import asking
 from growth.cli.failures import Refused
 from growth.cli.move_following import follow
 from growth.cli.node_leaving import Talk
-from growth.cli.plan_applying import agree, check_that_growth_runs, write, written
+from growth.cli.plan_applying import agree, check_that_growth_runs, confirmed, write, written
 from growth.cli.plan_optimising import OptimisingReport, first_wave, optimising_report
 from growth.cli.plan_seeing import read_world, taken_up
 from growth.cli.plan_waiting import WaitingReport, waiting_report
@@ -96,7 +96,7 @@ def plan(
         raise Refused(f"providers.enabled {settings.providers.enabled!r}: {error}") from error
     # How far it has come is no part of what it says, which may go into a pipe.
     console, aside = Console(highlight=False), Console(stderr=True)
-    talk = Talk(click.echo, lambda question: yes or click.confirm(question), _now)
+    talk = Talk(click.echo, lambda question: yes or confirmed(question), _now)
 
     async def read(client: Client) -> World:
         if wish.is_applied:

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
+import click
+
 from growth.act.carrying import Doors, carry_out
 from growth.api.action import CreateObject
 from growth.api.growth_kinds import NODE_MOVES
@@ -54,6 +56,15 @@ def agree(moves: Sequence[CreateObject], planned_at: datetime, talk: Talk) -> No
         raise NotDone("nothing was done")
     if talk.now() - planned_at > _GOOD_FOR:
         raise NotDone("the plan is too old by now, and the cluster may be another one; nothing was done. Ask again")
+
+
+def confirmed(question: str) -> bool:
+    """A person's answer; Ctrl-C is a no, and is told like one."""
+    try:
+        return click.confirm(question)
+    except click.Abort:
+        click.echo()
+        return False
 
 
 async def write(client: Client, moves: Sequence[CreateObject], talk: Talk) -> list[str]:
