@@ -30,6 +30,7 @@ from growth.api.nodepool import NodePool
 from growth.api.offering import Offering
 from growth.api.pod import Pod
 from growth.api.scale_down import LEAVES
+from growth.api.selectors import selects
 from growth.api.settings import Settings
 from growth.decide.consolidate.deciding import decide
 from growth.decide.decider import Decision, State
@@ -202,7 +203,14 @@ class Town:
         self.add(msgspec.structs.replace(node, spec=msgspec.structs.replace(node.spec, taints=taints)))
 
     def _evict(self, pod: Pod) -> None:
-        """Its controller makes another one, and the scheduler finds it a place."""
+        """Its controller makes another one, and the scheduler finds it a place. Budgets get the same answer each time,
+        because nobody is away for long."""
+        budgets = [
+            thing.status.disruptions_allowed
+            for (kind, _), thing in self._things.items()
+            if kind == POD_DISRUPTION_BUDGETS.name and selects(thing.spec.selector, pod.metadata.labels)
+        ]
+        assert budgets in ([], [1], [2]), f"{pod.metadata.name} is asked to leave, and its budgets allow {budgets}"
         self.remove(pod)
         stage = Stage.of(self.world.snapshot(self.now))
         name = f"{pod.metadata.name}x"
