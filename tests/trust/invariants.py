@@ -33,6 +33,7 @@ from tests.trust.moving import (
     is_drained,
     is_marked,
     is_pool_going,
+    must_go,
     too_many_at_once,
 )
 from tests.trust.out_of_service import (
@@ -186,7 +187,8 @@ _STILL_TRAVELS = 10
 def below_min(step: Step, picture: Picture, deeds: Deeds) -> Iterator[str]:
     """Growth takes an empty node away only if as many of its type are left, Ready and unmarked, as its pool wants.
 
-    That is by what the pool has said since the node was marked: what it says now may not have been heard yet.
+    That is by what the pool has said since the node was marked: what it says now may not have been heard yet. A node
+    that must go whatever it costs goes even where none can be bought in its place (``moving``).
     """
     removal: NodeRemovalRequest = step.now
     node = picture.nodes.get(removal.node_name)
@@ -199,7 +201,7 @@ def below_min(step: Step, picture: Picture, deeds: Deeds) -> Iterator[str]:
         return  # it was given up because it was never ready, and came to life too late
     pool, kind = node.metadata.labels.get(POOL, ""), node.metadata.labels.get(INSTANCE_TYPE, "")
     stated = picture.pools.get(pool)
-    if stated is None or stated.metadata.deletion_timestamp is not None:
+    if stated is None or stated.metadata.deletion_timestamp is not None or must_go(picture, removal.node_name):
         return
     left = [
         one

@@ -81,6 +81,12 @@ def is_drained(step: Step, picture: Picture, node: Node) -> bool:
     )
 
 
+def must_go(picture: Picture, node: str) -> bool:
+    """Whether a move lets it go for another reason than money. Another one of its type is bought first if its pool
+    wants so many, unless limits or stock do not let it; whether they do, only the decider's own tests ask."""
+    return any(node in move.spec.nodes and move.spec.reason != "Cheaper" for move in picture.moves.values())
+
+
 def is_pool_going(picture: Picture, node: Node) -> bool:
     """Whether its pool is deleted, or gone."""
     pool = picture.pools.get(node.metadata.labels.get(POOL, ""))

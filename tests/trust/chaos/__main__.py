@@ -35,9 +35,14 @@ class Summary:
     def add(self, run: Run) -> None:
         """One more."""
         self.runs += 1
-        classes = [*run.classes, *(["replicas"] if run.replicas > 1 else [])] or ["none"]
+        others = {"replicas": run.replicas > 1, "moves": run.moves is not None}
+        classes = [*run.classes, *(name for name, has in others.items() if has)] or ["none"]
         self.by_class.update(classes)
         self.totals.update(bought=run.bought, removed=run.removed, virtual_seconds=round(run.virtual_seconds))
+        if run.moves is not None:
+            self.totals.update(
+                moves_done=run.moves.done, moves_undone=run.moves.undone, moves_deleted=run.moves.deleted
+            )
         if run.problems:
             self.failed.append(run.seed)
             self.failed_by_class.update(classes)
@@ -57,7 +62,7 @@ def play_many(seeds: Iterable[int], processes: int) -> Summary:
                 seconds = shown_at - began
                 _say(f"{summary.runs} runs in {seconds:.0f} s, {len(summary.failed)} went wrong")
     _say(f"\n{'runs with faults of':22}{'runs':>8}{'went wrong':>12}")
-    for name in (*TROUBLES, "replicas", "none"):
+    for name in (*TROUBLES, "replicas", "moves", "none"):
         _say(f"  {name:20}{summary.by_class[name]:8}{summary.failed_by_class[name]:12}")
     result = {
         "runs": summary.runs,
@@ -87,6 +92,8 @@ def _replay(seed: int, *, is_told: bool) -> int:
     run = played_run(seed, _say if is_told else lambda _: None)
     for problem in run.problems:
         _say(problem)
+    if run.moves is not None:
+        _say(f"{run.moves}")
     _say(f"{'FAILED' if run.problems else 'well'}: seed {seed}, {run.virtual_seconds:.0f} s, fingerprint {run.digest}")
     return len(run.problems)
 

@@ -17,6 +17,7 @@ from growth.act.points import Points
 from growth.api.catalogue import Catalogue, read_catalogue
 from growth.api.kinds import LEASES, NAMESPACES
 from growth.api.settings import (
+    ConsolidateSettings,
     FailoverSettings,
     LeaderElectionSettings,
     MemorySettings,
@@ -189,19 +190,30 @@ class Fleet:
         *,
         failover: FailoverSettings,
         memory: MemorySettings,
+        consolidate: ConsolidateSettings,
         answers: Answers,
     ) -> None:
         self.ground, self.say, self.answers = ground, say, answers
-        self.settings = msgspec.structs.replace(SETTINGS, failover=failover, memory=memory)
+        self.settings = msgspec.structs.replace(SETTINGS, failover=failover, memory=memory, consolidate=consolidate)
         self.witness = Witness()
         self.replicas = [Replica(number, self) for number in range(replicas)]
         self.failures: list[str] = []
+        self._sold, self._faults = CATALOGUE, ""
         self._catalogue = read(CATALOGUE)
         self._open: list[KwokProvider] = []
 
     def sell(self, faults: str = "") -> None:
         """From now on this goes wrong with what is sold: nothing, or faults of catalogues with commas between them."""
-        self._catalogue = read(f"{CATALOGUE}faults: [{faults}]\n" if faults else CATALOGUE)
+        self._faults = faults
+        self._offer()
+
+    def stock(self, sold: str) -> None:
+        """From now on this catalogue is sold; what goes wrong with it, still does."""
+        self._sold = sold
+        self._offer()
+
+    def _offer(self) -> None:
+        self._catalogue = read(f"{self._sold}faults: [{self._faults}]\n" if self._faults else self._sold)
         for provider in self._open:
             provider.catalogue = self._catalogue
 

@@ -78,6 +78,9 @@ class Stage:
         self.has_lost_requests = False
         """Whether somebody deleted a NodeRequest by hand."""
 
+        self.has_withdrawn = False
+        """Whether something was not sold any more for a while."""
+
         self._admin = fleet.ground.admin
 
     def say(self, words: str) -> None:
