@@ -4,6 +4,7 @@ from datetime import datetime
 from functools import cached_property
 
 from growth.api.action import Action, Hold, RecordEvent
+from growth.api.disruption import Reason
 from growth.api.emptiness import is_work
 from growth.api.growth_kinds import NODE_MOVES, NODE_POOLS, NODE_REQUESTS
 from growth.api.node import Node
@@ -12,6 +13,7 @@ from growth.api.nodepool import NodePool
 from growth.api.pod import Pod
 from growth.api.references import reference_to
 from growth.api.settings import Settings
+from growth.decide.consolidate.budgets import Allowance
 from growth.decide.decider import State
 from growth.decide.leaving import leaving_in
 from growth.decide.offerings import Shop, shop_in
@@ -34,6 +36,8 @@ class Scene:
         self.deadlines: list[datetime] = []
         self.emptied: set[str] = set()
         """Nodes that begin to be emptied in this pass: budgets count them at once."""
+        self.allowances: dict[tuple[str, Reason, int], Allowance] = {}
+        """By pool, reason and how many begin to be emptied in this pass, what budgets let go."""
 
     @cached_property
     def shop(self) -> Shop:

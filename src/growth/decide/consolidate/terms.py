@@ -43,15 +43,19 @@ def at_once_in(scene: Scene, pools: Iterable[NodePool]) -> dict[str, int]:
 
 
 def allowance_in(scene: Scene, pool: NodePool, reason: Reason) -> Allowance:
-    """How many nodes of a pool may go now for a reason."""
-    return allowance(
-        pool,
-        pool.spec.disruption.budgets,
-        reason,
-        nodes=scene.snapshot.makes.of_pool(pool.metadata.name),
-        leaving=scene.leaving | moving_in(scene.snapshot).going | scene.emptied,
-        now=scene.now,
-    )
+    """How many nodes of a pool may go now for a reason. Each move that is ready asks, and all nodes are counted: so
+    that is done once, until another begins to be emptied."""
+    about = (pool.metadata.name, reason, len(scene.emptied))
+    if about not in scene.allowances:
+        scene.allowances[about] = allowance(
+            pool,
+            pool.spec.disruption.budgets,
+            reason,
+            nodes=scene.snapshot.makes.of_pool(pool.metadata.name),
+            leaving=scene.leaving | moving_in(scene.snapshot).going | scene.emptied,
+            now=scene.now,
+        )
+    return scene.allowances[about]
 
 
 def why_not_let(scene: Scene, move: NodeMove) -> str:
