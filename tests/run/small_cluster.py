@@ -40,6 +40,10 @@ class SmallCluster(FakeApi):
                 queue.put_nowait(_line(kind, stored))
         return stored
 
+    def fall_silent(self) -> None:
+        """Who watches now hears of nothing any more, and does not know it."""
+        self._watchers = [("", queue) for _, queue in self._watchers]
+
     def add_node(self, name: str) -> None:
         self.put(NODES.path(name), a_node(name))
 
@@ -54,12 +58,11 @@ class SmallCluster(FakeApi):
     async def lines(self, collection: str) -> AsyncGenerator[bytes]:
         """A streamed list of a collection, and everything after it."""
         queue: asyncio.Queue[bytes] = asyncio.Queue()
-        watcher = (collection, queue)
         for path, body in list(self.objects.items()):
             if path.rpartition("/")[0] == collection:
                 queue.put_nowait(_line("ADDED", body))
         queue.put_nowait(_line("BOOKMARK", a_bookmark(self.version, ends_initial_events=True)))
-        self._watchers.append(watcher)
+        self._watchers.append((collection, queue))
         try:
             while True:
                 try:
@@ -69,7 +72,7 @@ class SmallCluster(FakeApi):
                     line = _line("BOOKMARK", a_bookmark(self.version))
                 yield line
         finally:
-            self._watchers.remove(watcher)
+            self._watchers = [one for one in self._watchers if one[1] is not queue]
 
 
 class Way(FakeSend):

@@ -61,6 +61,29 @@ async def test_one_leads_the_other_follows_and_takes_over_at_once_when_it_stops(
 
 
 @virtual
+async def test_who_begins_to_lead_first_reads_what_the_last_leader_wrote() -> None:
+    cluster, requested = SmallCluster(), list[set[str]]()
+
+    def look(snapshot: Snapshot, _: State) -> Decision:
+        requested.append({name for _, name in snapshot.table(NODE_REQUESTS)})
+        return Decision()
+
+    scribe = Scribe()
+    scribe.decide = look
+    first, second = Replica(cluster, "a"), Replica(cluster, "b", Capability("test", scribe, (NODE_REQUESTS,)))
+    first.start()
+    await wait_until(lambda: first.health.is_leader)
+    second.start()
+    await wait_until(lambda: second.health.is_synced)
+    cluster.fall_silent()
+    cluster.put(WANTED, {"metadata": {"name": "default-1"}, **a_create().body})
+    await first.stop()
+    await wait_until(lambda: bool(requested))
+    assert requested[0] == {"default-1"}
+    await second.stop()
+
+
+@virtual
 async def test_only_the_leader_does_what_one_does_for_all_and_each_does_what_each_does() -> None:
     cluster = SmallCluster()
     scribes = {name: (Scribe(), Scribe()) for name in ("a", "b")}

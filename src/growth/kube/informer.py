@@ -4,6 +4,8 @@
       ▲        │ 410, or a version the server does not know
       └────────┘ anything else: back off, then watch on from where we were
 
+Whoever must know how things are now, and not as a watch tells them that lags or has died, asks to ``reread``.
+
 The picture is keyed by uid, so an object that was deleted and made anew under the same name is two objects, even if
 we only learn of it from a list. A change is told only if its resource version differs from the one told before.
 
@@ -76,6 +78,9 @@ class Informer(Generic[ObjectT]):
         self._has_news = False
         self._version = ""
         self._streams_lists = True
+        self._following: asyncio.Timeout | None = None
+        self._is_outdated = False
+        self._reread = asyncio.Event()
         self._backoff = Backoff(_FIRST_BACKOFF_SECONDS, _BACKOFF_CAP_SECONDS, client.jitter)
 
     @property
@@ -88,11 +93,20 @@ class Informer(Generic[ObjectT]):
         """What is there beside the picture, by uid."""
         return self._unreadable
 
+    async def reread(self) -> None:
+        """Return once the picture is no older than this call: it is listed anew, whatever the watch is doing."""
+        self._is_outdated = True
+        if self._reread.is_set():
+            self._reread = asyncio.Event()
+        if self._following is not None and not self._following.expired():
+            self._following.reschedule(asyncio.get_running_loop().time())
+        await self._reread.wait()
+
     async def run(self) -> None:
         """Follow the server until cancelled; ends only with an error that waiting cannot mend."""
         while True:
             try:
-                await self._follow_once()
+                await self._follow_until_outdated()
             except KubeError as error:
                 if not self.synced.is_set() and isinstance(error, NEEDS_A_PERSON):
                     raise
@@ -102,6 +116,18 @@ class Informer(Generic[ObjectT]):
                 delay = self._backoff.failed(error.retry_after if isinstance(error, ApiError) else None)
                 _LOG.info("%s: going on in %.1f s after: %s", self.kind.plural, delay, error)
                 await asyncio.sleep(delay)
+
+    async def _follow_until_outdated(self) -> None:
+        if self._is_outdated:
+            self._is_outdated, self._version = False, ""
+        try:
+            async with asyncio.timeout(None) as self._following:
+                await self._follow_once()
+        except TimeoutError:
+            if not self._is_outdated:
+                raise
+        finally:
+            self._following = None
 
     async def _follow_once(self) -> None:
         """From where we are until the stream ends: the rest of a watch, or a list and the watch after it."""
@@ -168,6 +194,8 @@ class Informer(Generic[ObjectT]):
         self._version = version  # only now: whoever is stopped halfway and runs again must list again
         self._is_well()
         self.synced.set()
+        if not self._is_outdated:  # else this list was begun before somebody asked for one
+            self._reread.set()
 
     def _is_well(self) -> None:
         self.trouble = ""

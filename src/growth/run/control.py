@@ -27,9 +27,11 @@ from growth.api.queue.kinds import WORKLOADS
 from growth.api.settings import Settings
 from growth.kube.client import Client
 from growth.kube.events import EventRecorder
+from growth.kube.informer import Informer
 from growth.kube.lease import LeaderLease, LeaseTerms
 from growth.observe.world import World
 from growth.run.capability import Capability
+from growth.run.catching_up import catch_up
 from growth.run.clouds import Clouds, OpenProvider
 from growth.run.deciding import SILENCE_SECONDS as LOOP_SILENCE_SECONDS
 from growth.run.deciding import Deciding
@@ -95,10 +97,10 @@ async def control(plant: Plant, health: Health) -> None:
             heartbeats=health.heartbeats,
             heard=heard,
             spare=plant.host.spare,
-        ):
+        ) as informers:
             health.is_synced = True
             _LOG.info("the cluster is read: %d nodes, %d pods wait", len(world.nodes), len(world.waiting))
-            await _Replica(plant, health, world, loops).run()
+            await _Replica(plant, health, world, loops, informers).run()
     finally:
         health.is_stopping = True
 
@@ -120,8 +122,11 @@ def _late(capabilities: Sequence[Capability]) -> set[Kind[Any]]:
 class _Replica:
     """The part that acts, once the World is complete."""
 
-    def __init__(self, plant: Plant, health: Health, world: World, loops: list[Deciding]) -> None:
+    def __init__(
+        self, plant: Plant, health: Health, world: World, loops: list[Deciding], informers: Sequence[Informer[Any]]
+    ) -> None:
         self._plant = plant
+        self._informers = informers
         self._health = health
         self._world = world
         self._loops = loops
@@ -170,6 +175,7 @@ class _Replica:
         self._health.is_leader = True
         self._health.metrics.leader.set(1)
         try:
+            await catch_up(self._informers)
             clouds = Clouds(
                 plant.providers,
                 every_seconds=plant.settings.providers.read_every.total_seconds(),
