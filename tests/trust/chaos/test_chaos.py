@@ -27,8 +27,9 @@ WITH_MOVES = (45, 97, 98, 112, 620022, 700007, 700056)
 def test_growth_is_safe_whatever_fails_and_well_soon_after(half: str) -> None:
     base, began = random.Random().randrange(10**9), time.monotonic()  # noqa: S311 - drawn anew each time
     print(f"{half}: seeds from {base} on")  # noqa: T201 - shown if it fails
-    # With faults of the API server one run in sixty found something before the last mends, and too few were played since
-    # (docs/reliability.md): those are played by make chaos, and here from seeds that are known. So are those with moves, of which few were played yet.
+    # With faults of the API server one run in sixty found something before the last mends, and too few were played
+    # since (docs/reliability.md): make chaos plays those, and the next test plays seeds that are known. So it is with
+    # moves, of which few were played yet.
     seeds = (seed for seed in range(base, base + 10 * RUNS) if drawn_movement_of(seed) is None)
     drawn = (seed for seed in seeds if "server" not in classes_of(seed))
     for seed in itertools.islice(drawn, RUNS):
