@@ -1,8 +1,9 @@
 """The way to the cheapest cluster, in moves each of which pays for itself.
 
 1. Work out what everything would cost if it were bought today, and what is wasted on each node (``today``).
-2. Take the most wasteful nodes, as many as may go at once, half of them, a quarter, ... down to one; for each of these
-   sets ask the planner where their pods would go: into free room, and on the cheapest machines for the rest.
+2. Take the nodes that waste most for each of their pods, as many as may go at once, half of them, a quarter, ... down
+   to one; for each of these sets ask the planner where their pods would go: into free room, and on the cheapest
+   machines for the rest.
 3. Of these sets the one that saves most is taken apart into moves that have nothing to do with each other. Those that
    are worth their trouble are made, on the stage, and it begins anew with what is left.
 
@@ -88,15 +89,15 @@ class _Walk:
         return Advice(now, after, aim.cost_per_hour, min(aim.bound_per_hour, after), tuple(moves))
 
     def _wasteful(self, worth: Mapping[str, float]) -> list[Candidate]:
-        """Who costs more than its pods would cost today, the worst first. Whose pods could not be bought a place today
-        stays."""
+        """Who costs more than its pods would cost today: first where most is wasted for each pod that has to move. Whose
+        pods could not be bought a place today stays."""
         found: list[tuple[float, str]] = []
         for name, one in self._left.items():
             pods = self._pods_on(name)
             parts = [worth.get(pod.metadata.uid) for pod in pods if pod.metadata.uid not in self._ghosts]
             known = [part for part in parts if part is not None]
             if len(known) == len(parts) and one.price_per_hour > sum(known) + _NOTHING:
-                found.append((sum(known) - one.price_per_hour, name))
+                found.append(((sum(known) - one.price_per_hour) / (1 + len(parts)), name))
         return [self._left[name] for _, name in sorted(found)]
 
     @cached_property
