@@ -70,14 +70,17 @@ def a_worker(name: str = "web", *, node: str = NAME, **fields: Any) -> Any:  # n
     return a_pod(name, node=node, owner=OWNER, **{"requests": {"cpu": "1"}, **fields})
 
 
-def carried(move: NodeMove, *things: object, now: datetime = NOW, other: NodeMove | None = None) -> Scene:
-    """What is said of a move when this is seen, and another one is under way."""
+def carried(
+    move: NodeMove, *things: object, now: datetime = NOW, other: NodeMove | None = None, before: Scene | None = None
+) -> Scene:
+    """What is said of a move when this is seen, another one is under way, and this was found before."""
     machines = [a_machine(name) for name in (NAME, ANOTHER, NEW)]
     snapshot = a_snapshot(a_pool(), a_cloud(*machines), *things, now=now)
     table: Table[NodeMove] = Table()
     table.hear([Change(Happened.ADDED, one, None) for one in (move, other) if one is not None])
     snapshot = msgspec.structs.replace(snapshot, tables={**snapshot.tables, NODE_MOVES: table})
     scene = Scene(snapshot, State(), SETTINGS)
+    scene.crowded.update(before.crowded if before is not None else {})
     carry(scene, move)
     return scene
 
@@ -127,6 +130,18 @@ def test_nobody_is_asked_to_leave_for_whom_there_is_no_room() -> None:
     """Somebody else was faster."""
     full = a_worker("other", node=NEW, requests={"cpu": market.PROMISED["cpu"]})
     assert said(a_move(), a_node(), a_worker(), a_node(NEW), full) == []
+
+
+def test_room_is_looked_for_again_after_a_while_and_not_at_once() -> None:
+    """It is a whole plan, and in a large cluster something happens all the time."""
+    full, seen = a_worker("other", node=NEW, requests={"cpu": market.PROMISED["cpu"]}), (a_node(), a_worker())
+    crowded = carried(a_move(), *seen, a_node(NEW), full)
+    assert min(crowded.deadlines) == NOW + 5 * SECOND
+    soon = carried(a_move(), *seen, a_node(NEW), now=NOW + 4 * SECOND, before=crowded)
+    assert told(soon.said) == []
+    later = carried(a_move(), *seen, a_node(NEW), now=NOW + 5 * SECOND, before=soon)
+    assert told(later.said) == ["move-1 -> Draining"]
+    assert later.crowded == {}
 
 
 def test_two_moves_do_not_count_on_the_same_room() -> None:

@@ -89,8 +89,8 @@ class _Walk:
         return Advice(now, after, aim.cost_per_hour, min(aim.bound_per_hour, after), tuple(moves))
 
     def _wasteful(self, worth: Mapping[str, float]) -> list[Candidate]:
-        """Who costs more than its pods would cost today: first where most is wasted for each pod that has to move. Whose
-        pods could not be bought a place today stays."""
+        """Who costs more than its pods would cost today: first where most is wasted for each pod that has to move.
+        Whose pods could not be bought a place today stays."""
         found: list[tuple[float, str]] = []
         for name, one in self._left.items():
             pods = self._pods_on(name)

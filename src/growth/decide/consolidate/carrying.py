@@ -7,7 +7,8 @@ Everything follows from the move and from what is seen, so whoever starts anew g
 """
 
 from collections.abc import Collection
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import Final
 
 from growth.api.action import CreateObject, DeleteObject, EvictPod
 from growth.api.growth_kinds import NODE_MOVES, NODE_REQUESTS
@@ -19,6 +20,7 @@ from growth.api.pod import Pod
 from growth.api.references import reference_by_name, reference_to
 from growth.api.scale_down import has_traces, is_tainted
 from growth.api.template import TEMPLATE, mark_of
+from growth.decide.ages import is_ahead
 from growth.decide.consolidate.advice import anew
 from growth.decide.consolidate.moving import moving_in
 from growth.decide.consolidate.premises import why_undone, works
@@ -33,6 +35,9 @@ from growth.decide.leaving import asked_to_go
 from growth.decide.pack.market import Market
 from growth.decide.pack.plan import plan
 from growth.decide.shrink.marks import marked, unmarked
+
+# Where its pods would go is a whole plan; a move that is held back need not be planned anew with every event.
+_LOOKS_FOR_ROOM_EVERY: Final = timedelta(seconds=5)
 
 
 def carry(scene: Scene, move: NodeMove) -> None:
@@ -62,7 +67,7 @@ def _buy(scene: Scene, move: NodeMove) -> None:
             scene.said.append(_asked_for(scene, move, one))
     if awaited:
         return
-    if not (why := why_not_let(scene, move) or _why_no_room(scene, move)):
+    if not (why := why_not_let(scene, move) or _why_still_no_room(scene, move)):
         scene.emptied.update(move.spec.nodes)
         nodes = ", ".join(move.spec.nodes)
         scene.tell(move, "Draining", f"all that is bought works: {nodes} are emptied")
@@ -102,6 +107,17 @@ def _asked_for(scene: Scene, move: NodeMove, bought: Purchase) -> CreateObject:
             },
         },
     )
+
+
+def _why_still_no_room(scene: Scene, move: NodeMove) -> str:
+    """What was found last, for a moment."""
+    looked_at, why = scene.crowded.pop(move.metadata.name, (scene.now, ""))
+    if not why or not is_ahead(looked_at + _LOOKS_FOR_ROOM_EVERY, scene.now, _LOOKS_FOR_ROOM_EVERY):
+        looked_at, why = scene.now, _why_no_room(scene, move)
+    if why:
+        scene.crowded[move.metadata.name] = looked_at, why
+        scene.deadlines.append(looked_at + _LOOKS_FOR_ROOM_EVERY)
+    return why
 
 
 def _why_no_room(scene: Scene, move: NodeMove) -> str:

@@ -66,6 +66,8 @@ class Memory(msgspec.Struct, frozen=True):
     """What came of the last thought about them."""
     staying: Mapping[str, str] = {}
     """By name, why some of them stay for now."""
+    crowded: Mapping[str, tuple[datetime, str]] = {}
+    """By move, when it was looked whether its pods find room, and who did not."""
 
 
 def decide(snapshot: Snapshot, state: State, settings: Settings) -> Decision:
@@ -73,11 +75,13 @@ def decide(snapshot: Snapshot, state: State, settings: Settings) -> Decision:
     memory = state.memory if isinstance(state.memory, Memory) else Memory()
     scene = Scene(snapshot, state, settings)
     for move in scene.moves:
+        if (known := memory.crowded.get(move.metadata.name)) is not None:
+            scene.crowded[move.metadata.name] = known
         carry(scene, move)
     pools = [pool for _, pool in sorted(scene.pools.items()) if pool.spec.disruption.mode != "off"]
     # Without anybody to optimise nothing is remembered of what was there.
     demand = noted(memory.demand, snapshot, settings.consolidate.window) if pools else None
-    memory = msgspec.structs.replace(memory, demand=demand)
+    memory = msgspec.structs.replace(memory, demand=demand, crowded=scene.crowded)
     if pools:
         scene.deadlines.append(scene.now + LOOKS_WITHIN * 0.8)
     wishes = wishes_in(scene)

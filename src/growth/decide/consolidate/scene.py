@@ -38,6 +38,8 @@ class Scene:
         """Nodes that begin to be emptied in this pass: budgets count them at once."""
         self.allowances: dict[tuple[str, Reason, int], Allowance] = {}
         """By pool, reason and how many begin to be emptied in this pass, what budgets let go."""
+        self.crowded: dict[str, tuple[datetime, str]] = {}
+        """By move, when it was looked whether its pods find room, and who would not."""
 
     @cached_property
     def shop(self) -> Shop:
