@@ -128,7 +128,7 @@ class Disruption(Slim, frozen=True):
     pay_back_within: Annotated[
         str,
         about(
-            "By then a move has saved what it costs to have old and new machines at the same time.",
+            "By then a move has saved what it costs to have two machines for a while and to start pods anew.",
             DURATION,
             max_length=32,
         ),

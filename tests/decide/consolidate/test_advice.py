@@ -63,6 +63,17 @@ def test_what_is_paid_twice_meanwhile_must_come_back_soon() -> None:
     assert advise(a_fleet({"a": (DEAR, ["3500m"])}, worth={"default": slow})).moves == ()
 
 
+def test_who_moves_is_away_for_a_while_and_that_must_be_worth_it() -> None:
+    slow = Worth(restart=timedelta(hours=2))
+    assert advise(a_fleet({"a": (DEAR, ["3500m"])}, worth={"default": slow})).moves == ()
+
+
+def test_of_two_that_waste_the_same_the_one_goes_from_which_fewer_have_to_move() -> None:
+    fleet = {"a": (DEAR, ["100m"] * 10), "b": (DEAR, ["1"])}
+    (move,) = advise(a_fleet(fleet, at_once={"default": 1}), waves=1).moves
+    assert move.leaving == ("b",)
+
+
 def test_a_node_that_is_none_to_go_stays_and_takes_in_others() -> None:
     advice = advise(a_fleet({"a": (DEAR, ["1"]), "b": (DEAR, ["1"])}, staying=["b"]))
     assert forms(advice) == [("fold", ("a",), ())]

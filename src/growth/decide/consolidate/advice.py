@@ -4,8 +4,9 @@
 2. Take the nodes that waste most for each of their pods, as many as may go at once, half of them, a quarter, ... down
    to one; for each of these sets ask the planner where their pods would go: into free room, and on the cheapest
    machines for the rest.
-3. Of these sets the one that saves most is taken apart into moves that have nothing to do with each other. Those that
-   are worth their trouble are made, on the stage, and it begins anew with what is left.
+3. Of these sets the one of which most comes within the time in which moves have to pay back is taken apart into moves
+   that have nothing to do with each other. Those that are worth their trouble are made, on the stage, and it begins
+   anew with what is left.
 
 All moves, in their order, can be carried out one after the other: after each of them every pod has a place.
 """
@@ -71,16 +72,18 @@ class _Walk:
         self._question, self._stage = question, question.stage
         self._left = {one.name: one for one in question.candidates}
         self._bought: dict[str, Bought] = {one.name: one.bought for one in question.candidates}
+        self._worth: Mapping[str, float] = {}
 
     def run(self, waves: int | None) -> Advice:
         passing = list(emptying_themselves(self._stage, self._stage.nodes))
         house_ghosts(self._question)  # also there: who may come back does not stay for long either
         shun(self._stage, passing)
         aim = today(self._question, {name: self._pods_on(name) for name in self._left})
+        self._worth = aim.worth
         now = sum(one.price_per_hour for one in self._left.values())
         moves: list[Move] = []
         while waves is None or waves > 0:
-            wave = self._wave(self._wasteful(aim.worth))
+            wave = self._wave(self._wasteful())
             if not wave:
                 break
             moves += wave
@@ -88,13 +91,13 @@ class _Walk:
         after = now - sum(one.saves_per_hour for one in moves)
         return Advice(now, after, aim.cost_per_hour, min(aim.bound_per_hour, after), tuple(moves))
 
-    def _wasteful(self, worth: Mapping[str, float]) -> list[Candidate]:
+    def _wasteful(self) -> list[Candidate]:
         """Who costs more than its pods would cost today: first where most is wasted for each pod that has to move.
         Whose pods could not be bought a place today stays."""
         found: list[tuple[float, str]] = []
         for name, one in self._left.items():
             pods = self._pods_on(name)
-            parts = [worth.get(pod.metadata.uid) for pod in pods if pod.metadata.uid not in self._ghosts]
+            parts = [self._worth.get(pod.metadata.uid) for pod in pods if pod.metadata.uid not in self._ghosts]
             known = [part for part in parts if part is not None]
             if len(known) == len(parts) and one.price_per_hour > sum(known) + _NOTHING:
                 found.append(((sum(known) - one.price_per_hour) / (1 + len(parts)), name))
@@ -110,10 +113,10 @@ class _Walk:
         best: list[Move] = []
         for chosen in self._sets(wasteful):
             found = self._tried(chosen, market)
-            if _merit(found) > _merit(best):
+            if not best or self._merit(found) > self._merit(best):
                 best = found
-            elif best and _merit(found)[0] < _merit(best)[0]:
-                break  # fewer of them save less
+            elif self._merit(found)[0] < self._merit(best)[0]:
+                break  # fewer of them gain less
         return [move for move in best if self._make(move, market)]
 
     def _sets(self, wasteful: Sequence[Candidate]) -> Iterator[list[Candidate]]:
@@ -153,9 +156,24 @@ class _Walk:
 
     def _pays(self, move: Move) -> bool:
         """Whether it is worth its trouble in every pool that it is about."""
+        moved = self._moved(move)
+        return all(one.pays(move.before_per_hour, move.after_per_hour, moved) for one in self._terms(move))
+
+    def _merit(self, moves: Sequence[Move]) -> tuple[float, int]:
+        """What comes of them; and if that is the same, that fewer pods have to move."""
+        return round(sum(map(self._gain, moves)), 9), -sum(len(one.to) for one in moves)
+
+    def _gain(self, move: Move) -> float:
+        moved = self._moved(move)
+        return min(one.gain(move.before_per_hour, move.after_per_hour, moved) for one in self._terms(move))
+
+    def _terms(self, move: Move) -> list[Worth]:
         pools = {self._left[name].pool for name in move.leaving}
-        terms = (self._question.worth.get(pool, _USUAL) for pool in pools)
-        return all(one.pays(move.before_per_hour, move.after_per_hour) for one in terms)
+        return [self._question.worth.get(pool, _USUAL) for pool in pools]
+
+    def _moved(self, move: Move) -> float:
+        """What the places of those cost that have to move."""
+        return sum(self._worth.get(uid, 0.0) for uid, _ in move.to if uid not in self._ghosts)
 
     def _make(self, move: Move, market: Market) -> bool:
         """Make it on the stage; not if one of its pods does not fit any more where it should go."""
@@ -197,11 +215,6 @@ def pods_on(stage: Stage, name: str) -> list[Pod]:
 def anew(pod: Pod) -> Pod:
     """The pod as its controller will make it: without a node."""
     return msgspec.structs.replace(pod, node_name="", status=PodStatus(phase="Pending"))
-
-
-def _merit(moves: Sequence[Move]) -> tuple[float, int]:
-    """What they save; and if that is the same, that fewer pods have to move."""
-    return round(sum(one.saves_per_hour for one in moves), 9), -sum(len(one.to) for one in moves)
 
 
 def _moves(chosen: Sequence[Candidate], pods: Mapping[str, list[Pod]], solution: PlacementSolution) -> Iterator[Move]:

@@ -42,14 +42,21 @@ class Worth(msgspec.Struct, frozen=True):
     """It saves at least this share of what the nodes cost that go."""
     overlap: timedelta = timedelta(minutes=10)
     """So long old and new machines are paid for at the same time."""
+    restart: timedelta = timedelta(minutes=2)
+    """So long a pod that moves is no use to anybody, and its place is paid for."""
     pays_back_within: timedelta = timedelta(hours=1)
-    """By then it has saved what the overlap costs."""
+    """By then it has saved what both cost."""
 
-    def pays(self, before: float, after: float) -> bool:
-        """Whether to give up machines that cost so much for some that cost so much."""
+    def pays(self, before: float, after: float, moved: float) -> bool:
+        """Whether to give up machines that cost so much for some that cost so much, and to move pods whose places cost
+        so much."""
         saving = before - after
-        overlap = after * (self.overlap / _HOUR)
-        return saving > 0 and saving >= self.share * before and saving * (self.pays_back_within / _HOUR) >= overlap
+        return saving > 0 and saving >= self.share * before and self.gain(before, after, moved) >= 0
+
+    def gain(self, before: float, after: float, moved: float) -> float:
+        """What will have come of it by the time by which it has to have paid back."""
+        cost = after * (self.overlap / _HOUR) + moved * (self.restart / _HOUR)
+        return (before - after) * (self.pays_back_within / _HOUR) - cost
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
