@@ -51,7 +51,15 @@ class Troupe:
         now = cluster.clock.now
         ground = Ground(self.admin, client, lambda identity: played_host(identity, now), now)
         answers = Answers(random.Random(0))  # noqa: S311 - a seed, no secret
-        self.fleet = Fleet(ground, replicas, lambda _: None, failover=SETTINGS.failover, memory=memory, answers=answers)
+        self.fleet = Fleet(
+            ground,
+            replicas,
+            lambda _: None,
+            failover=SETTINGS.failover,
+            memory=memory,
+            consolidate=SETTINGS.consolidate,
+            answers=answers,
+        )
         self._audit = Audit(self.fleet.witness.deeds)
         self.fleet.witness.deeds.sees_every_end = True
 
