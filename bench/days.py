@@ -4,8 +4,9 @@ Growth runs as it is shipped, with all capabilities, on played machines at Hetzn
 seed (``bench.days_load``). The same day is played twice: with ``disruption.mode: act``, and with ``off``, which buys
 what is missing and removes what is empty. Ends in one JSON line. Money is counted by the second. The bound is the
 planner's proof for all pods that are there, taken every few minutes as if everything were bought anew that very moment:
-nobody who has to wait for machines to start and for pods to end reaches it. How far it is stands on stderr,
-one line for each hour of the day.
+nobody who has to wait for machines to start and for pods to end reaches it. ``kept_ratio`` is by how much it is higher
+if whatever was there within the window of ``settings.consolidate`` still were: who keeps room for all that cannot spend
+less. How far it is stands on stderr, one line for each hour of the day.
 
 Weaknesses: pods have no rules about where they may be; images need not be pulled; thoughts take no virtual time;
 in a fleet of more than a hundred nodes kubelets renew their Leases every 100 s.
@@ -18,6 +19,8 @@ import json
 import logging
 import sys
 import time
+from collections import Counter, deque
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any, Final
 
@@ -51,7 +54,9 @@ async def play(day: Day, nodes: int, pool: dict[str, Any], seed: int, settings: 
     cluster = new_cluster(seed, is_large=is_large)
     witness, store = Witness(cluster.store, cluster.clock), cluster.store
     steps_per_look = _LARGE_STEPS if is_large else 1
-    bound = best = 0.0
+    bound = best = kept = 0.0
+    window = settings.consolidate.window.total_seconds()
+    looks = deque[Mapping[Shape, int]](maxlen=1 + int(window / (steps_per_look * STEP_SECONDS)))
     began = time.perf_counter()
     types = [{"name": name} for name in sorted({one.server_type for one in _OFFERINGS})]
     async with growth_at_work(cluster, {"serverTypes": types, **pool}, settings):
@@ -65,9 +70,11 @@ async def play(day: Day, nodes: int, pool: dict[str, Any], seed: int, settings: 
                 _tell_progress(step // _STEPS_PER_HOUR, witness, bound, time.perf_counter() - began)
                 gc.collect()  # nobody else does in an undisturbed day, and a large one would fill the memory
             if step % steps_per_look == 0:
-                proven, planned = _today(frozenset(witness.look().items()))
+                looks.append(witness.look())
+                proven, planned = _today(frozenset(looks[-1].items()))
+                remembered, _ = _today(frozenset(_highest(looks).items()))
                 hours = steps_per_look * STEP_SECONDS / HOUR
-                bound, best = bound + proven * hours, best + planned * hours
+                bound, best, kept = bound + proven * hours, best + planned * hours, kept + remembered * hours
             ends = midnight + (step + 1) * STEP_SECONDS
             while happens and midnight + happens[-1].at < ends:
                 await asyncio.sleep(max(0.0, midnight + happens[-1].at - cluster.clock.seconds()))
@@ -81,6 +88,7 @@ async def play(day: Day, nodes: int, pool: dict[str, Any], seed: int, settings: 
         "bound": round(bound, 3),
         "ratio": round(spent / bound, 4) if bound else None,
         "best_ratio": round(best / bound, 4) if bound else None,
+        "kept_ratio": round(kept / bound, 4) if bound else None,
         "most_nodes": witness.most_nodes,
         "evictions": witness.evictions,
         "evictions_per_pod_day": round(witness.evictions / pod_days, 3) if pod_days else 0,
@@ -98,6 +106,14 @@ def _tell_progress(hour: int, witness: Witness, bound: float, seconds: float) ->
     ratio = f"{witness.spent() / bound:.4f}" if bound else "-"
     line = f"hour {hour:2d}  {witness.nodes} nodes  {witness.pods} pods  spent/bound {ratio}  {seconds:.0f} s"
     print(line, file=sys.stderr, flush=True)
+
+
+def _highest(looks: Iterable[Mapping[Shape, int]]) -> Counter[Shape]:
+    """Of each shape as many as there were at any of these moments."""
+    highest = Counter[Shape]()
+    for look in looks:
+        highest |= Counter(look)
+    return highest
 
 
 @cache
