@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from growth.api.queue.job import QUEUED_JOBS
 from growth.api.queue.kinds import CLUSTER_QUEUES, WORKLOAD_PRIORITY_CLASSES
-from growth.api.queue.workload import PRIORITY_CLASS
+from growth.api.queue.workload import EVICTED, PRIORITY_CLASS
 from tests.decide.queue.cohort_lives import MOST_JOBS, Cohorts
 from tests.decide.queue.cohort_model import Node, Queue, Quota, Work
 from tests.decide.queue.cohort_worlds import GROUPS, put_tree, put_work
@@ -44,6 +44,11 @@ def test_who_was_sent_back_does_not_come_back_before_the_one_for_whom_it_was() -
     assert stage.admitted() == ["high", "highest"]
 
 
+def nobody_was_sent_back(stage: Stage) -> bool:
+    """Nor was anybody who is back again."""
+    return all(one.condition(EVICTED) is None for one in stage.workloads())
+
+
 def test_who_borrows_takes_from_nobody_what_is_its_own_and_would_be_taken_back() -> None:
     """The other queue uses more cpu than its own, and of gpus less. For a large one that borrows both, small would have
     to go, too, for its gpu; it would take that back, for it is its queue's own."""
@@ -59,6 +64,7 @@ def test_who_borrows_takes_from_nobody_what_is_its_own_and_would_be_taken_back()
     put_work(stage, Work("large", "3", first, 3, NOW, ({"cpu": 5, "example.com/gpu": 4},)))
     stage.settle()
     assert stage.admitted() == ["small", "wide"]
+    assert nobody_was_sent_back(stage)
 
 
 def test_who_borrows_sends_back_nobody_who_would_have_a_right_to_come_back() -> None:
@@ -76,6 +82,7 @@ def test_who_borrows_sends_back_nobody_who_would_have_a_right_to_come_back() -> 
     put_work(stage, Work("large", "4", first, 3, NOW, ({"cpu": 5},)))
     stage.settle()
     assert stage.admitted() == ["borrowed", "kept", "own"]
+    assert nobody_was_sent_back(stage)
 
 
 @pytest.mark.parametrize(("was_sent_back", "admitted"), [(False, ["high"]), (True, ["low"])])
