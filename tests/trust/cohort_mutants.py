@@ -52,6 +52,10 @@ def _any_threshold(tree: Any, member: Any, policy: Preemption, wish: Wish, short
     return _VICTIMS(tree, member, msgspec.structs.replace(policy, borrow_within_cohort=borrowing), wish, short)
 
 
+def _forgiven(tree: Any, member: Any, policy: Preemption, wish: Wish, short: Any) -> list[Victim]:  # noqa: ANN401
+    return _VICTIMS(tree, member, policy, msgspec.structs.replace(wish, was_sent_back=False), short)
+
+
 def _never(*_: object) -> bool:
     return False
 
@@ -87,6 +91,7 @@ COHORT_MUTANTS: Final = (
     _mutant("what is waited for is free", "scene.Scene.use", _does_not_count, test="giving_way"),
     _mutant("who waits for the preempted may be overtaken", _WAITS, _never, test="cohort_properties"),
     _mutant("who borrows takes what is others' own", "preempting._would_return", _nobody, test="cohort_properties"),
+    _mutant("who was sent back goes on in a circle", "admitting.victims", _forgiven, test="cohort_properties"),
     _mutant("what is lent is never taken back", "preempting._borrowers", _nobody, test="cohort_properties"),
     _mutant("who need not have gone is gone", "preempting._without_needless", _all_of_them, test="cohort_model"),
     _mutant("a strict head keeps nothing", "admitting._Round._keep_share", _does_not_count, test="cohort_model"),
