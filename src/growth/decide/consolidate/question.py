@@ -42,7 +42,7 @@ class Worth(msgspec.Struct, frozen=True):
     """It saves at least this share of what the nodes cost that go."""
     overlap: timedelta = timedelta(minutes=10)
     """So long old and new machines are paid for at the same time."""
-    restart: timedelta = timedelta(minutes=2)
+    restart: timedelta = timedelta(minutes=5)
     """So long a pod that moves is no use to anybody, and its place is paid for."""
     pays_back_within: timedelta = timedelta(hours=1)
     """By then it has saved what both cost."""
