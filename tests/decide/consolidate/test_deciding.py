@@ -129,6 +129,19 @@ def test_who_is_left_alone_is_not_thought_about() -> None:
     assert (decision.thought, decision.said, decision.wake_at) == (None, (), None)
 
 
+@pytest.mark.parametrize(("phase", "leaving"), [("Done", "a"), ("Undone", "b")])
+def test_nodes_of_a_move_that_was_undone_rest_and_others_take_their_turn(phase: MovePhase, leaving: str) -> None:
+    """The same machines would be bought for them again and again, for nothing."""
+    town = a_wasteful_town()
+    undone = a_move(phase, "a")
+    status = msgspec.structs.replace(undone.status, phase_since=town.now)
+    town.add(msgspec.structs.replace(undone, status=status))
+    town.look()
+    town.think()
+    (move,) = moves_of(town.look().said)
+    assert move.nodes == (leaving,)
+
+
 # What comes of it
 
 

@@ -209,12 +209,15 @@ def _turn(memory: Memory, pools: list[NodePool]) -> list[NodePool]:
 
 
 def _choice(scene: Scene, pools: Iterable[NodePool]) -> Choice:
-    """Who of these pools may go."""
+    """Who of these pools may go. Nodes of a move that was undone rest as long as it is kept: what failed it may well be
+    there again, and its machines would be bought once more for nothing."""
     names = {pool.metadata.name for pool in pools}
     ages = {name: min_age_of(pool) for name, pool in scene.pools.items()}
     choice = choice_in(scene.snapshot, scene.state, scene.settings, ages)
-    mine = tuple(one for one in choice.candidates if one.pool in names)
-    others = tuple(one.bought for one in choice.candidates if one.pool not in names)
+    resting = {name for move in scene.moves if move.status.phase == "Undone" for name in move.spec.nodes}
+    mine = tuple(one for one in choice.candidates if one.pool in names and one.name not in resting)
+    chosen = {one.name for one in mine}
+    others = tuple(one.bought for one in choice.candidates if one.name not in chosen)
     return Choice(mine, choice.staying, (*choice.others, *others))
 
 
