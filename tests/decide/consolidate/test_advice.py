@@ -74,6 +74,14 @@ def test_of_two_that_waste_the_same_the_one_goes_from_which_fewer_have_to_move()
     assert move.leaving == ("b",)
 
 
+def test_not_too_many_go_for_machines_that_they_share() -> None:
+    """One pod without a place would undo the whole, and all that was bought for it would go again."""
+    fleet = {f"n{number:02}": (DEAR, ["700m", "800m", "900m"]) for number in range(24)}
+    moves = advise(a_fleet(fleet, at_once={"default": 24}, sold=(LARGE,))).moves
+    assert moves
+    assert max(len(move.leaving) for move in moves if move.buying) <= 8
+
+
 def test_a_node_that_is_none_to_go_stays_and_takes_in_others() -> None:
     advice = advise(a_fleet({"a": (DEAR, ["1"]), "b": (DEAR, ["1"])}, staying=["b"]))
     assert forms(advice) == [("fold", ("a",), ())]

@@ -33,6 +33,9 @@ from growth.decide.pack.solution import PlacementSolution, PlannedNode
 
 # So many nodes are looked at one by one when sets of them save nothing any more.
 _SINGLY: Final = 16
+# More nodes than that do not go for machines that they share: the more hang together, the sooner something of it fails,
+# and then all that was bought was bought in vain.
+_MOST_TOGETHER: Final = 8
 # What floats leave over.
 _NOTHING: Final = 1e-9
 _USUAL: Final = Worth()
@@ -152,7 +155,7 @@ class _Walk:
         solution = plan(stage, [pod for own in pods.values() for pod in own], market)
         stage.back_to(mark)
         moves = _moves(chosen, pods, solution)
-        return [one for one in moves if self._pays(one)]
+        return [one for one in moves if self._pays(one) and (not one.buying or len(one.leaving) <= _MOST_TOGETHER)]
 
     def _pays(self, move: Move) -> bool:
         """Whether it is worth its trouble in every pool that it is about."""
