@@ -36,6 +36,12 @@ def is_daemon(pod: Pod) -> bool:
     return owner is not None and owner.kind == "DaemonSet"
 
 
+def ends_by_itself(pod: Pod) -> bool:
+    """Whether it is a Job's: when its work is done, its place is free."""
+    owner = pod.metadata.controller
+    return owner is not None and owner.kind == "Job"
+
+
 def forbids(thing: Node | Pod) -> str:
     """The annotation by which somebody says that this node, or this pod, is not to be disturbed; empty if none."""
     wishes: Mapping[str, str] = _OF_NODES if isinstance(thing, Node) else _OF_PODS

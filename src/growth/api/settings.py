@@ -270,7 +270,7 @@ class ConsolidateSettings(Section, frozen=True):
 
     every: Annotated[timedelta, meaning("Time between two looks for something cheaper.")] = timedelta(minutes=5)
     window: Annotated[
-        timedelta, meaning("Room is kept for pods that were there within so long, so that nothing is wanted back.")
+        timedelta, meaning("How much was wanted within so long tells who may come back, and for whom room is kept.")
     ] = timedelta(hours=1)
     drain_within: Annotated[
         timedelta, meaning("If pods that are asked to leave have not left within so long, their move is undone.")

@@ -12,8 +12,8 @@ from growth.api.nodemove import NodeMove, NodeMoveSpec, NodeMoveStatus
 from growth.api.phases import MovePhase
 from growth.api.settings import Settings
 from growth.api.started import STARTED_AT
-from growth.decide.consolidate.demand import LOOKS_WITHIN
 from growth.decide.decider import State
+from growth.decide.lately import LOOKS_WITHIN
 from growth.decide.registry.seeing import cluster_in
 from tests.decide.consolidate.seen import a_pod
 from tests.decide.consolidate.town import HOUR, MINUTE, NOW, SECOND, Town, a_node, acting, events_of, moves_of

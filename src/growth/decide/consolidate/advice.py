@@ -11,6 +11,7 @@
 All moves, in their order, can be carried out one after the other: after each of them every pod has a place.
 """
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
@@ -76,6 +77,7 @@ class _Walk:
         self._left = {one.name: one for one in question.candidates}
         self._bought: dict[str, Bought] = {one.name: one.bought for one in question.candidates}
         self._worth: Mapping[str, float] = {}
+        self._now = sum(one.price_per_hour for one in question.candidates)
 
     def run(self, waves: int | None) -> Advice:
         passing = list(emptying_themselves(self._stage, self._stage.nodes))
@@ -83,7 +85,6 @@ class _Walk:
         shun(self._stage, passing)
         aim = today(self._question, {name: self._pods_on(name) for name in self._left})
         self._worth = aim.worth
-        now = sum(one.price_per_hour for one in self._left.values())
         moves: list[Move] = []
         while waves is None or waves > 0:
             wave = self._wave(self._wasteful())
@@ -91,8 +92,8 @@ class _Walk:
                 break
             moves += wave
             waves = None if waves is None else waves - 1
-        after = now - sum(one.saves_per_hour for one in moves)
-        return Advice(now, after, aim.cost_per_hour, min(aim.bound_per_hour, after), tuple(moves))
+        after = self._now - sum(one.saves_per_hour for one in moves)
+        return Advice(self._now, after, aim.cost_per_hour, min(aim.bound_per_hour, after), tuple(moves))
 
     def _wasteful(self) -> list[Candidate]:
         """Who costs more than its pods would cost today: first where most is wasted for each pod that has to move.
@@ -159,16 +160,22 @@ class _Walk:
 
     def _pays(self, move: Move) -> bool:
         """Whether it is worth its trouble in every pool that it is about."""
-        moved = self._moved(move)
-        return all(one.pays(move.before_per_hour, move.after_per_hour, moved) for one in self._terms(move))
+        moved, useful = self._moved(move), self._useful_hours(move)
+        return all(one.pays(move.before_per_hour, move.after_per_hour, moved, useful) for one in self._terms(move))
 
     def _merit(self, moves: Sequence[Move]) -> tuple[float, int]:
         """What comes of them; and if that is the same, that fewer pods have to move."""
         return round(sum(map(self._gain, moves)), 9), -sum(len(one.to) for one in moves)
 
     def _gain(self, move: Move) -> float:
-        moved = self._moved(move)
-        return min(one.gain(move.before_per_hour, move.after_per_hour, moved) for one in self._terms(move))
+        moved, useful = self._moved(move), self._useful_hours(move)
+        return min(one.gain(move.before_per_hour, move.after_per_hour, moved, useful) for one in self._terms(move))
+
+    def _useful_hours(self, move: Move) -> float:
+        """For how long it is of use to have bought what it buys: while less and less is wanted, room becomes free by
+        itself, and as soon as it is worth as much, as much is saved by nodes that fold into it."""
+        freed = self._question.fades_per_hour * self._now
+        return move.saves_per_hour / freed if freed and move.buying else math.inf
 
     def _terms(self, move: Move) -> list[Worth]:
         pools = {self._left[name].pool for name in move.leaving}

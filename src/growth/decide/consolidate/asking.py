@@ -27,6 +27,7 @@ def question_of(
     at_once: Mapping[str, int],
     ghosts: tuple[Pod, ...] = (),
     worth: Mapping[str, Worth] | None = None,
+    fades_per_hour: float = 0.0,
 ) -> Question:
     """What to think about. It outlives the step: all that it reads is its own."""
     outlook = Outlook(snapshot, state, settings, NO_PLAN)
@@ -44,6 +45,7 @@ def question_of(
         at_once=dict(at_once),
         ghosts=(*homeless, *ghosts),
         worth=worth or {},
+        fades_per_hour=fades_per_hour,
         trials=outlook.shop.trials,
         closed=outlook.closed,
     )

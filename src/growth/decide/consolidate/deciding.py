@@ -25,7 +25,6 @@ from growth.decide.consolidate.asking import question_of
 from growth.decide.consolidate.calm import why_restless
 from growth.decide.consolidate.candidates import Choice, choice_in
 from growth.decide.consolidate.carrying import carry
-from growth.decide.consolidate.demand import LOOKS_WITHIN, Demand, noted
 from growth.decide.consolidate.emptying import Emptying, empty
 from growth.decide.consolidate.question import Question
 from growth.decide.consolidate.reasons import Wish, round_in, wishes_in
@@ -34,6 +33,7 @@ from growth.decide.consolidate.shunning import shun
 from growth.decide.consolidate.terms import at_once_in, min_age_of, worth_of
 from growth.decide.consolidate.writing import made, spec_of
 from growth.decide.decider import Decision, State
+from growth.decide.lately import LOOKS_WITHIN, Demand, noted
 from growth.observe.snapshot import Snapshot
 
 # More than that need not be kept room for.
@@ -183,8 +183,10 @@ def _think(
         scene.settings,
         choice,
         at_once=at_once_in(scene, turn),
-        ghosts=memory.demand.ghosts(_GHOSTS),
+        # What was bought for those who are expected is theirs.
+        ghosts=(*memory.demand.ghosts(_GHOSTS), *memory.demand.expected(_GHOSTS).pods),
         worth={pool.metadata.name: worth_of(pool) for pool in turn},
+        fades_per_hour=memory.demand.fades_per_hour(),
     )
     names = tuple(pool.metadata.name for pool in turn)
     # What was advised for these holds no longer; what was for others is told until they are asked about again.

@@ -20,8 +20,8 @@ budgets for one pod are refused for ever. That a pod which is not ready may some
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from growth.api.emptiness import forbids, is_work
-from growth.api.kinds import JOBS, PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, POD_DISRUPTION_BUDGETS
+from growth.api.emptiness import ends_by_itself, forbids, is_work
+from growth.api.kinds import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, POD_DISRUPTION_BUDGETS
 from growth.api.offering import HOSTNAME
 from growth.api.pod import Pod
 from growth.api.scale_down import LEAVES
@@ -87,7 +87,7 @@ class Bonds:
         if not is_safe(pod):
             if pod.metadata.controller is None:
                 return "it has no controller that would make it anew"
-            if self._is_for_money and pod.metadata.controller.kind == JOBS.name:
+            if self._is_for_money and ends_by_itself(pod):
                 return "its Job would begin anew what it has done so far, and ends by itself"
             if lost := _lost(pod.spec.local_volumes, annotations):
                 return f"what is in its volume {lost} would be lost with the node"

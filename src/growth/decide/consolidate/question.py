@@ -1,5 +1,6 @@
 """What is asked: which nodes may go, where their pods could be instead, and what makes it worth while."""
 
+import math
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Final
@@ -47,16 +48,16 @@ class Worth(msgspec.Struct, frozen=True):
     pays_back_within: timedelta = timedelta(hours=1)
     """By then it has saved what both cost."""
 
-    def pays(self, before: float, after: float, moved: float) -> bool:
-        """Whether to give up machines that cost so much for some that cost so much, and to move pods whose places cost
-        so much."""
+    def pays(self, before: float, after: float, moved: float, useful_hours: float = math.inf) -> bool:
+        """Whether to give up machines that cost so much for some that cost so much and are of use for so long, and to
+        move pods whose places cost so much."""
         saving = before - after
-        return saving > 0 and saving >= self.share * before and self.gain(before, after, moved) >= 0
+        return saving > 0 and saving >= self.share * before and self.gain(before, after, moved, useful_hours) >= 0
 
-    def gain(self, before: float, after: float, moved: float) -> float:
+    def gain(self, before: float, after: float, moved: float, useful_hours: float = math.inf) -> float:
         """What will have come of it by the time by which it has to have paid back."""
         cost = after * (self.overlap / _HOUR) + moved * (self.restart / _HOUR)
-        return (before - after) * (self.pays_back_within / _HOUR) - cost
+        return (before - after) * min(useful_hours, self.pays_back_within / _HOUR) - cost
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,6 +76,8 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     """Pods that were there a while ago and may come back: room is kept for those for which there is some now."""
     worth: Mapping[str, Worth] = {}
     """By pool, when a move of its nodes is worth its trouble; what is usual where nothing is said."""
+    fades_per_hour: float = 0.0
+    """The share of all places that becomes free within an hour, because less and less is wanted."""
     trials: tuple[str, ...] = ()
     closed: frozenset[tuple[str, str]] = frozenset()
 

@@ -4,9 +4,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from growth.api.emptiness import is_work
-from growth.api.kinds import JOBS
-from growth.api.pod import Pod
+from growth.api.emptiness import ends_by_itself, is_work
 from growth.decide.fit.stage import Stage
 
 
@@ -28,8 +26,3 @@ def emptying_themselves(stage: Stage, names: Iterable[str]) -> Iterator[str]:
         workers = [pod for pod in stage.site(name).pods.values() if is_work(pod)]
         if workers and all(map(ends_by_itself, workers)):
             yield name
-
-
-def ends_by_itself(pod: Pod) -> bool:
-    """Whether it is a Job's."""
-    return pod.metadata.controller is not None and pod.metadata.controller.kind == JOBS.name

@@ -27,6 +27,7 @@ from growth.decide.fit.demand import importance
 from growth.decide.fit.stage import Stage
 from growth.decide.grow.coming import Coming
 from growth.decide.grow.estate import shortages
+from growth.decide.grow.foreseeing import MOST, Foresight
 from growth.decide.grow.outlook import Outlook
 from growth.decide.grow.planning import NO_PLAN, Plan, Question, answer
 from growth.decide.grow.requesting import asked_for, joined
@@ -37,6 +38,7 @@ from growth.decide.grow.verdicts import Said, Verdict, after
 from growth.decide.grow.waiting import Waiting, sort_out
 from growth.decide.grow.wanting import Wanted
 from growth.decide.grow.warming import Shortage
+from growth.decide.lately import Demand, noted
 from growth.decide.offerings import offering_for
 from growth.decide.stand_ins import is_stand_in, waiting_in
 from growth.observe.snapshot import Snapshot
@@ -69,6 +71,8 @@ class Memory(msgspec.Struct, frozen=True):
     nodes_heard: int = 0
     """How many nodes had come by then."""
     told: tuple[Action | Hold, ...] = ()
+    demand: Demand | None = None
+    """What was wanted lately, where a pool optimises."""
 
 
 def decide(snapshot: Snapshot, state: State, settings: Settings) -> Decision:
@@ -78,7 +82,9 @@ def decide(snapshot: Snapshot, state: State, settings: Settings) -> Decision:
         unseen = frozenset(one.name for one in state.answer.wanted)
         verdicts = after(state.answer, memory.verdicts, waiting_in(snapshot))
         memory = msgspec.structs.replace(memory, plan=state.answer, unseen=unseen, verdicts=verdicts)
-    return _Pass(snapshot, state, settings, memory).run()
+    is_optimised = any(pool.spec.disruption.mode == "act" for pool in snapshot.table(NODE_POOLS).values())
+    demand = noted(memory.demand, snapshot, settings.consolidate.window) if is_optimised else None
+    return _Pass(snapshot, state, settings, msgspec.structs.replace(memory, demand=demand)).run()
 
 
 class _Pass:
@@ -273,4 +279,12 @@ class _Pass:
             spare=spare_nodes(outlook),
             closed=outlook.closed,
             predecessors=predecessors(snapshot, outlook.held),
+            foresight=self._foresight(),
         )
+
+    def _foresight(self) -> Foresight:
+        demand = self._memory.demand
+        if demand is None or not demand.knows():
+            return Foresight()
+        acting = (pool.metadata.name for pool in self._outlook.usable if pool.spec.disruption.mode == "act")
+        return Foresight(demand.expected(MOST), frozenset(acting))

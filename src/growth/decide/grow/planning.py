@@ -18,6 +18,7 @@ from growth.decide.fit.interpod import feared_by
 from growth.decide.fit.stage import Stage
 from growth.decide.grow.circumstances import Circumstances
 from growth.decide.grow.coming import Coming, enter, seat
+from growth.decide.grow.foreseeing import Foresight, foreseeing
 from growth.decide.grow.naming import request_name
 from growth.decide.grow.succeeding import Predecessor, succeeding
 from growth.decide.grow.wanting import Wanted
@@ -57,6 +58,8 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     """Nodes that are marked because nobody needs them: free room, which costs nothing more."""
     predecessors: tuple[Predecessor, ...] = ()
     """Machines of ours that are lost, and whose place nobody takes yet."""
+    foresight: Foresight = Foresight()
+    """Who is expected while more and more is wanted."""
 
 
 class Joining(msgspec.Struct, frozen=True):
@@ -125,14 +128,17 @@ def answer(question: Question) -> Plan:
     _, lost = seat(stage, question.seated, _places(question))
     demand, set_aside = _sorted_out(stage, (*lost, *question.pods))
     shy = _shy(stage, demand)
-    solution = plan(stage, demand, market)
+    found = plan(stage, demand, market)
+    solution = foreseeing(stage, demand, market, found, question.foresight)
     wanted = _with_pods(wanted, solution, shy)
     for node in solution.buy:
         uids = tuple(pod.metadata.uid for pod in node.pods)
         name = request_name(node.pool, node.offering.id, uids, taken)
         taken.add(name)
         hands_keys = any(uid in solution.keep for uid in uids)
-        wanted.append(Wanted(name, node.pool, node.offering, uids, hands_keys, tuple(u for u in uids if u in shy)))
+        wakes = tuple(uid for uid in uids if uid in shy)
+        foresees = solution is not found
+        wanted.append(Wanted(name, node.pool, node.offering, uids, hands_keys, wakes, foresees=foresees))
     wanted = succeeding(wanted, (*question.seated, *question.pods), question.predecessors)
     own = {one.name for one in wanted}
     joining, expected = _joining(question, solution, shy, own)

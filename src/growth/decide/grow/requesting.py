@@ -25,7 +25,7 @@ def asked_for(wanted: Wanted) -> CreateObject:
     }
     return CreateObject(
         subject=reference_by_name(NODE_REQUESTS, wanted.name),
-        why=f"{_for_whom(wanted.pods)}, and {offering.id} is part of the cheapest plan",
+        why=f"{_for_whom(wanted.pods)}, and {offering.id} is part of the cheapest plan{_for_who_follows(wanted)}",
         body={
             "metadata": {"ownerReferences": [owned_by(pool)], "annotations": annotations},
             "spec": {
@@ -47,6 +47,10 @@ def _for_whom(uids: tuple[str, ...]) -> str:
     if all(map(is_announced, uids)):
         return f"{count} pods are about to be made" if count > 1 else "a pod is about to be made"
     return f"{count} pods wait" if count > 1 else "a pod waits"
+
+
+def _for_who_follows(wanted: Wanted) -> str:
+    return " with room for those who follow: more and more is wanted" if wanted.foresees else ""
 
 
 def owned_by(pool: NodePool) -> dict[str, str]:

@@ -19,3 +19,5 @@ class Wanted(msgspec.Struct, frozen=True):
     """The name of the shortage that it ends, if it is one that the pool wants even without load."""
     replaces: str = ""
     """The node whose place it takes (``decide.grow.succeeding``)."""
+    foresees: bool = False
+    """Whether it is part of a plan for those, too, who are expected (``decide.grow.foreseeing``)."""

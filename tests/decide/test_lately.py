@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from growth.api.pod import Pod
-from growth.decide.consolidate.demand import LOOKS_WITHIN, Demand, noted
+from growth.decide.lately import LOOKS_WITHIN, NOBODY, Demand, noted
 from tests.decide.consolidate.seen import DAEMON, HOUR, MINUTE, NOW, a_pod, a_snapshot
 
 MANY = 1_000
@@ -44,12 +44,26 @@ def missing(known: Demand, at_most: int = MANY) -> Counter[str]:
     return Counter(pod.spec.containers[0].resources.requests["cpu"] for pod in known.ghosts(at_most))
 
 
-def test_who_went_is_a_ghost_for_an_hour() -> None:
+def test_who_came_and_went_is_a_ghost_for_an_hour() -> None:
     five, two = pods_of("1", 5), pods_of("1", 2)
-    assert missing(seen((0, five), (1, two))) == {"1": 3}
-    assert missing(seen((0, five), (1, two), (60, two))) == {"1": 3}
-    assert missing(seen((0, five), (1, two), (66, two))) == {}
+    came = (0, two), (6, five), (11, two)
+    assert missing(seen(*came)) == {"1": 3}
+    assert missing(seen(*came, (59, two))) == {"1": 3}
+    assert missing(seen(*came, (76, two))) == {}
     assert seen((0, five), (1, []), (66, [])).samples == {}, "it forgets"
+
+
+def test_who_only_went_is_a_ghost_for_a_moment() -> None:
+    five, two = pods_of("1", 5), pods_of("1", 2)
+    assert missing(seen((0, five), (61, two))) == {"1": 3}
+    assert missing(seen((0, five), (61, two), (70, two))) == {"1": 3}
+    assert missing(seen((0, five), (61, two), (76, two))) == {}
+
+
+def test_of_those_who_went_as_many_are_kept_room_for_as_came() -> None:
+    ten, four, six, three = (pods_of("1", count) for count in (10, 4, 6, 3))
+    known = seen((0, ten), (61, four), (80, six), (90, three), (102, three))
+    assert missing(known) == {"1": 2}, "six of them only went, two came and went"
 
 
 def test_who_ends_by_itself_is_missed_for_a_moment_only() -> None:
@@ -134,6 +148,54 @@ def test_it_does_not_look_at_every_moment() -> None:
     assert missing(after(known, timedelta(seconds=10), [])) == {"1": 2}
 
 
+def coming(known: Demand, at_most: int = MANY) -> list[str]:
+    return [pod.spec.containers[0].resources.requests["cpu"] for pod in known.expected(at_most).pods]
+
+
+def test_as_many_are_expected_as_came_within_the_hour() -> None:
+    known = seen((0, pods_of("1", 2)), (30, pods_of("1", 5)), (60, pods_of("1", 6)))
+    assert (coming(known), known.expected(MANY).per_hour) == (["1"] * 4, 4.0)
+    expected = known.expected(2)
+    assert (len(expected.pods), expected.per_hour) == (2, 4.0), "how many are looked at does not change their pace"
+    assert len({pod.metadata.uid for pod in (*known.expected(MANY).pods, *known.ghosts(MANY))}) == 4
+
+
+def test_those_who_are_expected_come_evenly() -> None:
+    known = seen((0, []), (60, [*pods_of("1", 4), *pods_of("2", 2)]))
+    assert Counter(coming(known)) == {"1": 4, "2": 2}
+    assert Counter(coming(known)[:3]) == {"1": 2, "2": 1}
+
+
+def test_if_others_went_fewer_are_expected() -> None:
+    known = seen((0, pods_of("2", 2)), (60, [*pods_of("1", 6), *pods_of("2", 1)]))
+    assert coming(known) == ["1"] * 4, "six cores came, and two went"
+
+
+@pytest.mark.parametrize("now", [pods_of("1", 3), pods_of("1", 2), []], ids=["as before", "less", "nothing"])
+def test_where_no_more_is_wanted_nobody_is_expected(now: list[Pod]) -> None:
+    known = seen((0, pods_of("1", 3)), (60, now))
+    assert known.expected(MANY) == NOBODY
+
+
+def test_jobs_are_not_expected_and_do_not_fade() -> None:
+    job = {"kind": "Job", "name": "once", "uid": "job", "controller": True, "apiVersion": "batch/v1"}
+    jobs = pods_of("1", 5, owner=job)
+    assert seen((0, []), (60, jobs)).expected(MANY) == NOBODY
+    assert seen((0, jobs), (60, [])).fades_per_hour() == 0
+
+
+def test_how_fast_less_is_wanted() -> None:
+    assert seen((0, pods_of("1", 10)), (60, pods_of("1", 8))).fades_per_hour() == pytest.approx(0.2)
+    assert seen((0, pods_of("1", 8)), (60, pods_of("1", 10))).fades_per_hour() == 0
+    assert Demand(HOUR, NOW, NOW).fades_per_hour() == 0, "who has seen nothing knows nothing"
+
+
+def test_where_cores_and_memory_become_less_the_smaller_share_counts() -> None:
+    cores = [a_pod("a", requests={"cpu": "9", "memory": "1Gi"})]
+    rest = [a_pod("b", requests={"cpu": "1", "memory": "3Gi"})]
+    assert seen((0, [*cores, *rest]), (60, rest)).fades_per_hour() == pytest.approx(0.25)
+
+
 def test_no_more_ghosts_than_asked_for() -> None:
     known = seen((0, pods_of("1", 5)), (10, pods_of("2", 5)), (11, []))
     assert missing(known, 7) == {"2": 5, "1": 2}, "those seen last come first"
@@ -170,7 +232,7 @@ STEPS = st.lists(
 @settings(max_examples=60)
 @given(steps=STEPS, minutes=st.integers(2, 60))
 def test_it_agrees_with_one_who_writes_everything_down(steps: list[tuple[int, list[str]]], minutes: int) -> None:
-    """At least what was there within the window, at most what was there a slot longer ago."""
+    """At least who was there a moment ago, and never more than came and went within the window, up to a slot longer."""
     window, now = minutes * MINUTE, NOW
     written: list[tuple[datetime, Counter[str]]] = []
     known: Demand | None = None
@@ -181,10 +243,13 @@ def test_it_agrees_with_one_who_writes_everything_down(steps: list[tuple[int, li
         written.append((now, Counter(cpus)))
         missed = missing(known)
         for cpu in ("1", "2", "3"):
-            least = _peak(written, cpu, now - window) - written[-1][1][cpu]
-            most = _peak(written, cpu, now - window * 13 / 12) - written[-1][1][cpu]
-            assert least <= missed[cpu] <= most
+            there = written[-1][1][cpu]
+            least = max(_counts(written, cpu, now - window / 6)) - there
+            lately = max(_counts(written, cpu, now - window / 4)) - there
+            within = _counts(written, cpu, now - window * 13 / 12)
+            rises = [later - count for at, count in enumerate(within) for later in within[at:]]
+            assert least <= missed[cpu] <= max(lately, min(max(within) - there, max(rises)))
 
 
-def _peak(written: list[tuple[datetime, Counter[str]]], cpu: str, since: datetime) -> int:
-    return max(counts[cpu] for when, counts in written if when >= since)
+def _counts(written: list[tuple[datetime, Counter[str]]], cpu: str, since: datetime) -> list[int]:
+    return [counts[cpu] for when, counts in written if when >= since]

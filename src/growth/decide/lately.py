@@ -1,42 +1,58 @@
-"""What was wanted a while ago and is not there now: room for it is kept, so that nothing is given up that is wanted
-back.
+"""What was wanted lately, and what follows from it: who may come back, who is expected, and how fast less is wanted.
 
 Pods are counted by their shape (``observe.shapes``: pods of one spec are interchangeable), not by their labels: when a
 Job follows a Job, or a new ReplicaSet an old one, somebody else has the room, and no more of it is wanted. (Unless it
 asks for something else than before: then room for both is kept for a while.) Counted is who is on a node, has not ended
 and is not leaving; so who waits for a place is among those who may come back.
 
+Of those who went, who may come back? All of them for a moment: a rollout, a restart. After that as many as came within
+the time that is remembered: what rises and falls does so again, and what only falls, as load does in the evening, does
+not come back soon. To keep room for all of it cost a tenth of the evening's bill in played days.
+
 The time to remember is cut into slots. Of each slot the highest count of each shape is kept: what is remembered does
 not grow with time. A process that has just begun knows nothing; ``since`` says from when on it does.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
 import msgspec
 
-from growth.api.emptiness import is_work
+from growth.api.emptiness import ends_by_itself, is_work
 from growth.api.meta import ObjectMeta
 from growth.api.pod import Pod, PodSpec, PodStatus
-from growth.decide.consolidate.shunning import ends_by_itself
+from growth.observe.requests import requests_of
 from growth.observe.snapshot import Snapshot
 
 _NOTHING: Final = timedelta(0)
+_HOUR: Final = timedelta(hours=1)
 _SLOTS: Final = 12
-# Room for Jobs that have ended is kept about as long as nodes that they leave empty are: longer, it would keep machines
-# for nobody between one burst of Jobs and the next, which gets its own.
-_SLOTS_OF_JOBS: Final = 2
+# Room for everybody who went is kept about as long as nodes that stand empty are. For Jobs that have ended no longer
+# than that: it would keep machines for nobody between one burst of Jobs and the next, which gets its own.
+_SLOTS_OF_A_MOMENT: Final = 2
 _MOST_SHAPES: Final = 5_000
 # To look costs some milliseconds in a cluster of 150,000 pods. Who was there for less than this is not missed.
 _LOOKS_EVERY: Final = timedelta(seconds=10)
 LOOKS_WITHIN: Final = timedelta(minutes=5)
 """Who does not look for longer than this begins anew."""
+_WEIGHED: Final = ("cpu", "memory")
+"""By what it is judged whether more is wanted, or less."""
 _GHOST: Final = "ghost-"
 """How the uids of ghosts begin; no object's uid does."""
 
 Counts = Mapping[int, int]
 """By the identity of a spec, how many pods have it."""
+
+
+class Expected(msgspec.Struct, frozen=True):
+    """Pods that are not there yet, in the order in which they come, and how many come in an hour."""
+
+    pods: tuple[Pod, ...]
+    per_hour: float
+
+
+NOBODY: Final = Expected((), 0.0)
 
 
 class Demand(msgspec.Struct, frozen=True):
@@ -58,7 +74,8 @@ class Demand(msgspec.Struct, frozen=True):
         return self.looked_at - self.since >= self.window
 
     def ghosts(self, at_most: int) -> tuple[Pod, ...]:
-        """Pods that were there within the window and are not now, up to so many; shapes seen last come first.
+        """Pods that were there within the window, are not now and may come back, up to so many; shapes seen last come
+        first.
 
         If there are more than that, less room is kept than may be wanted: a cluster that shrank by so much has room.
         """
@@ -66,15 +83,72 @@ class Demand(msgspec.Struct, frozen=True):
         for identity, sample in reversed(self.samples.items()):
             missing = min(self._missed(identity, sample), at_most - len(found))
             if missing > 0 and is_work(sample):
-                found += (_ghost(sample, number) for number in range(missing))
+                found += (_ghost(sample, f"{number}") for number in range(missing))
         return tuple(found)
 
+    def expected(self, at_most: int) -> Expected:
+        """Who comes next, up to so many, if as many come as came within the window. Nobody, if on the whole no more is
+        wanted than before."""
+        grown = self._grown()
+        risen = _amounts(self.samples, {identity: max(0, count) for identity, count in grown.items()})
+        net = _amounts(self.samples, grown)
+        share = min((max(0, net[name]) / risen[name] for name in _WEIGHED if risen[name]), default=0.0)
+        # Each shape comes evenly over the time, so that any beginning of them is like the whole.
+        order: list[tuple[float, int, Pod]] = []
+        for place, (identity, count) in enumerate(grown.items()):
+            coming = round(max(0, count) * share)
+            order += (((number + 0.5) / coming, place, self.samples[identity]) for number in range(coming))
+        order.sort(key=lambda one: one[:2])
+        pods = tuple(_ghost(sample, f"next-{number}") for number, (*_, sample) in enumerate(order[:at_most]))
+        return Expected(pods, len(order) / (self.window / _HOUR)) if pods else NOBODY
+
+    def fades_per_hour(self) -> float:
+        """Which share of what was wanted became less in an hour of the window; 0 if no less is wanted now. Where cores
+        and memory differ, the smaller share counts: both are wanted for a place."""
+        grown = self._grown()
+        before = {identity: self.there.get(identity, 0) - count for identity, count in grown.items()}
+        lost, had = _amounts(self.samples, grown), _amounts(self.samples, before)
+        share = min((max(0.0, -lost[name] / had[name]) for name in _WEIGHED if had[name]), default=0.0)
+        return share / (self.window / _HOUR) if self.window else 0.0
+
+    def _grown(self) -> dict[int, int]:
+        """By shape, how many more there are than in the beginning; without Jobs, which end by themselves."""
+        first: Counts = self.slots[0][1] if self.slots else {}
+        return {
+            identity: self.there.get(identity, 0) - first.get(identity, 0)
+            for identity, sample in self.samples.items()
+            if is_work(sample) and not ends_by_itself(sample)
+        }
+
     def _missed(self, identity: int, sample: Pod) -> int:
-        """How many of a shape were there, and are not now."""
-        newest = self.slots[-1][0] if self.slots else 0
-        slots = _SLOTS_OF_JOBS if ends_by_itself(sample) else _SLOTS
-        peaks = (counts.get(identity, 0) for number, counts in self.slots if number >= newest - slots)
-        return max(peaks, default=0) - self.there.get(identity, 0)
+        """How many of a shape were there, are not now, and may come back."""
+        there, newest = self.there.get(identity, 0), self.slots[-1][0] if self.slots else 0
+        peaks = [(number, counts.get(identity, 0)) for number, counts in self.slots]
+        lately = max((count for number, count in peaks if number >= newest - _SLOTS_OF_A_MOMENT), default=0) - there
+        if ends_by_itself(sample):
+            return lately
+        gone = max((count for _, count in peaks), default=0) - there
+        return max(lately, min(gone, _highest_rise([*(count for _, count in peaks), there])))
+
+
+def _highest_rise(counts: Sequence[int]) -> int:
+    """By how many it was more at one time than at one before."""
+    highest, lowest = 0, counts[0]
+    for count in counts:
+        lowest = min(lowest, count)
+        highest = max(highest, count - lowest)
+    return highest
+
+
+def _amounts(samples: Mapping[int, Pod], counts: Counts) -> dict[str, int]:
+    """What so many of each shape ask for together."""
+    total: dict[str, int] = dict.fromkeys(_WEIGHED, 0)
+    for identity, count in counts.items():
+        if count:
+            asked = requests_of(samples[identity].spec)
+            for name in _WEIGHED:
+                total[name] += count * asked.get(name, 0)
+    return total
 
 
 def noted(known: Demand | None, snapshot: Snapshot, window: timedelta) -> Demand:
@@ -146,13 +220,13 @@ def _of(counts: Counts, keys: Iterable[int]) -> Counts:
     return {key: counts[key] for key in keys if key in counts}
 
 
-def _ghost(sample: Pod, number: int) -> Pod:
+def _ghost(sample: Pod, name: str) -> Pod:
     """A pod of the same shape that is not there."""
     meta = sample.metadata
     known = ObjectMeta(
-        name=f"{meta.name}-{number}",
+        name=f"{meta.name}-{name}",
         namespace=meta.namespace,
-        uid=f"{_GHOST}{meta.uid}-{number}",
+        uid=f"{_GHOST}{meta.uid}-{name}",
         creation_timestamp=meta.creation_timestamp,
         labels=meta.labels,
         owner_references=meta.owner_references,
