@@ -4,7 +4,7 @@ The same words stand in both places, a name and for some an amount: ``noStock``,
 """
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from enum import StrEnum
 from typing import Final
@@ -102,9 +102,12 @@ def faults_text(faults: Iterable[Fault]) -> str:
     return ", ".join(map(str, faults))
 
 
-def find(faults: Iterable[Fault], kind: Kind) -> Fault | None:
+def find(faults: Sequence[Fault], kind: Kind) -> Fault | None:
     """The fault of this kind; of several, the last one stated."""
-    return next((fault for fault in reversed(tuple(faults)) if fault.kind is kind), None)
+    for fault in reversed(faults):
+        if fault.kind is kind:
+            return fault
+    return None
 
 
 def _duration(kind: Kind, amount: str) -> timedelta:

@@ -81,6 +81,7 @@ class Store:
         self._history: dict[Resource, deque[Event]] = {resource: deque(maxlen=HISTORY) for resource in ALL}
         self._compacted: dict[Resource, int] = dict.fromkeys(ALL, self.version)
         self._listeners: dict[Resource, list[Listener]] = {resource: [] for resource in ALL}
+        self._written_at: dict[Resource, int] = dict.fromkeys(ALL, 0)
         self._untold: deque[Event] = deque()
         self._is_telling = False
         self.defaulting: dict[Resource, Callable[[Json], Json]] = {}
@@ -101,6 +102,10 @@ class Store:
     def count(self, resource: Resource) -> int:
         """How many there are."""
         return len(self._objects[resource])
+
+    def written_at(self, resource: Resource) -> int:
+        """The version of the last write to a kind; 0 before the first."""
+        return self._written_at[resource]
 
     # Writing
 
@@ -182,6 +187,7 @@ class Store:
         stored = {**thing, "metadata": {**thing["metadata"], "resourceVersion": str(self.version)}}
         if what != "DELETED":
             self._objects[resource][key_of(stored)] = stored
+        self._written_at[resource] = self.version
         event = Event(self.version, what, resource, stored, before)
         history = self._history[resource]
         if len(history) == HISTORY:

@@ -82,10 +82,10 @@ class KwokProvider:
         read_at = self._now()
         with as_provider_errors("list"):
             records = await self._records()
-        played = (*self.catalogue.behaviours.values(), *(record.behaviour for record in records))
-        if any(find(behaviour.faults, Kind.LIST_FAILS) for behaviour in played):
+        ordered = [*self.catalogue.behaviours.values(), *(one.behaviour for one in records if one.behaviour.faults)]
+        if any(find(behaviour.faults, Kind.LIST_FAILS) for behaviour in ordered):
             raise Unavailable("list: the catalogue or a machine orders that it fails", may_have_acted=False)
-        shown = [record for record in records if not find(record.behaviour.faults, Kind.LIST_EMPTY)]
+        shown = (one for one in records if not find(one.behaviour.faults, Kind.LIST_EMPTY))
         machines = [machine_from(record, read_at) for record in shown]
         return tuple(machine for machine in machines if machine.power is not Power.GONE)
 

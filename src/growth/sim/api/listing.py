@@ -19,6 +19,7 @@ from growth.sim.store import Key, Store, TooOld, key_of
 from growth.sim.timings import Timings
 
 Query = Mapping[str, str]
+_Selected = tuple[Resource, str, str, str]
 _Picture = tuple[Resource, str, str, str, int]
 
 # Pages of so many lists may be under way before one has to be put together again from history.
@@ -48,6 +49,8 @@ class Lists:
     def __init__(self, clock: Clock, store: Store, computed: Computed, timings: Timings) -> None:
         self._clock, self._store, self._computed, self._timings = clock, store, computed, timings
         self._pictures: OrderedDict[_Picture, list[Json]] = OrderedDict()
+        self._selected: OrderedDict[_Selected, tuple[int, list[Json]]] = OrderedDict()
+        """What was last selected, and when its kind had been written last: some ask for the same again and again."""
 
     def page(self, resource: Resource, namespace: str, query: Query) -> Json:
         """The list, or a page of it."""
@@ -76,8 +79,17 @@ class Lists:
 
     def selected(self, resource: Resource, namespace: str, query: Query) -> list[Json]:
         """All objects of a selection as they are now, in the order of their names."""
+        wanted = (resource, namespace, query.get("labelSelector", ""), query.get("fieldSelector", ""))
+        known = self._selected.get(wanted)
+        written_at = self._store.written_at(resource)
+        if known is not None and known[0] == written_at:
+            return known[1]
         selection = Selection(resource, namespace, query)
-        return sorted((thing for thing in self._store.all(resource) if selection.matches(thing)), key=key_of)
+        found = sorted((thing for thing in self._store.all(resource) if selection.matches(thing)), key=key_of)
+        self._selected[wanted] = (written_at, found)
+        if len(self._selected) > _PICTURES:
+            self._selected.popitem(last=False)
+        return found
 
     def _version(self, query: Query) -> int:
         current = self._store.version
