@@ -13,6 +13,8 @@ from growth.api.pod import Pod
 MIRROR: Final = "kubernetes.io/config.mirror"
 """Annotation of a pod that a kubelet made from a file: only the kubelet can end it."""
 
+# Who makes what is on a node because it is a node: a DaemonSet, and a kubelet, whose static pods its Node owns.
+_ON_EVERY_NODE: Final = ("DaemonSet", "Node")
 # Ours, Karpenter's and Cluster Autoscaler's ways to say "leave me alone": by annotation, the value that says it.
 _DO_NOT_DISRUPT: Final = {"growth.dev/do-not-disrupt": "true", "karpenter.sh/do-not-disrupt": "true"}
 _OF_NODES: Final = {**_DO_NOT_DISRUPT, "cluster-autoscaler.kubernetes.io/scale-down-disabled": "true"}
@@ -21,7 +23,10 @@ _OF_PODS: Final = {**_DO_NOT_DISRUPT, "cluster-autoscaler.kubernetes.io/safe-to-
 
 def is_work(pod: Pod) -> bool:
     """Whether a node is needed because of this pod."""
-    return not (pod.is_finished or is_daemon(pod) or is_static(pod))
+    if pod.is_finished or MIRROR in pod.metadata.annotations:
+        return False
+    owner = pod.metadata.controller
+    return owner is None or owner.kind not in _ON_EVERY_NODE
 
 
 def is_static(pod: Pod) -> bool:
