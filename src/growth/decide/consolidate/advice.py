@@ -39,6 +39,7 @@ _SINGLY: Final = 16
 _MOST_TOGETHER: Final = 8
 # What floats leave over.
 _NOTHING: Final = 1e-9
+_PENDING: Final = PodStatus(phase="Pending")
 _USUAL: Final = Worth()
 
 
@@ -224,7 +225,7 @@ def pods_on(stage: Stage, name: str) -> list[Pod]:
 
 def anew(pod: Pod) -> Pod:
     """The pod as its controller will make it: without a node."""
-    return msgspec.structs.replace(pod, node_name="", status=PodStatus(phase="Pending"))
+    return msgspec.structs.replace(pod, node_name="", status=_PENDING)
 
 
 def _moves(chosen: Sequence[Candidate], pods: Mapping[str, list[Pod]], solution: PlacementSolution) -> Iterator[Move]:

@@ -215,10 +215,34 @@ class Stage:
     def remove_node(self, name: str) -> None:
         """A node goes, and its pods with it."""
         site = self.site(name)
+        if self._crowd is None and not any(pod.spec.volumes for pod in site.pods.values()):
+            self._remove_whole(site)
+            return
         for uid in list(site.pods):
             self.remove(uid, name)
         self._close(site)
         self._journal.append(lambda: self._open(site))
+
+    def _remove_whole(self, site: Site) -> None:
+        """A node goes whose pods nobody counts: it stays as it is, out of sight, and comes back as it was.
+
+        Whoever asks what all nodes would cost today takes thousands of them away, and puts them back.
+        """
+        uids, here = site.pods.keys(), self._held
+        held = {uid: here.pop(uid) for uid in uids if uid in here}
+        self._where.update(dict.fromkeys(uids, ""))
+        self._touched.add(site.name)
+        self._close(site)
+        self._journal.append(partial(self._bring_back, site, held))
+
+    def _bring_back(self, site: Site, held: dict[str, Requests]) -> None:
+        self._open(site)
+        self._where.update(dict.fromkeys(site.pods, site.name))
+        self._held.update(held)
+        self._touched.add(site.name)
+        if self._crowd is not None:  # somebody began to count meanwhile
+            for pod in site.pods.values():
+                self._crowd.change(pod, site, +1)
 
     def change_node(self, node: Node) -> None:
         """A node is (or will be) different from what the snapshot shows; its pods stay on it."""

@@ -61,12 +61,14 @@ class Ownership:
     def is_ours(self, node: Node) -> bool:
         """Whether a provider has this machine for us, or a request still speaks for it."""
         name, provider_id = node.metadata.name, node.spec.provider_id
+        if provider_id in self._ids:
+            return True  # nearly everybody
         born = node.metadata.creation_timestamp
         # A provider that was asked before the node came has said nothing about it.
         is_untold = born is not None and (self._read_at is None or born >= self._read_at)
         if self._is_unknown or is_untold or ("", name) in self._requests:
             return True
-        return provider_id in self._ids if provider_id else name in self._names
+        return not provider_id and name in self._names
 
 
 def just_bought(snapshot: Snapshot, state: State) -> list[Machine]:

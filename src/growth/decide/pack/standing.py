@@ -53,10 +53,11 @@ class Standing:
         # Nodes that were added to the stage or changed on it are not as the snapshot says.
         touched = {*stage.known_sites, *added}
         if touched:
-            for at, name in enumerate(self.names):
-                if name in touched:
-                    free = stage.site(name).free
-                    self.free[at] = [free.get(resource, 0) for resource in resources]
+            where = [at for at, name in enumerate(self.names) if name in touched]
+            rooms = [stage.site(self.names[at]).free for at in where]
+            # Whoever tries many moves has touched all nodes: a column at once takes a third of row by row.
+            for at, resource in enumerate(resources):
+                self.free[where, at] = [free.get(resource, 0) for free in rooms]
         self._scale = np.array([1 / max(1, int(self.free[:, at].max(initial=1))) for at in range(len(resources))])
         self._emptiness: Floats = self.free.astype(np.float64) @ self._scale
         self._eligible: dict[int, Bools] = {}
