@@ -20,6 +20,7 @@ from growth.decide.fit.spread import HARD
 from growth.observe.requests import Requests
 from growth.sim.scheduler.board import Flags, Numbers
 from growth.sim.scheduler.closed import Closed
+from growth.sim.scheduler.lacking import Lacking, asks_for_room_first, is_for_all
 from growth.sim.scheduler.picture import Picture
 from growth.sim.scheduler.refusal import NO_NODES, Refusal, Refused, refusal_before_nodes, refusal_of_all, refused
 
@@ -64,6 +65,7 @@ class Chooser:
         self._picture, self._chance = picture, chance
         self._standings: dict[tuple[int, int, str, tuple[str, ...]], Standing] = {}
         self._closed = Closed()
+        self._lacking = Lacking(picture)
 
     def choose(self, pod: Pod) -> str | Refusal:
         """The name of the node to take, or why there is none."""
@@ -97,17 +99,20 @@ class Chooser:
         if standing.refusal is not None:
             return standing.refusal
         picture, requests = self._picture, self._picture.requests(pod)
-        nodes, closed = picture.nodes, self._closed
+        nodes, closed, near, told = picture.nodes, self._closed, standing.near, standing.told
+        lacking = self._lacking.answers(requests) if asks_for_room_first(pod) else {}
         for name in self._in_order(pod, standing, requests):
-            if name in standing.near or name in standing.told:
+            if name in near or name in told:
                 continue
-            answer = closed.answer(pod, name, nodes[name])
+            answer = lacking.get(name) or closed.answer(pod, name, nodes[name])
             if answer is None:
                 answer = self._ask(pod, name, requests)
                 if answer is None:
                     return name
                 closed.note(pod, name, nodes[name], answer)
-            (standing.near if answer.filter in _LOCAL else standing.told)[name] = answer
+                if is_for_all(nodes[name], answer):
+                    lacking[name] = answer
+            (near if answer.filter in _LOCAL else told)[name] = answer
         answers = {**standing.near, **standing.told}
         standing.refusal = refusal_of_all(answers, len(picture.nodes), pod)
         return standing.refusal

@@ -5,6 +5,7 @@ Fit gives its reasons in words of its own, with figures; people, and tools, know
 
 from collections import Counter
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Final
 
 import msgspec
@@ -97,21 +98,29 @@ class Refusal(msgspec.Struct, frozen=True):
 def refused(misfit: Misfit, site: Site, requests: Requests) -> Refused:
     """A misfit in the scheduler's words."""
     if misfit.filter == RESOURCES:
-        return Refused(RESOURCES, _lacking(site, requests), misfit.is_permanent)
+        return _same(RESOURCES, _lacking(site, requests), misfit.is_permanent)
     for part, saying in _SAYINGS[misfit.filter]:
         if part in misfit.reason:
-            return Refused(misfit.filter, (saying,), misfit.is_permanent)
+            return _same(misfit.filter, (saying,), misfit.is_permanent)
     raise AssertionError(f"no saying for {misfit}")
+
+
+@lru_cache(4096)
+def _same(name: str, sayings: tuple[str, ...], is_permanent: bool) -> Refused:  # noqa: FBT001 - the cache knows places
+    """Equal answers are one object, so thousands are counted by identity."""
+    return Refused(name, sayings, is_permanent)
 
 
 def refusal_of_all(answers: Mapping[str, Refused], nodes: int, pod: Pod, *, not_asked: int = 0) -> Refusal:
     """All nodes said no; ``not_asked`` are those that a pod does not mean which names its nodes."""
     sayings: Counter[str] = Counter()
     filters: dict[str, None] = {}
-    for answer in answers.values():
+    distinct = {id(answer): answer for answer in answers.values()}
+    for identity, number in Counter(map(id, answers.values())).items():
+        answer = distinct[identity]
         filters[answer.filter] = None
         for saying in answer.sayings:
-            sayings[saying] += 1
+            sayings[saying] += number
     if not_asked:
         filters[AFFINITY] = None
         sayings[f"node(s) didn't satisfy plugin(s) [{AFFINITY}]"] += not_asked
