@@ -1,5 +1,6 @@
 """Loads for the planner: pods as a World holds them (shared specs and labels), pools and offerings."""
 
+import itertools
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -209,8 +210,8 @@ def specs(shapes: int, seed: int) -> list[PodSpec]:
 def sized(sizes: Sequence[tuple[int, int]], offerings: Sequence[Offering]) -> Load:
     """Plain pods of these sizes: thousandths of a core, and MiB."""
     make = _Maker()
-    for cpu, memory in sizes:
-        make.add(make.spec(cpu, memory), {})
+    for (cpu, memory), alike in itertools.groupby(sizes):
+        make.add(make.spec(cpu, memory), {}, len(list(alike)))
     return make.load(offerings)
 
 
