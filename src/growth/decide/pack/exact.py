@@ -8,11 +8,13 @@ pods they hold. Only contents that cannot grow without a dearer machine are need
 import numpy as np
 from numpy.typing import NDArray
 
-from growth.decide.pack.problem import NO_CLIQUE, Bin, Floats, Ints, Packing, Problem, packing_of
+from growth.decide.pack.problem import NO_CLIQUE, Bin, Bools, Floats, Ints, Packing, Problem, packing_of
 
 MAX_STATES = 10_000
 # More contents in more states than this, and the ordinary search is quicker than the proof; it would take 12 MB, too.
 _MAX_WORK = 3_000_000
+# So many kinds are compared with each other, which takes less than to ask them all about all states.
+_MAX_COMPARED = 128
 # Among equal prices fewer machines are better.
 _PER_MACHINE = 1e-7
 
@@ -73,8 +75,7 @@ def _cheapest_kinds(problem: Problem, rows: Ints, digits: Ints) -> tuple[Ints, F
     kind_of = np.full(len(digits), -1)
     visible = problem.visible()[rows]
     present = digits > 0
-    order: list[int] = np.lexsort((np.arange(problem.kinds), problem.price)).tolist()
-    for kind in order:
+    for kind in _worth_asking(problem, visible):
         open_states = np.flatnonzero(fits_cliques & (kind_of < 0))
         fits = (total[open_states] <= problem.room[kind]).all(axis=1)
         hidden = ~visible[:, kind]
@@ -85,6 +86,18 @@ def _cheapest_kinds(problem: Problem, rows: Ints, digits: Ints) -> tuple[Ints, F
         kind_of[fitting] = kind
     best[0] = np.inf
     return kind_of, best
+
+
+def _worth_asking(problem: Problem, visible: Bools) -> list[int]:
+    """Kinds, the cheapest first, without those that hold nothing which one before them does not hold: most are the same
+    machine in another place, or a dearer one of the same size."""
+    order = np.lexsort((np.arange(problem.kinds), problem.price))
+    if len(order) <= _MAX_COMPARED:
+        room, seen = problem.room[order], visible[:, order]
+        covers = (room[:, None, :] >= room[None, :, :]).all(axis=2)
+        covers &= (seen[:, :, None] >= seen[:, None, :]).all(axis=0)
+        order = order[~np.triu(covers, 1).any(axis=0)]
+    return order.tolist()
 
 
 def _that_cannot_grow(digits: Ints, radix: Ints, price: Floats) -> Ints:
