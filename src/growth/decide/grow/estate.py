@@ -94,17 +94,26 @@ def holdings(snapshot: Snapshot, shop: Shop, bought: Iterable[Machine] = ()) -> 
     }
     pools = {pool.metadata.name: pool for pool in snapshot.table(NODE_POOLS).values()}
 
-    def held(pool: str, name: str, offering: Offering | None, node: Node | None = None) -> Holding:
-        labelled = node.metadata.labels.get(INSTANCE_TYPE, "") if node is not None else ""
-        server_type = offering.server_type if offering is not None else labelled
+    def held(pool: str, name: str, offering: Offering | None) -> Holding:
+        server_type = offering.server_type if offering is not None else ""
         billed = as_billed(offering, pools.get(pool)) if offering is not None else None
-        return Holding(pool, name, server_type, billed, node, name in leaving)
+        return Holding(pool, name, server_type, billed, None, name in leaving)
 
     found: dict[str, Holding] = {}
+    # Thousands of nodes were bought as a few dozen offerings, and are gone through in nearly every pass.
+    billed: dict[tuple[str, str], Offering | None] = {}
     for name, node in snapshot.nodes.items():
         labels = node.metadata.labels
-        if POOL in labels and ownership.is_ours(node):
-            found[name] = held(labels[POOL], name, shop.get(labels.get(OFFERING, "")), node)
+        pool = labels.get(POOL)
+        if pool is None or not ownership.is_ours(node):
+            continue
+        bought_as = (pool, labels.get(OFFERING, ""))
+        if bought_as not in billed:
+            offering = shop.get(bought_as[1])
+            billed[bought_as] = as_billed(offering, pools.get(pool)) if offering is not None else None
+        offering = billed[bought_as]
+        server_type = offering.server_type if offering is not None else labels.get(INSTANCE_TYPE, "")
+        found[name] = Holding(pool, name, server_type, offering, node, name in leaving)
     for request in requests.values():
         name = request.metadata.name
         if is_live(request) and name not in found:

@@ -142,7 +142,7 @@ class Chooser:
         rows = board.roomy(requests)
         for known in (standing.near, standing.told):
             if known:
-                rows[[board.rows[name] for name in known]] = False
+                rows[list(map(board.rows.__getitem__, known))] = False
         return rows
 
     def _weighed(self, pod: Pod, scores: Numbers) -> Iterator[str]:

@@ -115,7 +115,7 @@ def refusal_of_all(answers: Mapping[str, Refused], nodes: int, pod: Pod, *, not_
     """All nodes said no; ``not_asked`` are those that a pod does not mean which names its nodes."""
     sayings: Counter[str] = Counter()
     filters: dict[str, None] = {}
-    distinct = {id(answer): answer for answer in answers.values()}
+    distinct = dict(zip(map(id, answers.values()), answers.values(), strict=True))
     for identity, number in Counter(map(id, answers.values())).items():
         answer = distinct[identity]
         filters[answer.filter] = None
@@ -125,7 +125,11 @@ def refusal_of_all(answers: Mapping[str, Refused], nodes: int, pod: Pod, *, not_
         filters[AFFINITY] = None
         sayings[f"node(s) didn't satisfy plugin(s) [{AFFINITY}]"] += not_asked
     told = ", ".join(sorted(f"{number} {saying}" for saying, number in sayings.items()))
-    evictable = tuple(name for name, answer in answers.items() if not answer.is_permanent)
+    is_permanent = {answer.is_permanent for answer in distinct.values()}
+    if is_permanent == {False}:  # as a rule, all are full and nobody is too small
+        evictable = tuple(answers)
+    else:
+        evictable = tuple(name for name, answer in answers.items() if not answer.is_permanent)
     return Refusal(
         f"0/{nodes} nodes are available: {told}.",
         tuple(filters),
