@@ -6,6 +6,7 @@ It hears of every write to the virtual cluster, so nothing is missed between two
 
 import json
 import math
+from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict, deque
 from typing import Any, Final
 
@@ -27,6 +28,7 @@ MOVES: Final = next(one for one in OURS if one.kind == NODE_MOVES.name)
 _PENDING_SECONDS: Final = 30.0
 # So soon a controller has made another pod for one that was evicted.
 _MADE_ANEW_SECONDS: Final = 10.0
+_ON_ITS_WAY_SECONDS: Final = 60.0
 _MACHINE: Final = "growth.dev/machine"
 _MIB: Final = 1024 * 1024
 
@@ -58,7 +60,9 @@ class Witness:
         self._drained: dict[str, set[str]] = {}
         """By move, the nodes that are being emptied."""
         self._nodes: set[str] = set()
-        self._cores: list[tuple[float, float]] = []
+        self._millis = 0
+        self._wanted: list[tuple[float, int]] = []
+        """When it changed, how many thousandths of a core all pods together wanted from then on."""
         self._moves: dict[str, str] = {}
         self._counted_at, self._pod_seconds = 0.0, 0.0
         self.evictions = 0
@@ -87,9 +91,7 @@ class Witness:
 
     def look(self) -> Counter[Shape]:
         """What is wanted now, by shape."""
-        shapes = Counter(self._pods.values())
-        self._cores.append((self._clock.seconds(), sum(one.cpu_millis * count for one, count in shapes.items()) / 1000))
-        return shapes
+        return Counter(self._pods.values())
 
     # In the end
 
@@ -114,7 +116,7 @@ class Witness:
         self.pending += [now - since for since in self._anew.values() if now - since > _PENDING_SECONDS]
 
     def oscillations(self) -> int:
-        """Machines that were given back within an hour although what is wanted had not fallen by half of one."""
+        """Machines that were given back within an hour although what is wanted never fell by half of one meanwhile."""
         return sum(
             one.ended - one.began < HOUR and one.began >= self._since and self._fell(one) < one.cores / 2
             for one in self._lives
@@ -125,10 +127,15 @@ class Witness:
         return sum(one.ended - one.began < HOUR and one.began >= self._since for one in self._lives)
 
     def _fell(self, life: Life) -> float:
-        """By how many cores what is wanted fell from its height during a life to its end."""
-        step = self._cores[1][0] - self._cores[0][0] if len(self._cores) > 1 else HOUR
-        seen = [cores for at, cores in self._cores if life.began - step <= at <= life.ended + step]
-        return max(seen) - seen[-1] if seen else math.inf
+        """By how many cores what is wanted fell in the course of a life, from one moment to a later one. Who had gone
+        just before counts: the machine was on its way then."""
+        first = max(0, bisect_left(self._wanted, (life.began - _ON_ITS_WAY_SECONDS, 0)) - 1)
+        last = bisect_right(self._wanted, (life.ended, math.inf))
+        highest = fell = 0
+        for _, millis in self._wanted[first:last]:
+            highest = max(highest, millis)
+            fell = max(fell, highest - millis)
+        return fell / 1000
 
     # Hearing
 
@@ -180,8 +187,11 @@ class Witness:
             self._follow_up(uid, owner, now)
         if is_there and uid not in self._pods:
             self._pods[uid] = _shape(pod)
-        elif not is_there and self._pods.pop(uid, None) is not None and _is_evicted(pod):
-            self._evictions(app, owner, uid, now)
+            self._note_wanted(self._pods[uid].cpu_millis, now)
+        elif not is_there and (gone := self._pods.pop(uid, None)) is not None:
+            self._note_wanted(-gone.cpu_millis, now)
+            if _is_evicted(pod):
+                self._evictions(app, owner, uid, now)
         if is_there and _is_ready(pod):
             self._healthy[app].add(uid)
         else:
@@ -190,6 +200,12 @@ class Witness:
             waited = now - self._anew.pop(uid)
             if waited > _PENDING_SECONDS:
                 self.pending.append(waited)
+
+    def _note_wanted(self, millis: int, now: float) -> None:
+        self._millis += millis
+        if self._wanted and self._wanted[-1][0] == now:
+            self._wanted.pop()
+        self._wanted.append((now, self._millis))
 
     def _follow_up(self, uid: str, owner: str, now: float) -> None:
         """A pod that is made right after another of its owner was evicted is made for that."""

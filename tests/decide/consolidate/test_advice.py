@@ -27,6 +27,11 @@ def test_pods_move_into_room_that_is_there() -> None:
     assert forms(advice) in ([("fold", ("a",), ())], [("fold", ("b",), ())])
 
 
+def test_nobody_moves_to_a_node_that_stands_empty_and_goes_by_itself() -> None:
+    """Nothing would be saved: one of the two stays, whoever moves."""
+    assert forms(advise(a_fleet({"a": (MIDDLE, ["3500m"]), "b": (MIDDLE, [])}, staying=["b"]))) == []
+
+
 def test_a_dear_machine_is_replaced_by_a_cheaper_one() -> None:
     """It was bought when there was nothing else."""
     advice = advise(a_fleet({"a": (DEAR, ["3500m"])}))

@@ -20,9 +20,8 @@ def shun(stage: Stage, names: Iterable[str]) -> None:
 
 
 def emptying_themselves(stage: Stage, names: Iterable[str]) -> Iterator[str]:
-    """Nodes on which only Jobs work. They go when these have ended; who is moved there keeps them from that, and almost
-    nobody shares the machine then."""
+    """Nodes on which only Jobs work, or nobody. They go when these have ended; who is moved there keeps them from that,
+    and almost nobody shares the machine then."""
     for name in names:
-        workers = [pod for pod in stage.site(name).pods.values() if is_work(pod)]
-        if workers and all(map(ends_by_itself, workers)):
+        if all(ends_by_itself(pod) for pod in stage.site(name).pods.values() if is_work(pod)):
             yield name
