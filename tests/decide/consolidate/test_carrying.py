@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from growth.api.action import CreateObject, EvictPod, PatchObject
+from growth.api.action import CreateObject, EvictPod, PatchObject, RecordEvent
 from growth.api.change import Change, Happened
 from growth.api.growth_kinds import NODE_MOVES
 from growth.api.meta import ObjectMeta
@@ -175,6 +175,13 @@ def test_the_least_important_go_first_and_who_leaves_is_left_alone() -> None:
 
 def test_an_empty_node_goes() -> None:
     assert said(a_move("Draining"), a_node(at=NOW), a_node(NEW), a_daemon()) == [f"remove {NAME}"]
+
+
+def test_it_is_told_how_far_it_is() -> None:
+    move = a_move("Draining", nodes=(NAME, ANOTHER))
+    scene = carried(move, a_node(at=NOW), a_node(ANOTHER, at=NOW), a_node(NEW), a_worker(node=ANOTHER))
+    events = [one.why for one in scene.said if isinstance(one, RecordEvent)]
+    assert events == [f"node {NAME} is empty, and goes; 1 pod has to leave its other nodes"]
 
 
 @pytest.mark.parametrize("seen", [[a_node(at=NOW), a_removal()], []], ids=["on its way out", "gone"])

@@ -161,8 +161,10 @@ def _drain(scene: Scene, move: NodeMove) -> None:
             scene.said.append(marked(node, scene.now, move.spec.why))
     if not all(map(is_tainted, standing)):
         return
+    workers = {node.metadata.name: scene.workers(node) for node in standing}
+    left = sum(map(len, workers.values()))
     for node in standing:
-        pods = scene.workers(node)
+        pods = workers[node.metadata.name]
         scene.said += [
             EvictPod(subject=reference_to(PODS, pod.metadata), why=move.spec.why)
             for pod in pods
@@ -170,6 +172,9 @@ def _drain(scene: Scene, move: NodeMove) -> None:
         ]
         if not pods:
             scene.said.append(_removal_of(node, move.spec.why))
+            pods_left = "1 pod has" if left == 1 else f"{left} pods have"
+            others = f"; {pods_left} to leave its other nodes" if left else ""
+            scene.tell(move, "Emptied", f"node {node.metadata.name} is empty, and goes{others}")
 
 
 def _removal_of(node: Node, why: str) -> CreateObject:
