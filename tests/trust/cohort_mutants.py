@@ -56,8 +56,16 @@ def _forgiven(tree: Any, member: Any, policy: Preemption, wish: Wish, short: Any
     return _VICTIMS(tree, member, policy, msgspec.structs.replace(wish, was_sent_back=False), short)
 
 
+def _by_right_alone(tree: Any, member: Any, policy: Preemption, wish: Wish, short: Any) -> list[Victim]:  # noqa: ANN401
+    return _VICTIMS(tree, member, policy, msgspec.structs.replace(wish, is_promised=False), short)
+
+
 def _never(*_: object) -> bool:
     return False
+
+
+def _nobody_else(*_: object, **__: object) -> tuple[()]:
+    return ()
 
 
 def _nobody(*_: object) -> tuple[()]:
@@ -92,7 +100,9 @@ COHORT_MUTANTS: Final = (
     _mutant("who waits for the preempted may be overtaken", _WAITS, _never, test="cohort_properties"),
     _mutant("who borrows takes what is others' own", "preempting._would_return", _nobody, test="cohort_properties"),
     _mutant("who was sent back goes on in a circle", "admitting.victims", _forgiven, test="cohort_properties"),
-    _mutant("what is lent is never taken back", "preempting._borrowers", _nobody, test="cohort_properties"),
+    _mutant("what is lent is never taken back", "preempting._others", _nobody_else, test="cohort_properties"),
+    _mutant("what was promised is forgotten", "admitting.promised_to", _nobody, test="set_properties"),
+    _mutant("who goes anyway does not go for it", "admitting.victims", _by_right_alone, test="set_properties"),
     _mutant("who need not have gone is gone", "preempting._without_needless", _all_of_them, test="cohort_model"),
     _mutant("a strict head keeps nothing", "admitting._Round._keep_share", _does_not_count, test="cohort_model"),
     _mutant(

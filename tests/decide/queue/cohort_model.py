@@ -72,6 +72,8 @@ class Work:
     is_evicted: bool = False
     is_waiting: bool = False
     """Whether others were sent back for it, as it is said on it."""
+    promised: tuple[str, ...] = ()
+    """On which flavors, one for each of its pod sets and groups."""
     was_sent_back: bool = False
     """And has had nothing since."""
 
@@ -175,6 +177,7 @@ class Choice:
     way: int
     height: int
     short: frozenset[Slot]
+    chosen: tuple[str, ...] = ()
 
 
 def _height(work: Work, choice: Choice | None) -> int:
@@ -200,6 +203,8 @@ class Pass:
         """The root of whoever got something in this pass, each time."""
         self.admitted: dict[str, tuple[Mapping[str, str], ...]] = {}
         self.sent_back: dict[str, str] = {}
+        self.promised: dict[str, tuple[str, ...]] = {}
+        """On which flavors somebody gets what others had."""
 
     def run(self) -> Outcome:
         """Whoever need not borrow comes first, then priority, then time.
@@ -249,6 +254,7 @@ class Pass:
             # On purpose: what is waited for counts as used, beside what the victims still hold. Those behind it in its
             # queue are tried, even in a strict one: it gets what it waits for.
             self.use(work.queue, choice.usage)
+            self.promised[work.name] = choice.chosen
             return True
         if work.queue.is_strict and work.queue.reclaim != "Any":
             # What is its own and could not be taken back is kept for it. (Kueue does it for any queue, for the cycle;
@@ -263,8 +269,20 @@ class Pass:
     # Flavors.
 
     def choose(self, work: Work) -> Choice | None:
+        """On purpose: for whom others were sent back gets the flavors for which they were, unless all that it needs is
+        free. (In Kueue its first pod set may take another one now, and nothing is left for the next one.)"""
+        choice = self.choose_among(work)
+        if not work.is_waiting or not work.promised or (choice is not None and choice.way == FREE):
+            return choice
+        kept = self.choose_among(work, work.promised)
+        if kept is not None and (kept.way == FREE or self.victims(work, kept.usage, kept.short)):
+            return kept
+        return choice
+
+    def choose_among(self, work: Work, promised: tuple[str, ...] = ()) -> Choice | None:
         usage: dict[Slot, int] = {}
-        chosen: list[Mapping[str, str]] = []
+        given: list[Mapping[str, str]] = []
+        chosen: list[str] = []
         way, height, short = FREE, 0, frozenset[Slot]()
         for needs in work.needs:
             flavors: dict[str, str] = {}
@@ -272,16 +290,18 @@ class Pass:
                 wanted = {name: needs[name] for name in resources if name in needs}
                 if not wanted:
                     continue
-                best = self.best(work, wanted, names, usage)
+                among = [one for one in names if not promised or one == promised[len(chosen)]]
+                best = self.best(work, wanted, among, usage)
                 if best is None:
                     return None
                 flavor, one_way, one_height, one_short = best
                 for resource, amount in wanted.items():
                     usage[flavor, resource] = usage.get((flavor, resource), 0) + amount
                     flavors[resource] = flavor
+                chosen.append(flavor)
                 way, height, short = min(way, one_way), max(height, one_height), short | one_short
-            chosen.append(flavors)
-        return Choice(tuple(chosen), usage, way, height, short)
+            given.append(flavors)
+        return Choice(tuple(given), usage, way, height, short, tuple(chosen))
 
     def best(
         self, work: Work, wanted: Mapping[str, int], flavors: Iterable[str], taken: Amounts
@@ -339,11 +359,19 @@ class Pass:
                 # On purpose: who borrows sends back nobody who would have a right to its place again. (In Kueue its
                 # queue must use too much while it is there. It would take its place back at once, for ever.)
                 uses = self.without(one for one, _ in gone)
-                back = [one for one, claim in gone if claim == BORROW and self.would_return(one, work, uses)]
+                back = [
+                    one
+                    for one, claim in gone
+                    if claim == BORROW and not self.is_going(one, work) and self.would_return(one, work, uses)
+                ]
                 if not back or not may_borrow:
                     return gone
                 able = [one for one in able if one[0] not in back]
         return []
+
+    def is_going(self, victim: Work, work: Work) -> bool:
+        """On purpose: whoever is sent back already goes for anybody who waits for others to go, by whatever right."""
+        return work.is_waiting and victim.name in self.going
 
     def would_return(self, victim: Work, work: Work, uses: Uses) -> bool:
         shared = next(node for node in victim.queue.path if node in work.queue.path)
@@ -361,10 +389,11 @@ class Pass:
         gone: list[tuple[Work, str]] = []
         for victim, claim, shared in candidates:
             uses = self.without(one for one, _ in gone)
-            if shared is not None and not self.is_over(victim, shared, short, uses):
-                continue
-            if claim == "only to not borrow" and may_borrow:
-                continue
+            if not self.is_going(victim, work):
+                if shared is not None and not self.is_over(victim, shared, short, uses):
+                    continue
+                if claim == "only to not borrow" and may_borrow:
+                    continue
             gone.append((victim, RECLAIM if claim == "only to not borrow" else claim))
             if self.is_enough(work, usage, gone, may_borrow=may_borrow):
                 return self.given_back(work, usage, gone, may_borrow=may_borrow)
@@ -374,19 +403,20 @@ class Pass:
         """Who might go, why, and up to which cohort its side must use more than its own."""
         queue = work.queue
         for one in self.holders:
-            is_lower = one.priority < work.priority
+            is_lower, is_going = one.priority < work.priority, self.is_going(one, work)
             if one.uses is None or not any(one.uses.get(slot, 0) for slot in short):
                 continue
             if one.queue is queue:
                 is_newer = one.priority == work.priority and one.since > work.since
                 by_newer = is_newer and queue.within == "LowerOrNewerEqualPriority"
-                if (is_lower and queue.within != "Never") or by_newer:
+                if is_going or (is_lower and queue.within != "Never") or by_newer:
                     yield one, OWN, None
                 continue
             shared = next((node for node in one.queue.path if node in queue.path), None)
-            if shared is None or not (queue.reclaim == "Any" or (queue.reclaim == "LowerPriority" and is_lower)):
+            if shared is None:
                 continue
-            if not self.is_over(one, shared, short, self.uses):
+            may_go = queue.reclaim == "Any" or (queue.reclaim == "LowerPriority" and is_lower)
+            if not is_going and not (may_go and self.is_over(one, shared, short, self.uses)):
                 continue
             if self.has_right(queue, usage, shared, self.uses):
                 yield one, RECLAIM, shared

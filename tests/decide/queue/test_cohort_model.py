@@ -15,6 +15,7 @@ from growth.api.action import PatchObject
 from growth.api.queue.kinds import CLUSTER_QUEUES, WORKLOADS
 from growth.api.queue.workload import EVICTED, PREEMPTED, QUOTA_RESERVED, WAITS_FOR_PREEMPTED
 from growth.decide.decider import Decision
+from growth.decide.queue.promise import promised_to
 from growth.decide.queue.tree import Member
 from growth.decide.queue.tree import Quota as Owned
 from tests.decide.queue.cohort_model import Node, Outcome, Pass, Queue, Quota, Slot, Tree, Work
@@ -73,7 +74,8 @@ class Twins:
         for workload in self.stage.workloads():
             said = workload.condition(QUOTA_RESERVED)
             self.works[workload.metadata.name].is_waiting = said is not None and said.reason == WAITS_FOR_PREEMPTED
-        expected = Pass(Tree(self.nodes), self.works.values()).run()
+        model = Pass(Tree(self.nodes), self.works.values())
+        expected = model.run()
         decision = self.stage.look()
         assert _outcome(decision, self.works) == expected
         for said in decision.said:
@@ -85,6 +87,10 @@ class Twins:
             hold(self.works[name], flavors, self.stage.now)
         for name in expected.sent_back:
             self.works[name].is_evicted = self.works[name].was_sent_back = True
+        told = {one.metadata.name: promised_to(one) for one in self.stage.workloads()}
+        assert {name: told[name] for name in model.promised} == model.promised
+        for name, flavors in model.promised.items():
+            self.works[name].promised = flavors
 
     def happen(self) -> None:
         """Something happens in between, or nothing."""

@@ -10,7 +10,7 @@ What was decided is not seen at once. Until it is, it counts: otherwise somebody
 same quota once more, or more would be sent back than need be.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from heapq import heappop, heappush
 
 import msgspec
@@ -26,23 +26,22 @@ from growth.api.queue.workload import (
     REQUEUED,
     WAITS_FOR_PREEMPTED,
     Admission,
-    PodSetAssignment,
-    PodSetRequest,
     RequeueState,
 )
 from growth.decide.queue.draft import Draft
 from growth.decide.queue.flavors import Assignment, PodSetNeeds, Price, Refusal, Way, asks_for_pods, assign, needs_of
+from growth.decide.queue.grant import admission_of, requests_of
 from growth.decide.queue.holders import Wish
 from growth.decide.queue.line import Waiter, Walk
 from growth.decide.queue.lining import line_up, wait
 from growth.decide.queue.lodging import lodge, shut_in
 from growth.decide.queue.ordering import Order, queued_since, waits_for_preempted
 from growth.decide.queue.preempting import Tree, Victim, height_without, victims
+from growth.decide.queue.promise import promise, promised_to
 from growth.decide.queue.room import Room
 from growth.decide.queue.scene import Key, Scene, usage_of
 from growth.decide.queue.tree import Member, Slot
 from growth.decide.queue.tried import tried_by
-from growth.observe.requests import as_quantity
 
 
 class Given(msgspec.Struct, frozen=True):
@@ -219,10 +218,31 @@ class _Round:
             return _Head(waiter, (), refusal, stamp)
         tried = tried_by(workload, self._scene.now)
         closed, lack = self._scene.premises.closed, self._room.lack
-        found = asks_for_pods(needs) or assign(
-            queue, member, self._scene.flavors, needs, oracle=price, closed=closed, lack=lack, tried=tried
-        )
+
+        def look(promised: Sequence[str] = ()) -> Assignment | Refusal:
+            return assign(
+                queue,
+                member,
+                self._scene.flavors,
+                needs,
+                oracle=price,
+                closed=closed,
+                lack=lack,
+                tried=tried,
+                promised=promised,
+            )
+
+        found, promised = asks_for_pods(needs) or look(), promised_to(workload)
+        if promised and not _is_free(found):
+            kept = look(promised)
+            found = kept if self._can_be_had(kept, key, queue, member) else found
         return _Head(waiter, needs, found, stamp, tried.is_early)
+
+    def _can_be_had(self, found: Assignment | Refusal, key: Key, queue: ClusterQueue, member: Member) -> bool:
+        """Whether it is free, or will be."""
+        if isinstance(found, Refusal):
+            return False
+        return _is_free(found) or bool(self._victims(queue, member, self._wish(key, found.usage), found.short))
 
     def _price(self, key: Key, queue: ClusterQueue, member: Member, slot: Slot, amount: int) -> Price:
         """What it would take to have so much, when that is not free."""
@@ -238,7 +258,7 @@ class _Round:
         since = queued_since(workload, self._scene.terms.requeuing.timestamp)
         evicted = workload.condition(EVICTED)
         was_sent_back = evicted is not None and (evicted.status, evicted.reason) == ("True", PREEMPTED)
-        return Wish(key, workload.priority, since, usage, was_sent_back)
+        return Wish(key, workload.priority, since, usage, was_sent_back, waits_for_preempted(workload))
 
     def _victims(self, queue: ClusterQueue, member: Member, wish: Wish, short: frozenset[Slot]) -> list[Victim]:
         """Who has to go for it. That is asked for a price and, if nothing was given meanwhile, of the same thing again
@@ -253,8 +273,7 @@ class _Round:
     def _serve(self, head: _Head, queue: ClusterQueue) -> bool:
         """Give it what it could have; whether it got it, or will."""
         draft, found, name = self._scene.drafts[head.key], head.found, queue.metadata.name
-        is_free = isinstance(found, Assignment) and found.price.way is Way.FREE
-        if head.is_early and (self._is_blocked or not is_free):
+        if head.is_early and (self._is_blocked or not _is_free(found)):
             # It waits for its backoff, and that is said on it.
             self._refused[name, self._desk.seats[head.key].shape] = None
             return False
@@ -264,7 +283,7 @@ class _Round:
         if isinstance(found, Refusal):
             return self._refuse(head, name, found.reason, found.why)
         if found.price.way is Way.FREE:
-            admission = _admission(name, found)
+            admission = admission_of(name, found)
             self._give(head.key, admission, name, shut_in(self._scene, admission))
             return True
         member, wish = self._scene.members[name], self._wish(head.key, found.usage)
@@ -276,15 +295,14 @@ class _Round:
         self._scene.use(name, found.usage)
         self._room.take(found.sets)
         self._changed(name)
-        names = ", ".join(victim.holder.key[1] for victim in going)
-        wait(draft, WAITS_FOR_PREEMPTED, f"it gets what {names} had, once they are gone")
+        wait(draft, WAITS_FOR_PREEMPTED, promise(found.chosen, [victim.holder.key[1] for victim in going]))
         return True
 
     def _refuse(self, head: _Head, queue: str, reason: str, why: str) -> bool:
         draft = self._scene.drafts[head.key]
         wait(draft, reason, why)
         if head.needs:
-            draft.ask(_requests(head.needs))
+            draft.ask(requests_of(head.needs))
         self._refused[queue, self._desk.seats[head.key].shape] = (reason, why)
         return False
 
@@ -355,21 +373,5 @@ class _Round:
                 wait(self._scene.drafts[key], *refusal)
 
 
-def _admission(queue: str, found: Assignment) -> Admission:
-    sets = [
-        PodSetAssignment(
-            one.needs.name,
-            dict(one.flavors),
-            {resource: as_quantity(resource, one.needs.amounts[resource]) for resource in one.flavors},
-            one.needs.count,
-        )
-        for one in found.sets
-    ]
-    return Admission(queue, tuple(sets))
-
-
-def _requests(needs: Iterable[PodSetNeeds]) -> tuple[PodSetRequest, ...]:
-    return tuple(
-        PodSetRequest(one.name, {name: as_quantity(name, one.amounts[name]) for name in sorted(one.amounts)})
-        for one in needs
-    )
+def _is_free(found: Assignment | Refusal) -> bool:
+    return isinstance(found, Assignment) and found.price.way is Way.FREE

@@ -90,6 +90,8 @@ class Assignment(msgspec.Struct, frozen=True):
     """What is not free."""
     why: str = ""
     """Why it is not."""
+    chosen: tuple[str, ...] = ()
+    """The flavors, one for each pod set and group, in the order in which they were chosen."""
 
     @property
     def usage(self) -> dict[Slot, int]:
@@ -153,11 +155,12 @@ def assign(
     closed: Mapping[str, str] = _NONE,
     lack: Lack = nothing_stands,
     tried: Tried = NOTHING_TRIED,
+    promised: Sequence[str] = (),
 ) -> Assignment | Refusal:
     """Flavors for all pod sets, or why there are none. Nothing is used by asking.
 
     ``closed`` are flavors whose machines cannot be had now, and why: they do for whom nodes that stand do not ``lack``
-    room. ``tried`` are those on which it could not start.
+    room. ``tried`` are those on which it could not start. Where some are ``promised`` no others are looked at.
     """
     groups = {resource: group for group in queue.spec.resource_groups for resource in group.covered_resources}
     taken: dict[Slot, int] = {}
@@ -168,6 +171,8 @@ def assign(
         for group in _groups_for(one, groups):
             if isinstance(group, Refusal):
                 return group
+            if promised:
+                group = _as_promised(group, promised[len(offers) : len(offers) + 1])  # noqa: PLW2901 - the same, less
             bound = {key: value for name in chosen.values() for key, value in flavors[name].spec.node_labels.items()}
             named = {quotas.name for quotas in group.flavors} & flavors.keys()
             misfits = {name: _misfit(flavors[name], one, bound) for name in named}
@@ -190,7 +195,12 @@ def assign(
         _dearest([offer.price for offer in offers]),
         frozenset[Slot]().union(*(offer.short for offer in offers)),
         "; ".join(offer.why for offer in offers if offer.why),
+        tuple(offer.flavor for offer in offers),
     )
+
+
+def _as_promised(group: ResourceGroup, flavors: Sequence[str]) -> ResourceGroup:
+    return msgspec.structs.replace(group, flavors=tuple(one for one in group.flavors if one.name in flavors))
 
 
 def _groups_for(needs: PodSetNeeds, groups: Mapping[str, ResourceGroup]) -> Sequence[ResourceGroup | Refusal]:

@@ -34,3 +34,5 @@ class Wish(msgspec.Struct, frozen=True):
     usage: Mapping[Slot, int]
     was_sent_back: bool = False
     """It had to go for somebody else, and has not been let in since."""
+    is_promised: bool = False
+    """Others were sent back for it."""

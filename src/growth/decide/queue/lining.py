@@ -7,6 +7,7 @@ from growth.decide.queue.holders import Key
 from growth.decide.queue.leaving import is_leaving
 from growth.decide.queue.lifecycle import is_queued
 from growth.decide.queue.ordering import order_of, place_of, waits_for_preempted
+from growth.decide.queue.promise import promised_to
 from growth.decide.queue.scene import Scene
 from growth.decide.queue.standing import standing_of_door
 from growth.decide.queue.tried import failures_of, is_early
@@ -29,10 +30,11 @@ def line_up(scene: Scene, key: Key) -> None:
 
 
 def wait(draft: Draft, reason: str, why: str) -> None:
-    """Say why it has no quota. Whether it waits for others to go decides on its place: that is more than a remark."""
-    was_waiting = waits_for_preempted(draft.workload)
+    """Say why it has no quota. Whether it waits for others to go decides on its place, and what it was promised on what
+    it gets: that is more than a remark."""
+    before = waits_for_preempted(draft.workload), promised_to(draft.workload)
     draft.remark(QUOTA_RESERVED, "False", reason, why)
-    if waits_for_preempted(draft.workload) != was_waiting:
+    if (waits_for_preempted(draft.workload), promised_to(draft.workload)) != before:
         draft.is_weighty = True
 
 
@@ -47,7 +49,8 @@ def _shape(scene: Scene, workload: Workload) -> object:
     sets = tuple((one.name, bytes(one.template), one.count) for one in workload.spec.pod_sets)
     tried = tuple(failures_of(workload).items()), is_early(workload, scene.now)
     # Who waits for others to go may stand before somebody older, who has a right to more.
-    wish = workload.status.reclaimable_pods, workload.priority, waits_for_preempted(workload)
+    promised = waits_for_preempted(workload), promised_to(workload)
+    wish = workload.status.reclaimable_pods, workload.priority, promised
     return workload.metadata.namespace, sets, wish, tried
 
 

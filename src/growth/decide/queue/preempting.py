@@ -17,6 +17,9 @@ would take its place back by right, and be sent back again, for ever. (Kueue ask
 as long as it is there.) And nobody goes for something borrowed by one who was itself sent back and has not been let in
 since: a right, a priority within a queue and a priority across queues are three orders, and together they have circles.
 
+Who is going anyway goes for anybody to whom something was promised (``promise``), whoever it is and whosever its quota:
+what it was promised was found with everybody before it in the pass, now it may be the first.
+
 Candidates go one by one, who is being sent back already first, then those of other queues, the least important and
 the newest first, until the preemptor fits; then whoever need not have gone is given his place back.
 """
@@ -72,6 +75,8 @@ class _Candidate(msgspec.Struct, frozen=True):
     claim: _Claim
     shared: Member | None
     """The lowest cohort that it shares with the preemptor; None in the same queue."""
+    is_going: bool = False
+    """It goes whether or not the preemptor has a right to that."""
 
 
 class Tree(msgspec.Struct, frozen=True):
@@ -111,30 +116,37 @@ def _candidates(
     tree: Tree, member: Member, policy: Preemption, wish: Wish, short: frozenset[Slot]
 ) -> Iterator[_Candidate]:
     for holder in tree.holders.get(member.name, {}).values():
-        if _uses(holder, short) and _may_go_in_queue(holder, wish, policy):
-            yield _Candidate(holder, member, _Claim.OWN_QUEUE, None)
-    if policy.reclaim_within_cohort == "Never":
+        is_going = wish.is_promised and holder.is_evicted
+        if _uses(holder, short) and (is_going or _may_go_in_queue(holder, wish, policy)):
+            yield _Candidate(holder, member, _Claim.OWN_QUEUE, None, is_going)
+    if policy.reclaim_within_cohort == "Never" and not wish.is_promised:
         return
     has_right, left, below = member.holds_as_its_own(wish.usage), member.beyond_local(wish.usage), member
     for shared in member.path[1:]:
-        for other in _borrowers(shared, below, short):
+        for other, is_over in _others(shared, below, short, with_all=wish.is_promised):
             is_queue = tree.members.get(other.name) is other
             for holder in tree.holders.get(other.name, {}).values() if is_queue else ():
-                if _uses(holder, short) and _may_be_reclaimed(holder, wish, policy):
-                    yield _Candidate(holder, other, _claim(holder, wish, policy, has_right=has_right), shared)
+                is_going = wish.is_promised and holder.is_evicted
+                if _uses(holder, short) and (is_going or (is_over and _may_be_reclaimed(holder, wish, policy))):
+                    claim = _claim(holder, wish, policy, has_right=has_right)
+                    yield _Candidate(holder, other, claim, shared, is_going)
         # Who has a right to something below has it above, too.
         has_right = has_right or shared.holds_as_its_own(left)
         left, below = shared.beyond_local(left), shared
 
 
-def _borrowers(cohort: Member, but: Member, short: frozenset[Slot]) -> Iterator[Member]:
-    """The queues under a cohort that use more than their own, with all cohorts between."""
+def _others(
+    cohort: Member, but: Member, short: frozenset[Slot], *, with_all: bool, is_over: bool = True
+) -> Iterator[tuple[Member, bool]]:
+    """The queues under a cohort that use more than their own, with all cohorts between; or all, and whether they do."""
     for child in cohort.children:
-        if child is not but and not child.is_within_its_own(short):
-            if child.children:
-                yield from _borrowers(child, but, short)
-            else:
-                yield child
+        is_child_over = is_over and not child.is_within_its_own(short)
+        if child is but or not (is_child_over or with_all):
+            continue
+        if child.children:
+            yield from _others(child, but, short, with_all=with_all, is_over=is_child_over)
+        else:
+            yield child, is_child_over
 
 
 def _uses(holder: Holder, short: frozenset[Slot]) -> bool:
@@ -149,6 +161,8 @@ def _may_go_in_queue(holder: Holder, wish: Wish, policy: Preemption) -> bool:
 
 
 def _may_be_reclaimed(holder: Holder, wish: Wish, policy: Preemption) -> bool:
+    if policy.reclaim_within_cohort == "Never":
+        return False
     return policy.reclaim_within_cohort == "Any" or holder.priority < wish.priority
 
 
@@ -204,7 +218,7 @@ def _enough(
 
 def _is_valid(candidate: _Candidate, short: frozenset[Slot], *, may_borrow: bool) -> bool:
     """Whether it may still go: others that went may have made its queue hold no more than its own."""
-    if candidate.shared is None:
+    if candidate.shared is None or candidate.is_going:
         return True
     if may_borrow and candidate.claim is _Claim.NOT_BORROWING:
         return False
@@ -220,7 +234,7 @@ def _would_return(gone: Sequence[_Candidate]) -> list[_Candidate]:
     """Who of those that went for something borrowed had a right to its place again."""
     for candidate in gone:
         _take(candidate, -1)
-    found = [one for one in gone if one.claim is _Claim.BORROWING and _has_right(one)]
+    found = [one for one in gone if one.claim is _Claim.BORROWING and not one.is_going and _has_right(one)]
     for candidate in gone:
         _take(candidate, +1)
     return found
