@@ -101,6 +101,20 @@ def test_who_was_sent_back_takes_nothing_to_borrow_it(was_sent_back: bool, admit
     assert stage.admitted() == admitted
 
 
+def test_who_was_sent_back_does_not_speak_for_others_who_want_the_same() -> None:
+    company = Node("company", None, {CPU: Quota(4)})
+    first = Queue("first", company, {CPU: Quota(1)}, GROUPS[1], reclaim="LowerPriority", borrows=True)
+    second = Queue("second", company, {CPU: Quota(1)}, GROUPS[1])
+    stage = Stage(settings(wait=False))
+    put_tree(stage, [company, first, second])
+    put_work(stage, Work("low", "1", second, 0, NOW, ({"cpu": 4},)))
+    stage.settle()
+    put_work(stage, Work("before", "2", first, 5, NOW, ({"cpu": 4},), was_sent_back=True))
+    put_work(stage, Work("behind", "3", first, 5, NOW, ({"cpu": 4},)))
+    stage.settle()
+    assert stage.admitted() == ["behind"]
+
+
 def live(seed: int, timestamp: str, *, is_shrinking: bool) -> None:
     Cohorts(seed, timestamp, is_shrinking=is_shrinking).live(90)
 

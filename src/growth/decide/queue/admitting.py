@@ -35,7 +35,7 @@ from growth.decide.queue.holders import Wish
 from growth.decide.queue.line import Waiter, Walk
 from growth.decide.queue.lining import line_up, wait
 from growth.decide.queue.lodging import lodge, shut_in
-from growth.decide.queue.ordering import Order, queued_since, waits_for_preempted
+from growth.decide.queue.ordering import Order, queued_since, waits_for_preempted, was_sent_back
 from growth.decide.queue.preempting import Tree, Victim, height_without, victims
 from growth.decide.queue.promise import promise, promised_to
 from growth.decide.queue.room import Room
@@ -256,9 +256,8 @@ class _Round:
     def _wish(self, key: Key, usage: Mapping[Slot, int]) -> Wish:
         workload = self._scene.drafts[key].workload
         since = queued_since(workload, self._scene.terms.requeuing.timestamp)
-        evicted = workload.condition(EVICTED)
-        was_sent_back = evicted is not None and (evicted.status, evicted.reason) == ("True", PREEMPTED)
-        return Wish(key, workload.priority, since, usage, was_sent_back, waits_for_preempted(workload))
+        past = was_sent_back(workload), waits_for_preempted(workload)
+        return Wish(key, workload.priority, since, usage, *past)
 
     def _victims(self, queue: ClusterQueue, member: Member, wish: Wish, short: frozenset[Slot]) -> list[Victim]:
         """Who has to go for it. That is asked for a price and, if nothing was given meanwhile, of the same thing again

@@ -6,7 +6,7 @@ from growth.decide.queue.draft import Draft
 from growth.decide.queue.holders import Key
 from growth.decide.queue.leaving import is_leaving
 from growth.decide.queue.lifecycle import is_queued
-from growth.decide.queue.ordering import order_of, place_of, waits_for_preempted
+from growth.decide.queue.ordering import order_of, place_of, waits_for_preempted, was_sent_back
 from growth.decide.queue.promise import promised_to
 from growth.decide.queue.scene import Scene
 from growth.decide.queue.standing import standing_of_door
@@ -48,9 +48,10 @@ def _shape(scene: Scene, workload: Workload) -> object:
     """What decides on whether it can be served, but for its place."""
     sets = tuple((one.name, bytes(one.template), one.count) for one in workload.spec.pod_sets)
     tried = tuple(failures_of(workload).items()), is_early(workload, scene.now)
-    # Who waits for others to go may stand before somebody older, who has a right to more.
-    promised = waits_for_preempted(workload), promised_to(workload)
-    wish = workload.status.reclaimable_pods, workload.priority, promised
+    # Who waits for others to go may stand before somebody older, who has a right to more. Who was sent back has a right
+    # to less than somebody behind it who was not.
+    past = waits_for_preempted(workload), promised_to(workload), was_sent_back(workload)
+    wish = workload.status.reclaimable_pods, workload.priority, past
     return workload.metadata.namespace, sets, wish, tried
 
 

@@ -11,7 +11,14 @@ turn when they were sent back, and what they left is not for others, or they wou
 from datetime import UTC, datetime
 from typing import Final, Literal
 
-from growth.api.queue.workload import EVICTED, PODS_READY_TIMEOUT, QUOTA_RESERVED, WAITS_FOR_PREEMPTED, Workload
+from growth.api.queue.workload import (
+    EVICTED,
+    PODS_READY_TIMEOUT,
+    PREEMPTED,
+    QUOTA_RESERVED,
+    WAITS_FOR_PREEMPTED,
+    Workload,
+)
 
 Strategy = Literal["Eviction", "Creation"]
 Order = tuple[int, datetime, str]
@@ -44,6 +51,12 @@ def waits_for_preempted(workload: Workload) -> bool:
     """Whether others were sent back for it: read from what was said of it, so that a restart forgets nothing."""
     reserved = workload.condition(QUOTA_RESERVED)
     return reserved is not None and (reserved.status, reserved.reason) == ("False", WAITS_FOR_PREEMPTED)
+
+
+def was_sent_back(workload: Workload) -> bool:
+    """Whether it had to go for somebody else, and has not been let in since."""
+    evicted = workload.condition(EVICTED)
+    return evicted is not None and (evicted.status, evicted.reason) == ("True", PREEMPTED)
 
 
 def place_of(workload: Workload, order: Order, *, is_strict: bool) -> Place:
