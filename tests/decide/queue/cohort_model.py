@@ -153,12 +153,15 @@ class Tree:
         return any(self.used(node, slot, uses) + amount > self.subtree(node, slot) for slot, amount in amounts.items())
 
     def above(self, node: Node, amounts: Amounts, uses: Uses) -> dict[Slot, int]:
-        """What of so much more its parent would notice."""
-        rest = {
-            slot: amount - max(0, self.local(node, slot) - self.used(node, slot, uses))
+        """What of so much more its parent would notice.
+
+        As in Kueue, who wants nothing more of something there is asked about it all the same: where others use too much
+        of it already, it has no right to the rest.
+        """
+        return {
+            slot: max(0, amount - max(0, self.local(node, slot) - self.used(node, slot, uses)))
             for slot, amount in amounts.items()
         }
-        return {slot: amount for slot, amount in rest.items() if amount > 0}
 
     def lowest(self, node: Node, amounts: Amounts, uses: Uses) -> Node:
         """The lowest part of the tree that has so much of its own; the root if none has."""

@@ -149,6 +149,11 @@ def test_those_are_admitted_and_sent_back_whom_the_model_says(seed: int) -> None
     live(seed)
 
 
+def test_who_wants_nothing_more_of_something_is_asked_about_it_all_the_same() -> None:
+    """Its cohort uses too much of it already; model and decider had different opinions on whether that matters."""
+    live(1464172)
+
+
 @pytest.mark.long
 @profile(max_examples=3000)
 @given(SEEDS)
