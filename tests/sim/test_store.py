@@ -130,3 +130,21 @@ def test_the_seed_decides_uids_and_generated_names() -> None:
     assert made[0] == made[1]
     assert made[0][1].startswith("web-")
     assert len(made[0][0]) == 36
+
+
+def test_a_name_that_somebody_has_is_drawn_again() -> None:
+    """As the API server does: two of thousands of pods may be drawn the same letters."""
+
+    class Stubborn(random.Random):
+        drawn = 0
+
+        def choices(self, *_: Any, **__: Any) -> list[str]:  # noqa: ANN401
+            self.drawn += 1
+            return list("aaaaa" if self.drawn < 3 else "bbbbb")
+
+    async def play() -> None:
+        store = Store(Clock(), Stubborn(1))
+        made = [store.create(PODS, {"metadata": {"generateName": "web-"}})["metadata"]["name"] for _ in range(2)]
+        assert made == ["web-aaaaa", "web-bbbbb"]
+
+    run_virtually(play())
