@@ -23,6 +23,9 @@ HANDS_KEYS: Final = "growth.dev/hands-keys"
 WAKES: Final = "growth.dev/wakes"
 """Annotation: uids of those among them that no new node wakes, so somebody must (``decide.provision.calling``)."""
 
+FORESEES: Final = "growth.dev/foresees"
+"""Annotation: whether it is larger than these need, because others are expected to follow."""
+
 
 class NodeRequestSpec(Slim, frozen=True):
     """What is wanted; fixed once it is written, so that two leaders can never mean different things by one name."""
@@ -89,6 +92,11 @@ class NodeRequest(Slim, frozen=True):
     def hands_keys(self) -> bool:
         """Whether its node is closed to all but these pods until they are there."""
         return self.metadata.annotations.get(HANDS_KEYS) == "true"
+
+    @property
+    def foresees(self) -> bool:
+        """Whether it has room for those who follow."""
+        return self.metadata.annotations.get(FORESEES) == "true"
 
 
 @lru_cache(16_384)

@@ -24,6 +24,13 @@ def test_a_request_names_its_pool_its_offering_and_its_pods() -> None:
     )
 
 
+def test_a_request_that_is_larger_than_its_pods_need_says_why() -> None:
+    asked = asked_for(Wanted("default-1", a_pool(), SMALL, ("a",), foresees=True))
+    assert asked.why.endswith("is part of the cheapest plan with room for those who follow: more and more is wanted")
+    named = {"growth.dev/planned-for": "a", "growth.dev/foresees": "true"}
+    assert asked.body["metadata"]["annotations"] == {**MARKED, **named}
+
+
 def test_a_request_for_nobody_names_no_pods() -> None:
     assert asked_for(Wanted("default-1", a_pool(), SMALL)) == CreateObject(
         subject=SUBJECT,

@@ -2,10 +2,12 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from growth.api.action import CreateMachine
 from growth.api.machine import request_for
+from growth.api.noderequest import FORESEES
 from growth.api.outcome import Result
 from growth.api.status import MAX_EVENTS
 from growth.decide.failures import ANYTHING_ELSE, SAID_BY_PROVIDERS
@@ -59,6 +61,14 @@ def test_step_1_2_the_provider_accepts_and_the_request_is_provisioning_with_a_pr
         ],
         "events": [{"at": STAMP, "name": "nodeRequested"}],
     }
+
+
+def test_that_a_machine_is_larger_than_it_had_to_be_stands_in_its_history() -> None:
+    larger = msgspec.structs.replace(
+        NEW, metadata=msgspec.structs.replace(NEW.metadata, annotations={FORESEES: "true"})
+    )
+    status = status_written(a_pool(), larger, a_cloud(a_machine()))
+    assert names(status) == [("nodeRequested", "with room for those who follow: more and more is wanted")]
 
 
 def test_step_1_3_without_capacity_the_request_is_unmet() -> None:

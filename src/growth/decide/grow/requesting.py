@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from growth.api.action import CreateObject, PatchObject
 from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
 from growth.api.nodepool import NodePool
-from growth.api.noderequest import HANDS_KEYS, PLANNED_FOR, WAKES, NodeRequest
+from growth.api.noderequest import FORESEES, HANDS_KEYS, PLANNED_FOR, WAKES, NodeRequest
 from growth.api.references import reference_by_name, reference_to
 from growth.api.template import TEMPLATE, mark_of
 from growth.decide.announced import is_announced
@@ -22,6 +22,7 @@ def asked_for(wanted: Wanted) -> CreateObject:
         **({PLANNED_FOR: ",".join(wanted.pods)} if wanted.pods else {}),
         **({HANDS_KEYS: "true"} if wanted.hands_keys else {}),
         **({WAKES: ",".join(wanted.wakes)} if wanted.wakes else {}),
+        **({FORESEES: "true"} if wanted.foresees else {}),
     }
     return CreateObject(
         subject=reference_by_name(NODE_REQUESTS, wanted.name),

@@ -70,8 +70,10 @@ def _accepted(scene: Scene, request: NodeRequest, machine: Machine) -> None:
 
 
 def _asked(request: NodeRequest) -> tuple[tuple[str, str], ...]:
-    """That the provider was asked, unless the history says so already."""
-    return () if any(event.name == REQUESTED for event in request.status.events) else ((REQUESTED, ""),)
+    """That the provider was asked, and for more than those need who wait, unless the history says so already."""
+    if any(event.name == REQUESTED for event in request.status.events):
+        return ()
+    return ((REQUESTED, "with room for those who follow: more and more is wanted" if request.foresees else ""),)
 
 
 def _give_up(scene: Scene, request: NodeRequest, reason: str, message: str, *, was_asked: bool = False) -> None:
