@@ -30,6 +30,7 @@ from growth.decide.consolidate.question import Question
 from growth.decide.consolidate.reasons import Wish, round_in, wishes_in
 from growth.decide.consolidate.scene import Scene
 from growth.decide.consolidate.shunning import shun
+from growth.decide.consolidate.telling import Damping, tell
 from growth.decide.consolidate.terms import at_once_in, min_age_of, worth_of
 from growth.decide.consolidate.writing import made, spec_of
 from growth.decide.decider import Decision, State
@@ -56,6 +57,8 @@ class Memory(msgspec.Struct, frozen=True):
     """The pools that it was about."""
     advice: Advice | None = None
     """What came of it."""
+    told: Mapping[str, datetime] = {}
+    """By pool, when it was last told what is minded of the time before (``telling``)."""
     made_at: datetime | None = None
     """When the last moves were decided."""
     wished_at: datetime | None = None
@@ -177,6 +180,8 @@ def _think(
         return None, memory
     turn = _turn(memory, pools)
     choice = _choice(scene, turn)
+    gone, expected = memory.demand.ghosts(_GHOSTS), memory.demand.expected(_GHOSTS).pods
+    fades_per_hour = memory.demand.fades_per_hour()
     question = question_of(
         scene.snapshot,
         scene.state,
@@ -184,13 +189,16 @@ def _think(
         choice,
         at_once=at_once_in(scene, turn),
         # What was bought for those who are expected is theirs.
-        ghosts=(*memory.demand.ghosts(_GHOSTS), *memory.demand.expected(_GHOSTS).pods),
+        ghosts=(*gone, *expected),
         worth={pool.metadata.name: worth_of(pool) for pool in turn},
-        fades_per_hour=memory.demand.fades_per_hour(),
+        fades_per_hour=fades_per_hour,
     )
+    damping = Damping(memory.demand.window, len(gone), len(expected), fades_per_hour)
     names = tuple(pool.metadata.name for pool in turn)
     # What was advised for these holds no longer; what was for others is told until they are asked about again.
-    memory = msgspec.structs.replace(memory, asked_at=scene.now, asked_about=names)
+    memory = msgspec.structs.replace(
+        memory, asked_at=scene.now, asked_about=names, told=tell(scene, turn, damping, memory.told)
+    )
     waves = 1 if turn[0].spec.disruption.mode == "act" else None
     shunned = [wish.node for wish in wishes]
     return lambda: _advised(question, shunned, waves), memory
