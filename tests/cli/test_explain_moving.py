@@ -66,7 +66,7 @@ def shown(moving: Moving) -> list[str]:
 )
 def test_why_a_node_stays(node: str, why: str) -> None:
     moving = told(a_shop(), node)
-    assert moving == Moving(stays=why)
+    assert moving == Moving(stays=why, waits_for_money=node == NODE)
 
 
 def test_a_node_that_is_emptied_is_told_with_its_move_and_what_keeps_it() -> None:

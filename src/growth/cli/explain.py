@@ -37,12 +37,14 @@ def explain_node(effective: EffectiveSettings, name: str, output: str) -> None:
 
     First how it is now: in service or not, by whom and since when, the proof (how many answers of its provider, from
     when to when), whether it was shut down in good order, what is left on it and why, what Growth holds back, which
-    move it is part of and how far that is (NodeMove), or why it stays, as far as prices do not matter. Then
-    the timeline, which counts from its last sign of life. Growth keeps stories for a day, also of nodes that are gone.
+    move it is part of and how far that is (NodeMove), or why it stays, as far as prices do not matter, and for whom
+    Growth keeps room in its pool. Then the timeline, which counts from its last sign of life. Growth keeps stories for
+    a day, also of nodes that are gone.
 
     It reads the nodes (get, list), its Lease in kube-node-lease (get), its pods and the volumeattachments (list), and
     the ConfigMap growth-status in Growth's namespace (get), and changes nothing. What it says of moves takes the right
-    to list Growth's own kinds, poddisruptionbudgets, and volumes and their claims; without it is left out.
+    to list Growth's own kinds, poddisruptionbudgets, and volumes and their claims, and for room that is kept the events
+    of the namespace default; without it is left out.
 
     \b
     Example:

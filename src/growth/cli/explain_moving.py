@@ -24,6 +24,7 @@ from growth.api.nodemove import NodeMove
 from growth.api.nodepool import NodePool
 from growth.api.offering import POOL
 from growth.api.settings import Settings
+from growth.cli.explain_told import Told, read_told
 from growth.cli.memory_report import counted
 from growth.cli.move_words import what_keeps
 from growth.cli.node_seeing import Now
@@ -58,6 +59,10 @@ class Moving(msgspec.Struct, frozen=True):
     """What the move waits for."""
     stays: str = ""
     """Why it stays, if it is part of no move."""
+    waits_for_money: bool = False
+    """Whether nothing keeps it but that no move of it pays."""
+    told: tuple[Told, ...] = ()
+    """Then, what Growth said of its pool: why that may be so."""
 
 
 async def read_moving(client: Client, settings: Settings, name: str, now: Now) -> Moving | None:
@@ -78,7 +83,12 @@ async def read_moving(client: Client, settings: Settings, name: str, now: Now) -
                 await read(kind)
     except (NotFound, Forbidden):
         return None
-    return moving_in(world.snapshot(now()), settings, name)
+    snapshot = world.snapshot(now())
+    moving = moving_in(snapshot, settings, name)
+    if moving is None or not moving.waits_for_money:
+        return moving
+    told = await read_told(client, snapshot.nodes[name].metadata.labels[POOL], now)
+    return msgspec.structs.replace(moving, told=told)
 
 
 def moving_in(snapshot: Snapshot, settings: Settings, name: str) -> Moving | None:
@@ -94,18 +104,18 @@ def moving_in(snapshot: Snapshot, settings: Settings, name: str) -> Moving | Non
         key=lambda one: (not one.is_over, one.metadata.creation_timestamp or scene.now),
         default=None,
     )
-    if move is not None and not (move.is_over and name in _bought(move)):
-        is_under_way = not move.is_over
-        return Moving(
-            wish,
-            move.metadata.name,
-            move.status.phase,
-            move.status.phase_since or move.metadata.creation_timestamp,
-            _words(scene, move, name),
-            tuple(what_keeps(scene, move)) if is_under_way else (),
-            "" if is_under_way else _stays(scene, name, is_wished=bool(wish)),
-        )
-    return Moving(wish, stays=_stays(scene, name, is_wished=bool(wish)))
+    if move is None or (move.is_over and name in _bought(move)):
+        return _staying(scene, Moving(wish), name)
+    moving = Moving(
+        wish,
+        move.metadata.name,
+        move.status.phase,
+        move.status.phase_since or move.metadata.creation_timestamp,
+        _words(scene, move, name),
+    )
+    if move.is_over:
+        return _staying(scene, moving, name)
+    return msgspec.structs.replace(moving, kept_by=tuple(what_keeps(scene, move)))
 
 
 def _bought(move: NodeMove) -> list[str]:
@@ -122,13 +132,16 @@ def _words(scene: Scene, move: NodeMove, name: str) -> str:
     return f"{made_for}{f'; {how_far}' if how_far else ''}"
 
 
-def _stays(scene: Scene, name: str, *, is_wished: bool) -> str:
+def _staying(scene: Scene, moving: Moving, name: str) -> Moving:
+    """With why it stays."""
     ages = {pool: min_age_of(one) for pool, one in scene.pools.items()}
-    reason = "Requested" if is_wished else "Cheaper"
+    reason = "Requested" if moving.wish else "Cheaper"
     if why := why_stays(scene.snapshot, scene.settings, name, ages, reason):
-        return why
+        return msgspec.structs.replace(moving, stays=why)
+    if moving.wish:
+        return msgspec.structs.replace(moving, stays="nothing keeps it: it goes when it can be replaced")
     pool = scene.pools[scene.snapshot.nodes[name].metadata.labels[POOL]]
-    return "nothing keeps it: it goes when it can be replaced" if is_wished else _until_it_pays(pool)
+    return msgspec.structs.replace(moving, stays=_until_it_pays(pool), waits_for_money=True)
 
 
 def _until_it_pays(pool: NodePool) -> str:

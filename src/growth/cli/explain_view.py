@@ -112,6 +112,8 @@ def _moving(moving: Moving, at: datetime) -> Iterator[tuple[str, Text]]:
         yield "move", Text(why, style="yellow")
     if moving.stays:
         yield "stays", Text(moving.stays)
+    for told in moving.told:
+        yield "stays", Text(f"{told.words} (said {span(at - told.at)} ago)")
 
 
 def _some(what: str, names: Sequence[str]) -> str:
