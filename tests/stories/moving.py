@@ -1,7 +1,8 @@
 """Growth makes the cluster cheaper: machines are bought first, then nodes are emptied, and all is undone in doubt."""
 
+import asyncio
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -10,6 +11,8 @@ import msgspec
 from growth.api.growth_kinds import NODE_MOVES, NODE_POOLS, NODE_REQUESTS
 from growth.api.kinds import NODES, POD_DISRUPTION_BUDGETS
 from growth.api.offering import INSTANCE_TYPE, POOL
+from growth.cli.explain_moving import read_moving
+from growth.decide.consolidate.telling import ROOM_KEPT
 from growth.play.growing import CATALOGUE, QUICK, a_pool, growing, until_told
 from growth.play.play import Play
 from growth.play.story import Stories
@@ -21,6 +24,10 @@ STORIES = Stories("moving", alone=True)
 ACT = {"mode": "act", "minNodeAge": "2s", "maxUnavailable": 3}
 FORGETFUL = msgspec.structs.replace(
     QUICK, consolidate=msgspec.structs.replace(QUICK.consolidate, kept_for=timedelta(seconds=3))
+)
+# Long enough for some pods to come one after the other on a busy machine.
+MINDFUL = msgspec.structs.replace(
+    QUICK, consolidate=msgspec.structs.replace(QUICK.consolidate, window=timedelta(seconds=18))
 )
 # Who did not leave, or found no place, is named in the reason.
 NAMED = "its move was undone"
@@ -76,6 +83,22 @@ async def a_deployment(
     template = {"metadata": {"labels": labels, "annotations": dict(annotations or {})}, "spec": pod}
     spec: dict[str, Any] = {"replicas": replicas, "selector": {"matchLabels": labels}, "template": template}
     await play.create(DEPLOYMENTS, {"metadata": {"name": name}, "spec": spec})
+
+
+async def scale(play: Play, name: str, replicas: int) -> None:
+    """So many of these pods are wanted from now on."""
+    await play.change(DEPLOYMENTS, name, {"spec": {"replicas": replicas}})
+
+
+def foreseen(play: Play) -> list[str]:
+    """What was bought for those, too, who follow."""
+    return [name for name, one in play.trace.objects[NODE_REQUESTS].items() if one.foresees]
+
+
+async def says_why(play: Play, names: Collection[str]) -> bool:
+    """Whether ``growth explain`` tells of each of these nodes for whom room is kept."""
+    found = [await read_moving(play.client, MINDFUL, name, play.now) for name in names]
+    return all(one is not None and [told.reason for told in one.told] == [ROOM_KEPT] for one in found)
 
 
 async def a_budget(play: Play, app: str, missing: int) -> None:
@@ -245,6 +268,31 @@ async def a_pool_that_only_observes_says_what_could_be_saved(play: Play) -> None
         assert (moves(play), offerings(play)) == ({}, ["large"])
         await play.change(NODE_POOLS, "default", {"spec": {"disruption": {"mode": "act"}}})
         await until_only(play, "small")
+
+
+@STORIES.story(ignores="refused", any_node=True, unless_stopped="who dies takes along what was wanted lately")
+async def while_more_and_more_is_wanted_there_is_room_for_those_who_follow(play: Play) -> None:
+    """Pods come one by one, and small machines are dear. When it is seen that they do, a large one is bought: those who
+    follow find room there, and of every node it is told for whom room is kept."""
+    await play.node("other", taints=TAINTED)
+    dear = CATALOGUE.replace("{fsn1: 0.01, nbg1: 0.011}", "{fsn1: 0.02}")
+    async with growing(play, settings=MINDFUL, catalogue=dear):
+        await a_pool(play, types="small large", scaleDown=SOON, disruption=ACT)
+        await asyncio.sleep((MINDFUL.consolidate.window + timedelta(seconds=1)).total_seconds())
+        await a_deployment(play, "web", 1, "1500m")
+        await play.until(lambda: len(play.running("web")) == 1, "one pod runs")
+        await scale(play, "web", 2)
+        await play.until(lambda: len(play.running("web")) == 2, "another one runs")
+        assert offerings(play) == ["small", "small"]
+        await asyncio.sleep(3)  # until that was looked at: it need not be at every moment
+        await scale(play, "web", 3)
+        await play.until(lambda: foreseen(play), "room is bought for those who follow")
+        await scale(play, "web", 7)
+        await play.until(lambda: len(play.running("web")) == 7, "they have come")
+        assert offerings(play) == ["large", "small", "small"]
+        await until_told(play, "default", ROOM_KEPT)
+        await play.until_found(lambda: says_why(play, bought(play)), "it is told why they stay")
+        assert not moves(play)
 
 
 @STORIES.story(ignores="refused")
