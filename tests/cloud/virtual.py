@@ -3,22 +3,19 @@
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any, Final
-
-import yaml
 
 from growth.api.catalogue import Catalogue
 from growth.cloud.kwok.cloud import PlayedCloud
 from growth.cloud.kwok.provider import KwokProvider
 from growth.kube.client import Client
+from growth.run.role import shipped_roles
 from growth.sim.api.rbac import ADMIN, service_account
 from growth.sim.cluster import VirtualCluster
 from growth.sim.resources import NAMESPACES, NODES
 from growth.sim.store import Event
 from tests.cloud.kwok_trial import CATALOGUE
 
-RBAC: Final = Path(__file__).parents[2] / "charts" / "growth" / "rbac.yaml"
 NAMESPACE: Final = "growth-system"
 GROWTH: Final = service_account(NAMESPACE, "growth")
 
@@ -27,7 +24,7 @@ class VirtualKwok:
     """Everything that is there, for one test on virtual time."""
 
     def __init__(self, seed: int = 1) -> None:
-        self._cluster = VirtualCluster(seed, roles=list(yaml.safe_load_all(RBAC.read_text())))
+        self._cluster = VirtualCluster(seed, roles=shipped_roles())
         self.clock, self.store, self.faults = self._cluster.clock, self._cluster.store, self._cluster.faults
         self.store.create(NAMESPACES, {"metadata": {"name": NAMESPACE}})
         self.registered: list[str] = []

@@ -2,11 +2,9 @@
 
 import asyncio
 import random
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from growth.act.points import Point, Points
 from growth.api.action import CreateObject, PatchObject
@@ -22,6 +20,7 @@ from growth.run.capability import Capability
 from growth.run.control import Plant, control, new_health
 from growth.run.health import Health
 from growth.run.host import played
+from growth.run.role import shipped_roles
 from growth.sim import resources
 from growth.sim.api.rbac import ADMIN, service_account
 from growth.sim.api.server import VirtualApiServer
@@ -33,7 +32,6 @@ from tests.kube.replica import virtual
 from tests.run.small_cluster import Scribe
 from tests.virtual_time import wait_until
 
-RBAC = Path(__file__).parents[2] / "charts" / "growth" / "rbac.yaml"
 GROWTH = service_account("growth-system", "growth")
 # For capabilities that the shipped role knows nothing about.
 ALMIGHTY = service_account("growth-system", "almighty")
@@ -55,8 +53,7 @@ class Town:
     def __init__(self) -> None:
         self.clock = Clock()
         self.store = Store(self.clock, random.Random(7))  # noqa: S311 - no secret
-        roles: list[Any] = list(yaml.safe_load_all(RBAC.read_text()))
-        self.server = VirtualApiServer(self.clock, self.store, roles=[*roles, *ALMIGHTY_ROLE])
+        self.server = VirtualApiServer(self.clock, self.store, roles=[*shipped_roles(), *ALMIGHTY_ROLE])
         self.admin = Client(self.server.connect(ADMIN))
         self.tasks: list[asyncio.Task[None]] = []
 
