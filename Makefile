@@ -35,8 +35,8 @@ check: setup ## lint, types, import rules and unit tests, under a minute
 	@$(BIN)/pyright --warnings & types=$$!; tests=0; \
 	  $(BIN)/pytest -n 2 -m 'not cluster and not long' || tests=$$?; wait $$types; exit $$tests
 
-test: check ## everything: check, long tests, then all on a real control plane (built once, about 6 minutes, then cached)
-	@$(BIN)/pytest -n 2 -m 'long and not cluster'
+test: check ## everything: check, long tests, four times as many examples, then all on a real control plane (built once, about 6 minutes, then cached)
+	@$(BIN)/pytest -n 2 -m '(long or hypothesis) and not cluster' --hypothesis-profile=thorough
 	@$(BIN)/growth cluster build
 	@$(BIN)/pytest -n 2 --dist loadscope -m cluster
 

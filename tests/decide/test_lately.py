@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from growth.api.pod import Pod
 from growth.decide.lately import LOOKS_WITHIN, NOBODY, Demand, noted
 from tests.decide.consolidate.seen import DAEMON, HOUR, MINUTE, NOW, a_pod, a_snapshot
+from tests.drawing import examples
 
 MANY = 1_000
 
@@ -229,7 +230,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(steps=STEPS, minutes=st.integers(2, 60))
 def test_it_agrees_with_one_who_writes_everything_down(steps: list[tuple[int, list[str]]], minutes: int) -> None:
     """At least who was there a moment ago, and never more than came and went within the window, up to a slot longer."""

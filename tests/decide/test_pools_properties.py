@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 
 import msgspec
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from growth.api.action import Hold, PatchObject, RecordEvent
@@ -123,7 +123,6 @@ def carried_out(things: list[Thing], decision: Decision) -> list[Thing]:
 
 
 @given(worlds())
-@settings(max_examples=100)
 def test_what_was_decided_is_enough(things: list[Thing]) -> None:
     """Twice, because what one node teaches changes what is believed of its type, and by that others are judged."""
     memory: object = None
@@ -135,7 +134,6 @@ def test_what_was_decided_is_enough(things: list[Thing]) -> None:
 
 
 @given(worlds(), st.timedeltas(timedelta(0), 10 * HOUR))
-@settings(max_examples=100)
 def test_time_alone_changes_a_status_a_bounded_number_of_times(things: list[Thing], step: timedelta) -> None:
     memory: object = None
     now, written = NOW, 0
@@ -152,7 +150,6 @@ def test_time_alone_changes_a_status_a_bounded_number_of_times(things: list[Thin
 
 
 @given(worlds())
-@settings(max_examples=100)
 def test_only_the_pool_is_written_and_never_more_than_its_status_may_hold(things: list[Thing]) -> None:
     for said in decided(things).said:
         assert isinstance(said, PatchObject | RecordEvent | Hold)

@@ -36,6 +36,7 @@ from growth.kube.client import Client
 from growth.kube.patches import JsonPatch, MergePatch
 from growth.kube.transport import Request
 from growth.play.story import Story
+from tests.drawing import THOROUGH
 from tests.trust.chaos.run import played_run
 from tests.trust.chaos.terms import drawn_terms_of
 from tests.trust.cohort_mutants import COHORT_MUTANTS
@@ -212,6 +213,12 @@ def caught(mutant: Mutant, chaos_runs: int) -> list[Caught]:
     return [crash, tests, _by_chaos(mutant, chaos_runs)]
 
 
+def is_told_of(mutant: Mutant) -> bool:
+    """Whether a story or a test notices this defect: who comes second is asked only if the first does not."""
+    with _defect(mutant):
+        return any(suite(mutant).suite for suite in (_by_crash, _by_tests))
+
+
 def _caught_by_name(name: str, chaos_runs: int) -> list[Caught]:
     """The same in another process, to which not every defect can be sent."""
     return caught(next(one for one in MUTANTS if one.name == name), chaos_runs)
@@ -263,7 +270,8 @@ def _by_tests(mutant: Mutant) -> Caught:
         return Caught(mutant.name, "", 0, "")
     failure = _Failure()
     with redirect_stdout(io.StringIO()):
-        pytest.main(["-q", "-x", "-p", "no:cacheprovider", *mutant.tests.split()], plugins=[failure])
+        drawing = f"--hypothesis-profile={THOROUGH}"
+        pytest.main(["-q", "-x", "-p", "no:cacheprovider", drawing, *mutant.tests.split()], plugins=[failure])
     return Caught(mutant.name, "tests" if failure.first else "", failure.ran, failure.first)
 
 

@@ -14,6 +14,7 @@ from growth.decide.consolidate.question import Question, Worth
 from tests.decide import stages
 from tests.decide.consolidate.fleet import DEAR, LARGE, MIDDLE, OWNER, SMALL, SOLD, a_fleet, forms, judge, made, of_size
 from tests.decide.marketplace import a_pool
+from tests.drawing import examples
 
 
 def test_an_empty_node_goes() -> None:
@@ -186,7 +187,7 @@ def fleets(draw: st.DrawFn) -> Question:
     return a_fleet(nodes, sold=sold, staying=staying, ghosts=tuple(ghosts), at_once=at_once)
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(question=fleets())
 def test_after_each_move_all_pods_fit_and_it_costs_less(question: Question) -> None:
     before = question.stage.mark()
@@ -196,7 +197,7 @@ def test_after_each_move_all_pods_fit_and_it_costs_less(question: Question) -> N
     assert advise(question) == advice, "the same question has the same answer"
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(question=fleets())
 def test_advice_that_is_followed_comes_to_an_end(question: Question) -> None:
     """What is bought in one advice may go in the next; each saves something, so nothing goes round in circles."""

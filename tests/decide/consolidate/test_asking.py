@@ -30,6 +30,7 @@ from tests.decide.consolidate.seen import (
 )
 from tests.decide.marketplace import a_node, a_pool, a_removal, an_entry
 from tests.decide.stages import a_pod as a_plain_pod
+from tests.drawing import examples
 
 
 def asked(world: World, *things: object, **fields: object) -> Question:
@@ -138,7 +139,7 @@ def worlds(draw: st.DrawFn) -> list[object]:
     return [*things, a_budget("x", {"matchLabels": {"app": "x"}}, allowed=allowed), a_cloud(*names)]
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(things=worlds())
 def test_whatever_is_seen_can_be_thought_about(things: list[object]) -> None:
     """Who may go is there, bears nothing that stays, and is no machine twice; each move leaves all pods a place."""

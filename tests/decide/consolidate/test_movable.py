@@ -11,6 +11,7 @@ from growth.decide.consolidate.movable import SAFE_TO_EVICT, SAFE_VOLUMES, Bonds
 from tests.decide.consolidate.seen import DAEMON, OWNER, a_budget, a_pod, a_snapshot
 from tests.decide.fit.volumes import a_claim
 from tests.decide.stages import an_object
+from tests.drawing import examples
 
 CACHE: dict[str, Any] = {"name": "cache", "emptyDir": {}}
 LOGS = {"name": "logs", "hostPath": {"path": "/var/log"}}
@@ -147,7 +148,7 @@ def selectors(draw: st.DrawFn) -> Any:  # noqa: ANN401
     return draw(st.sampled_from([{"matchLabels": draw(LABELS)}, unlike, None]))
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(siblings=st.lists(pods(), max_size=12), budgets=st.lists(st.tuples(selectors(), st.integers(0, 1)), max_size=5))
 def test_siblings_are_judged_as_if_each_were_alone(siblings: list[Pod], budgets: list[tuple[Any, int]]) -> None:
     """What is remembered of one pod is never said of another that differs; and budgets are found whatever they ask."""

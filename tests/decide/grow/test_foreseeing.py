@@ -17,6 +17,7 @@ from growth.decide.pack.plan import plan
 from growth.decide.pack.solution import PlacementSolution
 from tests.decide.grow.town import LARGE, NOW, SMALL, Town, a_crowd, a_pod
 from tests.decide.marketplace import a_pool
+from tests.drawing import examples
 
 POOL = a_pool(types=("small", "large"))
 
@@ -74,7 +75,7 @@ def test_who_finds_no_place_is_still_told() -> None:
     assert solution.outcome == "IncompletePlacement"
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(
     waiting=st.lists(st.sampled_from(["250m", "500m", "1", "2"]), min_size=1, max_size=6),
     expected=st.integers(0, 20),

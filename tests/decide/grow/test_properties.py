@@ -18,6 +18,7 @@ from growth.api.offering import OFFERING, Offering
 from growth.decide.grow.verdicts import Said
 from tests.decide.grow.town import LARGE, MS, SECOND, SMALL, Town, a_pod
 from tests.decide.marketplace import a_node, a_pool
+from tests.drawing import examples
 
 CPUS = st.sampled_from(["500m", "1", "1500m", "3", "6", "64"])
 FITS = {"500m", "1", "1500m", "3", "6"}
@@ -194,4 +195,4 @@ def _with_stock(offering: Offering, stock: int | None) -> Offering:
 
 
 TestGrowing = Growing.TestCase
-TestGrowing.settings = settings(max_examples=40, stateful_step_count=25, deadline=None)
+TestGrowing.settings = settings(max_examples=examples(40), stateful_step_count=25, deadline=None)

@@ -105,7 +105,6 @@ def test_every_plan_of_the_search_is_sound_and_better_than_the_one_before(proble
     assert len(set(ranks)) == len(ranks)
 
 
-@settings(max_examples=100, deadline=None)
 @given(problems(), st.integers(0, 4))
 def test_the_best_content_fits_and_holds_its_seed(problem: Problem, seed: int) -> None:
     shelves = Shelves(problem, np.arange(problem.kinds))

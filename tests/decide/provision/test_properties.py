@@ -17,6 +17,7 @@ from growth.api.status import MAX_EVENTS
 from growth.decide.decider import Decision
 from tests.decide.provision.drawing import clusters, done, instants, opened_at, outcomes
 from tests.decide.provision.stage import NOW, decided, told
+from tests.drawing import examples
 
 # More passes than there are steps in the life of a request.
 PASSES = 12
@@ -26,7 +27,7 @@ def requests_in(things: tuple[object, ...]) -> dict[str, NodeRequest]:
     return {one.metadata.name: one for one in things if isinstance(one, NodeRequest)}
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(clusters(), outcomes(), st.none() | instants)
 def test_phases_only_move_as_the_table_allows(
     things: tuple[object, ...], outcome: Outcome | None, steady_since: datetime | None
@@ -40,7 +41,7 @@ def test_phases_only_move_as_the_table_allows(
             assert one.resource_version is not None
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(clusters(), outcomes(), st.none() | instants)
 def test_a_machine_is_asked_for_only_while_its_request_is_pending_and_has_none(
     things: tuple[object, ...], outcome: Outcome | None, steady_since: datetime | None
@@ -59,7 +60,7 @@ def test_a_machine_is_asked_for_only_while_its_request_is_pending_and_has_none(
             assert outcome is None or outcome.result is not Result.DONE or outcome.action.subject != one.subject
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(clusters(), outcomes(), st.none() | instants)
 def test_the_same_sight_leads_to_the_same_words(
     things: tuple[object, ...], outcome: Outcome | None, steady_since: datetime | None
@@ -73,7 +74,7 @@ def test_the_same_sight_leads_to_the_same_words(
     assert first.wake_at is None or first.wake_at > NOW
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(clusters(), outcomes(), st.none() | instants)
 def test_what_is_opened_is_ours_ready_to_be_opened_and_not_leaving(
     things: tuple[object, ...], outcome: Outcome | None, steady_since: datetime | None
@@ -96,7 +97,7 @@ def test_what_is_opened_is_ours_ready_to_be_opened_and_not_leaving(
             assert not (request.status.phase == "Ready" and is_closed)
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(clusters(), outcomes(), st.none() | instants)
 def test_it_comes_to_rest(things: tuple[object, ...], outcome: Outcome | None, steady_since: datetime | None) -> None:
     """What is said is done and seen, and then there is less to say: nothing is wanted for ever that changes nothing."""

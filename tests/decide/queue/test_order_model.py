@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from growth.api.queue.kinds import CLUSTER_QUEUES, WORKLOADS
 from tests.decide.queue.stage import Stage, a_stage, settings
+from tests.drawing import examples
 
 PLACES = 2
 LIMIT = 3
@@ -181,7 +182,7 @@ class History:
         self.stage.change(WORKLOADS, self.stage.workload(job.name).metadata.name, {"spec": spec})
 
 
-@profile(max_examples=40)
+@profile(max_examples=examples(40))
 @given(st.integers(0, 2**32), st.sampled_from(["Eviction", "Creation"]))
 def test_over_whole_histories_those_run_whom_the_model_says(seed: int, strategy: str) -> None:
     history = History(seed, strategy)

@@ -8,6 +8,7 @@ from hypothesis import settings as profile
 from growth.api.queue.kinds import CLUSTER_QUEUES, LOCAL_QUEUES, WORKLOADS
 from growth.api.queue.pod import QUEUED_PODS
 from tests.decide.queue.test_properties import JOBS, QUOTA, SEEDS, STRATEGIES, TIMESTAMPS, OneQueue
+from tests.drawing import examples
 
 READY = [{"type": "Ready", "status": "True"}]
 
@@ -69,13 +70,13 @@ class PodLife(OneQueue):
         self.remember()
 
 
-@profile(max_examples=100)
+@profile(max_examples=examples(100))
 @given(SEEDS, STRATEGIES, TIMESTAMPS)
 def test_no_more_pods_run_than_there_is_quota(seed: int, strategy: str, timestamp: str) -> None:
     PodLife(seed, strategy, timestamp).live(80)
 
 
-@profile(max_examples=20)
+@profile(max_examples=examples(20))
 @given(SEEDS, STRATEGIES, TIMESTAMPS)
 def test_no_pod_waits_for_ever(seed: int, strategy: str, timestamp: str) -> None:
     """Once all is calm each pod that is still there is let go, one after the other."""

@@ -17,6 +17,7 @@ from growth.api.queue.workload import EVICTED, PODS_READY_TIMEOUT, Workload
 from growth.decide.queue.scene import usage_of
 from tests.decide.queue.lives import Life
 from tests.decide.queue.stage import Stage, settings
+from tests.drawing import examples
 
 QUOTA = 4
 LIMIT = 2
@@ -122,7 +123,7 @@ class OneQueue(Life):
         super().calm_down()
 
 
-@profile(max_examples=120)
+@profile(max_examples=examples(120))
 @given(SEEDS, STRATEGIES, TIMESTAMPS, st.booleans())
 def test_quota_is_never_exceeded_and_the_count_never_above_the_limit(
     seed: int,
@@ -133,7 +134,7 @@ def test_quota_is_never_exceeded_and_the_count_never_above_the_limit(
     OneQueue(seed, strategy, timestamp, is_obedient=is_obedient).live(80)
 
 
-@profile(max_examples=20)
+@profile(max_examples=examples(20))
 @given(SEEDS, STRATEGIES, TIMESTAMPS)
 def test_no_job_is_lost(seed: int, strategy: str, timestamp: str) -> None:
     """However the cluster lived: once it is calm, each job that can be served is, one after the other."""
@@ -192,7 +193,7 @@ def model(wishes: list[tuple[int, int]], workloads: list[Workload], strategy: st
     return sorted(admitted)
 
 
-@profile(max_examples=60)
+@profile(max_examples=examples(60))
 @given(WISHES, STRATEGIES, TIMESTAMPS)
 def test_the_order_is_as_a_simple_model_says(wishes: list[tuple[int, int]], strategy: str, timestamp: str) -> None:
     stage = a_line(wishes, strategy, timestamp)
@@ -201,7 +202,7 @@ def test_the_order_is_as_a_simple_model_says(wishes: list[tuple[int, int]], stra
     assert stage.admitted() == model(wishes, workloads, strategy, timestamp)
 
 
-@profile(max_examples=30)
+@profile(max_examples=examples(30))
 @given(st.lists(st.integers(1, QUOTA), min_size=2, max_size=5), st.integers(0, 3))
 def test_the_head_of_a_strict_queue_is_served_before_whoever_comes_later(cpus: list[int], late: int) -> None:
     """Small ones come for ever; the large one in front gets its quota when those before it have ended."""

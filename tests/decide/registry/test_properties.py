@@ -18,8 +18,9 @@ from growth.decide.registry.unit import NodeState, Unit
 from growth.decide.shrink import deciding as shrink
 from tests.decide.registry.histories import NAMES, Event, a_waiting_pod, happen, histories, named
 from tests.decide.registry.stage import Watch, a_cloud, a_node, a_pool, a_request
+from tests.drawing import examples
 
-FEW, MANY = settings(max_examples=60), settings(max_examples=400)
+FEW, MANY = settings(max_examples=examples(60)), settings(max_examples=400)
 MOMENT = timedelta(microseconds=1)
 DECIDERS = {"grow": grow.decide, "provision": provision.decide, "shrink": shrink.decide}
 
@@ -167,7 +168,7 @@ def test_time_alone_changes_nothing_before_the_instant_that_was_named(events: li
     is_as_it_was_until_it_said_that_it_changes(events)
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(histories(8, share_ready=2))
 def test_nothing_is_bought_or_removed_in_an_unhealthy_cluster(events: list[Event]) -> None:
     is_still_while_halted(events)
