@@ -1,4 +1,4 @@
-"""Twelve of twenty nodes are silent for two hours, and come back: meanwhile nothing is done, and then all goes on.
+"""Six of ten nodes are silent for two hours, and come back: meanwhile nothing is done, and then all goes on.
 
 Whole Growth on a virtual cluster, with the settings that it has by default, also if it is started anew on the way.
 """
@@ -26,7 +26,7 @@ from tests.stories.test_quiet_night import DEFAULTS
 
 pytestmark = pytest.mark.long
 
-NODES, SILENT, EMPTY = 20, 12, 3
+NODES, SILENT, EMPTY = 10, 6, 2
 """``EMPTY`` of those that fall silent have nothing to do, and as many of the others."""
 EMPTY_AFTER: Final = timedelta(minutes=10)  # of a pool that says nothing else
 LATE: Final = ("late-0", "late-1")

@@ -1,7 +1,9 @@
 """Every story on the virtual cluster. On a real one: tests/cluster/test_stories.py, and ``make stories`` for all."""
 
+import random
 import subprocess
 import sys
+from typing import Final
 
 import pytest
 
@@ -10,6 +12,9 @@ from growth.play.virtual import play_virtually
 from tests.stories.all_stories import STORIES
 
 pytestmark = pytest.mark.long
+
+TOLD_ELSEWHERE: Final = 50
+"""So many stories, drawn anew each time, are told in other processes too."""
 
 
 @pytest.mark.parametrize("story", STORIES, ids=lambda story: story.name)
@@ -26,10 +31,12 @@ def test_the_same_seed_tells_the_same_story_to_the_byte(story: Story) -> None:
 
 def test_another_process_tells_the_same_stories() -> None:
     """Whatever differs between processes, such as the order of sets of strings, must not be seen."""
+    chosen = random.Random().sample([story.name for story in STORIES], TOLD_ELSEWHERE)  # noqa: S311 - drawn anew
     program = (
         "from growth.play.virtual import play_virtually\n"
         "from tests.stories.all_stories import STORIES\n"
-        "print([play_virtually(story.tell, seed=5, alone=story.alone) for story in STORIES])"
+        f"chosen = [story for story in STORIES if story.name in {chosen}]\n"
+        "print([play_virtually(story.tell, seed=5, alone=story.alone) for story in chosen])"
     )
     told = {
         subprocess.run(
@@ -37,7 +44,7 @@ def test_another_process_tells_the_same_stories() -> None:
         ).stdout
         for seed in ("1", "2")
     }
-    assert len(told) == 1
+    assert len(told) == 1, chosen
 
 
 def test_capabilities_have_one_story_for_every_day_at_least() -> None:

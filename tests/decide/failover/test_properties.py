@@ -13,6 +13,7 @@ from growth.api.out_of_service import PROOF, SHUTDOWN, out_of_service_taint
 from growth.api.settings import Settings
 from tests.decide.failover.stage import EVERYTHING, SECOND, machine_id, terms
 from tests.decide.failover.witness import WatchedStage
+from tests.drawing import examples
 
 HURT = ["n1", "n2", "n3", "n4"]
 CALM = ["n5", "n6", "n7", "n8", "n9"]
@@ -181,7 +182,7 @@ SET_BACK: Final[list[Event]] = [
 """Two nodes hang, and by the clock that will be so for an hour."""
 
 
-@settings(max_examples=35)
+@settings(max_examples=examples(35))
 @given(histories)
 @example(SET_BACK)
 @example([*SET_BACK, ("restart",)])
@@ -190,7 +191,7 @@ def test_no_history_makes_it_break_a_promise(events: list[Event]) -> None:
 
 
 @pytest.mark.long
-@settings(max_examples=1000)
+@settings(max_examples=600)
 @given(histories)
 def test_no_history_of_very_many_makes_it_break_a_promise(events: list[Event]) -> None:
     keep_all_promises(events)

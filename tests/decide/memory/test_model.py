@@ -19,6 +19,7 @@ from growth.sim.merging import Json
 from growth.sim.store import Event
 from tests.decide.memory.model import HOSTNAME, Model
 from tests.decide.memory.small_cluster import Replica, Server, small_settings
+from tests.drawing import examples
 
 NODES: Final = ("steady", "shaky")
 # Most of what happens is about one of them: what goes wrong takes many things that happen to the same node.
@@ -245,14 +246,14 @@ def lives(draw: st.DrawFn) -> Callable[[], None]:
     return partial(live, mode, program, is_held=is_held, is_crowded=is_crowded)
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(30), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(lives())
 def test_the_labels_end_as_the_model_says(life: Callable[[], None]) -> None:
     life()
 
 
 @pytest.mark.long
-@settings(max_examples=1_000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=500, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(lives())
 def test_the_labels_of_many_lives_end_as_the_model_says(life: Callable[[], None]) -> None:
     life()

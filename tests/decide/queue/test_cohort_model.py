@@ -30,6 +30,7 @@ from tests.decide.queue.cohort_worlds import (
     queue_spec,
 )
 from tests.decide.queue.stage import NOW, Stage, settings
+from tests.drawing import examples
 
 CPU = ("red", "cpu")
 SEEDS = st.integers(0, 2**32)
@@ -143,7 +144,7 @@ def live(seed: int) -> None:
         twins.happen()
 
 
-@profile(max_examples=80)
+@profile(max_examples=examples(80))
 @given(SEEDS)
 def test_those_are_admitted_and_sent_back_whom_the_model_says(seed: int) -> None:
     live(seed)
@@ -155,7 +156,7 @@ def test_who_wants_nothing_more_of_something_is_asked_about_it_all_the_same() ->
 
 
 @pytest.mark.long
-@profile(max_examples=3000)
+@profile(max_examples=1500)
 @given(SEEDS)
 def test_the_same_on_many_more_trees(seed: int) -> None:
     live(seed)
@@ -169,7 +170,7 @@ def _members(nodes: list[Node]) -> dict[str, Member]:
     return members
 
 
-@profile(max_examples=100)
+@profile(max_examples=examples(100))
 @given(SEEDS)
 def test_what_is_left_is_as_much_as_may_be_used_without_breaking_the_law(seed: int) -> None:
     """By definition: so much more can be used that everybody still uses no more than it may, and not one more."""

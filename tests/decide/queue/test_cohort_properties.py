@@ -211,7 +211,7 @@ def test_preemption_comes_to_an_end(seed: int, timestamp: str) -> None:
 
 
 @pytest.mark.long
-@profile(max_examples=60)
+@profile(max_examples=30)
 @given(SEEDS, TIMESTAMPS)
 def test_preemption_comes_to_an_end_all_day_long(seed: int, timestamp: str) -> None:
     keep_coming(seed, timestamp, 60)

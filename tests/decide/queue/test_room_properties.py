@@ -247,7 +247,7 @@ def test_who_is_let_in_fits_and_nobody_goes_back_and_forth(seed: int, waits: boo
 
 @pytest.mark.long
 @given(SEEDS, st.booleans())
-@profile(max_examples=150)
+@profile(max_examples=100)
 def test_who_is_let_in_fits_and_nobody_goes_back_and_forth_in_long_lives(seed: int, waits: bool) -> None:  # noqa: FBT001
     Life(seed, waits=waits).live(200)
 

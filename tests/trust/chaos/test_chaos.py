@@ -15,9 +15,11 @@ from tests.trust.chaos.really import play_really
 from tests.trust.chaos.run import classes_of, played_run
 from tests.trust.chaos.stage import Tempo
 
-RUNS, SECONDS = 100, 50.0
+RUNS, SECONDS = 50, 30.0
 KNOWN = (620_000, 620_200)
 """Seeds whose runs are known to be well."""
+SERVER_RUNS = 12
+"""So many of those with a failing API server are played each time, drawn anew."""
 WITH_MOVES = (45, 97, 98, 112, 620022, 700007, 700056)
 """So are these, in which pools let nodes go that work; in one of them the API server fails."""
 
@@ -50,9 +52,8 @@ def test_nodes_are_moved_in_the_middle_of_trouble_and_all_is_well_soon_after(see
 
 @pytest.mark.long
 def test_lives_in_which_the_api_server_fails_stay_well() -> None:
-    for seed in itertools.islice((seed for seed in range(*KNOWN) if "server" in classes_of(seed)), 40):
-        if drawn_movement_of(seed) is not None:
-            continue
+    known = list(itertools.islice((seed for seed in range(*KNOWN) if "server" in classes_of(seed)), 40))
+    for seed in random.Random().sample([one for one in known if drawn_movement_of(one) is None], SERVER_RUNS):  # noqa: S311
         assert played_run(seed).problems == (), f"python -m tests.trust.chaos --replay {seed} -v"
 
 

@@ -10,7 +10,7 @@ from tests.trust.trial import tried
 
 pytestmark = pytest.mark.long
 
-STOPS_PER_SCENE = 5
+STOPS_PER_SCENE = 3
 
 
 @pytest.mark.parametrize("scene", SCENES.all, ids=lambda scene: scene.name)
