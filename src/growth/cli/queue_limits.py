@@ -39,7 +39,7 @@ def limits_on(member: Member, slot: Slot) -> Iterator[Limit]:
     beside = [other for one in path[1:] for other in _below(one) if other not in path]
     for one in dict.fromkeys(beside):
         # What is left of what it does not lend.
-        kept = -one.beyond_local({slot: 0})[slot]
+        kept = one.kept(slot)
         if kept > 0:
             words = f"{one.name} keeps {amount(slot[1], kept)} to itself (lendingLimit)"
             yield Limit(one.name, "lendingLimit", words)

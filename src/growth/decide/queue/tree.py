@@ -121,7 +121,11 @@ class Member:
 
     def beyond_local(self, amounts: Amounts) -> dict[Slot, int]:
         """What of so much more would be used of its parent."""
-        return {slot: max(0, amount - max(0, self._local(slot) - self.used(slot))) for slot, amount in amounts.items()}
+        return {slot: max(0, amount - self.kept(slot)) for slot, amount in amounts.items()}
+
+    def kept(self, slot: Slot) -> int:
+        """How much is free that it lends to nobody."""
+        return max(0, self._local(slot) - self.used(slot))
 
     def reach(self, slot: Slot, amount: int) -> "Member":
         """How far up one has to go for so much more: the lowest of its path that would not have to borrow it, or the
