@@ -154,7 +154,7 @@ def coming(known: Demand, at_most: int = MANY) -> list[str]:
 
 
 def test_as_many_are_expected_as_came_within_the_hour() -> None:
-    known = seen((0, pods_of("1", 2)), (30, pods_of("1", 5)), (60, pods_of("1", 6)))
+    known = seen((0, pods_of("1", 2)), (30, pods_of("1", 4)), (60, pods_of("1", 6)))
     assert (coming(known), known.expected(MANY).per_hour) == (["1"] * 4, 4.0)
     expected = known.expected(2)
     assert (len(expected.pods), expected.per_hour) == (2, 4.0), "how many are looked at does not change their pace"
@@ -162,14 +162,24 @@ def test_as_many_are_expected_as_came_within_the_hour() -> None:
 
 
 def test_those_who_are_expected_come_evenly() -> None:
-    known = seen((0, []), (60, [*pods_of("1", 4), *pods_of("2", 2)]))
+    known = seen((0, []), (30, [*pods_of("1", 2), *pods_of("2", 1)]), (60, [*pods_of("1", 4), *pods_of("2", 2)]))
     assert Counter(coming(known)) == {"1": 4, "2": 2}
     assert Counter(coming(known)[:3]) == {"1": 2, "2": 1}
 
 
 def test_if_others_went_fewer_are_expected() -> None:
-    known = seen((0, pods_of("2", 2)), (60, [*pods_of("1", 6), *pods_of("2", 1)]))
+    between = (30, [*pods_of("1", 2), *pods_of("2", 2)])
+    known = seen((0, pods_of("2", 2)), between, (60, [*pods_of("1", 6), *pods_of("2", 1)]))
     assert coming(known) == ["1"] * 4, "six cores came, and two went"
+
+
+@pytest.mark.parametrize("minute", [10, 29, 31, 60])
+def test_nothing_follows_from_what_came_or_went_all_at_once(minute: float) -> None:
+    few, many = pods_of("1", 3), pods_of("1", 9)
+    came = seen((0, few), (minute, many), (61, many))
+    assert (came.expected(MANY), came.fades_per_hour()) == (NOBODY, 0)
+    went = seen((0, many), (minute, few), (61, few))
+    assert (went.expected(MANY), went.fades_per_hour()) == (NOBODY, 0)
 
 
 @pytest.mark.parametrize("now", [pods_of("1", 3), pods_of("1", 2), []], ids=["as before", "less", "nothing"])
@@ -186,15 +196,19 @@ def test_jobs_are_not_expected_and_do_not_fade() -> None:
 
 
 def test_how_fast_less_is_wanted() -> None:
-    assert seen((0, pods_of("1", 10)), (60, pods_of("1", 8))).fades_per_hour() == pytest.approx(0.2)
-    assert seen((0, pods_of("1", 8)), (60, pods_of("1", 10))).fades_per_hour() == 0
+    ten, nine, eight = (pods_of("1", count) for count in (10, 9, 8))
+    assert seen((0, ten), (25, nine), (60, eight)).fades_per_hour() == pytest.approx(0.2)
+    assert seen((0, eight), (25, nine), (60, ten)).fades_per_hour() == 0
     assert Demand(HOUR, NOW, NOW).fades_per_hour() == 0, "who has seen nothing knows nothing"
 
 
 def test_where_cores_and_memory_become_less_the_smaller_share_counts() -> None:
-    cores = [a_pod("a", requests={"cpu": "9", "memory": "1Gi"})]
-    rest = [a_pod("b", requests={"cpu": "1", "memory": "3Gi"})]
-    assert seen((0, [*cores, *rest]), (60, rest)).fades_per_hour() == pytest.approx(0.25)
+    one, other, rest = (
+        a_pod(name, requests={"cpu": cpu, "memory": "1Gi"}) for name, cpu in zip("abc", "441", strict=True)
+    )
+    most = a_pod("d", requests={"cpu": "1", "memory": "5Gi"})
+    fading = seen((0, [one, other, rest, most]), (25, [other, rest, most]), (60, [rest, most]))
+    assert fading.fades_per_hour() == pytest.approx(0.25), "of ten cores eight went, of eight gibibytes two"
 
 
 def test_no_more_ghosts_than_asked_for() -> None:

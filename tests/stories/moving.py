@@ -27,7 +27,7 @@ FORGETFUL = msgspec.structs.replace(
 )
 # Long enough for some pods to come one after the other on a busy machine.
 MINDFUL = msgspec.structs.replace(
-    QUICK, consolidate=msgspec.structs.replace(QUICK.consolidate, window=timedelta(seconds=18))
+    QUICK, consolidate=msgspec.structs.replace(QUICK.consolidate, window=timedelta(seconds=24))
 )
 # Who did not leave, or found no place, is named in the reason.
 NAMED = "its move was undone"
@@ -281,10 +281,11 @@ async def while_more_and_more_is_wanted_there_is_room_for_those_who_follow(play:
         await asyncio.sleep((MINDFUL.consolidate.window + timedelta(seconds=1)).total_seconds())
         await a_deployment(play, "web", 1, "1500m")
         await play.until(lambda: len(play.running("web")) == 1, "one pod runs")
+        await asyncio.sleep(9)  # one comes in each half of the window, or it is no rise that goes on
         await scale(play, "web", 2)
         await play.until(lambda: len(play.running("web")) == 2, "another one runs")
         assert offerings(play) == ["small", "small"]
-        await asyncio.sleep(3)  # until that was looked at: it need not be at every moment
+        await asyncio.sleep(9)
         await scale(play, "web", 3)
         await play.until(lambda: foreseen(play), "room is bought for those who follow")
         await scale(play, "web", 7)

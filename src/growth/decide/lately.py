@@ -87,12 +87,11 @@ class Demand(msgspec.Struct, frozen=True):
         return tuple(found)
 
     def expected(self, at_most: int) -> Expected:
-        """Who comes next, up to so many, if as many come as came within the window. Nobody, if on the whole no more is
-        wanted than before."""
-        grown = self._grown()
+        """Who comes next, up to so many, if it goes on as within the window. Nobody, if on the whole no more was wanted
+        from each half of it to the next: what came all at once is there, and nothing follows from it."""
+        grown, steady = self._grown(self._first), self._steadily()
         risen = _amounts(self.samples, {identity: max(0, count) for identity, count in grown.items()})
-        net = _amounts(self.samples, grown)
-        share = min((max(0, net[name]) / risen[name] for name in _WEIGHED if risen[name]), default=0.0)
+        share = min((max(0, steady[name]) / risen[name] for name in _WEIGHED if risen[name]), default=0.0)
         # Each shape comes evenly over the time, so that any beginning of them is like the whole.
         order: list[tuple[float, int, Pod]] = []
         for place, (identity, count) in enumerate(grown.items()):
@@ -103,22 +102,36 @@ class Demand(msgspec.Struct, frozen=True):
         return Expected(pods, len(order) / (self.window / _HOUR)) if pods else NOBODY
 
     def fades_per_hour(self) -> float:
-        """Which share of what was wanted became less in an hour of the window; 0 if no less is wanted now. Where cores
-        and memory differ, the smaller share counts: both are wanted for a place."""
-        grown = self._grown()
-        before = {identity: self.there.get(identity, 0) - count for identity, count in grown.items()}
-        lost, had = _amounts(self.samples, grown), _amounts(self.samples, before)
-        share = min((max(0.0, -lost[name] / had[name]) for name in _WEIGHED if had[name]), default=0.0)
+        """Which share of what was wanted became less in an hour of the window; 0 if it did not in both halves of it.
+        Where cores and memory differ, the smaller share counts: both are wanted for a place."""
+        steady, had = self._steadily(), _amounts(self.samples, self._first)
+        share = min((max(0.0, -steady[name] / had[name]) for name in _WEIGHED if had[name]), default=0.0)
         return share / (self.window / _HOUR) if self.window else 0.0
 
-    def _grown(self) -> dict[int, int]:
-        """By shape, how many more there are than in the beginning; without Jobs, which end by themselves."""
-        first: Counts = self.slots[0][1] if self.slots else {}
-        return {
-            identity: self.there.get(identity, 0) - first.get(identity, 0)
-            for identity, sample in self.samples.items()
-            if is_work(sample) and not ends_by_itself(sample)
-        }
+    def _steadily(self) -> dict[str, int]:
+        """How much more is wanted than a window ago, as far as that went on: twice what came in the half of it in which
+        less did; negative if in both halves less was wanted."""
+        whole = _amounts(self.samples, self._grown(self._first))
+        late = _amounts(self.samples, self._grown(self._middle))
+        return {name: _steady(whole[name] - late[name], late[name]) for name in _WEIGHED}
+
+    @property
+    def _first(self) -> Counts:
+        return _of(self.slots[0][1], self._lasting) if self.slots else {}
+
+    @property
+    def _middle(self) -> Counts:
+        newest = self.slots[-1][0] if self.slots else 0
+        return next((counts for number, counts in reversed(self.slots) if number <= newest - _SLOTS // 2), self._first)
+
+    @property
+    def _lasting(self) -> list[int]:
+        """Shapes of work that does not end by itself."""
+        return [key for key, sample in self.samples.items() if is_work(sample) and not ends_by_itself(sample)]
+
+    def _grown(self, before: Counts) -> dict[int, int]:
+        """By shape, how many more there are than then; without Jobs, which end by themselves."""
+        return {identity: self.there.get(identity, 0) - before.get(identity, 0) for identity in self._lasting}
 
     def _missed(self, identity: int, sample: Pod) -> int:
         """How many of a shape were there, are not now, and may come back."""
@@ -129,6 +142,13 @@ class Demand(msgspec.Struct, frozen=True):
             return lately
         gone = max((count for _, count in peaks), default=0) - there
         return max(lately, min(gone, _highest_rise([*(count for _, count in peaks), there])))
+
+
+def _steady(early: int, late: int) -> int:
+    """What came in both halves of a time, or went."""
+    if early > 0 and late > 0:
+        return 2 * min(early, late)
+    return 2 * max(early, late) if early < 0 and late < 0 else 0
 
 
 def _highest_rise(counts: Sequence[int]) -> int:
