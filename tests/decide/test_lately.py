@@ -182,6 +182,11 @@ def test_nothing_follows_from_what_came_or_went_all_at_once(minute: float) -> No
     assert (went.expected(MANY), went.fades_per_hour()) == (NOBODY, 0)
 
 
+def test_of_what_came_almost_at_once_little_is_expected() -> None:
+    known = seen((0, pods_of("1", 1)), (20, pods_of("1", 2)), (60, pods_of("1", 9)))
+    assert len(coming(known)) == 4, "eight came, and only one of them in the first half"
+
+
 @pytest.mark.parametrize("now", [pods_of("1", 3), pods_of("1", 2), []], ids=["as before", "less", "nothing"])
 def test_where_no_more_is_wanted_nobody_is_expected(now: list[Pod]) -> None:
     known = seen((0, pods_of("1", 3)), (60, now))

@@ -38,6 +38,8 @@ LOOKS_WITHIN: Final = timedelta(minutes=5)
 """Who does not look for longer than this begins anew."""
 _WEIGHED: Final = ("cpu", "memory")
 """By what it is judged whether more is wanted, or less."""
+# Three quarters of a rise may be in one half of the time, and it is still one that goes on.
+_UNEVEN: Final = 4
 _GHOST: Final = "ghost-"
 """How the uids of ghosts begin; no object's uid does."""
 
@@ -109,8 +111,8 @@ class Demand(msgspec.Struct, frozen=True):
         return share / (self.window / _HOUR) if self.window else 0.0
 
     def _steadily(self) -> dict[str, int]:
-        """How much more is wanted than a window ago, as far as that went on: twice what came in the half of it in which
-        less did; negative if in both halves less was wanted."""
+        """How much more is wanted than a window ago, as far as that went on in both halves of it; negative if in both
+        less was wanted."""
         whole = _amounts(self.samples, self._grown(self._first))
         late = _amounts(self.samples, self._grown(self._middle))
         return {name: _steady(whole[name] - late[name], late[name]) for name in _WEIGHED}
@@ -145,10 +147,10 @@ class Demand(msgspec.Struct, frozen=True):
 
 
 def _steady(early: int, late: int) -> int:
-    """What came in both halves of a time, or went."""
+    """What came in both halves of a time, or went: all of it, unless almost all was in one of them."""
     if early > 0 and late > 0:
-        return 2 * min(early, late)
-    return 2 * max(early, late) if early < 0 and late < 0 else 0
+        return min(early + late, _UNEVEN * min(early, late))
+    return max(early + late, _UNEVEN * max(early, late)) if early < 0 and late < 0 else 0
 
 
 def _highest_rise(counts: Sequence[int]) -> int:

@@ -41,21 +41,28 @@ def told(town: Town) -> list[tuple[str, str]]:
 
 LATELY: dict[str, tuple[Sequence[int], list[tuple[str, str]]]] = {
     "as many as ever": ([4], []),
-    "one more came": ([4, 5], [(ROOM_KEPT, f"room is kept for a pod that is expected: {STAYS}")]),
+    "one came all at once": ([4, 5], []),
+    "one came, and another": (
+        [4, *[5] * 12, 6],
+        [(ROOM_KEPT, f"room is kept for 2 pods that are expected: {STAYS}")],
+    ),
     "two came, and went": (
         [4, 6, 4],
         [(ROOM_KEPT, f"room is kept for 2 pods that were there {LAST_HOUR}: {STAYS}")],
     ),
     "more came than went": (
-        [4, 8, 7],
+        [4, *[6] * 11, 8, 7],
         [(ROOM_KEPT, f"room is kept for a pod that was there {LAST_HOUR}, and for 3 pods that are expected: {STAYS}")],
     ),
-    "less and less is wanted": ([8, 6, 6, 6, 6], [(LESS_WANTED, f"25% less is wanted than an hour ago: {SOONER}")]),
+    "less and less is wanted": (
+        [8, *[7] * 8, *[6] * 4],
+        [(LESS_WANTED, f"25% less is wanted than an hour ago: {SOONER}")],
+    ),
     "somebody went a moment ago": (
-        [8, 7],
+        [8, *[7] * 12, 6],
         [
             (ROOM_KEPT, f"room is kept for a pod that was there {LAST_HOUR}: {STAYS}"),
-            (LESS_WANTED, f"12% less is wanted than an hour ago: {SOONER}"),
+            (LESS_WANTED, f"25% less is wanted than an hour ago: {SOONER}"),
         ],
     ),
 }
