@@ -87,8 +87,8 @@ def test_who_borrows_sends_back_nobody_who_would_have_a_right_to_come_back() -> 
     assert nobody_was_sent_back(stage)
 
 
-@pytest.mark.parametrize(("was_sent_back", "admitted"), [(False, ["high"]), (True, ["low"])])
-def test_who_was_sent_back_takes_nothing_to_borrow_it(was_sent_back: bool, admitted: list[str]) -> None:  # noqa: FBT001
+def where_low_has_everything() -> tuple[Stage, Queue]:
+    """Work of another queue holds all that there is; the queue may take it to borrow it."""
     company = Node("company", None, {CPU: Quota(4)})
     first = Queue("first", company, {CPU: Quota(1)}, GROUPS[1], reclaim="LowerPriority", borrows=True)
     second = Queue("second", company, {CPU: Quota(1)}, GROUPS[1])
@@ -96,19 +96,19 @@ def test_who_was_sent_back_takes_nothing_to_borrow_it(was_sent_back: bool, admit
     put_tree(stage, [company, first, second])
     put_work(stage, Work("low", "1", second, 0, NOW, ({"cpu": 4},)))
     stage.settle()
+    return stage, first
+
+
+@pytest.mark.parametrize(("was_sent_back", "admitted"), [(False, ["high"]), (True, ["low"])])
+def test_who_was_sent_back_takes_nothing_to_borrow_it(was_sent_back: bool, admitted: list[str]) -> None:  # noqa: FBT001
+    stage, first = where_low_has_everything()
     put_work(stage, Work("high", "2", first, 5, NOW, ({"cpu": 4},), was_sent_back=was_sent_back))
     stage.settle()
     assert stage.admitted() == admitted
 
 
 def test_who_was_sent_back_does_not_speak_for_others_who_want_the_same() -> None:
-    company = Node("company", None, {CPU: Quota(4)})
-    first = Queue("first", company, {CPU: Quota(1)}, GROUPS[1], reclaim="LowerPriority", borrows=True)
-    second = Queue("second", company, {CPU: Quota(1)}, GROUPS[1])
-    stage = Stage(settings(wait=False))
-    put_tree(stage, [company, first, second])
-    put_work(stage, Work("low", "1", second, 0, NOW, ({"cpu": 4},)))
-    stage.settle()
+    stage, first = where_low_has_everything()
     put_work(stage, Work("before", "2", first, 5, NOW, ({"cpu": 4},), was_sent_back=True))
     put_work(stage, Work("behind", "3", first, 5, NOW, ({"cpu": 4},)))
     stage.settle()
