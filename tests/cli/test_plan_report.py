@@ -100,7 +100,7 @@ def test_in_an_unhealthy_cluster_nothing_is_bought_and_that_is_said() -> None:
     waits = a_waiting_pod("app", requests={"cpu": "1"}, status=REFUSED)
     report = planned(heard(World(), market.a_pool(), a_cloud(*names), *sick, waits))
     assert report.machines == ()
-    assert report.homeless[0].why.startswith("nothing is bought in an unhealthy cluster")
+    assert report.homeless[0].why.startswith("nothing is launched in an unhealthy cluster")
     assert report.notices[0].startswith("the cluster is unhealthy, so Growth does nothing for now")
 
 

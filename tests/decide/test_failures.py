@@ -58,7 +58,13 @@ def test_errors_end_a_request_exactly_if_their_row_says_unmet() -> None:
     assert sorted(ENDING) == ["FamilyQuotaExceeded", "Invalid", "OutOfStock", "QuotaExceeded", "Unauthorized"]
 
 
-_SCOPES = {Scope.OFFERING: SMALL, Scope.POOLS_OWN: SMALL, Scope.FAMILY: "kwok-small*", Scope.PROVIDER: "kwok"}
+_SCOPES = {
+    Scope.OFFERING: SMALL,
+    Scope.POOLS_OWN: SMALL,
+    Scope.LAUNCHES: SMALL,
+    Scope.FAMILY: "kwok-small*",
+    Scope.PROVIDER: "kwok",
+}
 
 
 @pytest.mark.parametrize(
@@ -69,7 +75,7 @@ def test_what_is_left_alone_follows_the_table(row: Consequence) -> None:
     scope = _SCOPES.get(row.leaves_alone)
     expected = None
     if scope is not None:
-        expected = Failure(scope, NOW, NOW - SECOND, row.error, f"it was {row.error}")
+        expected = Failure(request.metadata.uid, scope, NOW, NOW - SECOND, row.error, f"it was {row.error}")
     assert failure_of(request, ["kwok"], NOW, PROVISION) == expected
 
 
@@ -109,7 +115,7 @@ def test_when_it_failed(since: datetime | None, at: datetime | None) -> None:
 
 def test_a_request_that_a_person_marked_unmet_without_a_word_counts_as_no_machine() -> None:
     failure = failure_of(a_request(phase="Unmet"), ["kwok"], NOW, PROVISION)
-    assert failure == Failure(SMALL, NOW, NOW - SECOND, "NoMachine", "")
+    assert failure == Failure("request-default-1", SMALL, NOW, NOW - SECOND, "NoMachine", "")
 
 
 @pytest.mark.parametrize(

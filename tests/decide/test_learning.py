@@ -92,7 +92,7 @@ def test_a_failure_after_the_time_is_over_raises_the_level() -> None:
 def test_each_offering_and_each_provider_has_its_own_level() -> None:
     requests = [
         a_failed_request("a"),
-        a_failed_request("b", offering="kwok-small-nbg1", reason="NeverReady"),
+        a_failed_request("b", offering="kwok-small-nbg1", reason="NoMachine"),
         a_failed_request("c", reason="Unauthorized"),
     ]
     entries = lesson_of(requests, [an_entry(level=3, since=NOW - HOUR, until=NOW - HOUR)])

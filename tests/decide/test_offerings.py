@@ -126,8 +126,8 @@ def test_a_quota_that_is_not_noted_yet_closes_all_of_the_provider() -> None:
 
 
 def test_the_latest_failure_gives_the_reason() -> None:
-    requests = [a_failed_request("a", reason="NoNode"), a_failed_request("b", since=NOW - MINUTE)]
-    assert a_shop(requests=requests).sold[SMALL].why == "it was NoNode"
+    requests = [a_failed_request("a", reason="NoMachine"), a_failed_request("b", since=NOW - MINUTE)]
+    assert a_shop(requests=requests).sold[SMALL].why == "it was NoMachine"
 
 
 # A pool's own mistake

@@ -16,7 +16,7 @@ from growth.api.settings import Settings
 from growth.api.starting import closed
 from growth.api.status import StatusCondition, condition_of
 from growth.decide.decider import Decision, State
-from growth.decide.pools import EXPANDING, HEALTHY, VALID, Memory, decide
+from growth.decide.pools import EXPANDING, HEALTHY, READY, VALID, Memory, decide
 from growth.decide.usable import FINALIZER
 from tests.decide.marketplace import (
     HOUR,
@@ -41,6 +41,7 @@ USABLE = StatusCondition(VALID, "True", "Usable", "", NOW - HOUR)
 WELL = (
     USABLE,
     StatusCondition(HEALTHY, "True", "Healthy", "", NOW - HOUR),
+    StatusCondition(READY, "True", "Ready", "", NOW - HOUR),
     StatusCondition(EXPANDING, "False", "NothingComing", "", NOW - HOUR),
 )
 AT_REST = NodePoolStatus(nodes=NodeCounts(), cost_per_hour="0.0000", conditions=WELL)

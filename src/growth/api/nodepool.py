@@ -280,6 +280,36 @@ class OfferingStatus(Slim, frozen=True):
     ] = 0
 
 
+class FailedLaunches(Slim, frozen=True):
+    """Machines of one offering that were launched for the pool and never became working nodes."""
+
+    offering: Annotated[str, about("The offering's id, such as hetzner-cax11-fsn1.", max_length=253)]
+    failures: Annotated[int, about("Machines in a row that never worked; 0: the last one worked.", ge=0)] = 0
+    rounds: Annotated[int, about("Launches after a known failure, in a row; each one doubles the wait.", ge=0)] = 0
+    since: Annotated[datetime | None, about("When the first of these machines was requested.")] = None
+    launched_at: Annotated[datetime | None, about("When the last of them was requested.")] = None
+    last_at: Annotated[datetime | None, about("When the last of them was given up.")] = None
+    worked_at: Annotated[datetime | None, about("When the newest working node of the offering registered.")] = None
+    retry_at: Annotated[datetime | None, about("When one more is launched beside a working offering.")] = None
+    reason: Annotated[str, about("What became of the last one: NoNode, NeverReady or MachineGone.", max_length=63)] = ""
+    message: Annotated[str, about("What became of the last one, as a sentence.", max_length=1024)] = ""
+    template: Annotated[
+        str, about("The pool's template at that time; another one is not suspected.", max_length=63)
+    ] = ""
+
+
+class Wasted(Status, frozen=True):
+    """Machines of the pool that were paid for and never worked, since the pool was created."""
+
+    machines: Annotated[int, about("How many.", ge=0)] = 0
+    cost: Annotated[
+        str, about("What they cost at their hourly price, in the currency of costPerHour.", max_length=32)
+    ] = "0"
+    counted: Annotated[
+        tuple[str, ...], about("Uids of NodeRequests that these figures include and that still exist.", max_length=4096)
+    ] = ()
+
+
 class NodePoolStatus(Status, frozen=True):
     """What Growth last saw of the pool."""
 
@@ -291,8 +321,13 @@ class NodePoolStatus(Status, frozen=True):
         tuple[StatusCondition, ...], about("Statements about the pool.", max_length=MAX_CONDITIONS)
     ] = ()
     offerings: Annotated[tuple[OfferingStatus, ...], about("Offerings that are backed off.", max_length=256)] = ()
+    failed_launches: Annotated[
+        tuple[FailedLaunches, ...],
+        about("Offerings whose machines never became working nodes; what they share is suspected.", max_length=256),
+    ] = ()
+    wasted: Annotated[Wasted, about("Machines that were paid for and never worked.")] = Wasted()
     unhealthy: Annotated[
-        tuple[Unhealthy, ...], about("What is not bought because too much of it is amiss.", max_length=256)
+        tuple[Unhealthy, ...], about("What is not launched because too much of it fails.", max_length=256)
     ] = ()
     missing_since: Annotated[datetime | None, about("Since when the one is asked for that is missing for longest.")] = (
         None

@@ -26,6 +26,9 @@ WAKES: Final = "growth.dev/wakes"
 FORESEES: Final = "growth.dev/foresees"
 """Annotation: whether it is larger than these need, because others are expected to follow."""
 
+PROBE: Final = "growth.dev/probe"
+"""Annotation: whether it tests an offering whose machines failed, so that no pod relies on it before it works."""
+
 
 class NodeRequestSpec(Slim, frozen=True):
     """What is wanted; fixed once it is written, so that two leaders can never mean different things by one name."""
@@ -97,6 +100,11 @@ class NodeRequest(Slim, frozen=True):
     def foresees(self) -> bool:
         """Whether it has room for those who follow."""
         return self.metadata.annotations.get(FORESEES) == "true"
+
+    @property
+    def is_probe(self) -> bool:
+        """Whether it tests an offering, beside what is launched for the pods."""
+        return self.metadata.annotations.get(PROBE) == "true"
 
 
 @lru_cache(16_384)

@@ -83,6 +83,11 @@ class Offering(Slim, frozen=True):
         return self.provider, family_of(self.provider, self.id)
 
     @property
+    def type_id(self) -> str:
+        """The server type in all locations, such as ``hetzner-cax11``: what a machine image works on, or does not."""
+        return f"{self.provider}-{self.server_type}".lower()
+
+    @property
     def node_labels(self) -> dict[str, str]:
         """The labels of a node on such a machine, but for the hostname, which is the node's own."""
         standard = {INSTANCE_TYPE: self.server_type, ARCH: self.arch, OS: "linux", CAPACITY_TYPE: self.capacity_type}

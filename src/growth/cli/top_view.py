@@ -8,6 +8,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from growth.api.nodepool import FailedLaunches
 from growth.cli.money import HOURS_A_MONTH
 from growth.cli.spans import span
 from growth.cli.world_view import bar
@@ -154,6 +155,10 @@ def _notes(fleet: Fleet) -> Iterable[Text]:
                 yield _note(f"pool {pool.name}", f"its limit of {limit.name} is used up: {_used(limit)}")
         for entry in pool.left_alone:
             yield _note(f"pool {pool.name}", _left_alone(entry, fleet.at))
+        for failing in pool.failing:
+            yield _note(f"pool {pool.name}", _failing(failing, fleet.at))
+        if pool.wasted_machines:
+            yield _note(f"pool {pool.name}", _wasted(pool), "dim")
 
 
 def _note(about: str, words: str, style: str = "yellow") -> Text:
@@ -174,6 +179,19 @@ def _failed_removal(machine: Member, retries_after: str, at: datetime) -> Text:
 def _left_alone(entry: LeftAlone, at: datetime) -> str:
     again = f"; one is tried again in {span(entry.until - at)}" if entry.until else ""
     return f"{entry.offering}: {entry.reason}{f', {entry.message}' if entry.message else ''}{again}"
+
+
+def _failing(entry: FailedLaunches, at: datetime) -> str:
+    count = entry.failures
+    times = f"{count} machines in a row never worked" if count > 1 else "the last machine never worked"
+    again = f"; one more is tried in {span(entry.retry_at - at)}" if entry.retry_at and entry.retry_at > at else ""
+    return f"{entry.offering}: {times} ({entry.reason}, {entry.message}){again}"
+
+
+def _wasted(pool: PoolSummary) -> str:
+    count = pool.wasted_machines
+    cost = _money(pool.wasted_cost, pool.currency)
+    return f"{count:,} machine{'' if count == 1 else 's'} never worked since the pool was created, and cost {cost}"
 
 
 # Machines

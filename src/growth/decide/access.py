@@ -14,7 +14,7 @@ from growth.api.nodepool import NodePool, OfferingStatus
 from growth.api.noderequest import NodeRequest
 from growth.api.settings import ProvisionSettings
 from growth.decide.ages import is_ahead
-from growth.decide.failures import ENDS_WITH_STOCK, OF_ONE_POOL, Failure, failure_of
+from growth.decide.failures import ENDS_WITH_STOCK, LAUNCHED, OF_ONE_POOL, Failure, failure_of
 
 # A node that is smaller than was believed is believed the first time; who is wrong twice is not bought.
 TOO_MANY_SURPRISES: Final = 2
@@ -84,6 +84,8 @@ class Knowledge(msgspec.Struct, frozen=True):
     """Of offerings, families and providers, for all pools."""
     mistakes: dict[tuple[str, str], Known]
     """Of offerings in one pool (its name and the offering's id): what it asked for cannot be."""
+    launches: dict[str, list[Failure]]
+    """By pool, requests that were given up because their machines never worked."""
 
 
 def knowledge_from(
@@ -94,7 +96,7 @@ def knowledge_from(
     settings: ProvisionSettings,
 ) -> Knowledge:
     """What pools have noted, and what became of requests."""
-    known = Knowledge({}, {})
+    known = Knowledge({}, {}, {})
     for pool in pools:
         for entry in pool.status.offerings:
             left = entry
@@ -105,7 +107,9 @@ def knowledge_from(
     names = tuple(providers)
     for request in requests:
         failure = failure_of(request, names, now, settings)
-        if failure is not None and failure.reason in OF_ONE_POOL:
+        if failure is not None and failure.reason in LAUNCHED:
+            known.launches.setdefault(request.spec.pool, []).append(failure)
+        elif failure is not None and failure.reason in OF_ONE_POOL:
             known.mistakes.setdefault((request.spec.pool, failure.scope), Known()).failures.append(failure)
         elif failure is not None:
             known.of.setdefault(failure.scope, Known()).failures.append(failure)
@@ -126,4 +130,6 @@ def accounts_for(entry: OfferingStatus, failure: Failure) -> bool:
 
 def is_noted(failure: Failure, pool: NodePool) -> bool:
     """Whether the pool's status tells of this failure."""
+    if failure.reason in LAUNCHED:
+        return failure.request in pool.status.wasted.counted
     return any(accounts_for(one, failure) for one in pool.status.offerings if one.offering == failure.scope)

@@ -18,6 +18,7 @@ MET: Final = "Met"
 NO_MACHINE: Final = "NoMachine"
 NO_NODE: Final = "NoNode"
 NEVER_READY: Final = "NeverReady"
+MACHINE_GONE: Final = "MachineGone"
 POOL_GONE: Final = "PoolGone"
 LIMIT_REACHED: Final = "LimitReached"
 
@@ -33,6 +34,8 @@ class Scope(StrEnum):
     PROVIDER = "the provider"
     POOLS_OWN = "the offering, for its pool"
     """What is asked for is wrong, and each pool asks for something else."""
+    LAUNCHES = "the server type, for its pool"
+    """The machine was launched and never worked (``decide.launches``)."""
     NOTHING = "nothing"
 
 
@@ -50,6 +53,7 @@ class Consequence(msgspec.Struct, frozen=True):
 
 
 _IN_TIME: Final = "when its time is over"
+_BY_PROBE: Final = "by one machine, beside one that works"
 _SOON: Final = "after 1 s, doubling to 60 s"
 ANYTHING_ELSE: Final = "anything else"
 
@@ -68,8 +72,9 @@ SAID_BY_PROVIDERS: Final = (
 WAITED_TOO_LONG: Final = (
     # The next one would hardly do better, so its offering is left alone, too.
     Consequence(NO_MACHINE, "Unmet", Scope.OFFERING, _IN_TIME),
-    Consequence(NO_NODE, "Deprovisioning", Scope.OFFERING, _IN_TIME),
-    Consequence(NEVER_READY, "Deprovisioning", Scope.OFFERING, _IN_TIME),
+    Consequence(MACHINE_GONE, "Unmet", Scope.LAUNCHES, _BY_PROBE),
+    Consequence(NO_NODE, "Deprovisioning", Scope.LAUNCHES, _BY_PROBE),
+    Consequence(NEVER_READY, "Deprovisioning", Scope.LAUNCHES, _BY_PROBE),
     Consequence(POOL_GONE, "Unmet", Scope.NOTHING, "never"),
     Consequence(LIMIT_REACHED, "Unmet", Scope.NOTHING, "when there is room for one"),
 )
@@ -80,14 +85,18 @@ ENDING: Final = frozenset(one.error for one in SAID_BY_PROVIDERS if one.phase ==
 ENDS_WITH_STOCK: Final = frozenset(one.error for one in SAID_BY_PROVIDERS if one.ends_with_stock)
 OF_ONE_POOL: Final = frozenset(one.error for one in SAID_BY_PROVIDERS if one.leaves_alone is Scope.POOLS_OWN)
 """Errors that say nothing about what other pools can have."""
+LAUNCHED: Final = frozenset(one.error for one in WAITED_TOO_LONG if one.leaves_alone is Scope.LAUNCHES)
+"""Reasons why a machine that was launched never became a working node."""
 _SCOPES: Final = {one.error: one.leaves_alone for one in (*SAID_BY_PROVIDERS, *WAITED_TOO_LONG)}
 
 
 class Failure(msgspec.Struct, frozen=True):
-    """Something that could not be had."""
+    """A request that was given up."""
 
+    request: str
+    """Its uid."""
     scope: str
-    """The offering's id, its family, or the provider's name for all that it sells."""
+    """The offering's id, its family, or the provider's name for all its offerings."""
     at: datetime
     asked_at: datetime
     """When it was asked for: what was asked for together fails together."""
@@ -116,4 +125,4 @@ def failure_of(
         where = provider if scope is Scope.PROVIDER else family_of(provider, offering)
     at = min(status.phase_since, now)
     asked_at = min(request.metadata.creation_timestamp or at, at)
-    return Failure(where, at, asked_at, reason, met.message if met is not None else "")
+    return Failure(request.metadata.uid, where, at, asked_at, reason, met.message if met is not None else "")

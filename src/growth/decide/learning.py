@@ -1,6 +1,7 @@
 """What requests and nodes teach about offerings: it is written into the status of their pool, where it outlives them.
 
 - An offering that could not be had is left alone, longer each time. One machine that could be had after that opens it.
+  (A machine that was launched and never worked is another matter: ``decide.launch_log``.)
 - Nodes that turn out smaller or larger than was estimated correct that (``decide.measuring``).
 - What went wrong is forgotten when for long enough nothing did; what nodes turned out to have is not.
 - What lies ahead of us was written before a clock was set back: it counts as if it had just happened, and may be tried.
@@ -15,7 +16,7 @@ import msgspec
 from growth.api.nodepool import OfferingStatus
 from growth.api.settings import ProvisionSettings
 from growth.decide.access import BURST, accounts_for
-from growth.decide.failures import CLOCKS_DIFFER, OF_ONE_POOL, Failure, failure_of
+from growth.decide.failures import CLOCKS_DIFFER, LAUNCHED, OF_ONE_POOL, Failure, failure_of
 from growth.decide.lesson import Lesson, bought_as
 from growth.decide.measuring import measure, with_image
 from growth.decide.offerings import accepted_at_of
@@ -31,7 +32,7 @@ def learnt(lesson: Lesson, settings: ProvisionSettings) -> tuple[OfferingStatus,
         entry.offering: _on_this_clock(with_image(entry, image), lesson.now) for entry in lesson.pool.status.offerings
     }
     found = (failure_of(request, lesson.providers, lesson.now, settings) for request in lesson.requests)
-    failures = [failure for failure in found if failure is not None]
+    failures = [failure for failure in found if failure is not None and failure.reason not in LAUNCHED]
     for failure in sorted(failures, key=lambda one: (one.at, one.scope)):
         entry = entries.get(failure.scope, OfferingStatus(failure.scope))
         if not accounts_for(entry, failure):

@@ -26,6 +26,8 @@ class Lesson(msgspec.Struct, frozen=True):
     """Offerings as their providers list them, not corrected by what was learnt."""
     providers: tuple[str, ...]
     now: datetime
+    alike: Collection[str] = ()
+    """Names of pools whose machines are made like this one's, itself among them."""
 
 
 def bought_as(request: NodeRequest, lesson: Lesson) -> Offering | None:

@@ -20,6 +20,8 @@ from growth.api.settings import ProvisionSettings
 from growth.api.status import condition_of
 from growth.decide.access import BADNESS, Access, Knowledge, Known, access_by, knowledge_from
 from growth.decide.failures import MET
+from growth.decide.launches import LaunchRecord, record_of, unnoted_of
+from growth.decide.pack.market import may_buy
 from growth.decide.sizes import corrected, measured_by_type
 from growth.observe.snapshot import Snapshot
 
@@ -42,10 +44,21 @@ class Shop(msgspec.Struct, frozen=True):
     """Of what only one machine may be asked for: providers and families, whichever it is; or an
     offering in one pool (``in_pool``)."""
     closed: frozenset[tuple[str, str]] = frozenset()
-    """Pools and offerings that only this pool may not buy: it asked for something that cannot be."""
+    """Pools and offerings that plans leave out for this pool."""
+    mistaken: frozenset[tuple[str, str]] = frozenset()
+    """Of those, the ones that the pool itself asked for in a way that cannot be."""
+    launches: Mapping[str, LaunchRecord] = {}
+    """By pool, what is known of launches that failed."""
     disappointing: frozenset[str] = frozenset()
     """Ids of those whose nodes turned out to have something else than was promised: one may have less than was planned
     with."""
+
+    def why_suspect(self, pool: str, offering: Offering, now: datetime) -> str:
+        """Why launches of this offering fail in a pool; empty if they do not, or if one more may be tried by now."""
+        record = self.launches.get(pool)
+        if record is None or now >= record.retry_at.get(offering.type_id, now):
+            return ""
+        return record.suspects.get(offering.id, "")
 
     @property
     def buyable(self) -> tuple[Offering, ...]:
@@ -76,7 +89,7 @@ def shop_of(
     settings: ProvisionSettings,
 ) -> Shop:
     """What may be bought at this instant."""
-    requests = list(requests)
+    requests, pools = list(requests), list(pools)
     knowledge = knowledge_from(pools, requests, clouds, now, settings)
     known = knowledge.of
     pending = Counter(one.spec.target_offering for one in requests if one.status.phase == "Pending")
@@ -111,8 +124,53 @@ def shop_of(
             believed = msgspec.structs.replace(corrected(offering, sized), stock=stock)
             worst, reason = max([(access, own_why), *around], key=lambda one: BADNESS[one[0]])
             sold[offering.id] = Sold(believed, worst, reason, is_listed=offering.stock != 0)
-    own_trials, closed = _mistaken(knowledge, requests, now, settings)
-    return Shop(sold, (*trials, *own_trials), closed, frozenset(disappointing))
+    own_trials, mistaken = _mistaken(knowledge, requests, now, settings)
+    launches = _launch_records(pools, clouds, knowledge, settings)
+    first_ones, suspect = _suspected(launches, [one.offering for one in sold.values()], requests)
+    all_trials = (*trials, *own_trials, *first_ones)
+    return Shop(sold, all_trials, mistaken | suspect, mistaken, launches, frozenset(disappointing))
+
+
+def _launch_records(
+    pools: Sequence[NodePool], clouds: Mapping[str, Cloud], knowledge: Knowledge, settings: ProvisionSettings
+) -> dict[str, LaunchRecord]:
+    """By pool, what is known of launches that failed: nothing as a rule, so nothing is worked out then."""
+    if not knowledge.launches and not any(pool.status.failed_launches for pool in pools):
+        return {}
+    by_name = {pool.metadata.name: pool for pool in pools}
+    unnoted = {
+        name: unnoted_of(failures, by_name[name]) for name, failures in knowledge.launches.items() if name in by_name
+    }
+    found: dict[str, LaunchRecord] = {}
+    for pool in pools:
+        offerings = [one for cloud in clouds.values() for one in cloud.offerings if may_buy(pool, one)]
+        record = record_of(pool, pools, offerings, unnoted, settings)
+        if record is not None:
+            found[pool.metadata.name] = record
+    return found
+
+
+def _suspected(
+    launches: Mapping[str, LaunchRecord], offerings: Sequence[Offering], requests: Sequence[NodeRequest]
+) -> tuple[list[str], frozenset[tuple[str, str]]]:
+    """Types of which a pool launches one machine first, and the offerings that its plans leave out: those that are
+    suspect, and those of a type whose first machine is on its way."""
+    if not launches:
+        return [], frozenset()
+    types = {one.id: one.type_id for one in offerings}
+    live = {
+        (one.spec.pool, types.get(one.spec.target_offering, one.spec.target_offering))
+        for one in requests
+        if one.status.phase in ("Pending", "Provisioning")
+    }
+    first_ones: list[str] = []
+    closed: set[tuple[str, str]] = set()
+    for pool, record in sorted(launches.items()):
+        closed |= {(pool, name) for name in record.suspects}
+        awaited = {type_id for type_id in record.unproven if (pool, type_id) in live}
+        closed |= {(pool, name) for name, type_id in types.items() if type_id in awaited}
+        first_ones += [in_pool(pool, type_id) for type_id in sorted(record.unproven - awaited)]
+    return first_ones, frozenset(closed)
 
 
 def _mistaken(

@@ -14,7 +14,14 @@ from growth.api.action import Action, Hold, PatchObject, RecordEvent, held_and_t
 from growth.api.cloud import Cloud
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.kinds import NODES
-from growth.api.nodepool import MAX_CURRENCY, NodeCounts, NodePool, NodePoolStatus, OfferingStatus, Unhealthy
+from growth.api.nodepool import (
+    MAX_CURRENCY,
+    NodeCounts,
+    NodePool,
+    NodePoolStatus,
+    OfferingStatus,
+    Unhealthy,
+)
 from growth.api.noderequest import NodeRequest
 from growth.api.offering import POOL
 from growth.api.references import reference_to
@@ -24,6 +31,9 @@ from growth.api.status import MAX_WORDS, StatusCondition, condition_of, with_con
 from growth.decide.ages import is_ahead
 from growth.decide.decider import Decision, State
 from growth.decide.grow.estate import Holding, holdings
+from growth.decide.launch_log import failed_launches, next_forgotten, wasted
+from growth.decide.launch_report import failing_parts, launch_events
+from growth.decide.launches import are_alike
 from growth.decide.learning import learnt, next_change
 from growth.decide.leaving import leaving_in
 from growth.decide.lesson import Lesson
@@ -38,6 +48,7 @@ from growth.observe.snapshot import Snapshot
 VALID: Final = "Valid"
 HEALTHY: Final = "Healthy"
 EXPANDING: Final = "Expanding"
+READY: Final = "Ready"
 _ACTION: Final = "Checking"
 # Counts change with every node; people and tools that look at them do not need more.
 _COUNTS_EVERY: Final = timedelta(seconds=1)
@@ -201,11 +212,13 @@ class _Pass:
             listed=self._listed,
             providers=tuple(self._snapshot.clouds),
             now=self._now,
+            alike=[one.metadata.name for one in self._pools if are_alike(one, pool)],
         )
-        entries = learnt(lesson, provision)
-        if forgets_at := next_change(entries, self._now, provision):
-            self._deadlines.append(forgets_at)
+        entries, failed = learnt(lesson, provision), failed_launches(lesson, provision)
+        forgets_at = (next_change(entries, self._now, provision), next_forgotten(failed, self._now, provision))
+        self._deadlines += [one for one in forgets_at if one is not None]
         self._tell_of_offerings(pool, entries)
+        self._said += launch_events(pool, failed)
         group = self._cluster.groups.get((name, ""))
         cost, currency = self._cost(pool, self._held.get(name, []))
         status = NodePoolStatus(
@@ -213,7 +226,9 @@ class _Pass:
             cost_per_hour=cost,
             conditions=self._conditions(pool, found),
             offerings=entries,
-            unhealthy=tuple(_unhealthy(one) for one in self._unhealthy_parts(pool)),
+            failed_launches=failed,
+            wasted=wasted(lesson, provision),
+            unhealthy=(*map(_unhealthy, self._unhealthy_parts(pool)), *self._failing_parts(pool)),
             missing_since=group.missing_since if group is not None else None,
             currency=currency,
         )
@@ -257,7 +272,11 @@ class _Pass:
         else:
             wanted = ("True", "Usable", "")
         conditions = _with(pool.status.conditions, VALID, wanted, self._now)
-        conditions = _with(conditions, HEALTHY, self._healthy(pool), self._now)
+        healthy = self._healthy(pool)
+        conditions = _with(conditions, HEALTHY, healthy, self._now)
+        is_valid, is_healthy = wanted[0] == "True", healthy[0] == "True"
+        ready = ("True", "Ready", "") if is_valid and is_healthy else (healthy if is_valid else wanted)
+        conditions = _with(conditions, READY, ready, self._now)
         return _with(conditions, EXPANDING, self._expanding(pool), self._now)
 
     def _unhealthy_parts(self, pool: NodePool) -> list[Group]:
@@ -269,11 +288,19 @@ class _Pass:
         """S1 and S2."""
         if not self._cluster.health.is_healthy:
             return "False", "ClusterUnhealthy", self._cluster.health.alarm
-        parts = self._unhealthy_parts(pool)
-        if not parts:
+        parts, failing = self._unhealthy_parts(pool), self._failing_parts(pool)
+        whys = [*(part.why for part in parts), *(f"{one.offering}: {one.message}" for one in failing)]
+        if not whys:
             return "True", "Healthy", ""
-        reason = "PoolUnhealthy" if any(not part.offering for part in parts) else "OfferingUnhealthy"
-        return "False", reason, "; ".join(part.why for part in parts)[:MAX_WORDS]
+        if any(not part.offering for part in parts):
+            reason = "PoolUnhealthy"
+        else:
+            reason = "LaunchesFail" if failing else "OfferingUnhealthy"
+        return "False", reason, "; ".join(whys)[:MAX_WORDS]
+
+    def _failing_parts(self, pool: NodePool) -> list[Unhealthy]:
+        record = self._shop.launches.get(pool.metadata.name)
+        return failing_parts(record, self._listed.values()) if record is not None else []
 
     def _expanding(self, pool: NodePool) -> tuple[str, str, str]:
         """S3: whether machines are coming."""
@@ -328,9 +355,10 @@ def _counts(group: Group | None) -> NodeCounts:
 def _what_matters(status: NodePoolStatus) -> tuple[object, ...]:
     """What is written at once: all but numbers, and words that are made of them."""
     healthy = condition_of(status.conditions, HEALTHY)
-    said = tuple(one for one in status.conditions if one.type not in (HEALTHY, EXPANDING))
+    said = tuple(one for one in status.conditions if one.type not in (HEALTHY, READY, EXPANDING))
     unhealthy = frozenset(one.offering for one in status.unhealthy)
-    return said, healthy and (healthy.status, healthy.reason), status.offerings, unhealthy
+    launches = (status.failed_launches, status.wasted)
+    return said, healthy and (healthy.status, healthy.reason), status.offerings, launches, unhealthy
 
 
 def _unhealthy(group: Group) -> Unhealthy:

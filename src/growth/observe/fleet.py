@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from growth.api.growth_kinds import NODE_POOLS
-from growth.api.nodepool import NodePool, OfferingStatus
+from growth.api.nodepool import FailedLaunches, NodePool, OfferingStatus
 from growth.api.offering import POOL
 from growth.api.quantity import QuantityError, nano_value
 from growth.observe.members import Member, Standing, members_of
@@ -58,6 +58,11 @@ class PoolSummary(msgspec.Struct, frozen=True):
     limits: tuple[Limit, ...] = ()
     problems: tuple[str, ...] = ()
     left_alone: tuple[LeftAlone, ...] = ()
+    failing: tuple[FailedLaunches, ...] = ()
+    """Offerings whose machines never work."""
+    wasted_machines: int = 0
+    wasted_cost: float = 0.0
+    """Machines that were paid for and never worked, and what they cost."""
     retries_after: str = ""
     """After how long a removal that failed is tried again by itself; empty: never."""
 
@@ -120,6 +125,9 @@ def _pool_summary(snapshot: Snapshot, name: str, pool: NodePool | None, machines
         limits=tuple(_limits(snapshot, pool, machines, cost)) if pool is not None else (),
         problems=tuple(_problems(pool)),
         left_alone=tuple(_left_alone(status.offerings, snapshot.now)) if status is not None else (),
+        failing=tuple(one for one in status.failed_launches if one.failures) if status is not None else (),
+        wasted_machines=status.wasted.machines if status is not None else 0,
+        wasted_cost=float(status.wasted.cost) if status is not None else 0.0,
         retries_after=(pool.spec.scale_down.retry_failed_after or "") if pool is not None else "",
     )
 

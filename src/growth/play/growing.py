@@ -9,8 +9,11 @@ from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 from typing import Any, Final
 
+import msgspec
+
 from growth.act.points import Points
-from growth.api.catalogue import read_catalogue
+from growth.api.catalogue import Catalogue, read_catalogue
+from growth.api.faults import faults_from
 from growth.api.growth_kinds import NODE_POOLS
 from growth.api.kinds import CONFIG_MAPS, EVENTS, LEASES, NAMESPACES
 from growth.api.settings import (
@@ -97,12 +100,28 @@ class Growth:
         self._play, self.settings, self.catalogue = play, settings, catalogue
         self._others, self._points = others, points
         self._provider: KwokProvider | None = None
+        self._faults: Mapping[str, str] = {}
 
     def set_catalogue(self, text: str) -> None:
         """From now on this is sold, and this is what goes wrong with it."""
         self.catalogue = text
+        self._show_catalogue()
+
+    def set_faults(self, faults: Mapping[str, str]) -> None:
+        """From now on this goes wrong with machines of these offerings, by id, beside what the catalogue states."""
+        self._faults = faults
+        self._show_catalogue()
+
+    def _show_catalogue(self) -> None:
         if self._provider is not None:
-            self._provider.catalogue = read_catalogue(text)
+            self._provider.catalogue = self._with_faults(read_catalogue(self.catalogue))
+
+    def _with_faults(self, catalogue: Catalogue) -> Catalogue:
+        behaviours = dict(catalogue.behaviours)
+        for offering, text in self._faults.items():
+            faults = (*behaviours[offering].faults, *faults_from(text))
+            behaviours[offering] = msgspec.structs.replace(behaviours[offering], faults=faults)
+        return msgspec.structs.replace(catalogue, behaviours=behaviours)
 
     async def hurt(self, name: str, faults: str) -> None:
         """Something goes wrong with a machine that runs; an empty text mends it."""
@@ -136,7 +155,7 @@ class Growth:
         @asynccontextmanager
         async def open_kwok(client: Client) -> AsyncGenerator[KwokProvider]:
             async with process.open_kwok(Surroundings(client, self.settings.namespace, self._play.now)) as provider:
-                provider.catalogue = read_catalogue(self.catalogue)
+                provider.catalogue = self._with_faults(read_catalogue(self.catalogue))
                 self._provider = provider  # of the leader, who alone opens one
                 yield provider
 

@@ -11,7 +11,7 @@ from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import Collector
 
 from growth.api.action import Hold
-from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS
+from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS
 from growth.api.outcome import Outcome
 from growth.api.phases import REMOVAL_MOVES
 from growth.decide.failover.evidence import Finding
@@ -202,9 +202,25 @@ class _Known(Collector):
         yield GaugeMetricFamily("growth_nodes", "Nodes in the World.", len(world.nodes))
         yield GaugeMetricFamily("growth_pods_waiting", "Pods without a node.", len(world.waiting))
         yield self._removals()
+        yield from self._wasted()
         yield CounterMetricFamily("growth_changes", "Changes that the informers told.", world.changes_heard)
         dropped = "Events for people that could not be told."
         yield CounterMetricFamily("growth_events_dropped", dropped, self._recorder.dropped)
+
+    def _wasted(self) -> Iterator[Metric]:
+        """As the status of each pool says, so that every replica shows it and a restart does not reset it."""
+        machines = CounterMetricFamily(
+            "growth_wasted_machines", "Machines that were paid for and never worked.", labels=("pool",)
+        )
+        cost = CounterMetricFamily(
+            "growth_wasted_cost", "What they cost, in the provider's currency.", labels=("pool", "currency")
+        )
+        for pool in self._world.tables[NODE_POOLS].listed():
+            name, status = pool.metadata.name, pool.status
+            machines.add_metric((name,), status.wasted.machines)
+            cost.add_metric((name, status.currency), float(status.wasted.cost))
+        yield machines
+        yield cost
 
     def _removals(self) -> Metric:
         """Every phase is there even if nobody is in it, so that an alarm can tell none from unknown."""

@@ -45,9 +45,10 @@ def creations(town: Town) -> list[str]:
 def test_nothing_is_planned_and_every_pool_says_why() -> None:
     town = a_town(a_pod("web"), unready=4)
     town.run(10 * CHECK)
-    assert (town.plans, creations(town), town.told) == ([], [], [])
+    assert (town.plans, creations(town)) == ([], [])
     (_, decision) = town.passes[-1]
-    assert holds(decision) == [("default", "ClusterUnhealthy")]
+    assert holds(decision) == [("default", "ClusterUnhealthy"), ("web", "ClusterUnhealthy")]
+    assert [(event.subject.name, event.reason) for event in town.events] == [("web", "ClusterUnhealthy")]
     assert "4 of 5 nodes are unready without reason" in decision.said[0].why
 
 
@@ -88,7 +89,7 @@ def test_a_plan_that_was_being_thought_of_is_forgotten() -> None:
     assert town.look().thought is not None
     break_down(town, 4)
     town.think()
-    assert holds(town.look()) == [("default", "ClusterUnhealthy")]
+    assert holds(town.look()) == [("default", "ClusterUnhealthy"), ("web", "ClusterUnhealthy")]
     town.run(2 * CHECK)
     assert creations(town) == []
     assert town.remembered.unseen == frozenset()

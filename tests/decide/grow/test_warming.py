@@ -94,7 +94,7 @@ def test_two_shortages_share_a_limit() -> None:
 
 
 def test_of_a_provider_on_trial_one_machine_is_bought() -> None:
-    why = "kwok sells one machine first, to see whether it does again"
+    why = "of kwok one machine comes first, to see whether it works"
     market = a_market(FSN1, LARGE, trials=["kwok"])
     assert plan_of(market, TWO, Shortage("default", "large", 1)) == (
         [FSN1.id],
@@ -103,7 +103,7 @@ def test_of_a_provider_on_trial_one_machine_is_bought() -> None:
 
 
 def test_of_a_family_on_trial_one_machine_is_bought_and_of_others_as_many_as_are_missing() -> None:
-    why = "kwok-small* sells one machine first, to see whether it does again"
+    why = "of kwok-small* one machine comes first, to see whether it works"
     market = a_market(FSN1, LARGE, trials=["kwok-small*"])
     assert plan_of(market, TWO, Shortage("default", "large", 2)) == (
         [FSN1.id, LARGE.id, LARGE.id],
@@ -121,5 +121,7 @@ def test_what_was_bought_to_keep_warm_is_not_sold_again_in_the_same_plan() -> No
 
 def test_an_offering_on_trial_in_one_pool_is_closed_there_once_it_has_one() -> None:
     warm, _ = warmed(a_market(FSN1, LARGE), [Shortage("default", "small", 1)])
-    assert closed_by(warm, [f"default/{FSN1.id}", f"other/{FSN1.id}"]) == {("default", FSN1.id)}
-    assert closed_by(warm, [f"default/{LARGE.id}", "kwok"]) == frozenset()
+    sold = (FSN1, NBG1, LARGE)
+    assert closed_by(warm, [f"default/{FSN1.id}", f"other/{FSN1.id}"], sold) == {("default", FSN1.id)}
+    assert closed_by(warm, [f"default/{LARGE.id}", "kwok"], sold) == frozenset()
+    assert closed_by(warm, ["default/kwok-small"], sold) == {("default", FSN1.id), ("default", NBG1.id)}

@@ -18,7 +18,7 @@ from growth.api.kinds import NODES, PODS, Kind
 from growth.api.machine import Machine, Power
 from growth.api.meta import Condition, ObjectMeta
 from growth.api.node import Node, NodeSpec, NodeStatus
-from growth.api.nodepool import NodePool, NodePoolSpec, NodePoolStatus, OfferingStatus, ServerType
+from growth.api.nodepool import NodePool, NodePoolSpec, NodePoolStatus, OfferingStatus, ServerType, Wasted
 from growth.api.noderemoval import NodeRemovalRequest, NodeRemovalRequestSpec
 from growth.api.noderequest import HANDS_KEYS, PLANNED_FOR, WAKES, NodeRequest, NodeRequestSpec, NodeRequestStatus
 from growth.api.offering import HOSTNAME, OFFERING, POOL, Offering, offering_id
@@ -63,6 +63,7 @@ def a_pool(
     name: str = "default",
     *,
     learnt: Sequence[OfferingStatus] = (),
+    counted: Sequence[str] = (),
     is_going: bool = False,
     startup_taints: Sequence[Taint] = (),
     labels: Mapping[str, str] | None = None,
@@ -73,7 +74,8 @@ def a_pool(
     meta = ObjectMeta(
         name=name, uid=f"pool-{name}", finalizers=(FINALIZER,), deletion_timestamp=NOW if is_going else None
     )
-    return NodePool(meta, spec, NodePoolStatus(offerings=tuple(learnt)))
+    status = NodePoolStatus(offerings=tuple(learnt), wasted=Wasted(counted=tuple(counted)))
+    return NodePool(meta, spec, status)
 
 
 def a_request(
@@ -82,7 +84,7 @@ def a_request(
     name: str = NAME,
     since: datetime | None = NOW - MINUTE,
     offering: str = SMALL.id,
-    events: Sequence[StatusEvent] = (),
+    events: Sequence[StatusEvent] | None = None,
     failed: str = "",
     planned_for: Sequence[Pod] = (),
     hands_keys: bool = False,
@@ -104,6 +106,9 @@ def a_request(
         deletion_timestamp=NOW if is_going else None,
     )
     conditions = (StatusCondition("Met", "False", failed, f"it was {failed}", since),) if failed else ()
+    if events is None:
+        names = ("nodeProvisioned", "nodeLabelled") if phase == "Provisioning" else ()
+        events = [an_event(name) for name in names]
     has_machine = phase in ("Provisioning", "Ready", "Deprovisioning")
     status = NodeRequestStatus(
         phase=phase,

@@ -7,6 +7,7 @@ import pytest
 from growth.api.action import PatchObject
 from growth.api.cloud import Cloud
 from growth.api.node import Node
+from growth.api.noderequest import NodeRequest
 from growth.api.offering import OFFERING, ZONE
 from growth.api.outcome import Result
 from growth.api.tolerations import NO_EXECUTE, Taint
@@ -31,6 +32,8 @@ from tests.decide.provision.stage import (
 )
 
 COMING = a_request("Provisioning", events=[an_event("nodeRequested")])
+BOOTING = a_request("Provisioning")
+"""One whose machine was listed and whose node was seen with its labels."""
 HAS_IT = a_cloud(a_machine())
 REGISTERS_BY = NOW - PROVISION.machine_within
 READY_BY = REGISTERS_BY - PROVISION.ready_within
@@ -52,7 +55,7 @@ def test_step_2_1_a_node_that_becomes_ready_makes_its_request_ready() -> None:
 
 
 def test_step_2_2_a_node_that_is_not_ready_after_the_wait_is_deprovisioned() -> None:
-    late = a_request("Provisioning", since=READY_BY)
+    late = a_request("Provisioning", since=READY_BY, events=())
     why = "its node is not ready in time: not ready"
     assert status_written(a_pool(), late, HAS_IT, a_node(ready=False)) == {
         "phase": "Deprovisioning",
@@ -91,11 +94,11 @@ def test_step_2_2_a_node_that_is_not_ready_after_the_wait_is_deprovisioned() -> 
     ],
 )  # fmt: skip
 def test_what_is_done_about_a_request_that_is_provisioning(things: tuple[object, ...], expected: list[str]) -> None:
-    assert told(decided(a_pool(), COMING, *things).said) == expected
+    assert told(decided(a_pool(), BOOTING, *things).said) == expected
 
 
 def test_labels_are_set_as_the_plan_counts_on_them() -> None:
-    (patch,) = decided(a_pool(labels={"team": "shop"}), COMING, HAS_IT, a_node(lacks=[OFFERING])).said
+    (patch,) = decided(a_pool(labels={"team": "shop"}), BOOTING, HAS_IT, a_node(lacks=[OFFERING])).said
     assert isinstance(patch, PatchObject)
     assert patch.body == {"metadata": {"labels": {OFFERING: "shop-small-fsn1", "team": "shop"}}}
     assert patch.subject.uid == f"node-{NAME}"
@@ -140,10 +143,10 @@ def test_a_purchase_that_fails_after_its_machine_was_seen_is_given_up(
     result: Result, error: str, cloud: Cloud, expected: str
 ) -> None:
     outcome = an_outcome(a_request(), result, error=error, message="no host")
-    said = decided(a_pool(), COMING, cloud, outcome=outcome).said
+    said = decided(a_pool(), BOOTING, cloud, outcome=outcome).said
     assert told(said) == ([f"{NAME} -> Unmet"] if expected else [])
     if expected:
-        (met,) = status_written(a_pool(), COMING, cloud, outcome=outcome)["conditions"]
+        (met,) = status_written(a_pool(), BOOTING, cloud, outcome=outcome)["conditions"]
         assert (met["status"], met["reason"], met["message"]) == ("False", expected, "no host")
 
 
@@ -239,3 +242,50 @@ def test_a_node_without_its_devices_says_so_in_its_history() -> None:
 )  # fmt: skip
 def test_it_wakes(things: tuple[object, ...], expected: datetime) -> None:
     assert decided(a_pool(), COMING, HAS_IT, *things).wake_at == expected
+
+
+# What is seen on the way
+
+
+def events_written(*things: object) -> list[str]:
+    return [event["name"] for event in status_written(a_pool(), COMING, *things)["events"]][1:]
+
+
+@pytest.mark.parametrize(
+    ("things", "expected"),
+    [
+        pytest.param((HAS_IT,), ["nodeProvisioned"], id="the provider lists the machine"),
+        pytest.param((a_cloud(), a_node(ready=False)), ["nodeProvisioned", "nodeLabelled"], id="its node is there"),
+    ],
+)
+def test_what_happens_on_the_way_is_recorded_when_it_is_seen(things: tuple[object, ...], expected: list[str]) -> None:
+    assert events_written(*things) == expected
+
+
+def test_labels_are_recorded_at_another_instant_than_the_machine() -> None:
+    listed = a_request("Provisioning", events=[an_event("nodeProvisioned")])
+    events = status_written(a_pool(), listed, HAS_IT, a_node(ready=False))["events"]
+    assert events == [
+        {"at": "2026-03-01T08:59:00Z", "name": "nodeProvisioned"},
+        {"at": STAMP, "name": "nodeLabelled"},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("request_", "second", "expected"),
+    [
+        pytest.param(BOOTING, a_cloud(read_at=NOW), [], id="one list without it may be late"),
+        pytest.param(BOOTING, a_cloud(read_at=NOW + MINUTE), ["Unmet"], id="two lists without it"),
+        pytest.param(BOOTING, a_cloud(read_at=NOW + MINUTE, problem="silent"), [], id="silence is no list"),
+        pytest.param(BOOTING, a_cloud(a_machine(), read_at=NOW + MINUTE), [], id="it is there again"),
+        pytest.param(a_request("Provisioning", events=()), a_cloud(read_at=NOW + MINUTE), [], id="it was never listed"),
+    ],
+)
+def test_a_machine_that_vanishes_while_it_boots_is_given_up(
+    request_: NodeRequest, second: Cloud, expected: list[str]
+) -> None:
+    first = decided(a_pool(), request_, a_cloud(read_at=NOW))
+    later = decided(a_pool(), request_, second, now=NOW + MINUTE, memory=first.memory)
+    bodies = [one.body["status"] for one in later.said if isinstance(one, PatchObject)]
+    assert [body["phase"] for body in bodies] == expected
+    assert [body["conditions"][0]["reason"] for body in bodies] == ["MachineGone"] * len(expected)

@@ -104,6 +104,7 @@ def test_an_end_that_is_farther_away_than_any_could_be_is_a_mistake_of_a_clock()
 
 
 GIVEN_UP = a_request("Deprovisioning", failed="NoNode")
+COUNTED = a_pool(counted=[GIVEN_UP.metadata.uid])
 
 
 def test_step_4_a_deprovisioning_request_creates_a_removal() -> None:
@@ -118,12 +119,12 @@ def test_step_4_a_deprovisioning_request_creates_a_removal() -> None:
 @pytest.mark.parametrize(
     ("things", "expected"),
     [
-        pytest.param((a_pool(learnt=[NOTED]), a_removal()), [f"delete {NAME}"], id="it is deleted once that is seen"),
+        pytest.param((COUNTED, a_removal()), [f"delete {NAME}"], id="it is deleted once that is seen"),
         pytest.param((a_pool(), a_removal()), [], id="not before its pool has learnt from it"),
         pytest.param((a_removal(),), [f"delete {NAME}"], id="unless the pool is gone"),
-        pytest.param((a_pool(learnt=[NOTED]), a_removal("by-hand", node=NAME)), [f"delete {NAME}"],
+        pytest.param((COUNTED, a_removal("by-hand", node=NAME)), [f"delete {NAME}"],
                      id="a removal that a person made for the same node will do"),
-        pytest.param((a_pool(learnt=[NOTED]), a_removal("by-hand")), [f"remove {NAME}"],
+        pytest.param((COUNTED, a_removal("by-hand")), [f"remove {NAME}"],
                      id="one for another node will not"),
     ],
 )  # fmt: skip
@@ -133,7 +134,7 @@ def test_step_4_the_request_is_removed(things: tuple[object, ...], expected: lis
 
 def test_a_node_that_works_after_all_is_not_asked_to_be_removed_again_and_again() -> None:
     pod = a_pod(node=NAME)
-    noted = a_pool(learnt=[NOTED])
+    noted = COUNTED
     assert told(decided(noted, GIVEN_UP, a_cloud(a_machine()), OPEN, pod).said) == [f"delete {NAME}"]
     assert told(decided(a_pool(), GIVEN_UP, a_cloud(a_machine()), OPEN, pod).said) == []
     never_ready = a_node(ready=False)
@@ -142,7 +143,7 @@ def test_a_node_that_works_after_all_is_not_asked_to_be_removed_again_and_again(
 
 def test_a_request_of_which_nothing_is_left_asks_for_no_second_removal() -> None:
     after = a_cloud(read_at=NOW)
-    noted, gave_up_at = a_pool(learnt=[NOTED]), NOW - MINUTE
+    noted, gave_up_at = COUNTED, NOW - MINUTE
     given_up = a_request("Deprovisioning", failed="NoNode", since=gave_up_at)
     assert told(decided(noted, given_up, after).said) == [f"delete {NAME}"]
     assert told(decided(a_pool(), given_up, after).said) == []

@@ -11,7 +11,7 @@ from growth.api.queue.quotas import ResourceFlavor
 from growth.decide.access import Access
 from growth.decide.offerings import Shop, Sold
 from growth.decide.queue.stock import out_of_stock
-from tests.decide.marketplace import a_pool, an_offering
+from tests.decide.marketplace import NOW, a_pool, an_offering
 from tests.decide.queue.stage import read
 
 SMALL, LARGE = an_offering("small"), an_offering("large")
@@ -22,6 +22,7 @@ def a_shop(*sold: tuple[Offering, Access], closed: frozenset[tuple[str, str]] = 
     return Shop(
         {one.id: Sold(one, access, "sold out" if access is Access.CLOSED else "") for one, access in sold},
         closed=closed,
+        mistaken=closed,
     )
 
 
@@ -34,7 +35,7 @@ def of_type(name: str) -> ResourceFlavor:
 
 
 def closed(shop: Shop, *flavors: ResourceFlavor, pools: Any = (POOL,)) -> list[str]:  # noqa: ANN401
-    return sorted(out_of_stock(flavors, pools, shop))
+    return sorted(out_of_stock(flavors, pools, shop, NOW))
 
 
 def test_a_flavor_is_closed_while_every_offering_behind_it_is() -> None:
@@ -74,6 +75,6 @@ def test_a_flavor_that_no_offering_matches_is_never_closed(pools: Any) -> None: 
 
 
 def test_it_says_what_cannot_be_had_and_why() -> None:
-    (why,) = out_of_stock([of_type("small")], [POOL], a_shop((SMALL, Access.CLOSED))).values()
+    (why,) = out_of_stock([of_type("small")], [POOL], a_shop((SMALL, Access.CLOSED)), NOW).values()
     assert "small" in why
     assert "sold out" in why

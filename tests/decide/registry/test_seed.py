@@ -28,7 +28,7 @@ USE_CASES: dict[str, list[str]] = {
     "UC3: registered, and never ready in reasonable time; no more of it, and it goes.": [
         "test_use_cases.test_uc3_a_node_that_is_not_ready_in_time_failed_to_start",
         "test_use_cases.test_uc3_whether_it_was_ever_ready_is_what_we_recorded_and_not_a_time_that_looks_like_its_birth",
-        "test_answers.test_s2_unready_failed_and_overdue_ones_are_counted_together",
+        "test_answers.test_s2_offering_counts_unready_failed_and_overdue_machines_together",
         "tests.decide.shrink.test_unready.test_a_node_that_never_started_and_nobody_waits_for_goes",
         "story what failed to start is given up and not bought until it improves",
     ],
@@ -69,7 +69,7 @@ ANSWERS: dict[str, list[str]] = {
         "test_nine_steps.test_step_2_nothing_is_planned_bought_given_up_or_removed_in_it",
     ],
     "S2: is a pool? If not, it is not scaled up until the situation improves.": [
-        "test_answers.test_s2_unready_failed_and_overdue_ones_are_counted_together",
+        "test_answers.test_s2_offering_counts_unready_failed_and_overdue_machines_together",
         "test_answers.test_s2_it_improves_when_it_was_within_its_limits_for_a_while",
         "test_nine_steps.test_step_6_what_is_unhealthy_is_not_expanded_and_the_plan_goes_elsewhere",
     ],
@@ -181,7 +181,7 @@ REQUIRED: dict[str, list[str]] = {
         "story silent nodes of others halt for a while only",
     ],
     "S2: counted together per pool and per offering; limits and improvement are settings; the plan goes elsewhere.": [
-        "test_answers.test_s2_unready_failed_and_overdue_ones_are_counted_together",
+        "test_answers.test_s2_offering_counts_unready_failed_and_overdue_machines_together",
         "test_answers.test_s2_a_pool_and_an_offering_have_limits_of_their_own",
         "test_answers.test_s2_too_much_amiss_of_one_offering_closes_that_and_not_its_pool",
         "test_answers.test_s2_if_more_than_one_offering_is_to_blame_it_is_the_pool",

@@ -85,5 +85,5 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
         """What may be bought beside these machines; ``planned`` are those of them that are to be bought before, so that
         nothing is sold twice."""
         sold = less_bought(self.offerings, planned, self.trials)
-        closed = self.closed | closed_by(planned, self.trials)
+        closed = self.closed | closed_by(planned, self.trials, self.offerings)
         return market_of(self.stage, self.pools, sold, bought, self.trials, closed=closed)

@@ -92,7 +92,11 @@ def _facts(pools: Iterable[NodePool], shop: Shop, closed: Collection[tuple[str, 
         )
         for _, one in sorted(shop.sold.items())
     ]
-    text = msgspec.json.encode((stated, sold, *sorted(closed)), order="deterministic")
+    # What is left out only as long as the first machine of its type is on its way changes with every launch.
+    launches = shop.launches
+    left_out = [(pool, name) for pool, name in closed if pool not in launches or name in launches[pool].suspects]
+    unproven = [(pool, sorted(one.unproven)) for pool, one in sorted(launches.items())]
+    text = msgspec.json.encode((stated, sold, *unproven, *sorted(left_out)), order="deterministic")
     return hashlib.sha256(text).hexdigest()[:_HEX_DIGITS]
 
 

@@ -41,9 +41,12 @@ def is_live(request: NodeRequest) -> bool:
 
 
 def has_places(request: NodeRequest, snapshot: Snapshot, state: State, settings: ProvisionSettings) -> bool:
-    """Whether the pods that it was bought for still have their places: until they had the time to get there."""
+    """Whether the pods that it was bought for still have their places: until they had the time to get there.
+
+    On a probe nothing has a place before it works.
+    """
     if is_live(request):
-        return True
+        return not request.is_probe
     name = request.metadata.name
     if request.status.phase != "Ready" or name not in snapshot.nodes:
         return False

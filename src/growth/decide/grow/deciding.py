@@ -30,10 +30,12 @@ from growth.decide.grow.estate import shortages
 from growth.decide.grow.foreseeing import MOST, Foresight
 from growth.decide.grow.outlook import Outlook
 from growth.decide.grow.planning import NO_PLAN, Plan, Question, answer
+from growth.decide.grow.probe_schedule import Probing, probing
+from growth.decide.grow.probes import Probe
 from growth.decide.grow.requesting import asked_for, joined
 from growth.decide.grow.sparing import spare_nodes, taken_back
 from growth.decide.grow.succeeding import predecessors
-from growth.decide.grow.telling import told
+from growth.decide.grow.telling import halted, told
 from growth.decide.grow.verdicts import Said, Verdict, after
 from growth.decide.grow.waiting import Waiting, sort_out
 from growth.decide.grow.wanting import Wanted
@@ -70,6 +72,8 @@ class Memory(msgspec.Struct, frozen=True):
     """When the last plan was asked for."""
     nodes_heard: int = 0
     """How many nodes had come by then."""
+    probed_at: datetime | None = None
+    """When a plan was last asked for offerings to test."""
     told: tuple[Action | Hold, ...] = ()
     demand: Demand | None = None
     """What was wanted lately, where a pool optimises."""
@@ -98,9 +102,8 @@ class _Pass:
     def run(self) -> Decision:
         cluster = self._outlook.cluster
         if cluster.is_halted:
-            return self._nothing(
-                "ClusterUnhealthy", f"nothing is bought in an unhealthy cluster: {cluster.health.alarm}"
-            )
+            why = f"nothing is launched in an unhealthy cluster: {cluster.health.alarm}"
+            return self._nothing("ClusterUnhealthy", why, tuple(halted(self._outlook, why)))
         if cluster.gives_up:
             return self._nothing("GivingUp", "machines that did not come are given up first")
         unseen, unwanted, refused = self._unseen()
@@ -116,11 +119,12 @@ class _Pass:
         waiting = sort_out(self._outlook, is_node_new=self._snapshot.nodes_heard != memory.nodes_heard)
         missing = self._missing(waiting)
         said = (*waiting.nudges, *told(self._outlook, waiting))
-        thought, memory = self._think(waiting, missing, msgspec.structs.replace(memory, told=said))
+        probes = self._probes(waiting, memory)
+        thought, memory = self._think(waiting, missing, probes, msgspec.structs.replace(memory, told=said))
         wake_at = min((when for when in waiting.wake_at if when > self._now), default=None)
         return Decision((*doing, *said), wake_at, memory, thought)
 
-    def _nothing(self, reason: str, why: str) -> Decision:
+    def _nothing(self, reason: str, why: str, told: tuple[Action | Hold, ...] = ()) -> Decision:
         """The steps 2 and 4 of the registry's loop. What was planned is forgotten soon: when it goes on, things stand
         otherwise. But not what may just have been asked for and is not seen: whoever plans before that buys twice."""
         said = tuple(
@@ -130,7 +134,7 @@ class _Pass:
         unseen = self._memory.unseen
         if not is_ahead(self._memory.plan.at + _SEEN_WITHIN, self._now, _SEEN_WITHIN):
             unseen = frozenset(filter(self._was_just_asked_for, unseen))
-        return Decision(said, None, msgspec.structs.replace(self._memory, unseen=unseen))
+        return Decision((*said, *told), None, msgspec.structs.replace(self._memory, unseen=unseen))
 
     def _was_just_asked_for(self, name: str) -> bool:
         outcome = self._state.outcome_of(CreateObject, reference_by_name(NODE_REQUESTS, name))
@@ -180,6 +184,8 @@ class _Pass:
         """Whether its pool still is one to buy this for, and somebody of those that it is for still waits."""
         if not any(pool.metadata.uid == wanted.pool.metadata.uid for pool in self._outlook.usable):
             return False
+        if wanted.is_probe:
+            return True
         if (wanted.pool.metadata.name, wanted.offering.id) in self._outlook.closed:
             return False
         # A stand-in goes when its successor comes, whose machine this is.
@@ -207,11 +213,24 @@ class _Pass:
 
     # 3. The next plan
 
+    def _probes(self, waiting: Waiting, memory: Memory) -> Probing:
+        """Offerings to test; what was just found to serve no pod, or to pass a limit, is not asked about at once."""
+        unplanned = {uid for uid, one in self._outlook.verdicts.items() if one.said is Said.LEFT_OUT}
+        found = probing(self._outlook, unplanned)
+        again_after = self._settings.grow.count_failures_every
+        if found.due and memory.probed_at is not None:
+            again_at = memory.probed_at + again_after
+            if is_ahead(again_at, self._now, again_after):
+                found.due.clear()
+                found.wake_at.append(again_at)
+        waiting.wake_at += found.wake_at
+        return found
+
     def _think(
-        self, waiting: Waiting, missing: tuple[Shortage, ...], memory: Memory
+        self, waiting: Waiting, missing: tuple[Shortage, ...], probes: Probing, memory: Memory
     ) -> tuple[Callable[[], Plan] | None, Memory]:
         settings = self._settings.grow
-        if not waiting.unserved and not missing:
+        if not waiting.unserved and not missing and not probes.due:
             # Those who have just come may be refused in a moment; then they have waited since now.
             return None, msgspec.structs.replace(memory, is_idle=True)
         memory = msgspec.structs.replace(memory, is_idle=False)
@@ -222,7 +241,9 @@ class _Pass:
         if is_ahead(due, self._now, longest):
             waiting.wake_at.append(due)
             return None, msgspec.structs.replace(memory, first_at=first_at, last_at=last_at)
-        question = self._question(waiting, missing)
+        question = self._question(waiting, missing, (*probes.due, *probes.beside))
+        if probes.due:
+            memory = msgspec.structs.replace(memory, probed_at=self._now)
         memory = msgspec.structs.replace(
             memory, first_at=None, last_at=None, asked_at=self._now, nodes_heard=self._snapshot.nodes_heard
         )
@@ -244,7 +265,7 @@ class _Pass:
                 found.append(one)
         return tuple(found)
 
-    def _question(self, waiting: Waiting, missing: tuple[Shortage, ...]) -> Question:
+    def _question(self, waiting: Waiting, missing: tuple[Shortage, ...], probes: tuple[Probe, ...]) -> Question:
         snapshot, outlook = self._snapshot, self._outlook
         pools = {pool.metadata.name: pool for pool in outlook.pools}
         coming = [
@@ -280,6 +301,7 @@ class _Pass:
             closed=outlook.closed,
             predecessors=predecessors(snapshot, outlook.held),
             foresight=self._foresight(),
+            probes=probes,
         )
 
     def _foresight(self) -> Foresight:

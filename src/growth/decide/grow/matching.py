@@ -45,19 +45,22 @@ class Matching:
         """None if some pool may serve the pod."""
         known = self._known.get(id(pod.spec))
         if known is None:
-            known = self._known[id(pod.spec)] = (pod.spec, self._match(pod.spec))
+            known = self._known[id(pod.spec)] = (pod.spec, self._match(pod))
         return known[1]
 
-    def _match(self, spec: PodSpec) -> Unmatched | None:
-        terms = _terms_about_pools(spec)
-        named = spec.node_selector.get(POOL)
+    def pools_of(self, pod: Pod) -> list[str]:
+        """Names of the pools that may serve the pod, whether or not they can be used now."""
+        terms, named = _terms_about_pools(pod.spec), pod.spec.node_selector.get(POOL)
         if named is None and not terms:
-            if DEFAULT_POOL in self._names:
-                return self._if_usable([DEFAULT_POOL])
-            return Unmatched(NO_POOL, f"it asks for no pool, and there is none named {DEFAULT_POOL!r}; {self._hint()}")
-        serving = [name for name in self._names if self._serves(name, named, terms)]
+            return [name for name in self._names if name == DEFAULT_POOL]
+        return [name for name in self._names if self._serves(name, named, terms)]
+
+    def _match(self, pod: Pod) -> Unmatched | None:
+        serving, named = self.pools_of(pod), pod.spec.node_selector.get(POOL)
         if serving:
             return self._if_usable(serving)
+        if named is None and not _terms_about_pools(pod.spec):
+            return Unmatched(NO_POOL, f"it asks for no pool, and there is none named {DEFAULT_POOL!r}; {self._hint()}")
         asked = f"for pool {named!r}" if named is not None else "by its node affinity for a pool"
         return Unmatched(NO_SUCH_POOL, f"it asks {asked}, and there is no such pool; {self._hint()}")
 

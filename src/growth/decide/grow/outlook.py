@@ -89,10 +89,14 @@ class Outlook:
             return False
         return awaits_memory(node, self.state, self.settings)
 
+    def is_coming(self, request: NodeRequest) -> bool:
+        """Whether a node may still come of it in time."""
+        unit = self.cluster.request_unit(request.metadata.name)
+        return unit is None or unit.state not in _NOT_COMING
+
     def _is_hopeless(self, request: NodeRequest) -> bool:
         """Whether nothing will come of it, and that is a lesson already: else the same would be bought for its pods."""
-        unit = self.cluster.request_unit(request.metadata.name)
-        if unit is None or unit.state not in _NOT_COMING:
+        if self.is_coming(request):
             return False
         pool, offering = request.spec.pool, request.spec.target_offering
         sold = self.shop.sold.get(offering)

@@ -20,6 +20,7 @@ from growth.decide.grow.circumstances import Circumstances
 from growth.decide.grow.coming import Coming, enter, seat
 from growth.decide.grow.foreseeing import Foresight, foreseeing
 from growth.decide.grow.naming import request_name
+from growth.decide.grow.probes import Probe, launched
 from growth.decide.grow.succeeding import Predecessor, succeeding
 from growth.decide.grow.wanting import Wanted
 from growth.decide.grow.warming import Shortage, closed_by, less_bought, warmed
@@ -60,6 +61,8 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     """Machines of ours that are lost, and whose place nobody takes yet."""
     foresight: Foresight = Foresight()
     """Who is expected while more and more is wanted."""
+    probes: tuple[Probe, ...] = ()
+    """Offerings to test, one machine each."""
 
 
 class Joining(msgspec.Struct, frozen=True):
@@ -113,7 +116,7 @@ def answer(question: Question) -> Plan:
     if warm:
         bought = [Bought.of(kind.pool.metadata.name, kind.offering) for kind in warm]
         offerings = less_bought(question.offerings, warm, question.trials)
-        closed = question.closed | closed_by(warm, question.trials)
+        closed = question.closed | closed_by(warm, question.trials, question.offerings)
         market = market_of(
             stage, question.pools, offerings, (*question.bought, *bought), question.trials, closed=closed
         )
@@ -140,6 +143,7 @@ def answer(question: Question) -> Plan:
         foresees = solution is not found
         wanted.append(Wanted(name, node.pool, node.offering, uids, hands_keys, wakes, foresees=foresees))
     wanted = succeeding(wanted, (*question.seated, *question.pods), question.predecessors)
+    wanted += launched(stage, question.pools, question.probes, bought=question.bought, wanted=wanted, taken=taken)
     own = {one.name for one in wanted}
     joining, expected = _joining(question, solution, shy, own)
     # Who was nominated somewhere, or has a key, is expected there as well: nobody else is planned in its place.

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from growth.api.action import CreateObject, PatchObject
 from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
 from growth.api.nodepool import NodePool
-from growth.api.noderequest import FORESEES, HANDS_KEYS, PLANNED_FOR, WAKES, NodeRequest
+from growth.api.noderequest import FORESEES, HANDS_KEYS, PLANNED_FOR, PROBE, WAKES, NodeRequest
 from growth.api.references import reference_by_name, reference_to
 from growth.api.template import TEMPLATE, mark_of
 from growth.decide.announced import is_announced
@@ -23,10 +23,11 @@ def asked_for(wanted: Wanted) -> CreateObject:
         **({HANDS_KEYS: "true"} if wanted.hands_keys else {}),
         **({WAKES: ",".join(wanted.wakes)} if wanted.wakes else {}),
         **({FORESEES: "true"} if wanted.foresees else {}),
+        **({PROBE: "true"} if wanted.is_probe else {}),
     }
     return CreateObject(
         subject=reference_by_name(NODE_REQUESTS, wanted.name),
-        why=f"{_for_whom(wanted.pods)}, and {offering.id} is part of the cheapest plan{_for_who_follows(wanted)}",
+        why=_reason_for(wanted),
         body={
             "metadata": {"ownerReferences": [owned_by(pool)], "annotations": annotations},
             "spec": {
@@ -37,6 +38,15 @@ def asked_for(wanted: Wanted) -> CreateObject:
             },
         },
     )
+
+
+def _reason_for(wanted: Wanted) -> str:
+    if wanted.is_probe:
+        return (
+            f"launches of pool {wanted.pool.metadata.name} fail: one machine of {wanted.offering.id} shows if it works"
+        )
+    whom = _for_whom(wanted.pods)
+    return f"{whom}, and {wanted.offering.id} is part of the cheapest plan{_for_who_follows(wanted)}"
 
 
 def _for_whom(uids: tuple[str, ...]) -> str:

@@ -9,7 +9,9 @@ from growth.api.growth_kinds import NODE_POOLS
 from growth.api.kinds import PODS
 from growth.api.pod import Pod
 from growth.api.references import reference_to
-from growth.decide.grow.matching import POOL_UNUSABLE
+from growth.decide.fit.demand import why_not
+from growth.decide.grow.coming import is_live
+from growth.decide.grow.matching import POOL_UNUSABLE, Matching
 from growth.decide.grow.outlook import Outlook
 from growth.decide.grow.waiting import Waiting
 
@@ -27,13 +29,32 @@ def told(outlook: Outlook, waiting: Waiting) -> Iterator[Action | Hold]:
         yield from _said(pod, "NoPlacement", why)
     for pod, record in waiting.held:
         verdict = outlook.verdicts.get(pod.metadata.uid)
-        yield from _of_held(pod, record, verdict.why if verdict is not None else "")
+        why = verdict.why if verdict is not None else ""
+        yield from _of_held(pod, record, "; ".join([why, *_failing_launches(outlook, pod)]) if why else "")
     pools = {pool.metadata.name: pool for pool in outlook.usable}
     for shortage, why in waiting.cold:
         sentence = f"it has not as many machines as min asks for: {why}"
         subject = reference_to(NODE_POOLS, pools[shortage.pool].metadata)
         yield from held_and_told(subject, reason="NotWarm", why=sentence, action=_ACTION)
     yield from _cleared(outlook)
+
+
+def halted(outlook: Outlook, why: str) -> Iterator[Action | Hold]:
+    """Tell pods for which no machine is on its way that nothing is launched now."""
+    served = {uid for request in outlook.requests.values() if is_live(request) for uid in request.planned_for}
+    for uid, pod in outlook.snapshot.refused.items():
+        if uid not in served and why_not(pod) is None:
+            yield from _said(pod, "ClusterUnhealthy", why)
+
+
+def _failing_launches(outlook: Outlook, pod: Pod) -> Iterator[str]:
+    """What fails in the pools that the pod asks for."""
+    if not outlook.shop.launches:
+        return
+    for pool in Matching(outlook.pools, outlook.usable).pools_of(pod):
+        record = outlook.shop.launches.get(pool)
+        if record is not None:
+            yield record.sentence
 
 
 def _of_held(pod: Pod, record: BackOff, why: str) -> Iterator[Action | Hold]:

@@ -89,6 +89,7 @@ def sort_out(outlook: Outlook, *, is_node_new: bool) -> Waiting:
         found.seated += crowd.seated
         found.expected += crowd.expected
     found.wake_at += [one.until for pool in outlook.pools for one in pool.status.offerings if one.until]
+    found.wake_at += [one.retry_at for pool in outlook.pools for one in pool.status.failed_launches if one.retry_at]
     return found
 
 

@@ -21,3 +21,5 @@ class Wanted(msgspec.Struct, frozen=True):
     """The node whose place it takes (``decide.grow.succeeding``)."""
     foresees: bool = False
     """Whether it is part of a plan for those, too, who are expected (``decide.grow.foreseeing``)."""
+    is_probe: bool = False
+    """Whether it tests an offering whose machines failed (``decide.grow.probes``): no pod relies on it."""

@@ -36,7 +36,7 @@ def warmed(market: Market, shortages: Sequence[Shortage]) -> tuple[list[Kind], l
         # The market's order is by price, which stays among those that are equally preferred.
         kinds = sorted(_kinds_of(market, shortage), key=lambda number: market.kinds[number].tier, reverse=True)
         for _ in range(shortage.missing):
-            hindrances = {number: _hindrance(market, left, number) for number in kinds}
+            hindrances = {number: hindrance(market, left, number) for number in kinds}
             number = next((number for number, hindrance in hindrances.items() if not hindrance), None)
             if number is None:
                 why = "; ".join(dict.fromkeys(hindrances.values()))
@@ -60,10 +60,15 @@ def less_bought(
     )
 
 
-def closed_by(bought: Sequence[Kind | PlannedNode], trials: Collection[str]) -> frozenset[tuple[str, str]]:
-    """By pool, offerings that are on trial there and of which it has its one machine now."""
+def closed_by(
+    bought: Sequence[Kind | PlannedNode], trials: Collection[str], offerings: Sequence[Offering]
+) -> frozenset[tuple[str, str]]:
+    """By pool, offerings that are on trial there, alone or with their type, and of which it has its one machine now."""
     pairs = {(one.pool.metadata.name, one.offering.id) for one in bought}
-    return frozenset(pair for pair in pairs if in_pool(*pair) in trials)
+    types = {(one.pool.metadata.name, one.offering.type_id) for one in bought}
+    tried = {pair for pair in types if in_pool(*pair) in trials}
+    alike = {(pool, one.id) for pool, type_id in tried for one in offerings if one.type_id == type_id}
+    return frozenset(alike | {pair for pair in pairs if in_pool(*pair) in trials})
 
 
 def _kinds_of(market: Market, shortage: Shortage) -> list[int]:
@@ -75,7 +80,7 @@ def _kinds_of(market: Market, shortage: Shortage) -> list[int]:
     ]
 
 
-def _hindrance(market: Market, left: Sequence[float], number: int) -> str:
+def hindrance(market: Market, left: Sequence[float], number: int) -> str:
     """Which limit is in the way of one more of this kind; empty if none is."""
     limits = zip(market.limits, left, strict=True)
     return next((limit.what for limit, rest in limits if limit.use.get(number, 0) > rest + _ROUNDING), "")

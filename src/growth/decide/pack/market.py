@@ -207,9 +207,10 @@ def _trial_limits(kinds: Sequence[Kind], trials: Collection[str]) -> Iterator[Li
     for group in trials:
         same = [number for number, kind in enumerate(kinds) if group in _tried_as(kind)]
         if same:
-            yield Limit(f"{group} sells one machine first, to see whether it does again", 1, dict.fromkeys(same, 1.0))
+            yield Limit(f"of {group} one machine comes first, to see whether it works", 1, dict.fromkeys(same, 1.0))
 
 
 def _tried_as(kind: Kind) -> tuple[str, ...]:
-    """Whose trial it would be to buy one of these."""
-    return (*kind.offering.groups, in_pool(kind.pool.metadata.name, kind.offering.id))
+    """Whose trial it would be to launch one of these."""
+    pool = kind.pool.metadata.name
+    return (*kind.offering.groups, in_pool(pool, kind.offering.id), in_pool(pool, kind.offering.type_id))

@@ -3,17 +3,19 @@
 A provider that does not answer proves nothing: a deadline that needs its word waits for it.
 """
 
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 
-from growth.api.action import CreateMachine, Hold, PatchObject
+from growth.api.action import CreateMachine, Hold, PatchObject, RecordEvent
+from growth.api.cloud import cloud_of
 from growth.api.growth_kinds import NODE_REQUESTS
-from growth.api.kinds import NODES
+from growth.api.kinds import NODES, PODS
 from growth.api.machine import request_for
 from growth.api.node import Node
 from growth.api.noderequest import NodeRequest
 from growth.api.outcome import Outcome, Result
 from growth.api.references import reference_to
-from growth.decide.failures import ENDING, NEVER_READY, NO_MACHINE, NO_NODE, POOL_GONE
+from growth.decide.failures import ENDING, LAUNCHED, MACHINE_GONE, NEVER_READY, NO_MACHINE, NO_NODE, POOL_GONE
 from growth.decide.provision.arrival import Arrival, Step, arrival_of
 from growth.decide.provision.moves import LABELLED, PROVISIONED, REQUEST_FAILED, moved
 from growth.decide.provision.scene import Scene
@@ -30,7 +32,9 @@ def await_node(scene: Scene, request: NodeRequest) -> None:
         return
     node = scene.snapshot.nodes.get(request.metadata.name)
     if node is None:
-        _await_registration(scene, request)
+        is_ending = _await_registration(scene, request)
+        if not is_ending and scene.machine_of(request) is not None:
+            _note(scene, request, PROVISIONED, "the provider lists its machine")
         return
     if is_another_machine(node, request):
         why = f"it is another machine ({node.spec.provider_id}) than its request's ({request.status.provider_id})"
@@ -60,6 +64,8 @@ def await_node(scene: Scene, request: NodeRequest) -> None:
     elif is_late:
         _give_up(scene, request, NEVER_READY, f"its node is not ready in time: {arrival.step}", has_machine=True)
     else:
+        names = (PROVISIONED,) if arrival.step is Step.UNLABELLED else (PROVISIONED, LABELLED)
+        _note(scene, request, *names, "its node registered")
         scene.deadlines.append(ends_at)
 
 
@@ -89,27 +95,59 @@ def _arrival_at(scene: Scene, node: Node, request: NodeRequest) -> Arrival | Non
     return arrival_of(node, request_for(request.metadata.name, pool, offering), pool)
 
 
+def _note(scene: Scene, request: NodeRequest, *names_and_why: str) -> None:
+    """Record what happened on the way to the node, each once, in the pass in which it is first seen."""
+    *names, why = names_and_why
+    new = _missing(request, names)
+    if new:
+        scene.said.append(moved(request, request.status.phase, scene.now, why, events=tuple((one, "") for one in new)))
+
+
+def _missing(request: NodeRequest, names: Iterable[str]) -> list[str]:
+    known = {event.name for event in request.status.events}
+    return [name for name in names if name not in known]
+
+
 def _registers_by(scene: Scene, request: NodeRequest) -> datetime:
     return scene.since(request) + scene.settings.machine_within
 
 
-def _await_registration(scene: Scene, request: NodeRequest) -> None:
+def _await_registration(scene: Scene, request: NodeRequest) -> bool:
+    """What a request needs whose node is not there; whether it ends."""
     if failed := _half_way(scene, request):
         reason = failed.error if failed.error in ENDING else NO_MACHINE
         _give_up(scene, request, reason, failed.message, has_machine=False)
-        return
+        return True
+    if _is_gone(scene, request):
+        why = "its provider listed its machine, and lists it no more"
+        _give_up(scene, request, MACHINE_GONE, why, has_machine=False)
+        return True
     unit = scene.cluster.request_unit(request.metadata.name)
     if unit is None:
-        return
+        return False
     if unit.state is NodeState.NEVER_CREATED:
-        _give_up(scene, request, NO_MACHINE, unit.why, has_machine=False)
+        _give_up(scene, request, MACHINE_GONE, unit.why, has_machine=False)
     elif unit.state is NodeState.NEVER_REGISTERED:
         giving_up = _given_up(scene, request, NO_NODE, unit.why, has_machine=True)
         scene.unregistered.append((unit.since or scene.now, unit.name, unit.pool, giving_up))
+        scene.said += tell_pods(scene, request, NO_NODE, unit.why)
     elif unit.changes_at is not None:
         scene.deadlines.append(unit.changes_at)
     elif unit.why:
         scene.hold(request, "ProviderSilent", unit.why)
+    return unit.state in (NodeState.NEVER_CREATED, NodeState.NEVER_REGISTERED)
+
+
+def _is_gone(scene: Scene, request: NodeRequest) -> bool:
+    """Whether its machine vanished while it booted: it was listed, and two lists in a row are without it."""
+    cloud = cloud_of(request.spec.target_offering, scene.snapshot.clouds)
+    if cloud is None or not cloud.answers or cloud.read_at is None or scene.is_halted:
+        return False
+    if scene.machine_of(request) is not None or _missing(request, (PROVISIONED,)):
+        return False
+    first_missing = scene.missing_at.get(request.metadata.uid, cloud.read_at)
+    scene.missing_now[request.metadata.uid] = min(first_missing, cloud.read_at)
+    return cloud.read_at > first_missing
 
 
 def _half_way(scene: Scene, request: NodeRequest) -> Outcome | None:
@@ -127,12 +165,26 @@ def _half_way(scene: Scene, request: NodeRequest) -> Outcome | None:
 
 def _arrived(scene: Scene, request: NodeRequest, arrival: Arrival) -> None:
     lacks = f"without {', '.join(arrival.resources)}" if arrival.resources else ""
-    events = ((PROVISIONED, ""), (LABELLED, lacks))
+    labelled = ((LABELLED, lacks),) if lacks or _missing(request, (LABELLED,)) else ()
+    events = (*((name, "") for name in _missing(request, (PROVISIONED,))), *labelled)
     scene.said.append(moved(request, "Ready", scene.now, "its node is what was planned", events=events))
 
 
 def _give_up(scene: Scene, request: NodeRequest, reason: str, why: str, *, has_machine: bool) -> None:
     scene.said.append(_given_up(scene, request, reason, why, has_machine=has_machine))
+    scene.said += tell_pods(scene, request, reason, why)
+
+
+def tell_pods(scene: Scene, request: NodeRequest, reason: str, why: str) -> Iterator[RecordEvent]:
+    """Tell the pods that the machine was launched for, once for each cause: the machine itself is not named."""
+    if reason not in LAUNCHED:
+        return
+    note = f"a machine of {request.spec.target_offering} that was launched for it never worked ({reason}: {why})"
+    for uid in request.planned_for:
+        pod = scene.snapshot.waiting.get(uid)
+        if pod is not None:
+            subject = reference_to(PODS, pod.metadata)
+            yield RecordEvent(subject=subject, why=note, type="Warning", reason="LaunchFailed", action="Launching")
 
 
 def _given_up(scene: Scene, request: NodeRequest, reason: str, why: str, *, has_machine: bool) -> PatchObject:

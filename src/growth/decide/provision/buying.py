@@ -26,7 +26,7 @@ def buy(scene: Scene, request: NodeRequest) -> None:
     if machine is not None:
         _accepted(scene, request, machine)
     elif scene.is_halted:
-        scene.hold(request, "ClusterUnhealthy", "nothing is bought in an unhealthy cluster")
+        scene.hold(request, "ClusterUnhealthy", "nothing is launched in an unhealthy cluster")
     elif pool is None or pool.metadata.deletion_timestamp is not None:
         _give_up(scene, request, POOL_GONE, f"pool {request.spec.pool} is gone or going: nothing is bought for it")
     elif why := scene.too_many.get(request.metadata.name):

@@ -35,12 +35,13 @@ _STEPS: Final[Mapping[RequestPhase, Callable[[Scene, NodeRequest], None]]] = {
 def decide(snapshot: Snapshot, state: State, settings: Settings) -> Decision:
     """What should happen now: requests by their phases, nodes that are closed, machines that nobody knows."""
     scene = Scene(snapshot, state, settings)
-    scene.too_many = too_many(scene)
+    memory = state.memory if isinstance(state.memory, Memory) else Memory()
+    scene.too_many, scene.missing_at = too_many(scene), memory.missing_at
     for _, request in sorted(scene.requests.items()):
         if request.metadata.deletion_timestamp is None:
             _STEPS[request.status.phase](scene, request)
     open_nodes(scene)
-    memory = adopt(scene, state.memory if isinstance(state.memory, Memory) else Memory())
+    memory = adopt(scene, memory)
     give_up_unregistered(scene)
     wake_at = min((when for when in scene.deadlines if when > scene.now), default=None)
     return Decision(tuple(scene.said), wake_at, memory)

@@ -23,9 +23,12 @@ from growth.decide.provision.scene import Scene
 
 
 class Memory(msgspec.Struct, frozen=True):
-    """By provider id, since when a machine is known to nobody."""
+    """What provision remembers between two passes; without it, it only concludes later."""
 
     noticed: dict[str, datetime] = {}
+    """By provider id, since when a machine is known to nobody."""
+    missing_at: dict[str, datetime] = {}
+    """By uid of a request, the first list of its provider without its machine, which was listed before."""
 
 
 def adopt(scene: Scene, memory: Memory) -> Memory:
@@ -40,7 +43,7 @@ def adopt(scene: Scene, memory: Memory) -> Memory:
         since = noticed[machine.provider_id] = scene.state.since(noticed_at, scene.now)
         if cloud.read_at is not None and cloud.read_at > since:
             scene.said += _concluded(scene, machine, since)
-    return Memory(noticed)
+    return Memory(noticed, scene.missing_now)
 
 
 def _unknown(scene: Scene) -> Iterator[tuple[Cloud, Machine]]:

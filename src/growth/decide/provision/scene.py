@@ -1,5 +1,6 @@
 """What one pass of provision looks at, and what it has said so far."""
 
+from collections.abc import Mapping
 from datetime import datetime
 
 from growth.api.action import Action, Hold
@@ -42,6 +43,10 @@ class Scene:
         self.too_many: dict[str, str] = {}
         """Requests that would pass a limit of their pool, with that limit."""
         self.keys_handed = 0
+        self.missing_at: Mapping[str, datetime] = {}
+        """By uid of a request, the first list of its provider without its machine, which was listed before."""
+        self.missing_now: dict[str, datetime] = {}
+        """The same, as this pass knows it."""
         self.unregistered: list[tuple[datetime, str, str, Action]] = []
         """Machines that never registered: since when, whose name and pool, and what would give them up."""
         self.said: list[Action | Hold] = []

@@ -73,7 +73,7 @@ def _closed(snapshot: Snapshot, settings: Settings) -> dict[str, str]:
     if not snapshot.clouds:
         return {}
     flavors, pools = snapshot.table(RESOURCE_FLAVORS).values(), snapshot.table(NODE_POOLS).values()
-    return out_of_stock(flavors, pools, shop_in(snapshot, settings.provision))
+    return out_of_stock(flavors, pools, shop_in(snapshot, settings.provision), snapshot.now)
 
 
 def standings_in(snapshot: Snapshot, odd: Mapping[str, str] | None = None) -> dict[str, Standing]:

@@ -8,6 +8,9 @@ answered, nobody knows anything.
 """
 
 from collections.abc import Iterable, Mapping
+from datetime import datetime
+
+import msgspec
 
 from growth.api.nodepool import NodePool
 from growth.api.offering import Offering
@@ -18,12 +21,14 @@ from growth.decide.offerings import Shop, Sold
 from growth.decide.pack.market import may_buy
 
 
-def out_of_stock(flavors: Iterable[ResourceFlavor], pools: Iterable[NodePool], shop: Shop) -> dict[str, str]:
+def out_of_stock(
+    flavors: Iterable[ResourceFlavor], pools: Iterable[NodePool], shop: Shop, now: datetime
+) -> dict[str, str]:
     """The flavors that are closed, each with a sentence."""
     if all(_is_to_be_had(one) for one in shop.sold.values()) and not shop.closed:
         return {}
     kinds = [
-        (node_from("", pool, one.offering).metadata.labels, one, _may_be_bought(pool, one, shop))
+        (node_from("", pool, one.offering).metadata.labels, *_as_launched(pool, one, shop, now))
         for pool in pools
         for one in shop.sold.values()
         if may_buy(pool, one.offering)
@@ -42,8 +47,14 @@ def _is_to_be_had(sold: Sold) -> bool:
     return sold.access is not Access.CLOSED and sold.is_listed
 
 
-def _may_be_bought(pool: NodePool, sold: Sold, shop: Shop) -> bool:
-    return _is_to_be_had(sold) and (pool.metadata.name, sold.offering.id) not in shop.closed
+def _as_launched(pool: NodePool, sold: Sold, shop: Shop, now: datetime) -> tuple[Sold, bool]:
+    """The offering, with why its machines fail in this pool, and whether one may be launched.
+
+    A type whose machines failed is open again when its wait is over: without jobs nothing would ever test it.
+    """
+    why = shop.why_suspect(pool.metadata.name, sold.offering, now)
+    may_be = _is_to_be_had(sold) and not why and (pool.metadata.name, sold.offering.id) not in shop.mistaken
+    return (msgspec.structs.replace(sold, why=why) if why else sold), may_be
 
 
 def _bears(labels: Mapping[str, str], wanted: Mapping[str, str]) -> bool:

@@ -47,6 +47,10 @@ class Tally:
     def __init__(self, ready: Mapping[GroupKey, int], troubled: Iterable[Unit]) -> None:
         self.counts: dict[GroupKey, dict[NodeState, int]] = {}
         self.amiss: dict[GroupKey, int] = {}
+        """Of a pool as a whole, only machines that worked before: what never did speaks of its type, not of the pool
+        (``decide.launches``)."""
+        self._broken: dict[GroupKey, int] = {}
+        """Of those of an offering, the ones that worked before."""
         self.missing_since: dict[GroupKey, datetime] = {}
         self.blamed: dict[str, set[str]] = {}
         """By pool, the offerings of which something is amiss; an empty one if nobody knows what was bought."""
@@ -60,7 +64,10 @@ class Tally:
     def _count(self, unit: Unit) -> None:
         for key in _keys(unit.pool, unit.offering):
             self._add(key, unit.state, 1)
-            if unit.is_amiss:
+            is_broken = unit.is_amiss and unit.state is NodeState.UNREADY
+            if is_broken:
+                self._broken[key] = self._broken.get(key, 0) + 1
+            if is_broken or (unit.is_amiss and key[1]):
                 self.amiss[key] = self.amiss.get(key, 0) + 1
             if (since := unit.missing_since) is not None:
                 self.missing_since[key] = min(self.missing_since.get(key, since), since)
@@ -76,16 +83,13 @@ class Tally:
         """Whether a group is beyond its limits. The narrowest blame that explains it holds: if one offering alone is,
         its machines say nothing about their pool."""
         pool, offering = key
-        amiss, ready = self._amiss_and_ready(key)
+        amiss, ready = self.amiss.get(key, 0), self.counts.get(key, {}).get(NodeState.READY, 0)
         if not offering:
             closed = [one for one in self.blamed.get(pool, ()) if one and self.is_amiss((pool, one), settings)]
             if len(closed) == 1:
-                less_amiss, less_ready = self._amiss_and_ready((pool, closed[0]))
-                amiss, ready = amiss - less_amiss, ready - less_ready
+                amiss -= self._broken.get((pool, closed[0]), 0)
+                ready -= self.counts.get((pool, closed[0]), {}).get(NodeState.READY, 0)
         return amiss > settings.pool_ok_amiss and 100 * amiss > settings.pool_amiss_percent * (amiss + ready)
-
-    def _amiss_and_ready(self, key: GroupKey) -> tuple[int, int]:
-        return self.amiss.get(key, 0), self.counts.get(key, {}).get(NodeState.READY, 0)
 
 
 def grouped(

@@ -20,7 +20,7 @@ from growth.api.settings import Settings
 from growth.api.started import was_started
 from growth.api.status import condition_of
 from growth.decide.ages import counts_from, phase_since, since
-from growth.decide.failures import CLOCKS_DIFFER, MET, NO_MACHINE
+from growth.decide.failures import CLOCKS_DIFFER, MACHINE_GONE, MET, NO_MACHINE
 from growth.decide.registry.joining import Joined
 from growth.decide.registry.unit import MISSING, NodeState, Unit
 
@@ -101,7 +101,7 @@ def _without_node(one: Joined, bench: Bench, request: NodeRequest) -> Unit:
     status = request.status
     if status.phase == "Unmet":
         met = condition_of(status.conditions, MET)
-        why, is_overdue = ("", True) if met is None else (met.message, met.reason == NO_MACHINE)
+        why, is_overdue = ("", True) if met is None else (met.message, met.reason in (NO_MACHINE, MACHINE_GONE))
         return _unit(one, NodeState.NEVER_CREATED, status.phase_since, why, is_amiss=is_overdue)
     if status.phase == "Ready":
         why = "its node is gone, and its request goes, too"

@@ -1,0 +1,179 @@
+"""When machines test offerings of a pool in which launches fail (``decide.launches``). Docs: docs/failed-launches.md.
+
+A plan launches only what is not suspect. A probe is one machine beside it, on which no pod relies before it works:
+
+1. While pods wait longer than a failure time, or nothing is left that a plan may launch for them, every offering of the
+   pool is tested: the first ones of each type and location first, all of them within a failure time.
+2. When all failed, one machine at a time is tested, the one first that failed longest ago.
+3. Without pods that wait for long, a suspect type is tested once when its wait is over, beside what a plan launches.
+
+So a pod waits at most two failure times until a machine is launched that works, if any offering does.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from datetime import UTC, datetime
+from typing import Final
+
+import msgspec
+
+from growth.api.nodepool import NodePool
+from growth.api.offering import Offering
+from growth.api.pod import Pod
+from growth.decide.access import Access
+from growth.decide.fit.demand import why_not
+from growth.decide.grow.coming import is_live
+from growth.decide.grow.estate import shortages
+from growth.decide.grow.matching import Matching
+from growth.decide.grow.outlook import Outlook
+from growth.decide.grow.probes import Probe
+from growth.decide.launches import LaunchRecord
+from growth.decide.pack.market import may_buy
+
+MOST_AT_ONCE: Final = 12
+"""Probes of one pool that are on their way at one time."""
+# Pods of one pool that are looked at to find one that a probe could serve; the oldest first.
+_MOST_PODS: Final = 32
+# The part of a failure time that the first launch after a failure gets to itself, and that the probes are spread over.
+_PARTS: Final = 3
+
+
+class Probing(msgspec.Struct):
+    """The probes of one pass."""
+
+    due: list[Probe] = []
+    beside: list[Probe] = []
+    """Those that wait for a plan."""
+    wake_at: list[datetime] = []
+
+
+def probing(outlook: Outlook, unplanned: Collection[str]) -> Probing:
+    """Which probes are due. ``unplanned`` are uids of pods for which plans found nothing that they may launch."""
+    found = Probing()
+    usable = {pool.metadata.name: pool for pool in outlook.usable}
+    for name, record in sorted(outlook.shop.launches.items()):
+        if name in usable:
+            _Pool(outlook, usable[name], record).look(unplanned, found)
+    return found
+
+
+class _Pool:
+    """One pool in which launches fail."""
+
+    def __init__(self, outlook: Outlook, pool: NodePool, record: LaunchRecord) -> None:
+        self._outlook, self._pool, self._record = outlook, pool, record
+        self._offerings = [
+            one.offering
+            for one in outlook.shop.sold.values()
+            if may_buy(pool, one.offering) and one.access is not Access.CLOSED and one.offering.stock != 0
+        ]
+        self._live = [
+            one
+            for one in outlook.requests.values()
+            if one.spec.pool == pool.metadata.name and is_live(one) and outlook.is_coming(one)
+        ]
+        self._awaited = {one.spec.target_offering for one in self._live}
+
+    def look(self, unplanned: Collection[str], found: Probing) -> None:
+        """Note what is due now, and when something will be."""
+        probes = sum(one.is_probe for one in self._live)
+        if not self._offerings or probes >= MOST_AT_ONCE:
+            return
+        tried = {one.id for one in self._offerings if one.id in self._record.tried or one.id in self._awaited}
+        self._look_for_shortages(found)
+        pods = self._pods()
+        if not pods:
+            return
+        is_due = False
+        if len(tried) == len(self._offerings):
+            is_due = not self._awaited and self._waits_in_vain(pods, unplanned, found)
+        elif not self._awaited and any(pod.metadata.uid in unplanned for pod in pods):
+            is_due = True
+        else:
+            is_due = self._is_turn(pods, len(tried), found)
+        if is_due:
+            found.due.append(Probe(self._pool.metadata.name, tuple(self._in_order()), tuple(pods)))
+        elif not self._awaited & self._record.suspects.keys():
+            self._look_beside(pods, found)
+
+    def _pods(self) -> list[Pod]:
+        """Pods that wait for the pool, the oldest first; of those with the same spec only that one."""
+        matching, now = Matching(self._outlook.pools, self._outlook.usable), self._outlook.now
+        waiting = sorted(
+            self._outlook.waiting.values(), key=lambda pod: (pod.metadata.creation_timestamp or now, pod.metadata.uid)
+        )
+        found: dict[int, Pod] = {}
+        for pod in waiting:
+            if id(pod.spec) in found or why_not(pod) is not None:
+                continue
+            if self._pool.metadata.name in matching.pools_of(pod):
+                found[id(pod.spec)] = pod
+                if len(found) == _MOST_PODS:
+                    break
+        return list(found.values())
+
+    def _overdue_at(self, pods: Sequence[Pod]) -> datetime:
+        """When the first of them has waited as long as a launch takes to fail."""
+        outlook = self._outlook
+        since = min(outlook.state.since(pod.metadata.creation_timestamp, outlook.now) for pod in pods)
+        return since + outlook.settings.provision.machine_within
+
+    def _waits_in_vain(self, pods: Sequence[Pod], unplanned: Collection[str], found: Probing) -> bool:
+        """Whether one machine at a time is tested, now that all failed."""
+        if any(pod.metadata.uid in unplanned for pod in pods):
+            return True
+        overdue_at = self._overdue_at(pods)
+        found.wake_at.append(overdue_at)
+        return self._outlook.now >= overdue_at
+
+    def _is_turn(self, pods: Sequence[Pod], tried: int, found: Probing) -> bool:
+        """Whether less of the pool was tested than should be by now."""
+        part = self._outlook.settings.provision.machine_within / _PARTS
+        starts_at = max(self._record.failing_since, self._overdue_at(pods)) + part
+        due_at = starts_at + part * tried / max(len(self._offerings) - 1, 1)
+        found.wake_at.append(due_at)
+        return self._outlook.now >= due_at
+
+    def _in_order(self) -> list[Offering]:
+        """What is worth a test, without what is on its way: what differs most from all that was tried comes first."""
+        record, types, places = self._record, Counter[str](), Counter[str]()
+        for one in self._offerings:
+            if one.id in record.tried or one.id in self._awaited:
+                types[one.type_id] += 1
+                places[one.location] += 1
+        return sorted(
+            (one for one in self._offerings if one.id not in self._awaited),
+            key=lambda one: (
+                one.id in record.tried,
+                _last_failure(record, one) if one.id in record.tried else datetime.min.replace(tzinfo=UTC),
+                one.id in record.suspects,
+                types[one.type_id],
+                places[one.location],
+                one.price_per_hour,
+                one.id,
+            ),
+        )
+
+    def _look_beside(self, pods: Sequence[Pod], found: Probing) -> None:
+        """Test a suspect type whose wait is over."""
+        over = {name for name, at in self._record.retry_at.items() if self._outlook.now >= at}
+        offerings = [one for one in self._in_order() if one.type_id in over and one.id in self._record.suspects]
+        if offerings:
+            probe = Probe(self._pool.metadata.name, tuple(offerings), tuple(pods), is_beside=True)
+            found.beside.append(probe)
+
+    def _look_for_shortages(self, found: Probing) -> None:
+        """Machines that the pool keeps without load (``min``) are of a named type: its wait over, one is tested."""
+        for shortage in shortages((self._pool,), self._outlook.held):
+            wanted = [one for one in self._in_order() if one.server_type.lower() == shortage.server_type.lower()]
+            retry_at = next((self._record.retry_at.get(one.type_id) for one in wanted), None)
+            if retry_at is None or not self._awaited.isdisjoint(one.id for one in self._offerings):
+                continue
+            found.wake_at.append(retry_at)
+            if self._outlook.now >= retry_at:
+                found.due.append(Probe(self._pool.metadata.name, tuple(wanted), ()))
+                return
+
+
+def _last_failure(record: LaunchRecord, offering: Offering) -> datetime:
+    return record.failing[offering.id].last_at or datetime.min.replace(tzinfo=UTC)

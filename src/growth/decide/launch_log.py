@@ -1,0 +1,142 @@
+"""What a pool's status says of its failed launches: where machines never worked, and what they cost.
+
+Each given-up request is counted once, by its uid: the status keeps the uids until the requests are gone. Working nodes
+are noted only while something fails, because only then they tell anything.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Final
+
+import msgspec
+
+from growth.api.nodepool import FailedLaunches, Wasted
+from growth.api.noderequest import NodeRequest
+from growth.api.offering import OFFERING, POOL
+from growth.api.settings import ProvisionSettings
+from growth.api.started import was_started
+from growth.api.template import mark_of
+from growth.decide.billing import as_billed
+from growth.decide.failures import CLOCKS_DIFFER, Failure, failure_of
+from growth.decide.launches import first_failure, noted_in, unnoted_of, wait_after
+from growth.decide.lesson import Lesson, bought_as
+
+# As many as a pool's status may hold.
+_MOST_ENTRIES: Final = 256
+_MOST_COUNTED: Final = 4096
+_HOUR: Final = timedelta(hours=1)
+
+
+def failed_launches(lesson: Lesson, settings: ProvisionSettings) -> tuple[FailedLaunches, ...]:
+    """What the pool's status should say about offerings whose machines never worked, in the order of their ids."""
+    pool, template = lesson.pool, mark_of(lesson.pool)
+    entries = {one.offering: _on_this_clock(one, lesson.now) for one in noted_in(pool)}
+    for failure in _unnoted(lesson, settings):
+        entries[failure.scope] = _with(entries.get(failure.scope), failure, settings, template)
+    if not any(one.failures for one in entries.values()):
+        return ()
+    _note_working_nodes(lesson, entries, template)
+    kept = {
+        name: one
+        for name, one in entries.items()
+        if not one.failures or lesson.now < forgotten_at(one, lesson.now, settings)
+    }
+    if not any(one.failures for one in kept.values()):
+        return ()
+    _set_retries(lesson, kept, settings)
+    newest = sorted(kept.values(), key=lambda one: (one.failures > 0, one.last_at or lesson.now, one.offering))
+    return tuple(sorted(newest[-_MOST_ENTRIES:], key=lambda one: one.offering))
+
+
+def forgotten_at(entry: FailedLaunches, now: datetime, settings: ProvisionSettings) -> datetime:
+    """When a failure is no reason to do anything any more."""
+    return max(entry.last_at or now, entry.retry_at or now) + settings.forget_after
+
+
+def wasted(lesson: Lesson, settings: ProvisionSettings) -> Wasted:
+    """The pool's machines that were paid for in vain, with those that were given up since it was last written."""
+    before = lesson.pool.status.wasted
+    there = {one.metadata.uid: one for one in lesson.requests}
+    counted = [uid for uid in before.counted if uid in there]
+    new = [failure.request for failure in _unnoted(lesson, settings)]
+    costs = [cost for uid in new if (cost := _cost(there[uid], lesson)) is not None]
+    if not new and len(counted) == len(before.counted):
+        return before
+    return Wasted(
+        before.machines + len(costs),
+        f"{float(before.cost or 0) + sum(costs):.4f}",
+        tuple(sorted([*counted, *new])[-_MOST_COUNTED:]),
+    )
+
+
+def _unnoted(lesson: Lesson, settings: ProvisionSettings) -> list[Failure]:
+    found = (failure_of(one, lesson.providers, lesson.now, settings) for one in lesson.requests)
+    unnoted = unnoted_of((one for one in found if one is not None), lesson.pool)
+    return sorted(unnoted, key=lambda one: (one.at, one.scope, one.request))
+
+
+def _with(
+    before: FailedLaunches | None, failure: Failure, settings: ProvisionSettings, template: str
+) -> FailedLaunches:
+    new = first_failure(failure, settings, template)
+    if before is None or not before.failures:
+        return new if before is None else msgspec.structs.replace(new, worked_at=before.worked_at)
+    # What was launched together fails together: only a launch after a known failure is another round.
+    is_another_round = before.last_at is not None and failure.asked_at > before.last_at
+    return msgspec.structs.replace(
+        new,
+        failures=before.failures + 1,
+        rounds=before.rounds + is_another_round,
+        since=min(before.since or failure.asked_at, failure.asked_at),
+        launched_at=max(before.launched_at or failure.asked_at, failure.asked_at),
+        worked_at=before.worked_at,
+    )
+
+
+def _note_working_nodes(lesson: Lesson, entries: dict[str, FailedLaunches], template: str) -> None:
+    """Nodes that work or worked prove their offering, and clear it of failures of machines that are older."""
+    for node in lesson.nodes.values():
+        labels, born = node.metadata.labels, node.metadata.creation_timestamp
+        name = labels.get(OFFERING, "")
+        if labels.get(POOL) not in lesson.alike or not name or born is None or not was_started(node):
+            continue
+        entry = entries.get(name) or FailedLaunches(name, template=template)
+        worked_at = max(entry.worked_at or born, born)
+        if entry.launched_at is not None and worked_at > entry.launched_at:
+            entry = FailedLaunches(name, template=template)
+        entries[name] = msgspec.structs.replace(entry, worked_at=worked_at)
+
+
+def _set_retries(lesson: Lesson, entries: dict[str, FailedLaunches], settings: ProvisionSettings) -> None:
+    """The wait counts for a server type as a whole, in the order of its failures."""
+    types = {name: listed.type_id for name in entries if (listed := lesson.listed.get(name)) is not None}
+    rounds: dict[str, int] = {}
+    for name, one in sorted(entries.items()):
+        rounds[types.get(name, name)] = rounds.get(types.get(name, name), 0) + one.rounds
+    for name, one in entries.items():
+        if one.failures and one.last_at is not None:
+            retry_at = one.last_at + wait_after(rounds[types.get(name, name)], settings)
+            entries[name] = msgspec.structs.replace(one, retry_at=retry_at)
+
+
+def _cost(request: NodeRequest, lesson: Lesson) -> float | None:
+    """What its machine cost until it was given up; None if the provider never accepted one."""
+    began_at, ended_at = request.metadata.creation_timestamp, request.status.phase_since
+    if not request.status.provider_id or began_at is None or ended_at is None:
+        return None
+    offering = bought_as(request, lesson)
+    price = as_billed(offering, lesson.pool).price_per_hour if offering is not None else 0.0
+    return price * max(ended_at - began_at, timedelta(0)) / _HOUR
+
+
+def _on_this_clock(entry: FailedLaunches, now: datetime) -> FailedLaunches:
+    """A clock may have been set back: what lies ahead counts as if it had just happened."""
+    if entry.last_at is None or entry.last_at <= now + CLOCKS_DIFFER:
+        return entry
+    return msgspec.structs.replace(entry, last_at=now, retry_at=now)
+
+
+def next_forgotten(entries: Iterable[FailedLaunches], now: datetime, settings: ProvisionSettings) -> datetime | None:
+    """When one of these failures is forgotten, if nothing happens before."""
+    ends = [forgotten_at(one, now, settings) for one in entries if one.failures]
+    return min((end for end in ends if end > now), default=None)
