@@ -3,6 +3,7 @@
 from growth.play.story import Story
 from tests.stories import (
     cluster_life,
+    failed_launches,
     failover,
     failover_doubt,
     failover_growing,
@@ -50,6 +51,7 @@ STORIES: list[Story] = [
     *moving.STORIES.all,
     *moving_reasons.STORIES.all,
     *registry.STORIES.all,
+    *failed_launches.STORIES.all,
     *queue.STORIES.all,
     *queue_requeuing.STORIES.all,
     *queue_turns.STORIES.all,

@@ -83,7 +83,7 @@ def record_of(
     failed_types: dict[str, datetime] = {}
     for name, one in failing.items():
         type_id = types.get(name)
-        if type_id is not None and (one.launched_at or _NEVER) > _latest(worked, types, type_id):
+        if type_id is not None and (one.launched_at or _NEVER) >= _latest(worked, types, type_id):
             failed_types[type_id] = max(failed_types.get(type_id, _NEVER), one.last_at or _NEVER)
     suspects: dict[str, str] = {}
     for one in offerings:
@@ -92,7 +92,7 @@ def record_of(
         elif one.type_id in failed_types:
             where = sorted(name for name in failing if types.get(name) == one.type_id)
             suspects[one.id] = f"machines of its type failed: {', '.join(where)}"
-    is_doubtful = any((one.since or _NEVER) > pool_worked for one in failing.values())
+    is_doubtful = any((one.since or _NEVER) >= pool_worked for one in failing.values())
     proven = {types[name] for name in worked}
     unproven = {one.type_id for one in offerings if one.id not in suspects and one.type_id not in proven}
     return LaunchRecord(
@@ -100,7 +100,7 @@ def record_of(
         failing,
         suspects,
         frozenset(unproven if is_doubtful else ()),
-        frozenset(name for name, one in failing.items() if (one.launched_at or _NEVER) > pool_worked),
+        frozenset(name for name, one in failing.items() if (one.launched_at or _NEVER) >= pool_worked),
         min(one.last_at or _NEVER for one in failing.values()),
         _retries(failing, types, failed_types, settings),
     )
@@ -160,7 +160,7 @@ def _failing(known: Iterable[FailedLaunches], worked: Mapping[str, datetime]) ->
     """By offering, what failed since it last worked; of several pools together."""
     found: dict[str, FailedLaunches] = {}
     for one in known:
-        if not one.failures or (one.launched_at or _NEVER) <= worked.get(one.offering, _NEVER):
+        if not one.failures or (one.launched_at or _NEVER) < worked.get(one.offering, _NEVER):
             continue
         before = found.get(one.offering)
         found[one.offering] = one if before is None else _together(before, one)

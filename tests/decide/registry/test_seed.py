@@ -30,7 +30,7 @@ USE_CASES: dict[str, list[str]] = {
         "test_use_cases.test_uc3_whether_it_was_ever_ready_is_what_we_recorded_and_not_a_time_that_looks_like_its_birth",
         "test_answers.test_s2_offering_counts_unready_failed_and_overdue_machines_together",
         "tests.decide.shrink.test_unready.test_a_node_that_never_started_and_nobody_waits_for_goes",
-        "story what failed to start is given up and not bought until it improves",
+        "story what failed to start is given up and not launched until a probe works",
     ],
     "UC4: its provider lists no machine for a prolonged time; the target is reduced to what there is.": [
         "test_use_cases.test_uc4_what_its_provider_does_not_have_in_time_was_never_created",

@@ -116,13 +116,17 @@ class CutOff(_Order, frozen=True, tag="cut_off"):
     """By name; those that do not exist yet are meant, too."""
 
     location: str = "*"
+    server_type: str = "*"
+    """Of this type: an image or user data may work on others."""
 
     def __post_init__(self) -> None:
         _check_known("location", self.location, LOCATIONS)
+        _check_known("server_type", self.server_type, [one.name for one in SERVER_TYPES.values()])
 
-    def is_about(self, name: str, location: str) -> bool:
+    def is_about(self, name: str, location: str, server_type: str) -> bool:
         """Whether this server is meant."""
-        return fnmatchcase(name.lower(), self.server.lower()) and fnmatchcase(location, self.location.lower())
+        pairs = ((name.lower(), self.server), (location, self.location), (server_type.lower(), self.server_type))
+        return all(fnmatchcase(text, pattern.lower()) for text, pattern in pairs)
 
 
 class _OfCalls(_Order, frozen=True, kw_only=True):

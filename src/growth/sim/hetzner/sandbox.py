@@ -33,6 +33,7 @@ from growth.sim.hetzner.rate_limit import RateLimit as Limit
 from growth.sim.hetzner.records import Image, Resource, Server, Status
 from growth.sim.hetzner.refusals import STATUS, Refusal, not_found
 from growth.sim.hetzner.routes import Handler, route
+from growth.sim.hetzner.server_types import SERVER_TYPES
 from growth.sim.hetzner.servers import remove
 from growth.sim.hetzner.timings import Timings
 
@@ -117,9 +118,7 @@ class Sandbox:
         """Those from which something gets to the cluster, as they are now."""
         with self._turn:
             cut_off = self.account.cut_off
-            return [
-                one for one in self.servers() if not any(fault.is_about(one.name, one.location) for fault in cut_off)
-            ]
+            return [one for one in self.servers() if not any(_is_about(fault, one) for fault in cut_off)]
 
     def add_snapshot(self, labels: Mapping[str, str], architecture: str = "x86", description: str = "") -> Image:
         """An image that somebody made of a server long ago."""
@@ -222,3 +221,7 @@ def _instead(order: Refuse | Lost) -> Answer:
     if order.is_plain:
         return Answer(STATUS[order.code], f"<html>{order.message}</html>")
     return Refusal(order.code, order.message).answer
+
+
+def _is_about(fault: CutOff, server: Server) -> bool:
+    return fault.is_about(server.name, server.location, SERVER_TYPES[server.server_type].name)
