@@ -215,8 +215,9 @@ class _Pass:
 
     def _probes(self, waiting: Waiting, memory: Memory) -> Probing:
         """Offerings to test; what was just found to serve no pod, or to pass a limit, is not asked about at once."""
-        unplanned = {uid for uid, one in self._outlook.verdicts.items() if one.said is Said.LEFT_OUT}
-        found = probing(self._outlook, unplanned)
+        planned = {pod.metadata.uid for pod in (*waiting.seated, *waiting.expected)}
+        unplanned = {uid for uid, one in self._outlook.verdicts.items() if one.said is Said.LEFT_OUT} - planned
+        found = probing(self._outlook, planned, unplanned)
         again_after = self._settings.grow.count_failures_every
         if found.due and memory.probed_at is not None:
             again_at = memory.probed_at + again_after

@@ -47,13 +47,17 @@ class Probing(msgspec.Struct):
     wake_at: list[datetime] = []
 
 
-def probing(outlook: Outlook, unplanned: Collection[str]) -> Probing:
-    """Which probes are due. ``unplanned`` are uids of pods for which plans found nothing that they may launch."""
+def probing(outlook: Outlook, planned: Collection[str], unplanned: Collection[str]) -> Probing:
+    """Which probes are due.
+
+    ``planned`` are uids of pods that have a place on what is coming, ``unplanned`` of those for which plans found nothing
+    that they may launch. All others get a plan first.
+    """
     found = Probing()
     usable = {pool.metadata.name: pool for pool in outlook.usable}
     for name, record in sorted(outlook.shop.launches.items()):
         if name in usable:
-            _Pool(outlook, usable[name], record).look(unplanned, found)
+            _Pool(outlook, usable[name], record).look(planned, unplanned, found)
     return found
 
 
@@ -74,27 +78,27 @@ class _Pool:
         ]
         self._awaited = {one.spec.target_offering for one in self._live}
 
-    def look(self, unplanned: Collection[str], found: Probing) -> None:
+    def look(self, planned: Collection[str], unplanned: Collection[str], found: Probing) -> None:
         """Note what is due now, and when something will be."""
         probes = sum(one.is_probe for one in self._live)
         if not self._offerings or probes >= MOST_AT_ONCE:
             return
         tried = {one.id for one in self._offerings if one.id in self._record.tried or one.id in self._awaited}
         self._look_for_shortages(found)
-        pods = self._pods()
-        if not pods:
-            return
-        is_due = False
-        if len(tried) == len(self._offerings):
-            is_due = not self._awaited and self._waits_in_vain(pods, unplanned, found)
-        elif not self._awaited and any(pod.metadata.uid in unplanned for pod in pods):
-            is_due = True
-        else:
-            is_due = self._is_turn(pods, len(tried), found)
-        if is_due:
+        everyone = self._pods()
+        pods = [pod for pod in everyone if pod.metadata.uid in planned or pod.metadata.uid in unplanned]
+        if pods and self._is_due(pods, unplanned, len(tried), found):
             found.due.append(Probe(self._pool.metadata.name, tuple(self._in_order()), tuple(pods)))
-        elif not self._awaited & self._record.suspects.keys():
-            self._look_beside(pods, found)
+        elif everyone and not self._awaited & self._record.suspects.keys():
+            self._look_beside(everyone, found)
+
+    def _is_due(self, pods: Sequence[Pod], unplanned: Collection[str], tried: int, found: Probing) -> bool:
+        is_any_unplanned = any(pod.metadata.uid in unplanned for pod in pods)
+        if tried == len(self._offerings):
+            return not self._awaited and self._waits_in_vain(pods, found, is_any_unplanned=is_any_unplanned)
+        if not self._awaited and is_any_unplanned:
+            return True
+        return self._is_turn(pods, tried, found, is_any_unplanned=is_any_unplanned)
 
     def _pods(self) -> list[Pod]:
         """Pods that wait for the pool, the oldest first; of those with the same spec only that one."""
@@ -118,18 +122,22 @@ class _Pool:
         since = min(outlook.state.since(pod.metadata.creation_timestamp, outlook.now) for pod in pods)
         return since + outlook.settings.provision.machine_within
 
-    def _waits_in_vain(self, pods: Sequence[Pod], unplanned: Collection[str], found: Probing) -> bool:
+    def _waits_in_vain(self, pods: Sequence[Pod], found: Probing, *, is_any_unplanned: bool) -> bool:
         """Whether one machine at a time is tested, now that all failed."""
-        if any(pod.metadata.uid in unplanned for pod in pods):
+        if is_any_unplanned:
             return True
         overdue_at = self._overdue_at(pods)
         found.wake_at.append(overdue_at)
         return self._outlook.now >= overdue_at
 
-    def _is_turn(self, pods: Sequence[Pod], tried: int, found: Probing) -> bool:
+    def _is_turn(self, pods: Sequence[Pod], tried: int, found: Probing, *, is_any_unplanned: bool) -> bool:
         """Whether less of the pool was tested than should be by now."""
         part = self._outlook.settings.provision.machine_within / _PARTS
-        starts_at = max(self._record.failing_since, self._overdue_at(pods)) + part
+        starts_at = max(self._record.failing_since, self._overdue_at(pods))
+        asked = [one.metadata.creation_timestamp for one in self._live if one.planned_for and not one.is_probe]
+        if not is_any_unplanned and (first := min((at for at in asked if at is not None), default=None)) is not None:
+            starts_at = max(starts_at, min(first, self._outlook.now))  # what was launched for them has its time
+        starts_at += part
         due_at = starts_at + part * tried / max(len(self._offerings) - 1, 1)
         found.wake_at.append(due_at)
         return self._outlook.now >= due_at
@@ -147,6 +155,7 @@ class _Pool:
                 one.id in record.tried,
                 _last_failure(record, one) if one.id in record.tried else datetime.min.replace(tzinfo=UTC),
                 one.id in record.suspects,
+                one.id in record.failing,
                 types[one.type_id],
                 places[one.location],
                 one.price_per_hour,

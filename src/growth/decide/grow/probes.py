@@ -40,6 +40,7 @@ def launched(
     by_name = {pool.metadata.name: pool for pool in pools}
     for probe in probes:
         all_wanted = (*wanted, *found)
+        launching = {one.offering.id for one in all_wanted if one.pool.metadata.name == probe.pool}
         prices = [one.offering.price_per_hour for one in wanted if one.pool.metadata.name == probe.pool]
         pool = by_name[probe.pool]
         had = [*bought, *(Bought.of(one.pool.metadata.name, one.offering) for one in all_wanted)]
@@ -51,7 +52,8 @@ def launched(
             kind = market.kinds[number]
             if probe.is_beside and kind.offering.price_per_hour >= max(prices, default=0.0):
                 continue
-            if not hindrance(market, left, number) and _serves(stage, kind, probe.pods):
+            is_new = kind.offering.id not in launching
+            if is_new and not hindrance(market, left, number) and _serves(stage, kind, probe.pods):
                 names = {*taken, *(one.name for one in all_wanted)}
                 name = request_name(pool, kind.offering.id, ("probe",), names)
                 found.append(Wanted(name, pool, kind.offering, is_probe=True))
