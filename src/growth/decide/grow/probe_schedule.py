@@ -50,8 +50,8 @@ class Probing(msgspec.Struct):
 def probing(outlook: Outlook, planned: Collection[str], unplanned: Collection[str]) -> Probing:
     """Which probes are due.
 
-    ``planned`` are uids of pods that have a place on what is coming, ``unplanned`` of those for which plans found nothing
-    that they may launch. All others get a plan first.
+    ``planned`` are uids of pods that have a place on what is coming, ``unplanned`` of those for which plans found
+    nothing that they may launch. All others get a plan first.
     """
     found = Probing()
     usable = {pool.metadata.name: pool for pool in outlook.usable}
