@@ -73,14 +73,32 @@ async def test_a_flood_is_one_event_that_outlives_restarts_and_oblivion(
 
     async with recording(client) as recorder:
         for _ in range(500):
-            recorder.record(thing, EventType.WARNING, "Held", "Hold", "the first words")
-        await wait_until(lambda: is_told(500, "the first words"), "one event tells of all")
+            recorder.record(thing, EventType.WARNING, "Held", "Hold", "7 of 500 pods")
+        await wait_until(lambda: is_told(500, "7 of 500 pods"), "one event stands for all")
     async with recording(client) as recorder:
-        recorder.record(thing, EventType.WARNING, "Held", "Hold", "the first words")
-        await wait_until(lambda: is_told(501, "the first words"), "a restart counts on")
+        recorder.record(thing, EventType.WARNING, "Held", "Hold", "7 of 500 pods")
+        await wait_until(lambda: is_told(501, "7 of 500 pods"), "a restart counts on")
         await control_plane.kubectl("delete", "events.events.k8s.io", "--all", f"--namespace={namespace}")
-        recorder.record(thing, EventType.WARNING, "Held", "Hold", "newer words")
-        await wait_until(lambda: is_told(502, "newer words"), "the event is made anew after it was deleted")
+        recorder.record(thing, EventType.WARNING, "Held", "Hold", "9 of 500 pods")
+        await wait_until(lambda: is_told(502, "9 of 500 pods"), "the event is made again after it was deleted")
+        assert recorder.dropped == 0
+
+
+async def test_another_flavor_is_another_event_at_once(control_plane: LocalCluster, namespace: str) -> None:
+    client = await a_reporter(control_plane, namespace)
+    job = a_config_map(namespace)
+    async with recording(client) as recorder:
+        for flavor, count in (("one", 1), ("two", 2)):
+            for _ in range(count):
+                recorder.record(job, EventType.NORMAL, "Admitted", "Queueing", f"admitted, on {flavor}")
+
+        async def both_are_shown() -> bool:
+            return sorted(await told(control_plane, job)) == [(1, "admitted, on one"), (2, "admitted, on two")]
+
+        await wait_until(both_are_shown, "each flavor has its event", seconds=8)
+        shown = await control_plane.kubectl("events", "--for", "configmap/thing", f"--namespace={namespace}")
+        assert "on one" in shown
+        assert "on two" in shown
         assert recorder.dropped == 0
 
 

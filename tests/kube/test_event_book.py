@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from growth.api.core import ObjectReference
-from growth.kube.event_book import BURST, KEPT, REFILL_SECONDS, WAITING, EventBook
+from growth.kube.event_book import BURST, KEPT, KIND_BURST, REFILL_SECONDS, WAITING, EventBook
 from growth.kube.event_series import (
     FINISH_SECONDS,
     EventType,
@@ -75,10 +75,11 @@ def test_repeats_are_summed_and_written_ever_more_rarely() -> None:
     ]
 
 
-def test_other_notes_are_the_same_series_and_other_reasons_or_objects_are_not() -> None:
+def test_other_figures_are_the_same_series_and_other_names_reasons_or_objects_are_not() -> None:
     book = EventBook()
-    assert book.note(it_happened(note="one"), 0)
-    assert not book.note(it_happened(note="two"), 0)
+    assert book.note(it_happened(note="on flavor one, after 5 s"), 0)
+    assert not book.note(it_happened(note="on flavor one, after 6 s"), 0)
+    assert book.note(it_happened(note="on flavor two, after 6 s"), 0)
     assert book.note(it_happened(reason="Sold"), 0)
     assert book.note(it_happened(an_object("node-2")), 0)
     assert book.note(it_happened(an_object(uid="another life of node-1")), 0)
@@ -134,6 +135,68 @@ def test_a_refused_series_is_left_alone_until_it_is_over() -> None:
     assert book.next_at() is None
     assert book.dropped == 2
     assert book.note(it_happened(), 61 + FINISH_SECONDS)
+
+
+def test_each_of_two_alternating_notes_is_one_series() -> None:
+    book = EventBook()
+    writes = 0
+    for second in range(1200):
+        book.note(it_happened(note="on one" if second % 2 else "on two", at=second), second)
+        while write(book, second):
+            writes += 1
+    assert writes <= 2 * 8
+    assert len(book) == 2
+
+
+def test_a_note_that_changes_each_second_is_written_within_the_allowance_and_never_outdated() -> None:
+    book = EventBook()
+    ages: list[float] = []
+    for second in range(3600):
+        book.note(it_happened(note=f"on node-{second}", at=second), second)
+        while series := write(book, second):
+            ages.append(second - series.seen_at)
+    written = len(ages)
+    assert max(ages) <= 1
+    assert written <= KIND_BURST + 3600 / REFILL_SECONDS
+    assert written + book.dropped == 3600 - 1, "one waits"
+
+
+def test_a_kind_with_ever_other_notes_leaves_writes_to_the_other_kinds() -> None:
+    book = EventBook()
+    for number in range(BURST):
+        book.note(it_happened(note=f"machine m-{number} is orphaned"), number)
+        write(book, number)
+    book.note(it_happened(reason="ClusterUnhealthy", note="three nodes are unready"), BURST)
+    series = write(book, BURST)
+    assert series is not None
+    assert series.latest.note == "three nodes are unready"
+
+
+def test_repeats_leave_one_write_to_what_is_new() -> None:
+    book = EventBook()
+    for second in range(7200):
+        for number in range(12):
+            book.note(it_happened(reason=f"Reason{number}", at=second), second)
+        while write(book, second):
+            pass
+    book.note(it_happened(reason="New", at=7200), 7200)
+    reasons: list[str] = []
+    while series := write(book, 7200):
+        reasons.append(series.first.key.kind.reason)
+    assert "New" in reasons
+
+
+def test_an_overtaken_event_that_a_full_book_dropped_is_not_looked_for_again() -> None:
+    book = EventBook()
+    for number in range(KIND_BURST + 1):
+        book.note(it_happened(note=f"on node-{number}"), 0)
+        write(book, 0)
+    for number in range(WAITING):
+        book.note(it_happened(an_object(f"late-{number}")), 1)
+    book.note(it_happened(note="on node-x"), 1)
+    names = [series.first.key.regarding.name for _ in range(WAITING) if (series := write(book, 1))]
+    assert len(names) == len(set(names)) == WAITING - 1
+    assert book.dropped == 2, "the one that waited longest, and one of the others"
 
 
 def test_an_object_has_a_burst_and_then_one_write_in_five_minutes() -> None:
@@ -218,17 +281,17 @@ def test_an_event_of_an_earlier_life_is_counted_on() -> None:
     assert change(series)["series"]["count"] == 42
 
 
-def test_a_forgotten_event_is_made_anew_with_the_newest_note() -> None:
+def test_a_forgotten_event_is_made_again_with_the_newest_figures() -> None:
     book = EventBook()
-    book.note(it_happened(note="old"), 0)
+    book.note(it_happened(note="1 node"), 0)
     write(book, 0)
-    book.note(it_happened(note="new", at=9), 9)
+    book.note(it_happened(note="2 node", at=9), 9)
     taken = book.take(10)
     assert taken is not None
     again = forgotten(taken)
     assert again.stored == 0
-    assert manifest(again, "c", "i")["note"] == "new"
-    assert again.name == begun(it_happened(note="new"), 0).name
+    assert manifest(again, "c", "i")["note"] == "2 node"
+    assert again.name == begun(it_happened(note="2 node"), 0).name
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ async def test_an_event_is_told_at_once_beside_its_object() -> None:
 async def test_a_flood_is_one_event_and_a_few_patches() -> None:
     process = Process()
     for _ in range(3600):
-        process.record(note=f"at {process.clock()}")
+        process.record(note=f"at {process.clock():g} s")
         await asyncio.sleep(1)
     await asyncio.sleep(300)
     assert process.counts() == [3600]
@@ -99,13 +99,27 @@ async def test_a_create_whose_answer_was_lost_is_not_counted_twice() -> None:
 @virtual
 async def test_an_event_that_the_server_forgot_is_made_anew() -> None:
     process = Process()
-    process.record(note="old")
+    process.record(note="1 of 3")
     await asyncio.sleep(1)
     process.api.objects.clear()
-    process.record(note="new")
+    process.record(note="2 of 3")
     await asyncio.sleep(10)
     assert process.counts() == [2]
-    assert process.events()[0]["note"] == "new"
+    assert process.events()[0]["note"] == "2 of 3"
+
+
+@virtual
+async def test_each_flavor_has_an_event_of_its_own_at_once() -> None:
+    process = Process()
+    for flavor in ("one", "two", "two"):
+        process.record(note=f"admitted by ClusterQueue main, on {flavor}")
+        await asyncio.sleep(1)
+    await asyncio.sleep(30)
+    shown = {event["note"]: event.get("series", {"count": 1})["count"] for event in process.events()}
+    assert shown == {
+        "admitted by ClusterQueue main, on one": 1,
+        "admitted by ClusterQueue main, on two": 2,
+    }
 
 
 @virtual

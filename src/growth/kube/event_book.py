@@ -1,9 +1,11 @@
 """Which series is to be written next: bounded in memory, bounded in writes per object, and never in the way.
 
-No clock and no network: readings come as arguments, the book answers with values. Three bounds, and what gives way:
+No clock and no network: readings come as arguments, the book answers with values. Four bounds, and what gives way:
 - series kept: the longest silent one is forgotten, which at worst costs an Event that continues an older one;
 - series waiting to be written: the oldest unwritten repeats are dropped, and only if there are none, an Event;
-- writes about one object: they wait for its allowance, and are summed meanwhile.
+- writes about one object: they wait for its allowance, and are summed meanwhile;
+- new Events of one kind about one object, which differ in their notes: they wait for the kind's allowance, and of those
+  that wait only the newest is written.
 Drops are counted, never silent.
 """
 
@@ -15,26 +17,36 @@ from typing import Final
 import msgspec
 
 from growth.api.core import ObjectReference
-from growth.kube.event_series import Key, Occurrence, Series, begun, repeated, written
+from growth.kube.event_series import EventKind, Key, Occurrence, Series, begun, repeated, written
 
 WAITING: Final = 1000
 """How many series may wait to be written; client-go's maxQueuedEvents."""
 KEPT: Final = 4096
-"""How many series, and how many objects' allowances, are remembered; client-go's maxLruCacheEntries."""
+"""How many series, and how many allowances, are remembered; client-go's maxLruCacheEntries."""
 BURST: Final = 25
 """Writes about one object that need not wait; client-go's defaultSpamBurst."""
+KIND_BURST: Final = 10
+"""New Events of one kind about one object that need not wait: a kind with ever other notes leaves the other kinds some
+of the object's writes."""
 REFILL_SECONDS: Final = 300.0
 """Then one per so many seconds, because some things are unhealthy for ever; client-go's defaultSpamQPS."""
 
 
-class _Allowance(msgspec.Struct, frozen=True):
-    """How many writes about one object were free at a reading of the clock."""
+# What arithmetic loses: an allowance that lacks less would be full in an instant that is not after this one.
+_ROUNDING: Final = 1e-6
 
-    left: float = float(BURST)
-    at: float = 0.0
+_Payer = ObjectReference | EventKind
+
+
+class _Allowance(msgspec.Struct, frozen=True):
+    """How many writes were free at a reading of the clock."""
+
+    burst: float
+    left: float
+    at: float
 
     def now(self, clock: float) -> float:
-        return min(float(BURST), self.left + (clock - self.at) / REFILL_SECONDS)
+        return min(self.burst, self.left + (clock - self.at) / REFILL_SECONDS)
 
 
 class EventBook:
@@ -48,7 +60,9 @@ class EventBook:
         self._repeats: dict[Key, None] = {}  # waiting for another one
         self._taken: set[Key] = set()
         self._agenda: list[tuple[float, int, Key]] = []  # may hold entries that are no longer true
-        self._allowances: OrderedDict[ObjectReference, _Allowance] = OrderedDict()
+        self._allowances: OrderedDict[_Payer, _Allowance] = OrderedDict()
+        self._postponed: dict[EventKind, Key] = {}
+        """The newest Event of a kind that waits for an allowance."""
         self._order = itertools.count()
 
     def __len__(self) -> int:
@@ -78,15 +92,16 @@ class EventBook:
         return None
 
     def take(self, clock: float) -> Series | None:
-        """The next series to write, paid from its object's allowance; None if none is due."""
+        """The next series to write, taken from its allowances; None if none is due."""
         while (due_at := self.next_at()) is not None and due_at <= clock:
             _, _, key = heapq.heappop(self._agenda)
             series = self._series[key]
-            left = self._allowances.get(key.regarding, _Allowance(at=clock)).now(clock)
-            if left < 1:
-                self._wait(msgspec.structs.replace(series, due_at=clock + (1 - left) * REFILL_SECONDS))
+            left = min(self._left(payer, clock) for payer in _payers(series))
+            needed = 2 if series.stored else 1  # a repeat leaves one write to what is new
+            if left + _ROUNDING < needed:
+                self._postpone(msgspec.structs.replace(series, due_at=clock + (needed - left) * REFILL_SECONDS))
                 continue
-            self._allow(key.regarding, left - 1, clock)
+            self._pay(series, 1, clock)
             self._no_longer_waits(key)
             self._taken.add(key)
             return series
@@ -102,8 +117,7 @@ class EventBook:
     def failed(self, taken: Series, retry_at: float, clock: float) -> None:
         """It was not written, and may be later. That costs the object nothing: the server is to blame."""
         current = self._give_back(taken)
-        regarding = taken.first.key.regarding
-        self._allow(regarding, self._allowances.get(regarding, _Allowance(at=clock)).now(clock) + 1, clock)
+        self._pay(taken, -1, clock)
         self._settle(msgspec.structs.replace(current, due_at=retry_at))
 
     def refused(self, taken: Series) -> None:
@@ -127,6 +141,23 @@ class EventBook:
     def _no_longer_waits(self, key: Key) -> None:
         self._new.pop(key, None)
         self._repeats.pop(key, None)
+        if self._postponed.get(key.kind) == key:
+            del self._postponed[key.kind]
+
+    def _postpone(self, series: Series) -> None:
+        """Wait for an allowance; an Event that a newer one of its kind has overtaken would be outdated when written."""
+        key = series.first.key
+        self._wait(series)
+        if series.stored:
+            return
+        other = self._postponed.get(key.kind)
+        if other is None or other == key:
+            self._postponed[key.kind] = key
+            return
+        older, newer = sorted((other, key), key=lambda one: self._series[one].seen_at)
+        self._no_longer_waits(older)
+        self.dropped += self._series.pop(older).untold
+        self._postponed[key.kind] = newer
 
     def _wait(self, series: Series) -> None:
         key = series.first.key
@@ -134,25 +165,41 @@ class EventBook:
         (self._repeats if series.stored else self._new).setdefault(key)
         heapq.heappush(self._agenda, (series.due_at, next(self._order), key))
 
-    def _allow(self, regarding: ObjectReference, left: float, clock: float) -> None:
-        self._allowances[regarding] = _Allowance(left, clock)
-        self._allowances.move_to_end(regarding)
-        if len(self._allowances) > KEPT:
-            self._allowances.popitem(last=False)
+    def _left(self, payer: _Payer, clock: float) -> float:
+        allowance = self._allowances.get(payer)
+        return _burst_of(payer) if allowance is None else allowance.now(clock)
+
+    def _pay(self, series: Series, writes: int, clock: float) -> None:
+        """Take so many writes from the allowances of a series."""
+        for payer in _payers(series):
+            self._allowances[payer] = _Allowance(_burst_of(payer), self._left(payer, clock) - writes, clock)
+            self._allowances.move_to_end(payer)
+            if len(self._allowances) > KEPT:
+                self._allowances.popitem(last=False)
 
     def _make_room(self, clock: float) -> None:
         if self._repeats and len(self._new) + len(self._repeats) >= WAITING:
             key = next(iter(self._repeats))
-            del self._repeats[key]
+            self._no_longer_waits(key)
             series = self._series[key]
             self.dropped += series.untold
             self._series[key] = msgspec.structs.replace(series, count=series.stored)
         elif len(self._new) >= WAITING:
             key = next(iter(self._new))
-            del self._new[key]
+            self._no_longer_waits(key)
             self.dropped += self._series.pop(key).untold
         oldest, series = next(iter(self._series.items()))
         if series.is_finished(clock):
             del self._series[oldest]
         if len(self._series) > KEPT:
             del self._series[next(key for key, kept in self._series.items() if not kept.has_news)]
+
+
+def _payers(series: Series) -> tuple[_Payer, ...]:
+    """Whose allowances a write is taken from: a repeat from its object's, a new Event from its kind's, too."""
+    key = series.first.key
+    return (key.regarding,) if series.stored else (key.regarding, key.kind)
+
+
+def _burst_of(payer: _Payer) -> float:
+    return KIND_BURST if isinstance(payer, EventKind) else BURST

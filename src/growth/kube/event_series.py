@@ -1,10 +1,11 @@
 """From many occurrences to one Event: values in, values out, neither clock nor network.
 
-What belongs together is decided as Kubernetes' own recorder does (client-go, tools/events): same object, type, reason
-and action. The note is not part of it. It cannot be: the API server refuses to change the note of an Event, and notes
-tell counts and names that differ each time, so that a key with the note would be a flood of single Events. The price
-is that a series shows the note with which it began; a new one (after six silent minutes, or when the server has
-forgotten the Event) shows the newest.
+One Event stands for all occurrences with the same object, type, reason, action and substance of the note: the note
+without its figures (``event_substance.py``). Kubernetes' own recorder (client-go, tools/events) leaves the note out,
+and the API server refuses to change the note of an Event (``message: field is immutable``): an Event "admitted, on
+one" would count on while the job runs on flavor two. With the whole note in the key, a count that changes each second
+would be an Event each second. So figures are those of the first write, until a new series begins: after six minutes
+without an occurrence, or when the server has deleted the Event.
 
     first occurrence ──► create ──► repeats are summed ──► patch of series.count, ever more rarely ──► silence: over
 """
@@ -19,6 +20,7 @@ import msgspec
 
 from growth.api.core import ObjectReference
 from growth.api.timestamp import format_micro_time
+from growth.kube.event_substance import substance_of
 
 FINISH_SECONDS: Final = 360.0
 """A series that was silent for so long is over; client-go's finishTime."""
@@ -44,13 +46,26 @@ class EventType(StrEnum):
     WARNING = "Warning"
 
 
-class Key(msgspec.Struct, frozen=True):
-    """What makes two occurrences the same Event."""
+class EventKind(msgspec.Struct, frozen=True):
+    """What kind of thing happened to which object."""
 
     regarding: ObjectReference
     type: EventType
     reason: str
     action: str
+
+
+class Key(msgspec.Struct, frozen=True):
+    """What makes two occurrences the same Event."""
+
+    kind: EventKind
+    substance: str
+    """The note without its figures."""
+
+    @property
+    def regarding(self) -> ObjectReference:
+        """The object."""
+        return self.kind.regarding
 
 
 class Occurrence(msgspec.Struct, frozen=True):
@@ -102,7 +117,9 @@ def occurrence(
     regarding: ObjectReference, type_: EventType, reason: str, action: str, note: str, *, at: datetime
 ) -> Occurrence:
     """One occurrence, cut to what the API server accepts."""
-    return Occurrence(Key(regarding, type_, _cut(reason, _WORD_BYTES), _cut(action, _WORD_BYTES)), _cut(note), at)
+    kind = EventKind(regarding, type_, _cut(reason, _WORD_BYTES), _cut(action, _WORD_BYTES))
+    shown = _cut(note)
+    return Occurrence(Key(kind, substance_of(shown)), shown, at)
 
 
 def begun(first: Occurrence, clock: float) -> Series:
@@ -133,15 +150,15 @@ def forgotten(series: Series) -> Series:
 
 def manifest(series: Series, controller: str, instance: str) -> dict[str, Any]:
     """The Event to create."""
-    key = series.first.key
+    kind = series.first.key.kind
     return {
         "metadata": {"name": series.name, "namespace": series.namespace},
         "eventTime": format_micro_time(series.first.at),
-        "type": key.type,
-        "reason": key.reason,
-        "action": key.action,
+        "type": kind.type,
+        "reason": kind.reason,
+        "action": kind.action,
         "note": series.latest.note,
-        "regarding": _reference(key.regarding),
+        "regarding": _reference(kind.regarding),
         "reportingController": controller,
         "reportingInstance": _cut(instance, _WORD_BYTES),
         **(change(series) if series.count > 1 else {}),
@@ -156,12 +173,12 @@ def change(series: Series) -> dict[str, Any]:
 def _name(occurrence: Occurrence) -> str:
     """The same for the same occurrence in every process, so that a restart goes on with the Event that is there.
 
-    The note is part of it: what happens after a silence with other words is told as a new Event.
+    The whole note is part of it: a new series with other figures is a new Event.
     """
-    key = occurrence.key
-    told = (_reference(key.regarding), key.type, key.reason, key.action, occurrence.note)
-    digest = hashlib.blake2b(msgspec.json.encode(told), digest_size=8).hexdigest()
-    readable = _NOT_IN_A_NAME.sub("-", key.regarding.name.lower())[: _NAME_CHARACTERS - len(digest) - 1]
+    kind = occurrence.key.kind
+    content = (_reference(kind.regarding), kind.type, kind.reason, kind.action, occurrence.note)
+    digest = hashlib.blake2b(msgspec.json.encode(content), digest_size=8).hexdigest()
+    readable = _NOT_IN_A_NAME.sub("-", kind.regarding.name.lower())[: _NAME_CHARACTERS - len(digest) - 1]
     return f"{readable.strip('.-') or 'object'}.{digest}"
 
 

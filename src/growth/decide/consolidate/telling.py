@@ -21,8 +21,8 @@ from growth.decide.consolidate.scene import Scene
 ROOM_KEPT: Final = "RoomKept"
 LESS_WANTED: Final = "LessWanted"
 TOLD_EVERY: Final = timedelta(minutes=10)
-"""As long as it is so. An event that is repeated sooner than after six minutes keeps the words with which it began
-(``kube.event_series``), and one that is not repeated is forgotten by the server within an hour."""
+"""As long as it is so. An event that is repeated sooner than after six minutes keeps the figures with which it
+began (``kube.event_series``), and one that is not repeated is forgotten by the server within an hour."""
 _HOUR: Final = timedelta(hours=1)
 # So few are told exactly; of more, other words each time would be another event each time.
 _FEW: Final = 20

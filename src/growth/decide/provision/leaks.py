@@ -67,7 +67,7 @@ def _concluded(scene: Scene, machine: Machine, since: datetime) -> Iterator[Acti
             yield _adopted(machine, pool)
         return
     subject = reference_to(NODE_POOLS, pool.metadata) if pool else reference_by_name(NODE_POOLS, machine.pool)
-    why = f"machine {machine.id} is ours, has neither request nor node, and is not adopted: {why_not}"
+    why = f"machine {machine.name} ({machine.id}) is ours, has neither request nor node, and is not adopted: {why_not}"
     yield from held_and_told(subject, reason="LeakedMachine", why=why, action="Adopting")
     if pool is None or (_is_deleted(pool) and pool.spec.deletion_policy == "Orphan"):
         return
@@ -104,7 +104,7 @@ def _why_not(scene: Scene, machine: Machine) -> str:
 def _adopted(machine: Machine, pool: NodePool) -> CreateObject:
     return CreateObject(
         subject=reference_by_name(NODE_REQUESTS, machine.name),
-        why=f"machine {machine.id} is ours and has neither request nor node: it is adopted",
+        why=f"machine {machine.name} ({machine.id}) is ours and has neither request nor node: it is adopted",
         body={
             "metadata": {"ownerReferences": [owned_by(pool)]},
             "spec": {"pool": pool.metadata.name, "targetOffering": machine.offering},

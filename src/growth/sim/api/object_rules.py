@@ -15,7 +15,7 @@ _NOT_A_NAME: Final = (
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and "
     f"end with an alphanumeric character (e.g. 'example.com', regex used for validation is '{_SUBDOMAIN}')"
 )
-_NOT_A_KEY: Final = (
+NOT_A_KEY: Final = (
     "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric "
     "character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is "
     "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
@@ -47,11 +47,11 @@ def errors_of_meta(meta: Json) -> list[Cause]:
             found.append(wrong(f"metadata.{field}", text, _NOT_A_NAME))
     for key, value in part(meta, "labels").items():
         if not is_label_key(key):
-            found.append(wrong("metadata.labels", key, _NOT_A_KEY))
+            found.append(wrong("metadata.labels", key, NOT_A_KEY))
         if not is_label_value(value):
             found.append(wrong("metadata.labels", value, _NOT_A_VALUE))
     found += [
-        wrong("metadata.annotations", key, _NOT_A_KEY)
+        wrong("metadata.annotations", key, NOT_A_KEY)
         for key in part(meta, "annotations")
         if not is_label_key(key.lower())
     ]
@@ -62,7 +62,7 @@ def _errors_of_finalizers(finalizers: Any) -> list[Cause]:  # noqa: ANN401 - a l
     found: list[Cause] = []
     for index, finalizer in enumerate(finalizers):
         if not is_label_key(finalizer):
-            found.append(wrong("metadata.finalizers", finalizer, _NOT_A_KEY))
+            found.append(wrong("metadata.finalizers", finalizer, NOT_A_KEY))
         elif "/" not in finalizer and finalizer not in _STANDARD_FINALIZERS:
             why = "name is neither a standard finalizer name nor is it fully qualified"
             found.append(wrong(f"metadata.finalizers[{index}]", finalizer, why))

@@ -6,7 +6,7 @@ from typing import Any, Final
 import msgspec
 
 from growth.kube.transport import Request
-from growth.sim.api import applying, object_rules, pod_rules
+from growth.sim.api import applying, event_rules, object_rules, pod_rules
 from growth.sim.api.json_patch import patched
 from growth.sim.api.namespaces import check_may_enter
 from growth.sim.api.paths import Address
@@ -31,7 +31,7 @@ from growth.sim.api.trimming import without_empty_parts, without_nulls
 from growth.sim.clock import Clock
 from growth.sim.merging import Json, merged
 from growth.sim.parts import part
-from growth.sim.resources import LEASES, NODES, OURS, PODS, POLICIES, Resource
+from growth.sim.resources import EVENTS, LEASES, NODES, OURS, PODS, POLICIES, Resource
 from growth.sim.store import Exists, Store
 
 MERGE: Final = "application/merge-patch+json"
@@ -217,6 +217,9 @@ class Writing:
         found += object_rules.errors_of_plain(resource, thing)
         if resource is POLICIES:
             found += errors_of_policy(thing)
+        if resource is EVENTS:
+            found += event_rules.errors_of_event(thing)
+            found += [] if before is None else event_rules.errors_of_event_change(before, thing)
         if before is not None:
             found += object_rules.errors_of_meta_change(before["metadata"], thing["metadata"])
             found += object_rules.errors_of_plain_change(resource, before, thing)
@@ -229,7 +232,8 @@ class Writing:
         return found
 
     def _invalid(self, resource: Resource, name: str, causes: list[Cause]) -> Refusal:
-        return invalid(resource.group, resource.kind, name, causes)
+        # The real server registers this kind in two groups, and names none of them here.
+        return invalid("" if resource is EVENTS else resource.group, resource.kind, name, causes)
 
 
 _NEVER_CHANGED: Final = ("creationTimestamp", "generation", "resourceVersion")

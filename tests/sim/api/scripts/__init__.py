@@ -3,6 +3,7 @@
 from tests.sim.api.scripts import (
     concurrency,
     deeper,
+    events,
     kinds,
     own_kinds,
     pod_life,
@@ -23,4 +24,5 @@ SCRIPTS: dict[str, Script] = {
     **own_kinds.SCRIPTS,
     **kinds.SCRIPTS,
     **deeper.SCRIPTS,
+    **events.SCRIPTS,
 }
