@@ -216,6 +216,16 @@ async def test_an_event_that_is_said_in_every_pass_is_told_once_until_it_ends() 
     assert [point for when, point, _ in workshop.passed if when == "after"] == [Point.RECORD_EVENT] * 3
 
 
+@virtual
+async def test_an_event_of_two_capabilities_is_recorded_once_until_both_end_it() -> None:
+    workshop = Workshop()
+    for failover, shrink in ((True, False), (True, True), (False, True), (False, False), (False, True)):
+        workshop.executor.want("failover", [an_event()] if failover else [])
+        workshop.executor.want("shrink", [an_event()] if shrink else [])
+        await settle()
+    assert [point for when, point, _ in workshop.passed if when == "after"] == [Point.RECORD_EVENT] * 2
+
+
 def test_a_mistake_in_one_action_does_not_end_the_others(caplog: pytest.LogCaptureFixture) -> None:
     @virtual
     async def story() -> None:

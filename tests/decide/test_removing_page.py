@@ -21,7 +21,8 @@ from tests.decide.stages import a_pod
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "removing.md").read_text(encoding="utf-8")
-CODE = [*(ROOT / "src/growth/decide/shrink").glob("*.py"), ROOT / "src/growth/decide/release.py"]
+PACKAGE = ROOT / "src/growth/decide"
+CODE = [*(PACKAGE / "shrink").glob("*.py"), PACKAGE / "release.py", PACKAGE / "unreachable.py"]
 # How a reason stands in the code: of a hold or an event.
 REASON = re.compile(r'(?:reason=|tell\(node, |_REASON: Final = )"(\w+)"')
 REASONS = sorted({reason for path in CODE for reason in REASON.findall(path.read_text(encoding="utf-8"))})

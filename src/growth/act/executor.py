@@ -95,8 +95,10 @@ class Executor:
             return
         events = frozenset(action for action in actions if isinstance(action, RecordEvent))
         for event in [action for action in actions if isinstance(action, RecordEvent)]:
-            # Nothing waits for an event, so it needs no slot; one that was said in the last pass is being told.
-            if event not in self._told.get(capability, ()) and lane_of(event) not in self._under_way:
+            # Nothing waits for an event, so it needs no slot. One that was said in the last pass is recorded already,
+            # also if another capability says it: failover and shrink see the same unreachable node.
+            is_recorded = any(event in told for told in self._told.values())
+            if not is_recorded and lane_of(event) not in self._under_way:
                 self._begin(event)
         self._told[capability] = events
         waiting = self._waiting[capability] = defaultdict[str, deque[Action]](deque)

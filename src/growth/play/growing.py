@@ -4,7 +4,7 @@ Growth acts on the whole cluster, so a story in which it acts has a cluster of i
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 from typing import Any, Final
@@ -35,7 +35,7 @@ from growth.kube.errors import AlreadyExists
 from growth.kube.patches import MergePatch
 from growth.play.backstage import Process
 from growth.play.play import Play
-from growth.run.capability import CAPABILITIES
+from growth.run.capability import CAPABILITIES, Capability
 from growth.run.clouds import OpenProvider
 from growth.run.control import Plant, control, new_health
 
@@ -96,9 +96,10 @@ class Growth:
         *,
         others: Mapping[str, OpenProvider],
         points: Points,
+        capabilities: Sequence[Capability],
     ) -> None:
         self._play, self.settings, self.catalogue = play, settings, catalogue
-        self._others, self._points = others, points
+        self._others, self._points, self._capabilities = others, points, capabilities
         self._provider: KwokProvider | None = None
         self._faults: Mapping[str, str] = {}
 
@@ -163,7 +164,7 @@ class Growth:
             client=process.client,
             lease_client=process.client,
             settings=process.settings,
-            capabilities=CAPABILITIES,
+            capabilities=self._capabilities,
             host=process.host,
             providers={"kwok": open_kwok, **self._others},
             points=process.points,
@@ -197,14 +198,17 @@ async def growing(
     others: Mapping[str, OpenProvider] | None = None,
     points: Points = _NOWHERE,
     replicas: int = 1,
+    capabilities: Sequence[Capability] = CAPABILITIES,
 ) -> AsyncGenerator[Growth]:
     """Growth runs as long as the context lasts; if it fails or is stopped at one of the points, the context does.
 
     ``others`` are providers beside kwok. Of several ``replicas`` one leads, as in a Deployment.
     """
     await _install(play, settings)
-    growth = Growth(play, settings, catalogue, others=others or {}, points=points)
-    play.encore = lambda: growing(play, settings=settings, catalogue=growth.catalogue, others=others)
+    growth = Growth(play, settings, catalogue, others=others or {}, points=points, capabilities=capabilities)
+    play.encore = lambda: growing(
+        play, settings=settings, catalogue=growth.catalogue, others=others, capabilities=capabilities
+    )
     try:
         async with asyncio.TaskGroup() as tasks:
             running = [tasks.create_task(growth.run(), name=f"growth {number}") for number in range(replicas)]

@@ -1,7 +1,8 @@
 """A machine that runs and whose node is silent: told of, and powered off only where that is allowed."""
 
-from growth.api.action import EditObject, FenceMachine
+from growth.api.action import EditObject, FenceMachine, RecordEvent
 from growth.api.machine import Power
+from growth.decide.unreachable import unreachable_event
 from tests.decide.failover.stage import Stage, machine_id, terms
 
 FIVE = ("n1", "n2", "n3", "n4", "n5")
@@ -21,7 +22,8 @@ def test_people_hear_of_a_partition_and_how_to_end_it() -> None:
     stage.silence("n1")
     stage.wait(120)
     assert stage.told(events=True) == ["hold n1: Unreachable", "event Node n1: Unreachable"]
-    assert "growth node out-of-service n1 --fence" in stage.why("n1", "Unreachable")
+    (event,) = [one for one in stage.said if isinstance(one, RecordEvent)]
+    assert event == unreachable_event(stage.nodes["n1"], None)
     assert fenced(stage) == []
 
 

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 import msgspec
 import pytest
 
-from growth.api.action import CreateObject, Hold
+from growth.api.action import CreateObject, Hold, RecordEvent
 from growth.api.cloud import Cloud
 from growth.api.machine import Machine, Power
 from growth.api.node import Node
@@ -14,6 +14,7 @@ from growth.api.noderemoval import IF_UNREADY
 from growth.api.offering import OFFERING
 from growth.api.started import STARTED_AT
 from growth.api.timestamp import format_time
+from growth.decide.unreachable import unreachable_event
 from tests.decide.shrink.stage import (
     ANOTHER,
     EVERYTHING,
@@ -189,7 +190,9 @@ def test_people_are_told_of_pods_that_nobody_can_reach() -> None:
     assert told(decision, events=True) == [*UNREACHABLE, f"event Node {NAME}: Unreachable"]
     (hold,) = [one for one in decision.said if isinstance(one, Hold)]
     assert "2 pods work on it" in hold.why
-    assert "removeUnreachable in pool default" in hold.why
+    assert "removeUnreachable is false in pool default" in hold.why
+    (event,) = [one for one in decision.said if isinstance(one, RecordEvent)]
+    assert event == unreachable_event(a_silent_node(), a_pool())
 
 
 def test_a_pool_may_say_that_they_go_with_it() -> None:

@@ -10,6 +10,7 @@ from growth.api.outcome import Result
 from growth.decide.failover.evidence import Case, Finding
 from growth.decide.failover.guards import Census, guard_of
 from growth.decide.failover.scene import Scene, reference
+from growth.decide.unreachable import UNREACHABLE_REASON, unreachable_event
 
 
 def follow_running(scene: Scene) -> None:
@@ -23,10 +24,10 @@ def follow_running(scene: Scene) -> None:
             continue  # Kubernetes has not given it up yet, and most come back within that time
         why = "it is silent and its machine runs: the network or its system is broken, and its pods may be alive"
         if census is None:
-            allowed = f"growth node out-of-service {case.name} --fence, or failover.fence, powers it off"
-            scene.alert(node, "Unreachable", f"{why}; {allowed}")
+            scene.hold(node, UNREACHABLE_REASON, why)
+            scene.said.append(unreachable_event(node, scene.pool(node)))
         elif not _is_sure(scene, case):
-            scene.hold(node, "Unreachable", why)
+            scene.hold(node, UNREACHABLE_REASON, why)
         else:
             _fence(scene, census, node, case, why)
 

@@ -9,10 +9,11 @@ import msgspec
 
 from growth.api.action import Action, Hold, RecordEvent, held_and_told
 from growth.api.core import ObjectReference
-from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS
+from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS
 from growth.api.kinds import NODES
 from growth.api.machine import PowerReading
 from growth.api.node import Node
+from growth.api.nodepool import NodePool
 from growth.api.references import reference_to
 from growth.api.settings import Settings
 from growth.api.timeline import Entry, Timeline
@@ -115,6 +116,11 @@ class Scene:
     def unit(self, node: Node) -> Unit | None:
         """How the registry sees it."""
         return self.cluster.unit(node.metadata.name)
+
+    def pool(self, node: Node) -> NodePool | None:
+        """The pool that it belongs to, if it is ours."""
+        unit = self.unit(node)
+        return self.snapshot.table(NODE_POOLS).get(("", unit.pool)) if unit is not None else None
 
     def is_foreign(self, node: Node) -> bool:
         """Whether it is not ours."""

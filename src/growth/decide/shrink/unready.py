@@ -8,7 +8,7 @@ if its pool says that it may (``scaleDown.removeUnreachable``).
 That a machine is gone is believed of a provider that answers, and that lists the machines of those nodes that work.
 """
 
-from growth.api.action import Hold, held_and_told
+from growth.api.action import Hold
 from growth.api.cloud import cloud_of
 from growth.api.duration import format_duration
 from growth.api.emptiness import is_work
@@ -24,6 +24,7 @@ from growth.decide.shrink.emptying import grew_at
 from growth.decide.shrink.needing import why_busy, why_left_alone
 from growth.decide.shrink.scene import Scene
 from growth.decide.shrink.terms import terms_of
+from growth.decide.unreachable import UNREACHABLE_REASON, unreachable_event
 
 
 def give_up_unready(scene: Scene, pool: NodePool) -> None:
@@ -42,9 +43,9 @@ def give_up_unready(scene: Scene, pool: NodePool) -> None:
                 Hold(subject=subject, why=f"it is unready for long, and {doubt}", reason="ProviderSilent")
             )
         elif (busy := _why_kept(scene, node)) and not may_go_with_work(scene, node, pool):
-            why = f"it is unready for long, but {busy}, and nobody can tell that they ended. Look at its machine, or"
-            why = f"{why} allow scaleDown.removeUnreachable in pool {pool.metadata.name}"
-            scene.said += held_and_told(subject, reason="Unreachable", why=why, action="ScalingDown")
+            allowed = f"scaleDown.removeUnreachable is false in pool {pool.metadata.name}"
+            why = f"it is unready for long, but {busy} and may be alive, and {allowed}"
+            scene.said += (Hold(subject=subject, why=why, reason=UNREACHABLE_REASON), unreachable_event(node, pool))
         elif scene.now < quiet_until:
             scene.remind(quiet_until)
         else:
