@@ -65,6 +65,19 @@ def test_its_story_goes_from_its_making_to_what_will_happen() -> None:
     assert told.next.endswith("it is queued again.")
 
 
+def test_eviction_after_recovery_timeout_is_explained_as_such() -> None:
+    stage = a_stage()
+    stage.a_job("a")
+    stage.settle()
+    stage.play_jobs(ready=["a"])
+    stage.settle()
+    stage.change(QUEUED_JOBS, "a", {"status": {"ready": 0}})
+    stage.settle()
+    stage.wait(5 * MINUTE + 1)
+    evicted = next(step for step in story(stage, "a").steps if step.what == "Evicted")
+    assert "(PodsReadyTimeout): it ran and did not recover in time (recoveryTimeout)" in evicted.words
+
+
 def test_who_starts_knows_what_follows_if_it_does_not() -> None:
     stage = a_stage(settings(backoff_limit_count=1))
     stage.a_job("a")

@@ -102,6 +102,13 @@ def test_who_failed_everywhere_waits_until_its_backoff_is_over() -> None:
     assert story(stage, "first").next.endswith("it is queued again.")
 
 
+def test_flavor_without_recovery_is_explained_as_such() -> None:
+    stage = a_stage()
+    a_failure(stage, "small=WaitForRecovery,large=PodsReadyTimeout")
+    words = "it failed on small (it ran there and did not recover in time), large (not ready in time)"
+    assert entry(reported(stage), "first").why.endswith(words)
+
+
 def test_when_its_backoff_is_over_it_tries_the_others_first() -> None:
     stage = a_stage(small="1", large="1")
     a_failure(stage, "small=SomethingNew")

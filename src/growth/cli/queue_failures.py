@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from growth.api.queue.workload import PODS_READY_TIMEOUT, Workload
+from growth.api.queue.workload import PODS_READY_TIMEOUT, WAIT_FOR_RECOVERY, Workload
 from growth.cli.queue_seeing import Seen
 from growth.decide.queue.flavors import OUT_OF_STOCK
 from growth.decide.queue.tried import NO_ROOM, failures_of, is_early
@@ -11,6 +11,7 @@ _WORDS: Final = {
     OUT_OF_STOCK: "no machines could be had",
     NO_ROOM: "no place on the nodes that stand",
     PODS_READY_TIMEOUT: "not ready in time",
+    WAIT_FOR_RECOVERY: "it ran there and did not recover in time",
 }
 
 

@@ -14,7 +14,9 @@ from growth.api.queue.workload import (
     DEACTIVATION_TARGET,
     EVICTED,
     FINISHED,
+    LIMIT_EXCEEDED,
     PODS_READY,
+    PODS_READY_TIMEOUT,
     QUOTA_RESERVED,
     REQUEUED,
     RequeueState,
@@ -272,6 +274,37 @@ def test_pods_that_were_ready_have_time_to_recover() -> None:
     stage.play_jobs(ready=["one"])
     stage.settle()
     assert stage.says("one", PODS_READY) == ("True", "Recovered")
+
+
+def lost(stage: Stage, name: str) -> None:
+    """Its pods were ready, and are not any more."""
+    stage.play_jobs(ready=[name])
+    stage.settle()
+    stage.objects = {
+        key: {**one, "status": {**one["status"], "ready": 0}} if key[2] == name else one
+        for key, one in stage.objects.items()
+    }
+    stage.settle()
+
+
+def test_eviction_after_recovery_timeout_says_that_it_ran() -> None:
+    stage = admitted()
+    lost(stage, "one")
+    stage.wait(TIMEOUT + 1)
+    assert stage.says("one", EVICTED) == ("True", PODS_READY_TIMEOUT)
+    evicted = stage.workload("one").condition(EVICTED)
+    assert evicted is not None
+    assert evicted.message.startswith("it ran and did not recover in time (recoveryTimeout): 0 of 1 pods are ready")
+
+
+def test_deactivation_after_recovery_timeout_says_that_it_ran() -> None:
+    stage = admitted(settings(backoff_limit_count=0))
+    lost(stage, "one")
+    stage.wait(TIMEOUT + 1)
+    target = stage.workload("one").condition(DEACTIVATION_TARGET)
+    assert target is not None
+    assert target.reason == LIMIT_EXCEEDED
+    assert target.message.startswith("it ran and did not recover in time (recoveryTimeout): ")
 
 
 def test_without_wait_for_pods_ready_nobody_is_put_back() -> None:

@@ -1,6 +1,7 @@
 """What is counted, told and shown of workloads, once."""
 
 from growth.api.action import Action, Hold, RecordEvent
+from growth.api.queue.job import QUEUED_JOBS
 from growth.api.queue.kinds import CLUSTER_QUEUES
 from growth.api.queue.workload import EvictionCount
 from growth.decide.queue.deciding import Memory
@@ -47,6 +48,19 @@ def test_what_becomes_of_a_job_is_told_once_on_it_and_on_its_workload() -> None:
         EvictionCount("PodsReadyTimeout", "WaitForStart", 1),
         EvictionCount("WorkloadInactive", "RequeuingLimitExceeded", 1),
     )
+
+
+def test_event_of_an_eviction_after_recovery_timeout_says_that_it_ran() -> None:
+    stage = a_stage()
+    stage.a_job("one")
+    stage.settle()
+    stage.play_jobs(ready=["one"])
+    stage.settle()
+    stage.change(QUEUED_JOBS, "one", {"status": {"ready": 0}})
+    stage.settle()
+    stage.now = stage.wake_at or stage.now
+    notes = {one.why for one in stage.look().said if isinstance(one, RecordEvent)}
+    assert notes == {"it ran and did not recover in time (recoveryTimeout): 0 of 1 pods are ready or have succeeded"}
 
 
 def test_what_is_decided_again_because_it_is_not_seen_yet_is_neither_told_nor_counted_again() -> None:

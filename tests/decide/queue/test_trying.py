@@ -7,6 +7,7 @@ import msgspec
 import pytest
 
 from growth.api.kinds import PODS
+from growth.api.queue.job import QUEUED_JOBS
 from growth.api.queue.workload import EVICTED, REQUEUED
 from growth.api.settings import Settings
 from growth.decide.queue.tried import FAILED_FLAVORS
@@ -68,6 +69,18 @@ def test_it_is_admitted_where_something_is_free_while_its_backoff_lasts() -> Non
     state = stage.workload("job").status.requeue_state
     assert state is not None
     assert (state.count, state.requeue_at) == (1, None)
+
+
+def test_flavor_on_which_a_job_ran_and_did_not_recover_is_noted_as_such() -> None:
+    stage = a_stage()
+    stage.play_jobs(ready=["job"])
+    stage.settle()
+    stage.change(QUEUED_JOBS, "job", {"status": {"ready": 0}})
+    stage.settle()
+    fail(stage)
+    assert failures(stage) == "second=WaitForRecovery"
+    free_the_first(stage)
+    assert flavor_of(stage, "job") == "first"
 
 
 def test_it_goes_at_once_if_the_other_one_has_room_already() -> None:

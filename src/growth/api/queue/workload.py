@@ -36,6 +36,8 @@ PODS_READY_TIMEOUT, WORKLOAD_INACTIVE, LIMIT_EXCEEDED = (
 PREEMPTED, WAITS_FOR_PREEMPTED = "Preempted", "WaitingForPreemptedWorkloads"
 ON_STANDING_NODES: Final = "OnStandingNodes"
 """Said of whoever was admitted although no machines of its flavor can be had, until its pods run there."""
+WAIT_FOR_RECOVERY: Final = "WaitForRecovery"
+"""Reason of PodsReady: the pods were ready and are not any more."""
 TIME_EXCEEDED: Final = "MaximumExecutionTimeExceeded"
 
 _TEMPLATES: Final = msgspec.json.Decoder(PodTemplate, strict=False)

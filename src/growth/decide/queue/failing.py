@@ -7,16 +7,26 @@ then nothing is noted, and nothing is tried before the backoff is over.
 
 from collections.abc import Iterable, Mapping
 
-from growth.api.queue.workload import ON_STANDING_NODES, PODS_READY, PODS_READY_TIMEOUT, Admission, Workload
+from growth.api.queue.workload import (
+    ON_STANDING_NODES,
+    PODS_READY,
+    PODS_READY_TIMEOUT,
+    WAIT_FOR_RECOVERY,
+    Admission,
+    Workload,
+)
 from growth.decide.queue.draft import Draft
 from growth.decide.queue.flavors import OUT_OF_STOCK
 from growth.decide.queue.tried import FAILED_FLAVORS, NO_ROOM, failures_of
 
 
-def note_failures(draft: Draft, flavors: Iterable[str], closed: Mapping[str, str]) -> bool:
-    """It could not start on these, now; whether that has to be written first."""
+def note_failures(
+    draft: Draft, flavors: Iterable[str], closed: Mapping[str, str], *, is_recovery: bool = False
+) -> bool:
+    """It could not start, or not recover, on these, now; whether that has to be written first."""
     shut = NO_ROOM if draft.workload.holds(ON_STANDING_NODES) else OUT_OF_STOCK
-    new = {flavor: shut if flavor in closed else PODS_READY_TIMEOUT for flavor in flavors}
+    late = WAIT_FOR_RECOVERY if is_recovery else PODS_READY_TIMEOUT
+    new = {flavor: shut if flavor in closed else late for flavor in flavors}
     old = {flavor: why for flavor, why in failures_of(draft.workload).items() if flavor not in new}
     return _note(draft, old | new)
 

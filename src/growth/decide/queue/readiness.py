@@ -5,6 +5,8 @@ is said when it is put back tells also what nodes lack. Machines that were on th
 they are kept for its next admission (``returning``).
 """
 
+from typing import Final
+
 from growth.api.pod import Pod
 from growth.api.queue.job import QueuedJob
 from growth.api.queue.workload import (
@@ -14,6 +16,7 @@ from growth.api.queue.workload import (
     LIMIT_EXCEEDED,
     PODS_READY,
     PODS_READY_TIMEOUT,
+    WAIT_FOR_RECOVERY,
 )
 from growth.decide.queue.diagnosis import complaint, diagnosis
 from growth.decide.queue.draft import Draft
@@ -23,6 +26,9 @@ from growth.decide.queue.requeuing import Term, next_state, term_of
 from growth.decide.queue.returning import MACHINES
 from growth.decide.queue.scene import Scene
 from growth.decide.queue.starting import Machine, extended, told
+
+_NOT_STARTED: Final = "not ready in time"
+_NOT_RECOVERED: Final = "it ran and did not recover in time (recoveryTimeout)"
 
 
 def follow_readiness(scene: Scene, draft: Draft, job: QueuedJob | None) -> None:
@@ -37,7 +43,7 @@ def follow_readiness(scene: Scene, draft: Draft, job: QueuedJob | None) -> None:
         if known is not None:
             draft.say(PODS_READY, "False", "WaitForStart", "it is not admitted")
         return
-    was_ready = known is not None and (known.status == "True" or known.reason == "WaitForRecovery")
+    was_ready = known is not None and (known.status == "True" or known.reason == WAIT_FOR_RECOVERY)
     if not job.spec.suspend and job.are_pods_ready:
         word = "Recovered" if was_ready and known is not None and known.reason != "Started" else "Started"
         draft.say(PODS_READY, "True", word, "all its pods are ready or have succeeded")
@@ -47,7 +53,7 @@ def follow_readiness(scene: Scene, draft: Draft, job: QueuedJob | None) -> None:
     # Its job counts pods a little after they have changed: those that it counts as active are none of the unready ones.
     is_late = not waits.pods and job.status.active >= max(1, job.spec.pods - job.status.succeeded)
     words = _joined(count, waits.machine_words, complaint(scene.snapshot, waits.others))
-    draft.say(PODS_READY, "False", "WaitForRecovery" if was_ready else "WaitForStart", words)
+    draft.say(PODS_READY, "False", WAIT_FOR_RECOVERY if was_ready else "WaitForStart", words)
     if not waits.pods and not job.status.active:
         count = f"{count}; its job has made no pods"
     _follow_deadline(scene, draft, waits, count, are_ready=is_late)
@@ -113,20 +119,22 @@ def _follow_deadline(scene: Scene, draft: Draft, waits: _Waiting, count: str, *,
         scene.deadlines.append(ends_at)
         return
     why = _joined(count, waits.machine_words, diagnosis(scene.snapshot, waits.others))
+    late = f"{_NOT_RECOVERED if waits.term.is_recovery else _NOT_STARTED}: {why}"
     state = next_state(draft.workload, scene.terms.requeuing, scene.now)
     if state is None:
         limit = scene.terms.requeuing.limit_count
-        draft.say(DEACTIVATION_TARGET, "True", LIMIT_EXCEEDED, f"{why}, and it was put back {limit} times already")
+        draft.say(DEACTIVATION_TARGET, "True", LIMIT_EXCEEDED, f"{late}, and it was put back {limit} times already")
         return
     # It is put back once this is seen: then its pods go, and nobody knows any more what they waited for.
-    is_noting = note_failures(draft, flavors_of(draft.workload) if waits.is_homeless else (), scene.premises.closed)
+    failed = flavors_of(draft.workload) if waits.is_homeless else ()
+    is_noting = note_failures(draft, failed, scene.premises.closed, is_recovery=waits.term.is_recovery)
     if draft.workload.metadata.annotations.get(MACHINES, "") != waits.kept:
         draft.annotate(MACHINES, waits.kept)
         return
     if is_noting:
         return
     draft.requeue(state)
-    draft.say(EVICTED, "True", PODS_READY_TIMEOUT, f"not ready in time: {why}")
+    draft.say(EVICTED, "True", PODS_READY_TIMEOUT, late)
 
 
 def _joined(*words: str) -> str:

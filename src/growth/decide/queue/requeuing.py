@@ -14,7 +14,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from growth.api.queue.workload import ADMITTED, EVICTED, PODS_READY, RequeueState, Workload
+from growth.api.queue.workload import ADMITTED, EVICTED, PODS_READY, WAIT_FOR_RECOVERY, RequeueState, Workload
 from growth.decide.queue.instants import later
 
 # As a share of the delay. Kueue's own is a ten-thousandth, which seconds would swallow.
@@ -47,6 +47,8 @@ class Term(msgspec.Struct, frozen=True):
 
     since: datetime
     allowed: timedelta
+    is_recovery: bool = False
+    """Whether they were ready before."""
 
     @property
     def ends_at(self) -> datetime:
@@ -75,11 +77,12 @@ def term_of(workload: Workload, terms: Readiness) -> Term | None:
     admitted, ready = workload.condition(ADMITTED), workload.condition(PODS_READY)
     if admitted is None or admitted.status != "True" or workload.holds(EVICTED) or workload.holds(PODS_READY):
         return None
-    if ready is not None and ready.reason == "WaitForRecovery":
+    is_recovery = ready is not None and ready.reason == WAIT_FOR_RECOVERY
+    if ready is not None and is_recovery:
         since, allowed = ready.last_transition_time, terms.recovery_timeout
     else:
         since, allowed = admitted.last_transition_time, terms.timeout
-    return None if since is None or allowed is None else Term(since, allowed)
+    return None if since is None or allowed is None else Term(since, allowed, is_recovery)
 
 
 def next_state(workload: Workload, terms: Requeuing, now: datetime) -> RequeueState | None:

@@ -18,7 +18,7 @@ from growth.decide.queue.requeuing import is_waiting
 
 FAILED_FLAVORS: Final = "growth.dev/failed-flavors"
 """Annotation of a workload: flavors and why it could not start there, the latest last, such as
-``a=FlavorOutOfStock,b=PodsReadyTimeout``."""
+``a=FlavorOutOfStock,b=PodsReadyTimeout``; ``WaitForRecovery`` where it ran and did not recover."""
 
 
 NO_ROOM: Final = "NoRoomOnNodes"
