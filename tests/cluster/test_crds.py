@@ -1,8 +1,11 @@
 """A real API server takes our definitions, fills in defaults and refuses nonsense in words."""
 
+import asyncio
+import os
 import secrets
 from collections.abc import AsyncGenerator
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -20,7 +23,9 @@ from growth.api.phases import MOVE_MOVES, REMOVAL_MOVES, REQUEST_MOVES, may_move
 from growth.api.status import StatusCondition, StatusEvent
 from growth.kube.errors import Invalid
 from growth.kube.patches import MergePatch
+from growth.local.binaries import find_binaries
 from growth.local.cluster import LocalCluster
+from tests.api.test_kinds_page import shown_commands, shown_pool
 
 pytestmark = pytest.mark.cluster
 
@@ -200,8 +205,6 @@ async def test_a_pool_with_everything_is_taken_and_read_back(server: LocalCluste
 @pytest.mark.parametrize(
     ("request_", "sentence"),
     [
-        (a_request(pool=None), "a NodeRequest must name the NodePool that it belongs to"),
-        (a_request(pool=""), "a NodeRequest must name the NodePool that it belongs to"),
         (a_request(targetOffering=""), "a NodeRequest must name what to buy"),
         ({"metadata": {"name": "bare"}}, "spec: Required value"),
     ],
@@ -213,6 +216,23 @@ async def test_a_request_for_nothing_is_refused_in_words(
     with pytest.raises(Invalid) as refusal:
         await server.admin.create(NODE_REQUESTS, request_ | ({"spec": spec} if spec else {}))
     assert sentence in str(refusal.value)
+
+
+async def test_request_of_the_page_applies_and_belongs_to_the_pool_that_owns_it(
+    server: LocalCluster, tmp_path: Path
+) -> None:
+    await server.apply([shown_pool()])
+    (tmp_path / "kubectl").symlink_to(find_binaries(os.environ)["kubectl"])
+    surroundings = {
+        "PATH": f"{tmp_path}:{os.environ['PATH']}",
+        "KUBECONFIG": str(server.kubeconfig),
+        "HOME": str(tmp_path),
+    }
+    process = await asyncio.create_subprocess_exec("sh", "-e", "-c", shown_commands(), env=surroundings)
+    assert await process.wait() == 0
+    made = await server.admin.get(NODE_REQUESTS, "default-by-hand")
+    assert (made.pool, made.pool_problem, made.spec.pool) == ("default", "", "")
+    assert "default" in (await server.kubectl("get", "nreq", "default-by-hand", "-o", "wide")).split()
 
 
 @pytest.mark.parametrize("change", [{"targetOffering": "hetzner-cax21"}, {"location": "fsn1"}, {"pool": "other"}])
@@ -287,7 +307,18 @@ async def test_people_see_at_a_glance_what_a_request_is_waiting_for(server: Loca
     patch = MergePatch({"status": msgspec.to_builtins(status)})
     await server.admin.patch(NODE_REQUESTS, made.metadata.name, patch, subresource="status")
     header, row = (await server.kubectl("get", "nreq", made.metadata.name, "--output=wide")).splitlines()
-    assert header.split() == ["NAME", "POOL", "OFFERING", "PHASE", "SINCE", "MACHINE", "REPLACES", "LAST", "AGE"]
+    assert header.split() == [
+        "NAME",
+        "POOL",
+        "OFFERING",
+        "PHASE",
+        "SINCE",
+        "MACHINE",
+        "REPLACES",
+        "OWNER",
+        "LAST",
+        "AGE",
+    ]
     words = row.split()
     assert words[1:4] == ["default", "hetzner-cax11", "Provisioning"]
     assert "kwok://1" in words

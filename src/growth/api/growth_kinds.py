@@ -73,6 +73,7 @@ OWN_KINDS: Final = (
             Column("Since", ".status.phaseSince", "date"),
             Column("Machine", ".status.providerID", is_wide=True),
             Column("Replaces", ".spec.replaces", is_wide=True),
+            Column("Owner", '.metadata.ownerReferences[?(@.kind=="NodePool")].name', is_wide=True),
             _LAST_WORD,
             _AGE,
         ),

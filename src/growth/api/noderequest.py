@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Final
 
 import msgspec
 
-from growth.api.meta import ObjectMeta
+from growth.api.meta import ObjectMeta, OwnerReference
 from growth.api.phases import REQUEST_MOVES, RequestPhase, move_rule
 from growth.api.schema import Rule, about
 from growth.api.slim import Slim
@@ -33,14 +33,16 @@ PROBE: Final = "growth.dev/probe"
 class NodeRequestSpec(Slim, frozen=True):
     """What is wanted; fixed once it is written, so that two leaders can never mean different things by one name."""
 
-    pool: Annotated[str, about("The NodePool that it belongs to.", max_length=52)] = ""
+    pool: Annotated[
+        str,
+        about("The NodePool that it belongs to. Unset: the NodePool in metadata.ownerReferences.", max_length=52),
+    ] = ""
     target_offering: Annotated[
         str, about("What to buy: provider, server type and, optionally, location.", max_length=253)
     ] = ""
     location: Annotated[str, about("Where, if the offering does not say it.", max_length=63)] = ""
     replaces: Annotated[str, about("Name of the node whose place it takes.", max_length=MAX_NODE_NAME)] = ""
     rules: ClassVar = (
-        Rule("has(self.pool) && self.pool != ''", "a NodeRequest must name the NodePool that it belongs to (pool)"),
         Rule(
             "has(self.targetOffering) && self.targetOffering != ''",
             "a NodeRequest must name what to buy (targetOffering), such as hetzner-cax11",
@@ -79,6 +81,36 @@ class NodeRequest(Slim, frozen=True):
     )
 
     @property
+    def pool(self) -> str:
+        """The NodePool that it belongs to: what the spec says, or else the NodePool that owns it; empty if none is."""
+        if self.spec.pool:
+            return self.spec.pool
+        owners = self._owning_pools
+        return owners[0] if len(owners) == 1 else ""
+
+    @property
+    def pool_problem(self) -> str:
+        """Why no machine may be launched for it: its pool is not clear. Empty if it is.
+
+        Rules of the API server do not see owner references, so this is checked here.
+        """
+        owners, stated = self._owning_pools, self.spec.pool
+        names = ", ".join(repr(name) for name in owners)
+        if stated and any(name != stated for name in owners):
+            return (
+                f"spec.pool is {stated!r} and metadata.ownerReferences names NodePool {names}: expected the same pool"
+            )
+        if not stated and len(owners) > 1:
+            return f"spec.pool is empty and metadata.ownerReferences names several NodePools, {names}: expected one"
+        if not stated and not owners:
+            return "spec.pool is empty and metadata.ownerReferences names no NodePool: expected one of them to name it"
+        return ""
+
+    @property
+    def _owning_pools(self) -> tuple[str, ...]:
+        return tuple(one.name for one in self.metadata.owner_references if _is_pool(one))
+
+    @property
     def planned_for(self) -> tuple[str, ...]:
         """Uids of the pods that it is bought for."""
         return self._uids(PLANNED_FOR)
@@ -105,6 +137,10 @@ class NodeRequest(Slim, frozen=True):
     def is_probe(self) -> bool:
         """Whether it tests an offering, beside what is launched for the pods."""
         return self.metadata.annotations.get(PROBE) == "true"
+
+
+def _is_pool(owner: OwnerReference) -> bool:
+    return owner.kind == "NodePool" and owner.api_version.partition("/")[0] == "growth.dev"
 
 
 @lru_cache(16_384)

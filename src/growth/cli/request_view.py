@@ -51,7 +51,7 @@ def lines_of(requests: Iterable[NodeRequest], removals: Iterable[NodeRemovalRequ
 def _request(request: NodeRequest) -> Line:
     status, meta = request.status, request.metadata
     since = status.phase_since or meta.creation_timestamp
-    return Line("NodeRequest", meta.name, request.spec.pool, status.phase, since, 0, *_last(status.events))
+    return Line("NodeRequest", meta.name, request.pool, status.phase, since, 0, *_last(status.events))
 
 
 def _removal(removal: NodeRemovalRequest) -> Line:

@@ -108,9 +108,9 @@ def knowledge_from(
     for request in requests:
         failure = failure_of(request, names, now, settings)
         if failure is not None and failure.reason in LAUNCHED:
-            known.launches.setdefault(request.spec.pool, []).append(failure)
+            known.launches.setdefault(request.pool, []).append(failure)
         elif failure is not None and failure.reason in OF_ONE_POOL:
-            known.mistakes.setdefault((request.spec.pool, failure.scope), Known()).failures.append(failure)
+            known.mistakes.setdefault((request.pool, failure.scope), Known()).failures.append(failure)
         elif failure is not None:
             known.of.setdefault(failure.scope, Known()).failures.append(failure)
     return known

@@ -20,6 +20,7 @@ NO_NODE: Final = "NoNode"
 NEVER_READY: Final = "NeverReady"
 MACHINE_GONE: Final = "MachineGone"
 POOL_GONE: Final = "PoolGone"
+POOL_UNCLEAR: Final = "PoolUnclear"
 LIMIT_REACHED: Final = "LimitReached"
 
 # Clocks of two leaders may differ by so much. What was written farther ahead of us was written before a clock was set.
@@ -76,6 +77,7 @@ WAITED_TOO_LONG: Final = (
     Consequence(NO_NODE, "Deprovisioning", Scope.LAUNCHES, _BY_PROBE),
     Consequence(NEVER_READY, "Deprovisioning", Scope.LAUNCHES, _BY_PROBE),
     Consequence(POOL_GONE, "Unmet", Scope.NOTHING, "never"),
+    Consequence(POOL_UNCLEAR, "Unmet", Scope.NOTHING, "never"),
     Consequence(LIMIT_REACHED, "Unmet", Scope.NOTHING, "when there is room for one"),
 )
 """What ends a request without an error."""

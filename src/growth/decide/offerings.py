@@ -179,7 +179,7 @@ def _mistaken(
     """What single pools may try with one machine, and what they must not buy."""
     if not knowledge.mistakes:
         return [], frozenset()
-    asked_for = Counter((one.spec.pool, one.spec.target_offering) for one in requests if one.status.phase == "Pending")
+    asked_for = Counter((one.pool, one.spec.target_offering) for one in requests if one.status.phase == "Pending")
     trials: list[str] = []
     closed: set[tuple[str, str]] = set()
     for key, known in sorted(knowledge.mistakes.items()):

@@ -101,7 +101,7 @@ class _Pass:
                 self._ours.add(one.name)
         self._requests_of: dict[str, list[NodeRequest]] = {}
         for request in self._requests.values():
-            self._requests_of.setdefault(request.spec.pool, []).append(request)
+            self._requests_of.setdefault(request.pool, []).append(request)
         self._removing = {one.spec.pool for one in snapshot.table(NODE_REMOVAL_REQUESTS).values()}
         self._said: list[Action | Hold] = []
         self._deadlines: list[datetime] = []

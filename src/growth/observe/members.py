@@ -173,7 +173,7 @@ def _asked_for(request: NodeRequest) -> Member:
     why, message = _trouble(request)
     return Member(
         name=request.metadata.name,
-        pool=spec.pool,
+        pool=request.pool,
         standing=standing,
         since=status.phase_since or request.metadata.creation_timestamp,
         phase=status.phase,

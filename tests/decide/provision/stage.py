@@ -16,7 +16,7 @@ from growth.api.cloud import Cloud
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.kinds import NODES, PODS, Kind
 from growth.api.machine import Machine, Power
-from growth.api.meta import Condition, ObjectMeta
+from growth.api.meta import Condition, ObjectMeta, OwnerReference
 from growth.api.node import Node, NodeSpec, NodeStatus
 from growth.api.nodepool import NodePool, NodePoolSpec, NodePoolStatus, OfferingStatus, ServerType, Wasted
 from growth.api.noderemoval import NodeRemovalRequest, NodeRemovalRequestSpec
@@ -91,6 +91,7 @@ def a_request(
     wakes: Sequence[Pod] = (),
     is_going: bool = False,
     pool: str = "default",
+    owners: Sequence[str] = (),
 ) -> NodeRequest:
     """A request; ``failed`` is the reason why it could not be met. One that nobody has looked at has no ``since``."""
     uids = {PLANNED_FOR: planned_for, WAKES: wakes}
@@ -104,6 +105,7 @@ def a_request(
         creation_timestamp=NOW - 2 * MINUTE,
         annotations=annotations,
         deletion_timestamp=NOW if is_going else None,
+        owner_references=tuple(OwnerReference("NodePool", one, f"pool-{one}", "growth.dev/v1alpha1") for one in owners),
     )
     conditions = (StatusCondition("Met", "False", failed, f"it was {failed}", since),) if failed else ()
     if events is None:

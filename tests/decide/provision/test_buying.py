@@ -63,6 +63,26 @@ def test_step_1_2_the_provider_accepts_and_the_request_is_provisioning_with_a_pr
     }
 
 
+def test_request_that_names_its_pool_by_its_owner_gets_a_machine_of_that_pool() -> None:
+    (action,) = decided(a_pool("web"), a_request(since=None, pool="", owners=["web"]), a_cloud()).said
+    assert isinstance(action, CreateMachine)
+    assert action.request == request_for(NAME, a_pool("web"), SMALL, uid=NEW.metadata.uid)
+
+
+@pytest.mark.parametrize(
+    ("pool", "owners"),
+    [("", []), ("", ["default", "web"]), ("default", ["web"])],
+    ids=["no pool", "two pools", "another pool than its owner"],
+)
+def test_request_launches_nothing_when_its_pool_is_unclear(pool: str, owners: list[str]) -> None:
+    request = a_request(since=None, pool=pool, owners=owners)
+    status = status_written(a_pool(), a_pool("web"), request, a_cloud())
+    (met,) = status["conditions"]
+    assert (status["phase"], met["status"], met["reason"]) == ("Unmet", "False", "PoolUnclear")
+    assert met["message"] == request.pool_problem
+    assert names(status) == [("nodeRequestFailed", f"PoolUnclear: {request.pool_problem}")]
+
+
 def test_that_a_machine_is_larger_than_it_had_to_be_stands_in_its_history() -> None:
     larger = msgspec.structs.replace(
         NEW, metadata=msgspec.structs.replace(NEW.metadata, annotations={FORESEES: "true"})

@@ -93,6 +93,13 @@ def test_step_3_an_unmet_request_is_deleted_when_it_is_noted_and_its_time_is_ove
     assert told(decided(*things, a_cloud()).said) == expected
 
 
+def test_unmet_request_stays_to_be_read_when_its_pool_is_unclear() -> None:
+    fresh = a_request("Unmet", failed="PoolUnclear", pool="")
+    assert told(decided(a_pool(), fresh, a_cloud()).said) == []
+    read = a_request("Unmet", failed="PoolUnclear", pool="", since=NOW - PROVISION.unmet_at_most)
+    assert told(decided(a_pool(), read, a_cloud()).said) == [f"delete {NAME}"]
+
+
 def test_an_unmet_request_wakes_when_its_offering_may_be_tried_again() -> None:
     assert decided(a_pool(learnt=[NOTED]), UNMET, a_cloud()).wake_at == NOW + MINUTE
 

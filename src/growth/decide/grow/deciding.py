@@ -270,10 +270,10 @@ class _Pass:
         snapshot, outlook = self._snapshot, self._outlook
         pools = {pool.metadata.name: pool for pool in outlook.pools}
         coming = [
-            Coming(request.metadata.name, pools[request.spec.pool], offering, request.planned_for, request.hands_keys)
+            Coming(request.metadata.name, pools[request.pool], offering, request.planned_for, request.hands_keys)
             for _, request in sorted(outlook.requests.items())
             if outlook.has_places(request)
-            and request.spec.pool in pools
+            and request.pool in pools
             and (offering := offering_for(request, outlook.shop)) is not None
         ]
         expected = {pod.metadata.uid: outlook.verdicts[pod.metadata.uid].node for pod in waiting.expected}

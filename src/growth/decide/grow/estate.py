@@ -117,7 +117,7 @@ def holdings(snapshot: Snapshot, shop: Shop, bought: Iterable[Machine] = ()) -> 
     for request in requests.values():
         name = request.metadata.name
         if is_live(request) and name not in found:
-            found[name] = held(request.spec.pool, name, offering_for(request, shop))
+            found[name] = held(request.pool, name, offering_for(request, shop))
     for machine in (*(one for cloud in snapshot.clouds.values() for one in cloud.machines), *bought):
         if machine.name not in found:
             found[machine.name] = held(machine.pool, machine.name, shop.get(machine.offering))

@@ -98,7 +98,7 @@ class Outlook:
         """Whether nothing will come of it, and that is a lesson already: else the same would be bought for its pods."""
         if self.is_coming(request):
             return False
-        pool, offering = request.spec.pool, request.spec.target_offering
+        pool, offering = request.pool, request.spec.target_offering
         sold = self.shop.sold.get(offering)
         is_open = sold is not None and sold.access is Access.OPEN
         return not is_open or pool in self.cluster.closed_pools or (pool, offering) in self.closed

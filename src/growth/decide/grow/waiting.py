@@ -182,7 +182,7 @@ def _places_on(outlook: Outlook, request: NodeRequest) -> Iterable[str]:
 def _is_surprising(outlook: Outlook, request: NodeRequest, node: Node) -> bool:
     """Whether a node has less than is believed of its offering so far."""
     offering = offering_for(request, outlook.shop)
-    pool = next((pool for pool in outlook.pools if pool.metadata.name == request.spec.pool), None)
+    pool = next((pool for pool in outlook.pools if pool.metadata.name == request.pool), None)
     return offering is not None and pool is not None and bool(shortfall(node, allocatable_from(offering, pool)))
 
 

@@ -24,10 +24,10 @@ from growth.decide.registry.unit import NodeState
 
 def await_node(scene: Scene, request: NodeRequest) -> None:
     """What a request needs that is Provisioning."""
-    pool = scene.pools.get(request.spec.pool)
+    pool = scene.pools.get(request.pool)
     is_drained = pool is not None and pool.metadata.deletion_timestamp is not None
     if pool is not None and is_drained and pool.spec.deletion_policy == "Drain" and not scene.is_halted:
-        why = f"pool {request.spec.pool} is being deleted, and its machines with it"
+        why = f"pool {request.pool} is being deleted, and its machines with it"
         _give_up(scene, request, POOL_GONE, why, has_machine=True)
         return
     node = scene.snapshot.nodes.get(request.metadata.name)
@@ -48,7 +48,7 @@ def await_node(scene: Scene, request: NodeRequest) -> None:
         # Growth was started anew while the provider is silent. The node works, and its pods waited long enough.
         arrival = Arrival(Step.ARRIVED)
     if arrival is None:
-        why = f"pool {request.spec.pool} or offering {request.spec.target_offering} is not known now"
+        why = f"pool {request.pool} or offering {request.spec.target_offering} is not known now"
         scene.hold(request, "Unknown", why)
         if not is_late:
             scene.deadlines.append(ends_at)
@@ -87,7 +87,7 @@ def arrival_at(scene: Scene, node: Node, request: NodeRequest) -> Arrival | None
 
 
 def _arrival_at(scene: Scene, node: Node, request: NodeRequest) -> Arrival | None:
-    pool, offering = scene.pools.get(request.spec.pool), scene.offering_of(request)
+    pool, offering = scene.pools.get(request.pool), scene.offering_of(request)
     if pool is None or (offering is None and not scene.knows_what_is_sold):
         return None
     if offering is None:

@@ -10,7 +10,7 @@ from growth.api.machine import Machine, request_for
 from growth.api.noderequest import NodeRequest
 from growth.api.outcome import Outcome, Result
 from growth.api.references import reference_to
-from growth.decide.failures import ENDING, LIMIT_REACHED, NO_MACHINE, POOL_GONE
+from growth.decide.failures import ENDING, LIMIT_REACHED, NO_MACHINE, POOL_GONE, POOL_UNCLEAR
 from growth.decide.provision.moves import REQUEST_FAILED, REQUESTED, moved
 from growth.decide.provision.scene import Scene
 from growth.decide.registry.unit import NodeState
@@ -21,14 +21,16 @@ def buy(scene: Scene, request: NodeRequest) -> None:
     subject = reference_to(NODE_REQUESTS, request.metadata)
     outcome = scene.state.outcome_of(CreateMachine, subject)
     machine = scene.machine_of(request) or _bought(outcome)
-    pool = scene.pools.get(request.spec.pool)
+    pool = scene.pools.get(request.pool)
     offering = scene.offering_of(request)
     if machine is not None:
         _accepted(scene, request, machine)
+    elif problem := request.pool_problem:
+        _give_up(scene, request, POOL_UNCLEAR, problem)
     elif scene.is_halted:
         scene.hold(request, "ClusterUnhealthy", "nothing is launched in an unhealthy cluster")
     elif pool is None or pool.metadata.deletion_timestamp is not None:
-        _give_up(scene, request, POOL_GONE, f"pool {request.spec.pool} is gone or going: nothing is bought for it")
+        _give_up(scene, request, POOL_GONE, f"pool {request.pool} is gone or going: nothing is bought for it")
     elif why := scene.too_many.get(request.metadata.name):
         _give_up(scene, request, LIMIT_REACHED, f"it would be too much: {why}")
     elif outcome is not None and outcome.result is Result.REFUSED and outcome.error in ENDING:

@@ -8,7 +8,7 @@ from growth.api.noderequest import NodeRequest
 from growth.api.references import reference_to
 from growth.api.status import condition_of
 from growth.decide.access import is_noted
-from growth.decide.failures import MET
+from growth.decide.failures import MET, POOL_UNCLEAR
 from growth.decide.leaving import asked_to_go
 from growth.decide.provision.scene import Scene
 
@@ -31,8 +31,10 @@ def forget(scene: Scene, request: NodeRequest) -> None:
     """What an Unmet request taught is noted in its pool; then it goes, when its offering may be tried again."""
     if not _is_noted(scene, request):
         return
-    pool, failure = scene.pools.get(request.spec.pool), scene.failure_of(request)
-    ends_at = scene.since(request)
+    pool, failure = scene.pools.get(request.pool), scene.failure_of(request)
+    ends_at, met = scene.since(request), condition_of(request.status.conditions, MET)
+    if met is not None and met.reason == POOL_UNCLEAR:
+        ends_at += scene.settings.unmet_at_most  # no pool shows why: whoever wrote it finds that here
     if pool is not None and failure is not None:
         until = [one.until for one in pool.status.offerings if one.offering == failure.scope and one.until]
         ends_at = min(max([ends_at, *until]), ends_at + scene.settings.unmet_at_most)
@@ -54,7 +56,7 @@ def hand_over_to_removal(scene: Scene, request: NodeRequest) -> None:
         return
     met = condition_of(request.status.conditions, MET)
     reason = (met.message if met is not None else "") or "given up"
-    scene.said.append(asked_to_go(name, request.spec.pool, request.status.provider_id, reason))
+    scene.said.append(asked_to_go(name, request.pool, request.status.provider_id, reason))
 
 
 def _why_done(scene: Scene, request: NodeRequest) -> str:
@@ -85,7 +87,7 @@ def _is_nothing_left(scene: Scene, request: NodeRequest) -> bool:
 
 def _is_noted(scene: Scene, request: NodeRequest) -> bool:
     """Whether its pool has learnt from it, or there is nothing to learn and nobody to do so."""
-    pool, failure = scene.pools.get(request.spec.pool), scene.failure_of(request)
+    pool, failure = scene.pools.get(request.pool), scene.failure_of(request)
     return pool is None or failure is None or is_noted(failure, pool)
 
 

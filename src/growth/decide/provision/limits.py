@@ -22,7 +22,7 @@ _NANO = 10**9
 def too_many(scene: Scene) -> dict[str, str]:
     """By name, the requests that must not be bought for, with the limit that each would pass."""
     limited = {name: pool for name, pool in scene.pools.items() if is_limited(pool)}
-    waiting = [one for one in scene.requests.values() if one.spec.pool in limited and _is_waiting(scene, one)]
+    waiting = [one for one in scene.requests.values() if one.pool in limited and _is_waiting(scene, one)]
     if not waiting:
         return {}
     names = {one.metadata.name for one in waiting}
@@ -32,15 +32,15 @@ def too_many(scene: Scene) -> dict[str, str]:
             had[one.pool].append(one.bought)
     found: dict[str, str] = {}
     for request in _in_turn(waiting):
-        offering, pool = scene.offering_of(request), limited[request.spec.pool]
+        offering, pool = scene.offering_of(request), limited[request.pool]
         if offering is None:
             continue
         offering = as_billed(offering, pool)
-        mine = had[request.spec.pool]
+        mine = had[request.pool]
         if why := passed(pool, mine, offering):
             found[request.metadata.name] = why
         else:
-            mine.append(Bought.of(request.spec.pool, offering))
+            mine.append(Bought.of(request.pool, offering))
     return found
 
 

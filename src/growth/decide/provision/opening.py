@@ -38,7 +38,7 @@ def open_nodes(scene: Scene) -> None:
     """Look at each closed node, then call those whose places are ready."""
     for name, node in sorted(scene.snapshot.closed.items()):
         request = scene.requests.get(name)
-        pool = request.spec.pool if request is not None else node.metadata.labels.get(POOL, "")
+        pool = request.pool if request is not None else node.metadata.labels.get(POOL, "")
         if pool not in scene.pools or name in scene.leaving:
             continue
         if _index(node) is None:

@@ -86,7 +86,7 @@ class Scene:
         if machine is None or machine.provider_id == request.status.provider_id:
             return machine
         bought, wanted = machine.offering.lower(), request.spec.target_offering.lower()
-        is_meant = machine.pool == request.spec.pool and (bought == wanted or bought.startswith(f"{wanted}-"))
+        is_meant = machine.pool == request.pool and (bought == wanted or bought.startswith(f"{wanted}-"))
         return machine if is_meant else None
 
     def offering_of(self, request: NodeRequest) -> Offering | None:

@@ -160,6 +160,6 @@ def _bought_for(request: NodeRequest, machines: Iterable[Machine]) -> Machine | 
     wanted = request.spec.target_offering.lower()
     for machine in machines:
         bought = machine.offering.lower()
-        if machine.pool == request.spec.pool and (bought == wanted or bought.startswith(f"{wanted}-")):
+        if machine.pool == request.pool and (bought == wanted or bought.startswith(f"{wanted}-")):
             return machine
     return None

@@ -280,7 +280,7 @@ def _unit(
     if machine is not None:
         pool, offering, provider_id = machine.pool, machine.offering, machine.provider_id
     elif request is not None:
-        pool, offering, provider_id = request.spec.pool, request.spec.target_offering, request.status.provider_id
+        pool, offering, provider_id = request.pool, request.spec.target_offering, request.status.provider_id
     else:
         pool, offering, provider_id = labels.get(POOL, ""), labels.get(OFFERING, ""), ""
     if state is NodeState.FOREIGN:

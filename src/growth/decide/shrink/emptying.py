@@ -113,7 +113,7 @@ def grew_at(scene: Scene, pool: NodePool) -> datetime:
     """When the pool last got, or asked for, a machine."""
     name = pool.metadata.name
     born = [node.metadata.creation_timestamp for node in _standing(scene, pool)]
-    asked = [one for one in scene.requests.values() if one.spec.pool == name and is_live(one)]
+    asked = [one for one in scene.requests.values() if one.pool == name and is_live(one)]
     born += [one.metadata.creation_timestamp for one in asked]
     return scene.since(max((one for one in born if one is not None), default=datetime.min.replace(tzinfo=UTC)))
 

@@ -124,7 +124,6 @@ CHECKS: Final[Mapping[str, Check]] = {
     "self >= 0": lambda own, _: own >= 0,
     "self.matches('^([0-9]+([.][0-9]+)?(ms|s|m|h))+$')": lambda own, _: _matches(_DURATION, own),
     "string(self).matches('^([0-9]+|[0-9]{1,2}%|100%)$')": lambda own, _: _matches(_SHARE, str(own)),
-    "has(self.pool) && self.pool != ''": lambda own, _: bool(own.get("pool")),
     "has(self.targetOffering) && self.targetOffering != ''": lambda own, _: bool(own.get("targetOffering")),
     "self == oldSelf": lambda own, old: own == old,
     "has(self.spec) == has(oldSelf.spec)": lambda own, old: ("spec" in own) == ("spec" in old),

@@ -6,7 +6,7 @@ from typing import Any, Final
 from growth.api.labels import is_label_key, is_label_value
 from growth.sim.api.refusals import Cause, not_allowed, required, wrong
 from growth.sim.merging import Json
-from growth.sim.parts import part
+from growth.sim.parts import part, parts
 from growth.sim.resources import CONFIG_MAPS, NODES, Resource
 
 _SUBDOMAIN: Final = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
@@ -55,7 +55,23 @@ def errors_of_meta(meta: Json) -> list[Cause]:
         for key in part(meta, "annotations")
         if not is_label_key(key.lower())
     ]
-    return found + _errors_of_finalizers(meta.get("finalizers") or ())
+    return (
+        found + _errors_of_owners(parts(meta, "ownerReferences")) + _errors_of_finalizers(meta.get("finalizers") or ())
+    )
+
+
+def _errors_of_owners(owners: list[Json]) -> list[Cause]:
+    found: list[Cause] = []
+    for owner in owners:
+        version = owner.get("apiVersion", "")
+        if not version or version.count("/") > 1:
+            found.append(wrong("metadata.ownerReferences.apiVersion", version, "version must not be empty"))
+        found += [
+            wrong(f"metadata.ownerReferences.{field}", "", "must not be empty")
+            for field in ("kind", "name", "uid")
+            if not owner.get(field)
+        ]
+    return found
 
 
 def _errors_of_finalizers(finalizers: Any) -> list[Cause]:  # noqa: ANN401 - a list of texts, if all is well

@@ -36,6 +36,25 @@ def a_removal(**fields: object) -> dict[str, Any]:
     }
 
 
+OWNER = {
+    "apiVersion": "growth.dev/v1alpha1",
+    "kind": "NodePool",
+    "name": "pool-{id}",
+    "uid": "{0:metadata.uid}",
+}
+FULL_OWNER = {**OWNER, "uid": "11111111-2222-3333-4444-555555555555"}
+
+
+def owned(*owners: dict[str, str]) -> dict[str, Any]:
+    """A request that names its pool nowhere but in its owners."""
+    return {
+        "apiVersion": "growth.dev/v1alpha1",
+        "kind": "NodeRequest",
+        "metadata": {"name": "one-{id}", "ownerReferences": list(owners)},
+        "spec": {"targetOffering": "hetzner-cax11"},
+    }
+
+
 REFUSED_POOLS: dict[str, dict[str, Any]] = {
     "more at least than at most": a_pool({"name": "CAX11", "min": 3, "max": 1}),
     "no server types": {**a_pool(), "spec": {"serverTypes": []}},
@@ -110,7 +129,26 @@ SCRIPTS: dict[str, Script] = {
         get(POOLS + ONE + "/status"),
         delete(POOLS + ONE),
     ),
-    "a request without a pool": (post(REQUESTS, a_request(pool="")), post(REQUESTS, a_request(targetOffering=""))),
+    "a request without an offering": (post(REQUESTS, a_request(targetOffering="")),),
+    "a request that names its pool by its owner, or not at all": (
+        post(POOLS, a_pool(name="pool-{id}")),
+        post(REQUESTS, owned(OWNER)),
+        get(REQUESTS + ONE),
+        put(REQUESTS + ONE, {**owned(OWNER), "spec": {"pool": "pool-{id}", "targetOffering": "hetzner-cax11"}}),
+        merge(REQUESTS + ONE, {"spec": {"pool": "pool-{id}"}}),
+        delete(REQUESTS + ONE),
+        post(REQUESTS, owned()),
+        delete(REQUESTS + ONE),
+        post(REQUESTS, a_request(pool="")),
+        delete(REQUESTS + ONE),
+        delete(POOLS + "/pool-{id}"),
+    ),
+    "owners that lack something": (
+        *(post(REQUESTS, owned({**FULL_OWNER, field: ""})) for field in FULL_OWNER),
+        *(post(REQUESTS, owned({key: FULL_OWNER[key] for key in FULL_OWNER if key != field})) for field in FULL_OWNER),
+        post(REQUESTS, owned({**FULL_OWNER, "apiVersion": "a/b/c"})),
+        post(REQUESTS, owned({})),
+    ),
     "a request moves through its phases": (
         post(REQUESTS, a_request()),
         get(REQUESTS + ONE),
