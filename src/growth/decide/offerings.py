@@ -159,7 +159,7 @@ def _suspected(
         return [], frozenset()
     types = {one.id: one.type_id for one in offerings}
     live = {
-        (one.spec.pool, types.get(one.spec.target_offering, one.spec.target_offering))
+        (one.pool, types.get(one.spec.target_offering, one.spec.target_offering))
         for one in requests
         if one.status.phase in ("Pending", "Provisioning")
     }

@@ -74,7 +74,7 @@ class _Pool:
         self._live = [
             one
             for one in outlook.requests.values()
-            if one.spec.pool == pool.metadata.name and is_live(one) and outlook.is_coming(one)
+            if one.pool == pool.metadata.name and is_live(one) and outlook.is_coming(one)
         ]
         self._awaited = {one.spec.target_offering for one in self._live}
 
