@@ -239,6 +239,7 @@ async def test_a_long_thought_comes_back_in_a_later_pass() -> None:
     replica = await a_leader(cluster, scribe)
     await asyncio.sleep(1)
     assert [state.answer for state in scribe.states] == [None, 42]
+    assert [dict(state.answers) for state in scribe.states] == [{}, {"test-0": 42}]
     await replica.stop()
 
 

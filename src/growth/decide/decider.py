@@ -41,6 +41,8 @@ class State(msgspec.Struct, frozen=True):
     """The name of this process, which no other one ever had: for what every replica does by itself."""
     companions: frozenset[str] = frozenset()
     """Names of the capabilities that this process runs."""
+    answers: Mapping[str, object] = {}
+    """What the last thoughts of all deciders came to, by capability: what one finds out may concern another."""
 
     @property
     def even_since(self) -> datetime | None:

@@ -193,6 +193,7 @@ class Deciding:
             self._wall.even_since,
             self._host.identity,
             self._companions,
+            answers=self._thoughts.answers,
         )
         try:
             with self._metrics.decider_seconds.labels(name).time():

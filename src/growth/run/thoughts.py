@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from growth.run.host import Think
@@ -24,6 +24,11 @@ class Thoughts:
     def is_thinking(self, capability: str) -> bool:
         """Whether a thought of this one is under way."""
         return capability in self._under_way
+
+    @property
+    def answers(self) -> Mapping[str, object]:
+        """What the last thoughts came to, by capability."""
+        return dict(self._answers)
 
     def answer(self, capability: str) -> object:
         """What its last thought came to; None if there was none, it failed, or the next one has begun."""
