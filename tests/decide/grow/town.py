@@ -28,6 +28,7 @@ from growth.api.settings import Settings
 from growth.decide.announced import note_announced
 from growth.decide.decider import Decision, State
 from growth.decide.displaced import note_displaced
+from growth.decide.gangs import Gang, note_gangs
 from growth.decide.grow.deciding import Memory, decide
 from growth.decide.grow.planning import Plan
 from growth.decide.registry.state import ClusterState
@@ -86,6 +87,8 @@ class Town:
         """Nodes whose pods failover says will be made anew elsewhere."""
         self.announced: list[Pod] = []
         """Pods that the queue says will be made."""
+        self.gangs: list[Gang] = []
+        """Pods of which the queue says that they start together."""
         self.refuses: Refusal = lambda _: ""
         self.is_blind = False
         """Whether what is created or changed is not seen."""
@@ -161,6 +164,7 @@ class Town:
         snapshot = self.world.snapshot(self.now)
         note_displaced(snapshot, [pod for name in self.dying for pod in self.world.pods_by_node.get(name, {}).values()])
         note_announced(snapshot, self.announced)
+        note_gangs(snapshot, self.gangs)
         self.cluster = step(self.cluster, snapshot, self.settings, self.steady_since)
         state = State(
             self.outcomes, self.answer, self.thought is not None, self.memory, self.steady_since, self.cluster

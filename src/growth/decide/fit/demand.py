@@ -28,6 +28,7 @@ Why = Literal[
     "Unplaceable",
     "Nominated",
     "Kept",
+    "Gang",
 ]
 
 

@@ -36,6 +36,7 @@ from growth.decide.grow.requesting import asked_for, joined
 from growth.decide.grow.sparing import spare_nodes, taken_back
 from growth.decide.grow.succeeding import predecessors
 from growth.decide.grow.telling import halted, told
+from growth.decide.grow.together import offerings_if_tried
 from growth.decide.grow.verdicts import Said, Verdict, after
 from growth.decide.grow.waiting import Waiting, sort_out
 from growth.decide.grow.wanting import Wanted
@@ -303,6 +304,8 @@ class _Pass:
             predecessors=predecessors(snapshot, outlook.held),
             foresight=self._foresight(),
             probes=probes,
+            gangs=outlook.gangs,
+            if_tried=offerings_if_tried(outlook.shop, snapshot.clouds) if outlook.gangs else (),
         )
 
     def _foresight(self) -> Foresight:

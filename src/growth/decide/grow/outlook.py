@@ -13,6 +13,7 @@ from growth.api.settings import Settings
 from growth.decide.access import Access
 from growth.decide.decider import State
 from growth.decide.displaced import displaced_in
+from growth.decide.gangs import gangs_in
 from growth.decide.grow.circumstances import Circumstances, circumstances_of, is_limited
 from growth.decide.grow.coming import hand_over_ends, has_places
 from growth.decide.grow.estate import Holding, holdings, just_bought
@@ -54,6 +55,8 @@ class Outlook:
         """All who want a place."""
         self.stand_ins = stand_ins_in(snapshot)
         """Of those, the ones that are not there yet."""
+        self.gangs = gangs_in(snapshot)
+        """Pods that start together."""
         self.displaced = displaced_in(snapshot)
         self.dead = {one.node for one in self.displaced.values()} | {
             name for name, node in snapshot.out_of_service.items() if out_of_service_taint(node) is not None

@@ -3,7 +3,7 @@
 Everything that it reads is its own: the World goes on meanwhile.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
@@ -16,16 +16,17 @@ from growth.decide.displaced import Displaced, clear
 from growth.decide.fit.demand import SetAside, has_place, why_unplaceable
 from growth.decide.fit.interpod import feared_by
 from growth.decide.fit.stage import Stage
+from growth.decide.gangs import Findings, Gang
 from growth.decide.grow.circumstances import Circumstances
 from growth.decide.grow.coming import Coming, enter, seat
 from growth.decide.grow.foreseeing import Foresight, foreseeing
 from growth.decide.grow.naming import request_name
 from growth.decide.grow.probes import Probe, launched
 from growth.decide.grow.succeeding import Predecessor, succeeding
+from growth.decide.grow.together import plan_together, without_held_back
 from growth.decide.grow.wanting import Wanted
 from growth.decide.grow.warming import Shortage, closed_by, less_bought, warmed
-from growth.decide.pack.market import Bought, Kind, market_of
-from growth.decide.pack.plan import plan
+from growth.decide.pack.market import Bought, Kind, Market, market_of
 from growth.decide.pack.solution import Outcome, PlacementSolution
 from growth.decide.shrink.marks import without_mark
 
@@ -63,6 +64,10 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     """Who is expected while more and more is wanted."""
     probes: tuple[Probe, ...] = ()
     """Offerings to test, one machine each."""
+    gangs: tuple[Gang, ...] = ()
+    """Those of these pods that start together."""
+    if_tried: tuple[Offering, ...] = ()
+    """What could be launched if all that is on trial could be had; nothing if nothing is on trial."""
 
 
 class Joining(msgspec.Struct, frozen=True):
@@ -74,7 +79,7 @@ class Joining(msgspec.Struct, frozen=True):
     wakes: tuple[str, ...] = ()
 
 
-class Plan(msgspec.Struct, frozen=True, kw_only=True):
+class Plan(Findings, frozen=True, kw_only=True):
     """What came of it."""
 
     at: datetime
@@ -129,10 +134,11 @@ def answer(question: Question) -> Plan:
         wanted.append(Wanted(name, kind.pool, kind.offering, shortage=_shortage(kind, question)))
         market.maker.make(name, kind.pool, kind.offering).enter(stage)
     _, lost = seat(stage, question.seated, _places(question))
-    demand, set_aside = _sorted_out(stage, (*lost, *question.pods))
+    demand, set_aside = without_held_back(*_sorted_out(stage, (*lost, *question.pods)), question.gangs)
     shy = _shy(stage, demand)
-    found = plan(stage, demand, market)
-    solution = foreseeing(stage, demand, market, found, question.foresight)
+    together = plan_together(stage, demand, market, question.gangs, _if_tried(stage, question))
+    found = together.solution
+    solution = foreseeing(stage, together.pods, market, found, question.foresight)
     wanted = _with_pods(wanted, solution, shy)
     for node in solution.buy:
         uids = tuple(pod.metadata.uid for pod in node.pods)
@@ -148,17 +154,18 @@ def answer(question: Question) -> Plan:
     joining, expected = _joining(question, solution, shy, own)
     # Who was nominated somewhere, or has a key, is expected there as well: nobody else is planned in its place.
     expected |= {one.pod.metadata.uid: one.node for one in set_aside if one.node}
-    left_out = {one.pod.metadata.uid: one.reason for one in solution.left_out}
+    left_out = {one.pod.metadata.uid: one.reason for one in (*solution.left_out, *together.left_out)}
     left_out |= {shortage.name: why for shortage, why in cold}
     return Plan(
         at=question.at,
         circumstances=question.circumstances.after((one.pool, one.offering) for one in wanted).text,
-        outcome=solution.outcome,
+        outcome="IncompletePlacement" if together.unplaced else solution.outcome,
         wanted=tuple(wanted),
         joining=joining,
         expected=expected,
         left_out=left_out,
         set_aside={one.pod.metadata.uid: one for one in set_aside if not one.node},
+        unplaced=together.unplaced,
         cost_per_hour=solution.cost_per_hour + sum(kind.offering.price_per_hour for kind in warm),
         bound_per_hour=solution.bound_per_hour + sum(kind.offering.price_per_hour for kind in warm),
     )
@@ -173,6 +180,13 @@ def _places(question: Question) -> dict[str, list[str]]:
     for uid, node in question.expected.items():
         found.setdefault(uid, []).append(node)
     return found
+
+
+def _if_tried(stage: Stage, question: Question) -> Callable[[], Market] | None:
+    """The market as it would be if all that is on trial could be had; None if nothing is on trial."""
+    if not question.if_tried:
+        return None
+    return lambda: market_of(stage, question.pools, question.if_tried, question.bought, closed=question.closed)
 
 
 def _shortage(kind: Kind, question: Question) -> str:

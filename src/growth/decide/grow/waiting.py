@@ -88,9 +88,27 @@ def sort_out(outlook: Outlook, *, is_node_new: bool) -> Waiting:
         found.unserved += crowd.unserved
         found.seated += crowd.seated
         found.expected += crowd.expected
+    if outlook.gangs:
+        _keep_whole(outlook, found)
     found.wake_at += [one.until for pool in outlook.pools for one in pool.status.offerings if one.until]
     found.wake_at += [one.retry_at for pool in outlook.pools for one in pool.status.failed_launches if one.retry_at]
     return found
+
+
+def _keep_whole(outlook: Outlook, found: Waiting) -> None:
+    """Take pods out of the demand whose gangs are not demand as a whole: they would get machines in vain."""
+    served = {pod.metadata.uid for pod in (*found.unserved, *found.seated, *found.expected)}
+    held = frozenset[str]().union(*(gang.pods for gang in outlook.gangs if not gang.pods <= served))
+    if held.isdisjoint(served):
+        return
+    kept: list[Pod] = []
+    for pod in found.unserved:
+        if pod.metadata.uid not in held:
+            kept.append(pod)
+        elif pod.metadata.uid in outlook.snapshot.refused:
+            why = "it starts together with other pods of its job, and not all of these can be planned for now"
+            found.set_aside.append((pod, why))
+    found.unserved = kept
 
 
 def _starting(stand_ins: Waiting) -> set[str]:

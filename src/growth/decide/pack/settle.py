@@ -57,7 +57,9 @@ def _make_reachable(sketch: Sketch, *, may_move: bool) -> None:
             _place_anew(sketch, taken)
             may_move = False
         else:
-            sketch.left_out += [LeftOut(pod, f"must wait for other pods: {never[pod.metadata.uid]}") for pod in taken]
+            sketch.left_out += [
+                LeftOut(pod, f"must wait for other pods: {never[pod.metadata.uid]}", is_for_now=True) for pod in taken
+            ]
 
 
 def _stuck(sketch: Sketch) -> dict[str, str]:

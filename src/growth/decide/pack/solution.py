@@ -34,6 +34,8 @@ class LeftOut(msgspec.Struct, frozen=True):
 
     pod: Pod
     reason: str
+    is_for_now: bool = False
+    """Whether it waits only until other pods of the plan are there."""
 
 
 class PlacementSolution(msgspec.Struct, frozen=True):
