@@ -16,6 +16,7 @@ from tests.cli.test_queue_explain import story
 from tests.cli.test_queue_report import entry, reported
 from tests.cli.test_queue_view import shown
 from tests.decide.queue.stage import Stage, read
+from tests.decide.queue.test_gangs import only_small
 from tests.decide.queue.test_moving import a_stage, in_stock
 
 
@@ -92,6 +93,16 @@ def test_who_failed_on_a_flavor_waits_only_for_the_others_until_its_backoff_is_o
     told = story(stage, "first")
     assert told.next.endswith("it is queued again for every flavor; large may serve it before.")
     assert "● enough, but it failed here: no machines could be had" in words_of(told)
+
+
+def test_job_without_a_place_is_told_with_the_flavor_and_what_helps() -> None:
+    stage = only_small()
+    found = entry(reported(stage), "job")
+    assert (found.standing, found.failed) == (Standing.QUEUED, {"small": "NoPlacement"})
+    assert "it failed on small (no place for all of its pods)" in found.why
+    told = story(stage, "job")
+    assert "● enough, but it failed here: no place for all of its pods" in words_of(told)
+    assert "machines for all of its pods cannot be launched now: Growth tries again by itself" in told.changes[0]
 
 
 def test_who_failed_everywhere_waits_until_its_backoff_is_over() -> None:

@@ -21,14 +21,12 @@ from growth.play.story import Stories
 from tests.stories.queue import QUEUED
 from tests.stories.queue_cohort_scene import evictions
 from tests.stories.queue_machines_scene import (
-    IMPATIENT,
     TAINTED,
     a_job,
     asked_for,
     ever_asked_for,
     flavor_of,
     flavors,
-    until_nothing_is_left,
 )
 from tests.stories.queue_scene import (
     CHANCE,
@@ -46,8 +44,6 @@ STORIES = Stories("queue", alone=True)
 BOTH: Final = {"small": "2", "large": "2"}
 FSN1: Final = ["fsn1"]
 LONG_SECONDS: Final = 3600
-MOVES: Final = 4
-"""After the last of them it is not tried again at once."""
 
 
 def sold_out(*types: str, left: int = 0) -> str:
@@ -178,28 +174,6 @@ async def the_last_machine_is_for_whom_it_was_bought(play: Play) -> None:
         assert [flavor_of(await the_workload(play, name)) for name in ("first", "second")] == ["small", "large"]
         assert (await evictions(play, "first"), await evictions(play, "second")) == ({}, {})
         assert ever_asked_for(play) == 2
-
-
-@STORIES.story(ignores=CHANCE)
-async def a_job_that_needs_more_machines_than_can_be_had_does_not_buy_for_ever(play: Play) -> None:
-    """Two machines are needed, and there is one. It is bought, and given back when the job has to go; then it can be
-    had again. After a few times the job waits as whoever could not start does."""
-    await play.node("other", taints=TAINTED)
-    await flavors(play, INSTANCE_TYPE, {"small": "4"})
-    settings, catalogue = requeuing(timeout=60, base=LONG_SECONDS), sold_out("small", left=1)
-    async with growing(play, settings=settings, catalogue=catalogue):
-        await a_pool(play, types="small", locations=FSN1, scaleDown=IMPATIENT)
-        await a_job(play, "greedy", 2)
-
-        async def has_moved() -> bool:
-            return await evictions(play, "greedy") == {OUT_OF_STOCK: MOVES}
-
-        await until_said(play, "greedy", EVICTED, OUT_OF_STOCK)
-        await play.until_found(has_moved, f"it has moved {MOVES} times")
-        await until_nothing_is_left(play)
-        await play.settled(5)
-        assert await has_moved()
-        assert (ever_asked_for(play), len(asked_for(play))) == (MOVES, 0)
 
 
 async def until_short(play: Play, *names: str) -> None:

@@ -4,12 +4,13 @@ from typing import Final
 
 from growth.api.queue.workload import PODS_READY_TIMEOUT, WAIT_FOR_RECOVERY, Workload
 from growth.cli.queue_seeing import Seen
-from growth.decide.queue.flavors import OUT_OF_STOCK
+from growth.decide.queue.flavors import NO_PLACEMENT, OUT_OF_STOCK
 from growth.decide.queue.tried import NO_ROOM, failures_of, is_early
 
 _WORDS: Final = {
     OUT_OF_STOCK: "no machines could be had",
     NO_ROOM: "no place on the nodes that stand",
+    NO_PLACEMENT: "no place for all of its pods",
     PODS_READY_TIMEOUT: "not ready in time",
     WAIT_FOR_RECOVERY: "it ran there and did not recover in time",
 }

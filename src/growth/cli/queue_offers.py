@@ -18,7 +18,7 @@ from growth.decide.queue.flavors import PodSetNeeds, assign, needs_of
 from growth.decide.queue.holders import Holder
 from growth.decide.queue.scene import Key
 from growth.decide.queue.standing import standing_of
-from growth.decide.queue.tried import failures_of
+from growth.decide.queue.tried import Tried, failures_of, supplies_seen_by
 
 _SHOWN_HOLDERS = 3
 
@@ -40,6 +40,8 @@ class Offer(msgspec.Struct, frozen=True):
     """Why it could not start on this flavor, if it was tried."""
     is_closed: bool = False
     """Whether its machines cannot be had now."""
+    is_unplaced: bool = False
+    """Whether a plan had no place there for all of its pods."""
 
     @property
     def lacks(self) -> dict[str, int]:
@@ -58,13 +60,18 @@ def offers_for(seen: Seen, workload: Workload) -> Iterator[Offer]:
     if queue is None:
         return
     member = seen.scene.members[queue.metadata.name]
+    refused = frozenset(supplies_seen_by(workload))
     for needs in _needs(seen, workload):
         for group in queue.spec.resource_groups:
             asked = {name: needs.amounts[name] for name in group.covered_resources if name in needs.amounts}
             only = msgspec.structs.replace(needs, amounts=asked)
             for flavor in group.flavors if asked else ():
                 alone = msgspec.structs.replace(group, flavors=(flavor,))
-                found = assign(_with(queue, alone), member, seen.scene.flavors, [only], closed=seen.closed)
+                found = assign(
+                    *(_with(queue, alone), member, seen.scene.flavors, [only]),
+                    closed=seen.closed,
+                    tried=Tried(refused=refused),
+                )
                 left = {name: max(0, member.available((flavor.name, name))) for name in asked}
                 yield Offer(
                     pod_set=needs.name,
@@ -79,6 +86,7 @@ def offers_for(seen: Seen, workload: Workload) -> Iterator[Offer]:
                         if wanted > left[name]
                     },
                     is_closed=flavor.name in seen.closed,
+                    is_unplaced=flavor.name in refused,
                     failed=failure(failures_of(workload).get(flavor.name, "")),
                 )
 
@@ -154,7 +162,7 @@ def _change(offer: Offer) -> str:
     if offer.lacks:
         missing = amounts(offer.lacks)
         return f"{missing} more of flavor {offer.flavor}: somebody who holds it ends, or its nominalQuota is raised"
-    if offer.is_closed:
+    if offer.is_closed or offer.is_unplaced:
         return f"{offer.why}: Growth tries again by itself; another server type or location in the NodePool would help"
     return f"{offer.why}: change what its pods ask for, or the flavor"
 

@@ -137,6 +137,8 @@ class Stage:
         self.now = NOW
         self.objects: dict[Id, Json] = {}
         self.memory: object = None
+        self.answers: dict[str, object] = {}
+        """What deciders found out on threads, by capability."""
         self.wake_at: datetime | None = None
         self.clouds: dict[str, Cloud] = {}
         self._tables = new_tables()
@@ -173,7 +175,7 @@ class Stage:
         seen = snapshot_of(self.objects if objects is None else objects, self.now, self._tables)
         seen = msgspec.structs.replace(seen, clouds=self.clouds)
         whole = self._looking_at_everything(seen)
-        decision = decide(seen, State(memory=self.memory), self.settings)
+        decision = decide(seen, State(memory=self.memory, answers=self.answers), self.settings)
         mine, theirs = _weight(decision, seen), _weight(whole, seen)
         assert mine == theirs, ([one for one in mine if one not in theirs], [one for one in theirs if one not in mine])
         self.memory, self.wake_at = decision.memory, decision.wake_at
@@ -186,7 +188,7 @@ class Stage:
             desk = Desk(memory.desk.premises, members_of(seen))
             desk.absent = dict(memory.desk.absent)
             memory = msgspec.structs.replace(memory, desk=desk)
-        return decide(msgspec.structs.replace(seen, memo={}), State(memory=memory), self.settings)
+        return decide(msgspec.structs.replace(seen, memo={}), State(memory=memory, answers=self.answers), self.settings)
 
     def take(self, said: Action | Hold) -> bool:
         """Do it; False if it is not done because the object has changed, or is gone."""

@@ -29,7 +29,17 @@ from growth.api.queue.workload import (
     RequeueState,
 )
 from growth.decide.queue.draft import Draft
-from growth.decide.queue.flavors import Assignment, PodSetNeeds, Price, Refusal, Way, asks_for_pods, assign, needs_of
+from growth.decide.queue.flavors import (
+    NO_PLACEMENT,
+    Assignment,
+    PodSetNeeds,
+    Price,
+    Refusal,
+    Way,
+    asks_for_pods,
+    assign,
+    needs_of,
+)
 from growth.decide.queue.grant import admission_of, requests_of
 from growth.decide.queue.holders import Wish
 from growth.decide.queue.line import Waiter, Walk
@@ -41,7 +51,7 @@ from growth.decide.queue.promise import promise, promised_to
 from growth.decide.queue.room import Room
 from growth.decide.queue.scene import Key, Scene, usage_of
 from growth.decide.queue.tree import Member, Slot
-from growth.decide.queue.tried import tried_by
+from growth.decide.queue.tried import NOTHING_TRIED, Tried, tried_by
 
 
 class Given(msgspec.Struct, frozen=True):
@@ -68,12 +78,22 @@ class _Head(msgspec.Struct, frozen=True):
     needs: tuple[PodSetNeeds, ...]
     found: Assignment | Refusal
     looked_at: int
-    is_early: bool = False
-    """Whether its backoff is not over, so that it holds up nobody."""
+    tried: Tried = NOTHING_TRIED
 
     @property
     def key(self) -> Key:
         return self.waiter[1]
+
+    @property
+    def is_early(self) -> bool:
+        """Whether its backoff is not over."""
+        return self.tried.is_early
+
+    @property
+    def holds_up(self) -> bool:
+        """Whether others may have to wait until it is served: not if that may never be, or not before its time."""
+        has_place = not isinstance(self.found, Refusal) or self.found.reason != NO_PLACEMENT
+        return has_place and not self.is_early
 
 
 def admit(scene: Scene, assumed: Assumed) -> Assumed:
@@ -128,7 +148,7 @@ class _Round:
                 continue
             self._asked.add(head.key)
             self._walks[name].step()
-            if self._serve(head, self._scene.queues[name]) or self._goes_on(name) or head.is_early:
+            if self._serve(head, self._scene.queues[name]) or self._goes_on(name) or not head.holds_up:
                 self._look(name)
             else:
                 self._held_up[name] = head.waiter
@@ -170,7 +190,7 @@ class _Round:
     def _settle(self) -> None:
         """Note the trees in which nobody was served. Whatever changes there from now on stirs them (``Desk.stir``), but
         for pods that are awaited, and room on nodes: where these decide, no tree is ever left out."""
-        if self._scene.premises.closed or self._scene.terms.blocks_admission:
+        if self._scene.premises.closed or self._scene.terms.blocks_admission or self._desk.refusals.by_key:
             self._desk.settled.clear()
         else:
             self._desk.settled |= {self._root(name) for name in self._walks} - self._changes.keys()
@@ -217,6 +237,7 @@ class _Round:
             refusal = Refusal("Misconfigured", f"its pod sets cannot be read: {error}", is_final=True)
             return _Head(waiter, (), refusal, stamp)
         tried = tried_by(workload, self._scene.now)
+        tried = tried if (refused := self._desk.refusals.of(workload)) <= tried.refused else tried.with_refused(refused)
         closed, lack = self._scene.premises.closed, self._room.lack
 
         def look(promised: Sequence[str] = ()) -> Assignment | Refusal:
@@ -236,7 +257,7 @@ class _Round:
         if promised and not _is_free(found):
             kept = look(promised)
             found = kept if self._can_be_had(kept, key, queue, member) else found
-        return _Head(waiter, needs, found, stamp, tried.is_early)
+        return _Head(waiter, needs, found, stamp, tried)
 
     def _can_be_had(self, found: Assignment | Refusal, key: Key, queue: ClusterQueue, member: Member) -> bool:
         """Whether it is free, or will be."""
@@ -283,7 +304,7 @@ class _Round:
             return self._refuse(head, name, found.reason, found.why)
         if found.price.way is Way.FREE:
             admission = admission_of(name, found)
-            self._give(head.key, admission, name, shut_in(self._scene, admission))
+            self._give(head.key, admission, name, shut_in(self._scene, admission, head.tried.refused))
             return True
         member, wish = self._scene.members[name], self._wish(head.key, found.usage)
         going = self._victims(queue, member, wish, found.short)

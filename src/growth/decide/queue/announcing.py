@@ -8,6 +8,7 @@ that nobody needs.
 
 from collections.abc import Iterator
 from datetime import timedelta
+from itertools import chain
 from typing import Final
 
 import msgspec
@@ -20,8 +21,10 @@ from growth.api.queue.job import QUEUED_JOBS, QueuedJob
 from growth.api.queue.workload import ADMITTED, EVICTED, Workload
 from growth.decide.ages import is_ahead
 from growth.decide.announced import announcements, note_announced
+from growth.decide.gangs import note_gangs
 from growth.decide.queue.failing import flavors_of
 from growth.decide.queue.flavors import bound_to
+from growth.decide.queue.gangs import gangs_of
 from growth.decide.queue.holders import Key
 from growth.decide.queue.scene import Scene
 
@@ -29,12 +32,14 @@ _A_MOMENT: Final = timedelta(minutes=1)
 
 
 def announce(scene: Scene) -> None:
-    """Note who is about to be made. Without providers or pools nobody buys anything."""
+    """Note who is about to be made, and which pods start together. Without providers or pools nobody buys anything."""
     if scene.snapshot.clouds and scene.snapshot.table(NODE_POOLS):
-        note_announced(scene.snapshot, _announced(scene))
+        announced = dict(_announced(scene))
+        note_announced(scene.snapshot, chain.from_iterable(announced.values()))
+        note_gangs(scene.snapshot, gangs_of(scene, announced))
 
 
-def _announced(scene: Scene) -> Iterator[Pod]:
+def _announced(scene: Scene) -> Iterator[tuple[Key, tuple[Pod, ...]]]:
     known = scene.desk.announced
     for key in known.keys() - scene.desk.awaited:
         del known[key]
@@ -47,7 +52,7 @@ def _announced(scene: Scene) -> Iterator[Pod]:
         pods = known.get(key)
         if pods is None or len(pods) != job.pods_to_come:
             pods = known[key] = _pods_of(scene, key, workload, job)
-        yield from pods[scene.snapshot.offspring.of(job.metadata.uid) :]
+        yield key, pods[scene.snapshot.offspring.of(job.metadata.uid) :]
 
 
 def _is_about_to_start(scene: Scene, workload: Workload, job: QueuedJob) -> bool:

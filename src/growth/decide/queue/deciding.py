@@ -66,6 +66,7 @@ def decide(snapshot: Snapshot, state: State, settings: Settings) -> Decision:
     note_awaited(snapshot, scene.desk.kept.values())
     announce(scene)
     scene.end()
-    instants = (scene.desk.next_deadline, remarks.next_at if scene.desk.unsaid else None, queues.again_at)
+    remarks_at = remarks.next_at if scene.desk.unsaid else None
+    instants = (*scene.instants, scene.desk.next_deadline, remarks_at, queues.again_at)
     wake_at = min((when for when in instants if when is not None and when > scene.now), default=None)
     return Decision(tuple(scene.said), wake_at, Memory(assumed, told, news, queues, remarks.closed(), scene.desk))

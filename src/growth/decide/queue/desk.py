@@ -22,7 +22,9 @@ from growth.decide.queue.holders import Holder, Key
 from growth.decide.queue.line import Line
 from growth.decide.queue.ordering import Place
 from growth.decide.queue.premises import Premises
+from growth.decide.queue.refusals import Refusals
 from growth.decide.queue.roll import Heard, Roll
+from growth.decide.queue.supply import Backing, Supply
 from growth.decide.queue.tally import Share, Tally
 from growth.decide.queue.tree import Member
 
@@ -82,6 +84,10 @@ class Desk:
         """Of whom something is to be told that is not paid for yet (``courtesy``), in the order in which they wait."""
         self.announced: dict[Key, tuple[Pod, ...]] = {}
         """Pods that will be made (``announcing``)."""
+        self.refusals = Refusals()
+        self.supplies: dict[str, Supply | None] = {}
+        """What could be launched for the flavors that are noted there, as it was seen last."""
+        self.backing = Backing()
         self._deadlines: list[tuple[datetime, Key]] = []
 
     def due(self, now: datetime) -> Iterator[Key]:
@@ -116,6 +122,7 @@ class Desk:
         if seat is None:
             seat = self.seats[key] = Seat(workload)
         self._hold(seat, holder)
+        self.refusals.hear(key, workload)
         seat.workload = workload
         (self.ending.discard if workload.metadata.deletion_timestamp is None else self.ending.add)(key)
         owner = workload.metadata.controller
@@ -143,6 +150,7 @@ class Desk:
         self.absent.pop(key, None)
         self.odd.pop(key, None)
         self.ending.discard(key)
+        self.refusals.forget(key)
 
     def enqueue(self, key: Key, seat: Seat, line: tuple[str, Place] | None, shape: Hashable) -> None:
         """Where it waits now; None if it does not."""

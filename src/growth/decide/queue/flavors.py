@@ -24,6 +24,8 @@ from growth.decide.queue.tried import NOTHING_TRIED, Tried
 
 PODS: Final = "pods"
 OUT_OF_STOCK: Final = "FlavorOutOfStock"
+NO_PLACEMENT: Final = "NoPlacement"
+"""Why it is not admitted on a flavor: a plan had no place there for all of its pods."""
 _NONE: Final[Mapping[str, str]] = {}
 _AS_WRITTEN: Final = Filling()
 
@@ -160,7 +162,8 @@ def assign(
     """Flavors for all pod sets, or why there are none. Nothing is used by asking.
 
     ``closed`` are flavors whose machines cannot be had now, and why: they do for whom nodes that stand do not ``lack``
-    room. ``tried`` are those on which it could not start. Where some are ``promised`` no others are looked at.
+    room. ``tried`` are those on which it could not start: the same holds for those on which it had no place. Where some
+    are ``promised`` no others are looked at.
     """
     groups = {resource: group for group in queue.spec.resource_groups for resource in group.covered_resources}
     taken: dict[Slot, int] = {}
@@ -176,9 +179,10 @@ def assign(
             bound = {key: value for name in chosen.values() for key, value in flavors[name].spec.node_labels.items()}
             named = {quotas.name for quotas in group.flavors} & flavors.keys()
             misfits = {name: _misfit(flavors[name], one, bound) for name in named}
-            for name in named if closed else ():
+            for name in named if closed or tried.refused else ():
                 given = Assigned(one, {**chosen, **dict.fromkeys(_covered(group, one), name)})
-                misfits[name] = misfits[name] or _closed([*sets, given], closed, tried, lack)
+                is_whole = len(given.flavors) == sum(resource in groups for resource in one.amounts)
+                misfits[name] = misfits[name] or _closed([*sets, given], closed, tried, lack, is_whole=is_whole)
             found = _Search(queue, member, oracle, group, one, taken, tried).best(misfits)
             if isinstance(found, Refusal):
                 return found
@@ -288,7 +292,8 @@ class _Search(msgspec.Struct, frozen=True):
 
     def _refusal(self, refusals: Sequence[Refusal]) -> Refusal:
         waiting = [one for one in refusals if not one.is_final]
-        told = waiting or refusals
+        # Whoever waits for quota of one flavor may hold up a queue, whether or not another one has a place for it.
+        told = [one for one in waiting if one.reason != NO_PLACEMENT] or waiting or refusals
         reason = told[0].reason if told else "NoMatchingFlavor"
         why = "; ".join(one.why for one in refusals) or "the queue has no flavors"
         return Refusal(reason, f"{self.needs.name}: {why}", is_final=not waiting)
@@ -335,16 +340,26 @@ def _misfit(flavor: ResourceFlavor, needs: PodSetNeeds, bound: Mapping[str, str]
     return None
 
 
-def _closed(sets: Sequence[Assigned], closed: Mapping[str, str], tried: Tried, lack: Lack) -> Refusal | None:
-    """Why the last of these sets cannot be given what it would be: its machines cannot be had, nor do nodes stand."""
-    shut = [flavor for flavor in dict.fromkeys(sets[-1].flavors.values()) if flavor in closed]
-    if not shut:
+def _closed(
+    sets: Sequence[Assigned], closed: Mapping[str, str], tried: Tried, lack: Lack, *, is_whole: bool
+) -> Refusal | None:
+    """Why the last of these sets cannot be given what it would be: there are no machines for it, nor do nodes stand.
+
+    It was refused what it had then as a whole: one of these flavors may do beside another one.
+    """
+    flavors = dict.fromkeys(sets[-1].flavors.values())
+    shut = [flavor for flavor in flavors if flavor in closed]
+    is_refused = is_whole and tried.refused.issuperset(flavors)
+    if not shut and not is_refused:
         return None
-    missed = not tried.missed.isdisjoint(shut)
+    missed = not tried.missed.isdisjoint(shut or flavors)
     why = "it found no place on the nodes that stand" if missed else lack(sets)
     if why is None:
         return None
-    return Refusal(OUT_OF_STOCK, ", and ".join(filter(None, (f"flavor {shut[0]}: {closed[shut[0]]}", why))))
+    if shut:
+        return Refusal(OUT_OF_STOCK, ", and ".join(filter(None, (f"flavor {shut[0]}: {closed[shut[0]]}", why))))
+    told = f"flavor {', '.join(flavors)}: machines for all of its pods cannot be launched now"
+    return Refusal(NO_PLACEMENT, ", and ".join(filter(None, (told, why))))
 
 
 def _meets(labels: Mapping[str, str], term: NodeSelectorTerm) -> bool:

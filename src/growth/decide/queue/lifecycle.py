@@ -5,6 +5,7 @@
 | its job has ended, or left it behind | Finished |
 | it was deactivated (``spec.active: false``) | Evicted, WorkloadInactive |
 | machines for it cannot be had | Evicted, FlavorOutOfStock (``moving``) |
+| a plan has no place for all of its pods | Evicted, NoPlacement (``gangs``) |
 | its queue drains | Evicted, ClusterQueueStopped or LocalQueueStopped |
 | its pods are not ready in time | Evicted, PodsReadyTimeout; at the limit it is deactivated |
 | it was never ready within ``backoffLimitTimeout`` | it is deactivated |
@@ -41,6 +42,7 @@ from growth.decide.queue.draft import Draft
 from growth.decide.queue.execution import count_execution, follow_execution
 from growth.decide.queue.failing import follow_failures
 from growth.decide.queue.flavors import OUT_OF_STOCK
+from growth.decide.queue.gangs import follow_placement
 from growth.decide.queue.leaving import follow_absence, follow_return
 from growth.decide.queue.lodging import follow_lodging
 from growth.decide.queue.moving import follow_stock, may_return
@@ -67,7 +69,8 @@ def follow(scene: Scene, draft: Draft) -> None:
     if draft.workload.metadata.controller is None and JOB_UID in draft.workload.metadata.labels:
         draft.say(FINISHED, "True", "OwnerNotFound", "its job is gone and left it behind")
         return
-    if follow_failures(draft, scene.premises.closed) or follow_stock(scene, draft):
+    has_noted = follow_failures(scene, draft, job) or follow_stock(scene, draft) or follow_placement(scene, draft, job)
+    if has_noted:
         # The rest follows when that is seen.
         scene.edited.add((draft.before.metadata.namespace, draft.before.metadata.name))
         return

@@ -10,7 +10,7 @@ from growth.decide.queue.ordering import order_of, place_of, waits_for_preempted
 from growth.decide.queue.promise import promised_to
 from growth.decide.queue.scene import Scene
 from growth.decide.queue.standing import standing_of_door
-from growth.decide.queue.tried import failures_of, is_early
+from growth.decide.queue.tried import failures_of, is_early, supplies_seen_by
 
 
 def line_up(scene: Scene, key: Key) -> None:
@@ -47,7 +47,8 @@ def _is_early(scene: Scene, workload: Workload) -> bool:
 def _shape(scene: Scene, workload: Workload) -> object:
     """What decides on whether it can be served, but for its place."""
     sets = tuple((one.name, bytes(one.template), one.count) for one in workload.spec.pod_sets)
-    tried = tuple(failures_of(workload).items()), is_early(workload, scene.now)
+    refused = frozenset(supplies_seen_by(workload))
+    tried = tuple(failures_of(workload).items()), refused, is_early(workload, scene.now)
     # Who waits for others to go may stand before somebody older, who has a right to more. Who was sent back has a right
     # to less than somebody behind it who was not.
     past = waits_for_preempted(workload), promised_to(workload), was_sent_back(workload)

@@ -7,6 +7,7 @@
 That it was is said on it in the very write that admits it, so a restart does not forget it.
 """
 
+from collections.abc import Collection
 from datetime import timedelta
 from typing import Final
 
@@ -17,14 +18,18 @@ from growth.decide.queue.draft import Draft
 from growth.decide.queue.failing import flavors_in, flavors_of
 from growth.decide.queue.flavors import OUT_OF_STOCK
 from growth.decide.queue.scene import Scene
+from growth.decide.queue.tried import supplies_seen_by
 
 _TIME_TO_BE_PLACED: Final = timedelta(minutes=1)
 """A scheduler that is not busy takes a second; a Job controller makes hundreds of pods in this time."""
 
 
-def shut_in(scene: Scene, admission: Admission) -> str:
-    """The flavor of which no machines can be had now, if one of these is; whoever gets it is let in for nodes."""
-    return next((flavor for flavor in flavors_in(admission) if flavor in scene.premises.closed), "")
+def shut_in(scene: Scene, admission: Admission, refused: Collection[str] = ()) -> str:
+    """The flavor of which no machines can be had now, or none for its pods (these are ``refused``), if one of these is;
+    whoever gets it is let in for nodes."""
+    flavors = flavors_in(admission)
+    shut = flavors[0] if flavors and refused and set(refused).issuperset(flavors) else ""
+    return next((flavor for flavor in flavors if flavor in scene.premises.closed), shut)
 
 
 def lodge(draft: Draft, shut: str) -> None:
@@ -53,7 +58,7 @@ def is_given_time(scene: Scene, workload: Workload) -> bool:
 
 def follow_lodging(scene: Scene, draft: Draft, job: QueuedJob | None) -> None:
     """Whoever runs, has no quota any more, or may wait for machines again is like all others."""
-    closed = scene.premises.closed
-    is_open = not any(flavor in closed for flavor in flavors_of(draft.workload))
+    closed, refused = scene.premises.closed, supplies_seen_by(draft.workload)
+    is_open = not any(flavor in closed or flavor in refused for flavor in flavors_of(draft.workload))
     if is_open or (job is not None and job.are_pods_ready):
         draft.unsay(ON_STANDING_NODES)

@@ -1,6 +1,7 @@
 """Nodes that stand are room, even while nothing more can be bought.
 
-A flavor whose machines cannot be had is closed (``stock``). Whoever fits, with all its pods and now, into what is free
+A flavor whose machines cannot be had is closed (``stock``), and one on which a plan had no place for the pods of a job
+is closed to that job (``gangs``). Whoever fits, with all its pods and now, into what is free
 on nodes that bear the flavor's labels needs no machine, so it may have the flavor all the same: otherwise batch work
 would stop while machines that are paid for idle.
 
@@ -11,7 +12,7 @@ This is no scheduler. Who has rules that depend on other pods or on volumes is n
 was let in and finds no place all the same is moved a little later (``lifecycle``), and not let in there again.
 """
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from functools import cached_property
 from heapq import heapify, heapreplace
 
@@ -53,7 +54,7 @@ class Room:
     """What is free on the nodes of closed flavors in one pass. It is worked out when the first one asks."""
 
     def __init__(self, scene: Scene) -> None:
-        self._scene, self._closed = scene, scene.premises.closed
+        self._scene, self._closed = scene, frozenset({*scene.premises.closed, *scene.desk.refusals.flavors})
         self.taken = 0
         """How often something was taken: what was found before that may be out of date."""
         self._refused: dict[Hashable, list[_Pods]] = {}
@@ -107,7 +108,7 @@ class Room:
         return sites
 
 
-def _standing(scene: Scene, closed: Mapping[str, str]) -> Iterator[Site]:
+def _standing(scene: Scene, closed: Collection[str]) -> Iterator[Site]:
     """The nodes that bear the labels of a closed flavor, and that pods may go to."""
     snapshot = scene.snapshot
     wanted = [scene.flavors[name].spec.node_labels.items() for name in closed if name in scene.flavors]
@@ -133,7 +134,7 @@ def _waiting(scene: Scene) -> Iterator[_Pods]:
         yield _Pods(spec, shapes.requests_of(spec), counts[identity])
 
 
-def _to_come(scene: Scene, closed: Mapping[str, str]) -> Iterator[_Pods]:
+def _to_come(scene: Scene, closed: Collection[str]) -> Iterator[_Pods]:
     """Pods that will be made for those who were seen to have a closed flavor."""
     for name in sorted(scene.holders):
         for key, holder in sorted(scene.holders[name].items()):

@@ -20,6 +20,8 @@ from growth.api.queue.queues import ClusterQueue, LocalQueue
 from growth.api.queue.workload import EVICTED, PODS_READY, QUOTA_RESERVED, PodSetAssignment, Workload
 from growth.api.settings import Settings
 from growth.decide.decider import State
+from growth.decide.gangs import PLANS, Findings, Unplaced
+from growth.decide.offerings import shop_in
 from growth.decide.queue.desk import Desk
 from growth.decide.queue.draft import Draft
 from growth.decide.queue.filling import Filling
@@ -29,6 +31,7 @@ from growth.decide.queue.ordering import queued_since
 from growth.decide.queue.premises import filling_in, members_of, premises_in, standings_in
 from growth.decide.queue.standing import Standing
 from growth.decide.queue.starting import Provisioning, requests_by_pod
+from growth.decide.queue.supply import Backing, Supply, backing_in, supply_of
 from growth.decide.queue.terms import Terms, terms_of
 from growth.decide.queue.tree import Member, Slot
 from growth.observe.requests import counted
@@ -75,6 +78,8 @@ class Scene:
         self.pods: Mapping[str, QueuedPod] = desk.pods.by_uid
         self.said: list[Action | Hold] = []
         self.deadlines: list[datetime] = []
+        self.instants: list[datetime] = []
+        """When to look again, whoever is looked at then."""
         self.edited: set[Key] = set()
         """Workloads that are being changed to what their jobs want now: they are not judged by what they wanted."""
         self.drafts = Drafts(snapshot.table(WORKLOADS), self.now)
@@ -82,6 +87,7 @@ class Scene:
         """Jobs and pods that are looked at, by uid."""
         self._evicting: list[Key] = []
         self._used: list[tuple[str, Mapping[Slot, int]]] = []
+        self._supplies: dict[str, Supply | None] = {}
         self._sit(remarks)
 
     def draft(self, key: Key) -> Draft | None:
@@ -127,6 +133,11 @@ class Scene:
         if odd != desk.odd:
             # It is for nobody in these queues as it was.
             touched |= desk.seats.keys()
+        supplies = {flavor: self.supply_of(flavor) for flavor in desk.refusals.flavors}
+        if supplies != desk.supplies:
+            touched |= desk.refusals.by_key.keys()
+            desk.supplies = supplies
+        touched |= {one.gang.key for one in self.unplaced.values()} & desk.awaited
         touched |= {desk.by_owner[uid] for uid in others if uid in desk.by_owner}
         self.touched = sorted(touched & desk.seats.keys())
         """Workloads for whom something may have changed."""
@@ -258,6 +269,25 @@ class Scene:
         requests = requests_by_pod(self.snapshot.table(NODE_REQUESTS).values())
         settings, nodes = self.settings.provision, self.snapshot.nodes
         return Provisioning(self.now, lambda at: self.state.since(at, self.now), settings, nodes, requests)
+
+    @cached_property
+    def unplaced(self) -> Mapping[str, Unplaced]:
+        """By the uid of their workloads, gangs for which the last plan has no place."""
+        found = self.state.answers.get(PLANS)
+        return {one.gang.workload: one for one in found.unplaced} if isinstance(found, Findings) else {}
+
+    @cached_property
+    def backing(self) -> Backing:
+        """What could be launched for which flavor."""
+        self.desk.backing = backing_in(self.snapshot, self.flavors, self.desk.backing)
+        return self.desk.backing
+
+    def supply_of(self, flavor: str) -> Supply | None:
+        """What could be launched for a flavor now; None if nobody can tell."""
+        if flavor not in self._supplies:
+            shop = shop_in(self.snapshot, self.settings.provision)
+            self._supplies[flavor] = supply_of(flavor, self.backing, self.snapshot, shop)
+        return self._supplies[flavor]
 
     def is_welcome(self, workload: Workload, queue: ClusterQueue) -> bool:
         """Whether workloads of this namespace may use this queue."""

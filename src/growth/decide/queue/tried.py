@@ -18,8 +18,10 @@ from growth.decide.queue.requeuing import is_waiting
 
 FAILED_FLAVORS: Final = "growth.dev/failed-flavors"
 """Annotation of a workload: flavors and why it could not start there, the latest last, such as
-``a=FlavorOutOfStock,b=PodsReadyTimeout``; ``WaitForRecovery`` where it ran and did not recover."""
+``a=FlavorOutOfStock,b=PodsReadyTimeout``; ``WaitForRecovery`` where it ran and did not recover. Where a plan had no
+place for its pods stands also what could be launched then (``supply``), such as ``a=NoPlacement:0f3c52aa:1:0``."""
 
+_SEEN: Final = ":"
 
 NO_ROOM: Final = "NoRoomOnNodes"
 """Why it could not start on a flavor whose machines could not be had: it was let in for the nodes that stand
@@ -33,6 +35,8 @@ class Tried(msgspec.Struct, frozen=True):
     """The latest last."""
     is_early: bool = False
     """Whether its backoff is not over: only what it has not tried may serve it, and it holds up nobody."""
+    refused: frozenset[str] = frozenset()
+    """Flavors on which a plan had no place for all of its pods, and there is no more to launch since."""
     missed: frozenset[str] = frozenset()
     """Flavors on whose nodes it found no place: without new machines they are not tried again, or it would go back and
     forth."""
@@ -41,6 +45,10 @@ class Tried(msgspec.Struct, frozen=True):
         """The flavors of a group as they are tried: first those that did not fail, at the end the one that did last."""
         place = {flavor: number for number, flavor in enumerate(self.flavors)}
         return sorted(quotas, key=lambda one: place.get(one.name, -1))
+
+    def with_refused(self, flavors: frozenset[str]) -> "Tried":
+        """The same, with flavors on which a plan had no place for pods like its own."""
+        return msgspec.structs.replace(self, refused=self.refused | flavors)
 
     def are_spent(self, flavors: Iterable[str]) -> bool:
         """Whether these together are nothing new, and it is too early for the old."""
@@ -56,14 +64,30 @@ def tried_by(workload: Workload, now: datetime) -> Tried:
     if not failures:
         return NOTHING_TRIED
     missed = frozenset(flavor for flavor, why in failures.items() if why == NO_ROOM)
-    return Tried(tuple(failures), is_early(workload, now), missed)
+    return Tried(tuple(failures), is_early(workload, now), frozenset(supplies_seen_by(workload)), missed)
 
 
 def failures_of(workload: Workload) -> dict[str, str]:
     """The flavors that failed, the latest last, each with why."""
+    return {flavor: why.partition(_SEEN)[0] for flavor, why in notes_on(workload).items()}
+
+
+def supplies_seen_by(workload: Workload) -> dict[str, str]:
+    """The flavors on which a plan had no place for its pods, each with what could be launched then."""
+    notes = notes_on(workload).items()
+    return {flavor: supply for flavor, why in notes if (supply := why.partition(_SEEN)[2])}
+
+
+def notes_on(workload: Workload) -> dict[str, str]:
+    """By flavor, all that is noted of it."""
     text = workload.metadata.annotations.get(FAILED_FLAVORS, "")
     pairs = (one.partition("=") for one in text.split(",")) if text else ()
     return {flavor: why for flavor, _, why in pairs if flavor}
+
+
+def note_of(why: str, supply: str) -> str:
+    """What is noted of a flavor on which a plan had no place."""
+    return f"{why}{_SEEN}{supply}"
 
 
 def is_early(workload: Workload, now: datetime) -> bool:
