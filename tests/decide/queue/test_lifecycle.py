@@ -118,6 +118,61 @@ def test_after_its_backoff_it_is_queued_again_and_its_count_stays() -> None:
     assert state(stage).count == 1
 
 
+def test_requeue_instant_stays_until_it_is_admitted() -> None:
+    """ "When the workload was re-queued or will be re-queued": its quota is taken when its backoff is over."""
+    stage = admitted()
+    stage.wait(TIMEOUT)
+    requeue_at = state(stage).requeue_at
+    stage.a_job("other")
+    stage.settle()
+    stage.wait(120)
+    assert (stage.admitted(), stage.says("one", REQUEUED)) == (["other"], ("True", "BackoffFinished"))
+    assert state(stage) == RequeueState(1, requeue_at)
+    stage.end("other")
+    stage.settle()
+    assert (stage.admitted(), state(stage)) == (["one"], RequeueState(1, None))
+
+
+def test_requeued_workload_does_not_back_off_again_when_the_clock_is_set_back() -> None:
+    stage = admitted()
+    stage.wait(TIMEOUT)
+    stage.a_job("other")
+    stage.settle()
+    stage.wait(61)
+    assert stage.says("one", REQUEUED) == ("True", "BackoffFinished")
+    stage.now -= timedelta(seconds=30)
+    stage.end("other")
+    stage.settle()
+    assert (stage.admitted(), stage.says("one", REQUEUED)) == (["one"], ("True", "BackoffFinished"))
+
+
+def test_past_requeue_instant_that_somebody_wrote_holds_nothing_back() -> None:
+    stage = a_stage()
+    stage.a_job("holder")
+    stage.settle()
+    stage.a_job("one")
+    stage.settle()
+    past = (stage.now - timedelta(hours=1)).isoformat()
+    name = stage.workload("one").metadata.name
+    stage.change(WORKLOADS, name, {"status": {"requeueState": {"count": 1, "requeueAt": past}}})
+    stage.end("holder")
+    stage.settle()
+    assert (stage.admitted(), stage.says("one", REQUEUED)) == (["one"], ("", ""))
+    assert state(stage) == RequeueState(1, None)
+
+
+def test_requeue_instant_is_not_earlier_the_next_time() -> None:
+    stage = admitted()
+    for count in (1, 2):
+        stage.wait(TIMEOUT)
+        assert state(stage).count == count
+        requeue_at = state(stage).requeue_at
+        assert requeue_at is not None
+        assert requeue_at > stage.now
+        stage.wait(125)
+        assert stage.admitted() == ["one"]
+
+
 def test_story_2_other_workloads_have_a_chance_meanwhile() -> None:
     """The administrator would like to use an exponential backoff mechanism and add a maximum number of retries."""
     stage = admitted(settings(timestamp="Creation", backoff_limit_count=3))

@@ -119,7 +119,7 @@ class RequeueState(Slim, frozen=True):
     """How often it could not start, and when it may be tried again."""
 
     count: Annotated[int, about("How many times it was put back.", ge=0)] | None = None
-    requeue_at: Annotated[datetime | None, about("Not before this instant.")] = None
+    requeue_at: Annotated[datetime | None, about("When it will be requeued, or was; null once it is admitted.")] = None
 
 
 class ReclaimablePods(Slim, frozen=True):

@@ -48,6 +48,7 @@ from growth.decide.queue.lodging import lodge, shut_in
 from growth.decide.queue.ordering import Order, queued_since, waits_for_preempted, was_sent_back
 from growth.decide.queue.preempting import Tree, Victim, height_without, victims
 from growth.decide.queue.promise import promise, promised_to
+from growth.decide.queue.requeuing import is_waiting
 from growth.decide.queue.room import Room
 from growth.decide.queue.scene import Key, Scene, usage_of
 from growth.decide.queue.tree import Member, Slot
@@ -339,15 +340,16 @@ class _Round:
     def _give(self, key: Key, admission: Admission, queue: str, shut: str) -> None:
         draft = self._scene.drafts[key]
         self._given[key] = Given(draft.workload.metadata.resource_version, admission, shut)
+        if is_waiting(draft.workload, self._scene.now):
+            draft.say(REQUEUED, "True", "UntriedFlavor", "a flavor that it has not tried has room")
+        state = draft.workload.status.requeue_state
+        if state is not None and state.requeue_at is not None:
+            draft.requeue(RequeueState(state.count, None))
         draft.admit(admission)
         lodge(draft, shut)
         draft.ask(())
         draft.say(QUOTA_RESERVED, "True", "QuotaReserved", f"it has quota in ClusterQueue {queue}")
         draft.say(ADMITTED, "True", "Admitted", f"it is admitted by ClusterQueue {queue}")
-        state = draft.workload.status.requeue_state
-        if state is not None and state.requeue_at is not None:
-            draft.requeue(RequeueState(state.count, None))
-            draft.say(REQUEUED, "True", "UntriedFlavor", "a flavor that it has not tried has room")
         for over in (EVICTED, PREEMPTED):
             if draft.workload.condition(over) is not None:
                 draft.say(over, "False", "QuotaReserved", "it has quota again")

@@ -35,7 +35,6 @@ from growth.api.queue.workload import (
     TIME_EXCEEDED,
     WORKLOAD_INACTIVE,
     ReclaimablePods,
-    RequeueState,
     Workload,
 )
 from growth.decide.queue.draft import Draft
@@ -48,7 +47,7 @@ from growth.decide.queue.lodging import follow_lodging
 from growth.decide.queue.moving import follow_stock, may_return
 from growth.decide.queue.podsets import is_as_wanted
 from growth.decide.queue.readiness import follow_patience, follow_readiness
-from growth.decide.queue.requeuing import is_waiting
+from growth.decide.queue.requeuing import BACKOFF_FINISHED, is_waiting
 from growth.decide.queue.scene import Scene
 
 QUEUE_STOPPED, DOOR_STOPPED, OUT_OF_SYNC = "ClusterQueueStopped", "LocalQueueStopped", "OutOfSync"
@@ -202,11 +201,9 @@ def _return(scene: Scene, draft: Draft, job: QueuedJob | None) -> None:
     workload, state = draft.workload, draft.workload.status.requeue_state
     if workload.status.admission is not None or not workload.spec.active:
         return
-    if state is not None and state.requeue_at is not None:
-        if is_waiting(workload, scene.now):
-            scene.deadlines.append(state.requeue_at)
-            return
-        draft.requeue(RequeueState(state.count, None))
+    if state is not None and state.requeue_at is not None and is_waiting(workload, scene.now):
+        scene.deadlines.append(state.requeue_at)
+        return
     back = _back(scene, workload, job) if _is_held(workload) else None
     if back is not None:
         draft.say(REQUEUED, "True", *back)
@@ -216,7 +213,7 @@ def _back(scene: Scene, workload: Workload, job: QueuedJob | None) -> tuple[str,
     """Why it may be queued again, as a word and a sentence; None if what it was evicted for is not over."""
     queue, door, evicted_for = scene.queue_of(workload), scene.door_of(workload), _evicted_for(workload)
     is_over, word, why = {
-        PODS_READY_TIMEOUT: (True, "BackoffFinished", "it has waited long enough"),
+        PODS_READY_TIMEOUT: (True, BACKOFF_FINISHED, "it has waited long enough"),
         QUEUE_STOPPED: (
             queue is not None and queue.spec.stop_policy == "None",
             "ClusterQueueRestarted",

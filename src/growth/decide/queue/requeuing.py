@@ -5,7 +5,8 @@
     deactivated by the limit ──a person reactivates it──► requeueState forgotten, queued again
 
 The delay is base * 2^(count - 1), capped, and a little more, another little for each workload: those that were evicted
-together do not come back in the same instant.
+together do not come back in the same instant. ``requeueAt`` stays until it is admitted: it tells when it will be, and
+then when it was, queued again.
 """
 
 from datetime import datetime, timedelta
@@ -14,9 +15,19 @@ from typing import Final, Literal
 
 import msgspec
 
-from growth.api.queue.workload import ADMITTED, EVICTED, PODS_READY, WAIT_FOR_RECOVERY, RequeueState, Workload
+from growth.api.queue.workload import (
+    ADMITTED,
+    EVICTED,
+    PODS_READY,
+    REQUEUED,
+    WAIT_FOR_RECOVERY,
+    RequeueState,
+    Workload,
+)
 from growth.decide.queue.instants import later
 
+BACKOFF_FINISHED: Final = "BackoffFinished"
+"""Why it is requeued: its time has come."""
 # As a share of the delay. Kueue's own is a ten-thousandth, which seconds would swallow.
 _JITTER: Final = 0.01
 # Nobody waits for longer, even where no bound is set.
@@ -98,6 +109,13 @@ def next_state(workload: Workload, terms: Requeuing, now: datetime) -> RequeueSt
 
 
 def is_waiting(workload: Workload, now: datetime) -> bool:
-    """Whether it may not be admitted yet, and holds up nobody meanwhile."""
-    state = workload.status.requeue_state
-    return state is not None and state.requeue_at is not None and now < state.requeue_at
+    """Whether it may not be admitted yet, and holds up nobody meanwhile.
+
+    The instant stays written until it is admitted. Once it was requeued, a clock that is set back before that instant
+    does not make it wait again.
+    """
+    state, requeued = workload.status.requeue_state, workload.condition(REQUEUED)
+    if state is None or state.requeue_at is None or now >= state.requeue_at:
+        return False
+    is_over = requeued is not None and (requeued.status, requeued.reason) == ("True", BACKOFF_FINISHED)
+    return not is_over or workload.status.admission is not None
