@@ -42,6 +42,8 @@ class LaunchRecord(msgspec.Struct, frozen=True):
     """Offerings that failed since the pool last had a working node."""
     failing_since: datetime
     """When the first of these failures became known."""
+    launched_at: datetime
+    """When the last machine that failed was requested."""
     retry_at: Mapping[str, datetime]
     """By server type that is suspect, from when on one machine is launched beside a working offering."""
 
@@ -102,6 +104,7 @@ def record_of(
         frozenset(unproven if is_doubtful else ()),
         frozenset(name for name, one in failing.items() if (one.launched_at or _NEVER) >= pool_worked),
         min(one.last_at or _NEVER for one in failing.values()),
+        max(one.launched_at or _NEVER for one in failing.values()),
         _retries(failing, types, failed_types, settings),
     )
 

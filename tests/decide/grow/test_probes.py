@@ -81,7 +81,9 @@ def test_a_probe_that_failed_makes_room_for_the_next_one() -> None:
     town.run(MINUTE)
     (probe,) = town.requests
     town.move(probe, "Deprovisioning", "NoNode")
-    town.run(MINUTE)
+    town.run(FAILURE_TIME - MINUTE)
+    assert [one.status.phase for one in town.requests] == ["Deprovisioning"], "one in each failure time"
+    town.run(2 * MINUTE)
     assert [one.spec.target_offering for one in town.requests if one.status.phase == "Pending"] == [CHEAP_NBG1]
 
 

@@ -123,12 +123,12 @@ class _Pool:
         return since + outlook.settings.provision.machine_within
 
     def _waits_in_vain(self, pods: Sequence[Pod], found: Probing, *, is_any_unplanned: bool) -> bool:
-        """Whether one machine at a time is tested, now that all failed."""
-        if is_any_unplanned:
-            return True
-        overdue_at = self._overdue_at(pods)
-        found.wake_at.append(overdue_at)
-        return self._outlook.now >= overdue_at
+        """Whether one more machine is tested, now that all failed: one in each failure time, however soon they fail."""
+        due_at = self._record.launched_at + self._outlook.settings.provision.machine_within
+        if not is_any_unplanned:
+            due_at = max(due_at, self._overdue_at(pods))
+        found.wake_at.append(due_at)
+        return self._outlook.now >= due_at
 
     def _is_turn(self, pods: Sequence[Pod], tried: int, found: Probing, *, is_any_unplanned: bool) -> bool:
         """Whether less of the pool was tested than should be by now."""
