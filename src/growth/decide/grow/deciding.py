@@ -217,7 +217,7 @@ class _Pass:
     def _probes(self, waiting: Waiting, memory: Memory) -> Probing:
         """Offerings to test; what was just found to serve no pod, or to pass a limit, is not asked about at once."""
         planned = {pod.metadata.uid for pod in (*waiting.seated, *waiting.expected)}
-        unplanned = {uid for uid, one in self._outlook.verdicts.items() if one.said is Said.LEFT_OUT} - planned
+        unplanned = {pod.metadata.uid for pod, _ in waiting.held}
         found = probing(self._outlook, planned, unplanned)
         again_after = self._settings.grow.count_failures_every
         if found.due and memory.probed_at is not None:
