@@ -78,11 +78,43 @@ def pool_of(fields: dict[str, Any]) -> NodePool:
             id="a server type with a typo",
         ),
         pytest.param(
-            {"types": ["CX31"]}, [a_cloud(*(an_offering(name) for name in ("cpx31", "cx23", "cx33", "ccx63")))],
+            {"types": ["CX35"]}, [a_cloud(*(an_offering(name) for name in ("cpx31", "cx23", "cx33", "ccx63")))],
             [Problem("UnknownServerType",
-                     "spec.serverTypes[0].name is 'CX31', which kwok does not sell; "
-                     "the closest are cpx31, cx33, cx23")],
-            id="a server type that is no longer sold",
+                     "spec.serverTypes[0].name is 'CX35', which kwok does not sell; "
+                     "the closest are cx33, cx23")],
+            id="a server type that never was",
+        ),
+        pytest.param(
+            {"types": ["CX31", "cx32"]}, [a_cloud(*(an_offering(name) for name in ("cx23", "cx33")))],
+            [Problem("Withdrawn",
+                     "spec.serverTypes[0].name is 'CX31', which kwok has not offered since 2024-09-06; "
+                     "name cx33 instead"),
+             Problem("Withdrawn",
+                     "spec.serverTypes[1].name is 'cx32', which kwok has not offered since 2026-01-01; "
+                     "name cx33 instead")],
+            id="server types that Hetzner withdrew",
+        ),
+        pytest.param(
+            {"types": ["cx31"]}, [a_cloud(an_offering("cx23"))],
+            [Problem("Withdrawn",
+                     "spec.serverTypes[0].name is 'cx31', which kwok has not offered since 2024-09-06; "
+                     "the closest is cx23")],
+            id="a server type whose successor is not offered either",
+        ),
+        pytest.param(
+            {"types": ["CX31"], "provider": "attic"},
+            [Cloud("attic", (an_offering("cx33", provider="attic"),), read_at=NOW)],
+            [Problem("UnknownServerType",
+                     "spec.serverTypes[0].name is 'CX31', which attic does not sell; the closest is cx33")],
+            id="a provider whose types are not Hetzner's",
+        ),
+        pytest.param(
+            {"types": ["GEX44"], "provider": "hetzner"},
+            [Cloud("hetzner", (an_offering("cx33", provider="hetzner"),), read_at=NOW)],
+            [Problem("NotForSale",
+                     "spec.serverTypes[0].name is 'GEX44', which hetzner does not offer through its cloud API: it is a "
+                     "dedicated server that must be ordered by hand, and Growth cannot launch it")],
+            id="a dedicated server of Hetzner's",
         ),
         pytest.param(
             {"types": ["m5.large"]}, [KWOK],

@@ -8,6 +8,7 @@ import msgspec
 
 from growth.api.cloud import NOT_ASKED, Cloud
 from growth.api.nodepool import NodePool
+from growth.api.not_offered import not_offered
 from growth.api.offering import Offering
 from growth.decide.consolidate.budgets import complaints
 
@@ -89,8 +90,7 @@ def _unknown_types(pool: NodePool, cloud: Cloud) -> list[Problem]:
         field = f"spec.serverTypes[{index}].name is {wanted.name!r}, which {cloud.provider}"
         offerings = sold.get(wanted.name.lower(), [])
         if not offerings:
-            hint = _hint(wanted.name.lower(), sorted(sold))
-            found.append(Problem("UnknownServerType", f"{field} does not sell{hint}"))
+            found.append(_not_listed(field, wanted.name, cloud, sorted(sold)))
         elif withdrawn := _withdrawn(pool, offerings):
             found.append(Problem("Withdrawn", f"{field} no longer sells: {withdrawn}"))
         elif not any(offering.is_cloud for offering in offerings):
@@ -100,6 +100,17 @@ def _unknown_types(pool: NodePool, cloud: Cloud) -> list[Problem]:
             why = f"{field} sells in {places} only: none of these is in spec.locations"
             found.append(Problem("NotSoldThere", why))
     return found
+
+
+def _not_listed(field: str, server_type: str, cloud: Cloud, listed: list[str]) -> Problem:
+    known = not_offered(cloud.provider, server_type)
+    if known is None:
+        return Problem("UnknownServerType", f"{field} does not sell{_hint(server_type.lower(), listed)}")
+    if known.withdrawn_on is None:
+        why = f"{field} does not offer through its cloud API: it is a dedicated server that must be ordered by hand"
+        return Problem("NotForSale", f"{why}, and Growth cannot launch it")
+    hint = f"; name {known.successor} instead" if known.successor in listed else _hint(server_type.lower(), listed)
+    return Problem("Withdrawn", f"{field} has not offered since {known.withdrawn_on}{hint}")
 
 
 def _withdrawn(pool: NodePool, offerings: list[Offering]) -> str:

@@ -5,7 +5,11 @@ from datetime import timedelta
 
 import pytest
 
+from growth.api.cloud import Cloud
+from growth.api.meta import ObjectMeta
+from growth.api.nodepool import NodePool, NodePoolSpec, ServerType
 from growth.cloud.errors import Invalid, Unavailable
+from growth.decide.usable import problems
 from growth.sim.hetzner.faults import Refuse, SoldOut
 from tests.cloud.hetzner.rig import Rig, a_request, an_offering
 from tests.kube.replica import virtual
@@ -19,6 +23,21 @@ async def test_what_is_sold_is_read_every_ten_minutes() -> None:
             await provider.offerings()
             await asyncio.sleep(60)
     assert (rig.calls["GET /server_types"], rig.calls["GET /pricing"]) == (6, 6)
+
+
+@virtual
+async def test_pools_of_the_design_are_told_what_hetzner_does_not_offer() -> None:
+    rig = Rig()
+    async with rig.opened() as provider:
+        offered = Cloud("hetzner", tuple(await provider.offerings()), read_at=rig.clock.now())
+
+    def reasons(*types: str) -> list[tuple[str, str]]:
+        pool = NodePool(ObjectMeta("default"), NodePoolSpec(server_types=tuple(map(ServerType, types))))
+        return [(one.reason, one.why.partition("; ")[2]) for one in problems(pool, {"hetzner": offered})]
+
+    assert reasons("CAX11", "CAX21", "CAX31", "CX33") == []
+    assert reasons("CX31", "CX32") == [("Withdrawn", "name cx33 instead")] * 2
+    assert reasons("GEX44") == [("NotForSale", "")]
 
 
 @virtual

@@ -4,6 +4,7 @@ import re
 from decimal import Decimal
 from typing import Any
 
+from growth.api.not_offered import withdrawn_types
 from growth.sim.hetzner.faults import SoldOut
 from tests.sim.hetzner.box import Box, Json, code
 
@@ -36,6 +37,18 @@ def test_a_type_is_sold_where_its_price_is_known() -> None:
     assert list(places(found["cpx22"])) == ["fsn1", "nbg1", "hel1", "sin"]
     assert (found["cax11"]["architecture"], found["cx23"]["architecture"]) == ("arm", "x86")
     assert "cx22" not in found
+
+
+def test_types_that_are_not_offered_any_more_are_unlisted_and_their_successors_are_offered() -> None:
+    box = Box()
+    found = types(box)
+    assert {"cx31", "cx32"} < withdrawn_types().keys()
+    for name, one in withdrawn_types().items():
+        assert name not in found
+        assert all(place["deprecation"] is None for place in places(found[one.successor]).values())
+        assert found[one.successor]["memory"] >= {"1": 4, "2": 4, "3": 8, "4": 16, "5": 32}[name[2]]
+    body = {"name": "one", "server_type": "cx31", "image": "debian-12", "location": "fsn1"}
+    assert code(box.ask("POST", "/servers", body)) == (422, "invalid_input")
 
 
 def test_a_type_that_is_dead_in_some_places_is_listed_with_its_end() -> None:
