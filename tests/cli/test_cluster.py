@@ -128,6 +128,13 @@ def test_build_names_what_it_found(home: dict[str, str], tmp_path: Path) -> None
     assert json.loads(result.output) == {name: str(tmp_path / name) for name in (*COMPONENTS, "kubectl")}
 
 
+@pytest.mark.parametrize("command", ["up", "build"])
+def test_an_unknown_release_is_bad_input_and_the_known_ones_are_named(home: dict[str, str], command: str) -> None:
+    result = growth(home, command, "--kubernetes", "1.12")
+    assert result.exit_code == 2
+    assert result.output.startswith("Error: no Kubernetes '1.12' is pinned; expected one of 1.33, ")
+
+
 def test_every_help_ends_with_an_example() -> None:
     group = main.commands["cluster"]
     assert isinstance(group, click.Group)

@@ -11,6 +11,7 @@ env)
   echo "{version}" ;;
 mod)
   echo "download" >> "$here/calls"
+  pwd >> "$here/folders"
   if [ -f "$here/fail-download" ]; then cat "$here/fail-download" >&2; exit 1; fi ;;
 build)
   name="$(basename "$5" .partial)"
@@ -49,6 +50,10 @@ class FakeGo:
         """What it was asked to do, in order."""
         notes = self.folder / "calls"
         return notes.read_text().split() if notes.exists() else []
+
+    def folders(self) -> list[str]:
+        """The modules that it downloaded for, in order."""
+        return (self.folder / "folders").read_text().splitlines()
 
     def fail(self, what: str, message: str) -> None:
         """Fail at ``download`` or at a program, with these words."""

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from growth.local.binaries import binary_cache, ensure_binaries, find_binaries
-from growth.local.pinned import PROGRAMS, fingerprint
+from growth.local.pinned import DEFAULT_RELEASE, PROGRAMS, RELEASES, Release, release_of, sources
 from growth.local.progress import Event
 from tests.local.fake_go import FakeGo
 
@@ -39,19 +39,43 @@ def test_a_file_that_cannot_be_run_is_passed_over(tmp_path: Path) -> None:
 
 
 def test_the_cache_is_the_users(tmp_path: Path) -> None:
-    folder = f"control-plane-{fingerprint()}"
+    folder = f"control-plane-{DEFAULT_RELEASE.fingerprint}"
     own = {"GROWTH_CACHE": str(tmp_path / "own"), "XDG_CACHE_HOME": "/xdg", "HOME": "/home/me"}
     assert binary_cache(own) == tmp_path / "own" / folder
     assert binary_cache({"XDG_CACHE_HOME": "/xdg", "HOME": "/home/me"}) == Path("/xdg/growth") / folder
     assert binary_cache({"HOME": "/home/me"}) == Path("/home/me/.cache/growth") / folder
 
 
+def test_every_release_has_a_folder_of_its_own_in_the_cache() -> None:
+    environment = {"GROWTH_CACHE": "/cache"}
+    assert len({binary_cache(environment, release) for release in RELEASES}) == len(RELEASES)
+
+
 def test_a_changed_module_gets_a_folder_of_its_own(tmp_path: Path) -> None:
-    for name in ("go.mod", "go.sum"):
-        (tmp_path / name).write_text("one")
-    before = fingerprint(tmp_path)
+    (tmp_path / "go.mod").write_text("\tk8s.io/kubernetes v1.36.3\n")
+    (tmp_path / "go.sum").write_text("one")
+    before = Release(tmp_path).fingerprint
     (tmp_path / "go.sum").write_text("another")
-    assert fingerprint(tmp_path) != before
+    assert Release(tmp_path).fingerprint != before
+
+
+def test_parts_of_a_named_release_come_from_its_cache_and_never_from_the_assets(tmp_path: Path) -> None:
+    environment = {"KUBEBUILDER_ASSETS": str(tmp_path / "assets"), "GROWTH_CACHE": str(tmp_path / "cache")}
+    newer, older = release_of("1.34"), release_of("1.33")
+    for name in NAMES:
+        a_program(tmp_path / "assets", name)
+        for release in (newer, older, DEFAULT_RELEASE):
+            a_program(binary_cache(environment, release), name)
+    found = find_binaries(environment, sources(newer, older))
+    taken_from = {name: path.parent for name, path in found.items()}
+    assert taken_from == {
+        "kube-apiserver": binary_cache(environment, newer),
+        "kube-controller-manager": binary_cache(environment, older),
+        "kube-scheduler": binary_cache(environment, older),
+        "kubectl": binary_cache(environment, newer),
+        "kwok": binary_cache(environment, DEFAULT_RELEASE),
+        "etcd": binary_cache(environment, newer),
+    }
 
 
 async def test_only_what_is_missing_is_built(tmp_path: Path) -> None:
@@ -64,3 +88,11 @@ async def test_only_what_is_missing_is_built(tmp_path: Path) -> None:
     assert go.calls() == ["download", *(name for name in NAMES if name != "etcd")]
     await ensure_binaries(environment, ignore)
     assert go.calls().count("download") == 1
+
+
+async def test_each_release_is_built_from_its_own_module(tmp_path: Path) -> None:
+    go = FakeGo(tmp_path)
+    newer, older = release_of("1.34"), release_of("1.33")
+    found = await ensure_binaries(go.environment(), ignore, sources(newer, older))
+    assert sorted(found) == sorted(NAMES)
+    assert go.folders() == [str(release.module) for release in (older, newer, DEFAULT_RELEASE)]

@@ -10,7 +10,7 @@ import yaml
 from growth.local.components import COMPONENTS, STAGES, Plan, command, health
 from growth.local.layout import Layout
 from growth.local.nodes import KWOK_LABEL, KWOK_VALUE, kwok_node, taint
-from growth.local.pinned import KUBERNETES_VERSION, MODULE, PROGRAMS
+from growth.local.pinned import CONTROL_PLANE, PROGRAMS
 from growth.local.ports import Ports
 from growth.local.timings import Timings
 
@@ -92,18 +92,12 @@ def test_every_component_can_be_asked_how_it_is_on_a_port_of_its_own() -> None:
 
 def test_every_component_is_one_of_the_pinned_programs() -> None:
     assert {*COMPONENTS, "kubectl"} == {program.name for program in PROGRAMS}
-    imports = (MODULE / "components.go").read_text()
-    assert [program.package for program in PROGRAMS if f'"{program.package}"' not in imports] == []
-
-
-def test_the_module_pins_the_kubernetes_that_the_binaries_call_themselves() -> None:
-    module = (MODULE / "go.mod").read_text()
-    assert f"k8s.io/kubernetes {KUBERNETES_VERSION}\n" in module
 
 
 def test_nothing_that_ships_names_a_registry_or_a_folder_of_somebodys_machine() -> None:
-    texts = {path.name: path.read_text() for path in MODULE.rglob("*") if path.is_file()}
-    assert {"go.mod", "go.sum", "components.go", "pod-ready.yaml"} <= set(texts)
+    shipped = CONTROL_PLANE.rglob("*")
+    texts = {str(path.relative_to(CONTROL_PLANE)): path.read_text() for path in shipped if path.is_file()}
+    assert {"1.36/go.mod", "1.36/go.sum", "stages/pod-ready.yaml"} <= set(texts)
     foreign = re.compile(r"https?://|(?<![\w.:/}])/(?:home|root|tmp|work|usr|var|opt)/")
     assert [name for name, text in texts.items() if foreign.search(text)] == []
 
@@ -111,7 +105,7 @@ def test_nothing_that_ships_names_a_registry_or_a_folder_of_somebodys_machine() 
 def test_kwok_plays_our_stages_on_labelled_nodes_only() -> None:
     arguments = command("kwok", a_plan())
     files = [Path(argument.removeprefix("--config=")) for argument in arguments if argument.startswith("--config=")]
-    assert files[0] == MODULE / "kwok.yaml"
+    assert files[0] == CONTROL_PLANE / "kwok.yaml"
     stages = files[1:]
     assert stages == sorted(STAGES.glob("*.yaml"))
     documents: list[dict[str, Any]] = [yaml.safe_load(stage.read_text()) for stage in stages]

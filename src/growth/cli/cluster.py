@@ -21,8 +21,8 @@ from growth.local import process, state
 from growth.local.binaries import binary_cache, ensure_binaries
 from growth.local.cluster import LocalCluster
 from growth.local.components import COMPONENTS
-from growth.local.errors import BadName, LocalError, UnknownCluster, UnknownComponent
-from growth.local.pinned import KUBERNETES_VERSION
+from growth.local.errors import BadName, LocalError, UnknownCluster, UnknownComponent, UnknownRelease
+from growth.local.pinned import DEFAULT_RELEASE, RELEASE_VARIABLE, RELEASES, named_sources, release_of
 from growth.local.progress import Progress
 from growth.local.status import ClusterStatus, Condition, all_statuses, status_of
 from growth.local.timings import Timings
@@ -32,6 +32,14 @@ T = TypeVar("T")
 _FOLLOW_SECONDS = 0.2
 
 _name = click.option("--name", default="default", show_default=True, metavar="NAME", help="Which cluster.")
+_kubernetes = click.option(
+    "--kubernetes",
+    default="",
+    metavar="MINOR",
+    envvar=RELEASE_VARIABLE,
+    help=f"Release of Kubernetes: {', '.join(release.minor for release in RELEASES)}. "
+    f"[default: {DEFAULT_RELEASE.minor}]",
+)
 _output = click.option(
     "--output",
     type=click.Choice(["text", "json"]),
@@ -59,9 +67,10 @@ def cluster() -> None:
 @cluster.command()
 @_name
 @click.option("--nodes", type=click.IntRange(0, 10_000), default=0, show_default=True, help="How many kwok nodes.")
+@_kubernetes
 @click.option("--fast", is_flag=True, help="Call a silent node NotReady after 4 s instead of 50 s.")
 @_output
-def up(name: str, nodes: int, output: str, *, fast: bool) -> None:
+def up(name: str, nodes: int, kubernetes: str, output: str, *, fast: bool) -> None:
     """Start a cluster that stays until `growth cluster down`.
 
     The first start on a machine builds the programs (about six minutes); later ones take about four seconds.
@@ -72,7 +81,7 @@ def up(name: str, nodes: int, output: str, *, fast: bool) -> None:
     """
     with _told():
         started = time.monotonic()
-        status = _run(_up(name, nodes, Timings.fast() if fast else Timings()))
+        status = _run(_up(name, nodes, kubernetes, Timings.fast() if fast else Timings()))
         seconds = time.monotonic() - started
     if output == "json":
         _print_json({"cluster": status, "nodes": nodes, "seconds": round(seconds, 3)})
@@ -80,8 +89,8 @@ def up(name: str, nodes: int, output: str, *, fast: bool) -> None:
         click.echo(render_up(status, nodes, seconds), nl=False)
 
 
-async def _up(name: str, nodes: int, timings: Timings) -> ClusterStatus:
-    started = LocalCluster(name, timings=timings, dies_with_starter=False, progress=_progress())
+async def _up(name: str, nodes: int, kubernetes: str, timings: Timings) -> ClusterStatus:
+    started = LocalCluster(name, kubernetes=kubernetes, timings=timings, dies_with_starter=False, progress=_progress())
     await started.start()
     try:
         if nodes:
@@ -219,24 +228,27 @@ def _lines(path: Path, tail: int | None, *, follow: bool) -> Generator[str]:
 
 
 @cluster.command()
+@_kubernetes
 @_output
-def build(output: str) -> None:
-    """Build what is missing of the control plane's programs, from the pinned Go module in this package.
+def build(kubernetes: str, output: str) -> None:
+    """Build what is missing of the control plane's programs, from the pinned Go modules in this package.
 
     Each program is taken from $KUBEBUILDER_ASSETS if it is there, else from the cache ($GROWTH_CACHE, else
     $XDG_CACHE_HOME/growth, else ~/.cache/growth), else built with this machine's Go, or with the one from PyPI where
-    there is none. An interrupted build goes on where it stopped.
+    there is none. An interrupted build goes on where it stopped. With --kubernetes, $KUBEBUILDER_ASSETS does not count.
 
     \b
     Example:
       growth cluster build
+      growth cluster build --kubernetes 1.33
     """
     with _told():
-        binaries = _run(ensure_binaries(os.environ, _progress()))
+        binaries = _run(ensure_binaries(os.environ, _progress(), named_sources(kubernetes)))
+        release = release_of(kubernetes) if kubernetes else DEFAULT_RELEASE
     if output == "json":
         _print_json({name: str(path) for name, path in binaries.items()})
         return
-    click.echo(f"Kubernetes {KUBERNETES_VERSION}; the cache is {binary_cache(os.environ)}")
+    click.echo(f"Kubernetes {release.version}; the cache is {binary_cache(os.environ, release)}")
     for path in binaries.values():
         click.echo(f"  {path}")
 
@@ -250,7 +262,7 @@ def _told() -> Generator[None]:
     """Errors as one sentence: exit code 2 for a name that does not exist, 1 for the rest."""
     try:
         yield
-    except (BadName, UnknownCluster, UnknownComponent) as error:
+    except (BadName, UnknownCluster, UnknownComponent, UnknownRelease) as error:
         raise _BadInput(str(error)) from None
     except (LocalError, KubeError, OSError) as error:
         raise click.ClickException(str(error)) from error

