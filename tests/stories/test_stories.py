@@ -7,9 +7,12 @@ from typing import Final
 
 import pytest
 
+from growth.play import growing
 from growth.play.story import Story
 from growth.play.virtual import play_virtually
+from growth.run.capability import CAPABILITIES
 from tests.stories.all_stories import STORIES
+from tests.stories.written import checked
 
 pytestmark = pytest.mark.long
 
@@ -18,8 +21,11 @@ TOLD_ELSEWHERE: Final = 50
 
 
 @pytest.mark.parametrize("story", STORIES, ids=lambda story: story.name)
-def test_the_story_ends_as_it_should(story: Story) -> None:
+def test_the_story_ends_as_it_should(story: Story, monkeypatch: pytest.MonkeyPatch) -> None:
+    surprises: set[str] = set()
+    monkeypatch.setattr(growing, "CAPABILITIES", tuple(checked(one, surprises) for one in CAPABILITIES))
     assert play_virtually(story.tell, alone=story.alone)
+    assert surprises == set(), "a capability writes what growth.run.needs does not list for it"
 
 
 @pytest.mark.parametrize("story", STORIES, ids=lambda story: story.name)

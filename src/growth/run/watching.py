@@ -69,7 +69,7 @@ async def watching(
             _client_of(kind, client, heartbeats),
             kind,
             _telling(listeners[kind], None if kind in _UNREMARKABLE else heard),
-            **_part_of(kind, settings),
+            **part_of(kind, settings),
         )
         for kind in (listeners if kinds is None else kinds)
     ]
@@ -97,7 +97,7 @@ def everywhere(world: World) -> list[Kind[Any]]:
     return [kind for kind in world.listeners() if kind.group != GROUP and kind != CONFIG_MAPS]
 
 
-def _part_of(kind: Kind[Any], settings: Settings) -> dict[str, str]:
+def part_of(kind: Kind[Any], settings: Settings) -> dict[str, str]:
     """What to follow of a kind: everything, but for those that others use for all sorts of things."""
     parts: dict[Kind[Any], dict[str, str]] = {
         LEASES: {"namespace": _NODE_LEASES},
