@@ -6,6 +6,7 @@ from growth import __version__
 from growth.cli.cluster import cluster
 from growth.cli.crds import crds
 from growth.cli.demo import demo
+from growth.cli.doctor import doctor
 from growth.cli.drain import drain
 from growth.cli.explain import explain
 from growth.cli.hetzner_sandbox import hetzner_sandbox
@@ -31,6 +32,7 @@ def main() -> None:
 main.add_command(cluster)
 main.add_command(crds)
 main.add_command(demo)
+main.add_command(doctor)
 main.add_command(drain)
 main.add_command(explain)
 main.add_command(hetzner_sandbox)

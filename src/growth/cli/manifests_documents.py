@@ -51,10 +51,9 @@ class Installation(msgspec.Struct, frozen=True, kw_only=True):
 def documents(installation: Installation) -> list[Document]:
     """The namespace first, the Deployment last; each document needs only those before it."""
     settings = installation.settings
-    queue = ["queue"] if settings.queue.enabled else []
-    wanted = _wanted(installation.roles, [*settings.providers.names, *queue])
+    queue = settings.queue.enabled
     policies = [_sparing(policy, settings.namespace) for policy in installation.policies] if queue else []
-    roles = [_moved(_reading(role, settings.hetzner.token_secret), _places(settings)) for role in wanted]
+    roles = roles_for(settings, installation.roles)
     files = _files(installation)
     checksum = hashlib.sha256(msgspec.json.encode(sorted(files.items()))).hexdigest()[:16]
     return [
@@ -76,6 +75,12 @@ def documents(installation: Installation) -> list[Document]:
             settings_checksum=checksum,
         ),
     ]
+
+
+def roles_for(settings: Settings, roles: Sequence[Document]) -> list[Document]:
+    """Of the shipped roles those that these settings need, in the namespaces that they name."""
+    wanted = _wanted(roles, [*settings.providers.names, *(["queue"] if settings.queue.enabled else [])])
+    return [_moved(_reading(role, settings.hetzner.token_secret), _places(settings)) for role in wanted]
 
 
 def _wanted(roles: Sequence[Document], used: Sequence[str]) -> Iterator[Document]:

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import socket
 import sys
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final
@@ -18,8 +18,8 @@ from growth.cli.failures import Refused, sentence_for
 from growth.cli.settings_options import with_settings
 from growth.cloud.errors import Invalid
 from growth.kube.access import find_access
-from growth.kube.client import connect
-from growth.kube.errors import KubeError
+from growth.kube.client import Client, connect
+from growth.kube.errors import ApiError, KubeError
 from growth.kube.lease import unique_identity
 from growth.run.capability import Capability, UnknownCapability, chosen
 from growth.run.clouds import OpenProvider
@@ -28,6 +28,7 @@ from growth.run.health import Health
 from growth.run.health_server import serving
 from growth.run.host import Host, this_process
 from growth.run.logs import set_up_logs
+from growth.run.missing import missing_features, sentence_about
 from growth.run.providers import open_providers
 from growth.run.stopping import run_until_stopped
 
@@ -89,6 +90,7 @@ async def _run(
             # Informers wait for a server that is not there; whoever starts us should hear of it.
             version = await client.server_version()
             _LOG.info("reading the cluster at %s (%s)", access.server, version)
+            await _warn_of_missing(client, version, [one.name for one in capabilities if one.is_on(settings)])
             await control(plant, health)
 
         with _telling_health(health, settings.health) as port:
@@ -101,6 +103,15 @@ async def _run(
             _LOG.info("growth %s starts", __version__, extra={"facts": facts})
             await run_until_stopped(work())
     _LOG.info("stopped")
+
+
+async def _warn_of_missing(client: Client, version: str, capabilities: Sequence[str]) -> None:
+    """What this server lacks, once and before anything depends on it; ``growth doctor`` says the same."""
+    try:
+        for feature in await missing_features(client, version, capabilities):
+            _LOG.warning("%s", sentence_about(feature))
+    except ApiError as error:  # a cluster may keep discovery to itself, and Growth needs it for nothing else
+        _LOG.info("what this server lacks is not known: %s", error)
 
 
 @contextmanager
