@@ -7,7 +7,7 @@ BIN := .venv/bin
 # Compiled once, whatever the shell says: tests start hundreds of processes, and each would compile everything anew.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help setup demo check test stories crash chaos fidelity bench pictures lock clean
+.PHONY: help setup demo check test stories skew crash chaos fidelity bench pictures lock clean
 
 help: ## list what can be done here
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -43,6 +43,9 @@ test: check ## everything: check, long tests, four times as many examples, then 
 stories: setup ## every story on the virtual cluster and on a real one, compared: three minutes
 	@$(BIN)/growth cluster build
 	@$(BIN)/python -m tests.stories
+
+skew: setup ## a scenario of each capability on every pinned release of Kubernetes, and a table: ten minutes (the first time an hour of builds)
+	@$(BIN)/python -m tests.skew
 
 crash: setup ## stop Growth before and after every side effect of every story, then on a real control plane: ten minutes
 	@$(BIN)/python -m tests.trust.crash

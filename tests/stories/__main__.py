@@ -3,6 +3,7 @@
 import asyncio
 import sys
 
+from growth.kube.errors import KubeError
 from growth.play.real import RealWorld, a_real_world
 from growth.play.story import Story
 from tests.stories.all_stories import STORIES
@@ -18,7 +19,7 @@ async def play_all(names: list[str]) -> int:
         nonlocal wrong
         try:
             told = await tell_both(world, story)
-        except AssertionError as error:
+        except (AssertionError, KubeError) as error:
             wrong += 1
             print(f"FAILED   {story.name}: {error}", flush=True)  # noqa: T201 - a command's output
             return

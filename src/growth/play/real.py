@@ -41,55 +41,58 @@ class RealWorld:
         Those that need a cluster for themselves get one, one after the other.
         """
         if not alone:
-            return await self._play(tell, await self._shared_cluster(), alone=False)
+            return await play_on(await self._shared_cluster(), tell)
         async with self._stage:
             if self._own is None:
-                self._own = await _started(self._resources)
-            return await self._play(tell, self._own, alone=True)
+                self._own = await self._resources.enter_async_context(a_real_cluster())
+            return await play_on(self._own, tell, alone=True)
 
     async def _shared_cluster(self) -> LocalCluster:
         async with self._starting:
             if self._shared is None:
-                self._shared = await _started(self._resources)
+                self._shared = await self._resources.enter_async_context(a_real_cluster())
         return self._shared
 
-    async def _play(self, tell: Telling, cluster: LocalCluster, *, alone: bool) -> list[Seen]:
-        async def install() -> None:
-            await cluster.apply(definitions((*OWN_KINDS, *QUEUE_KINDS)))
-            await cluster.apply(shipped_roles())
-            await cluster.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s")
 
-        async def client() -> Client:
-            return await cluster.client_as(*ACCOUNT)
+async def play_on(cluster: LocalCluster, tell: Telling, *, alone: bool = False) -> list[Seen]:
+    """Play one scenario to its end on this cluster."""
 
-        async def outage(seconds: float) -> None:
-            cluster.pause("kube-apiserver")
-            try:
-                await asyncio.sleep(seconds)
-            finally:
-                cluster.resume("kube-apiserver")
+    async def install() -> None:
+        await cluster.apply(definitions((*OWN_KINDS, *QUEUE_KINDS)))
+        await cluster.apply(shipped_roles())
+        await cluster.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s")
 
-        backstage = Backstage(_now, install, client, this_process, outage)
-        name = f"story-{secrets.token_hex(3)}"
-        async with a_play(cluster.admin, name, patience=PATIENCE_SECONDS, backstage=backstage, alone=alone) as play:
-            await tell(play)
-            return list(play.trace.seen)
+    async def client() -> Client:
+        return await cluster.client_as(*ACCOUNT)
+
+    async def outage(seconds: float) -> None:
+        cluster.pause("kube-apiserver")
+        try:
+            await asyncio.sleep(seconds)
+        finally:
+            cluster.resume("kube-apiserver")
+
+    backstage = Backstage(_now, install, client, this_process, outage)
+    name = f"story-{secrets.token_hex(3)}"
+    async with a_play(cluster.admin, name, patience=PATIENCE_SECONDS, backstage=backstage, alone=alone) as play:
+        await tell(play)
+        return list(play.trace.seen)
+
+
+@asynccontextmanager
+async def a_real_cluster(kubernetes: str = "", controllers: str = "") -> AsyncGenerator[LocalCluster]:
+    """A control plane of these releases on which volumes are attached, for the length of the context."""
+    async with LocalCluster(kubernetes=kubernetes, controllers=controllers, timings=Timings.fast()) as cluster:
+        attaching = asyncio.create_task(Attacher(cluster.admin).run())
+        try:
+            yield cluster
+        finally:
+            attaching.cancel()
+            await asyncio.gather(attaching, return_exceptions=True)
 
 
 def _now() -> datetime:
     return datetime.now(UTC)
-
-
-async def _started(resources: AsyncExitStack) -> LocalCluster:
-    cluster = await resources.enter_async_context(LocalCluster(timings=Timings.fast()))
-    attaching = asyncio.create_task(Attacher(cluster.admin).run())
-
-    async def stop() -> None:
-        attaching.cancel()
-        await asyncio.gather(attaching, return_exceptions=True)
-
-    resources.push_async_callback(stop)
-    return cluster
 
 
 @asynccontextmanager

@@ -30,8 +30,9 @@ async def sweep(client: Client) -> None:
     await _delete_all(client, NODE_REMOVAL_REQUESTS)
     for own in QUEUE_KINDS:
         await _delete_all(client, own.kind)
-    await _delete_all(client, POLICY_BINDINGS)
-    await _delete_all(client, POLICIES)
+    with suppress(NotFound):  # before Kubernetes 1.36 there is no such kind
+        await _delete_all(client, POLICY_BINDINGS)
+        await _delete_all(client, POLICIES)
     await _end_all(client)
     await _unregister_all(client)
     await _detach_all(client)

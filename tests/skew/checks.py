@@ -1,0 +1,73 @@
+"""What is checked on each release: the cheapest scenario of each capability, and what surrounds them."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from growth.api.features import FEATURES, is_since, minor_of
+from growth.api.settings import ProvidersSettings, QueueSettings, Settings
+from growth.cli.doctor_report import Report
+from growth.cli.doctor_seeing import read_report
+from growth.local.cluster import LocalCluster
+from growth.play.real import play_on
+from growth.run.capability import CAPABILITIES
+from growth.run.role import ACCOUNT
+from tests.sim.api import policy_scenes
+from tests.stories.all_stories import STORIES
+
+Check = Callable[[LocalCluster], Awaitable[object]]
+
+EVERYTHING: Final = Settings(providers=ProvidersSettings(enabled="kwok"), queue=QueueSettings(enabled=True))
+_IN_FORCE_SECONDS: Final = 30.0
+_SCENARIOS: Final = {
+    "grow": "a pod waits and gets a machine",
+    "shrink": "a node that nobody needs goes",
+    "registry": "silent nodes of others halt for a while only",
+    "failover": "a database leaves a machine that lost its power",
+    "memory": "a node that comes back has its labels",
+    "queue": "a job waits until there is quota",
+    "consolidate": "a substitute goes back to what is cheaper once that is in stock",
+}
+
+
+def _scenario(name: str) -> Check:
+    (story,) = (one for one in STORIES if one.name == name)
+
+    async def play(cluster: LocalCluster) -> None:
+        assert await play_on(cluster, story.tell, alone=story.alone)
+
+    return play
+
+
+CHECKS: Final[dict[str, Check]] = {capability: _scenario(name) for capability, name in _SCENARIOS.items()}
+"""By capability, in the order in which they run. Each installs kinds and roles, which stay."""
+
+
+async def examine(cluster: LocalCluster) -> Report:
+    """``growth doctor`` under the shipped role and as the administrator; both know what this release lacks."""
+    account = await cluster.client_as(*ACCOUNT)
+    _compare(await read_report(account, cluster.url, EVERYTHING, CAPABILITIES))
+    report = await read_report(cluster.admin, cluster.url, EVERYTHING, CAPABILITIES)
+    _compare(report)
+    return report
+
+
+def _compare(report: Report) -> None:
+    assert report.exit_code == 0, f"doctor: {report.unusable_kinds} {report.missing_permissions}"
+    lacks = {one.name for one in report.missing_features}
+    expected = {one.name for one in FEATURES if not is_since(minor_of(report.version), one.since)}
+    assert lacks == expected, f"doctor finds {sorted(lacks)} missing, the table says {sorted(expected)}"
+
+
+async def check_policies(cluster: LocalCluster) -> None:
+    """The chart's admission policies make of each object what docs/queue.md says."""
+    await policy_scenes.add_namespaces(cluster.admin)
+    await policy_scenes.install(cluster.admin)
+    deadline = time.monotonic() + _IN_FORCE_SECONDS
+    while not await policy_scenes.is_in_force(cluster.admin, "shop"):
+        assert time.monotonic() < deadline, "the policies are not in force"
+        await asyncio.sleep(0.2)
+    for number, (name, (*_, expected)) in enumerate(policy_scenes.SCENES.items()):
+        found = await policy_scenes.play(cluster.admin, number, name)
+        assert found == expected, f"{name}: {found}, expected {expected}"
