@@ -50,9 +50,9 @@ class Criminal:
         body = {"metadata": {"name": "default"}, "spec": {"serverTypes": types, **spec}}
         await self.play.client.create(NODE_POOLS, body)
 
-    async def request(self, name: str, *, planned_for: str = "") -> None:
+    async def request(self, name: str, *, planned_for: str = "", is_probe: bool = False) -> None:
         """A NodeRequest for a small machine."""
-        notes = {"growth.dev/planned-for": planned_for}
+        notes = {"growth.dev/planned-for": planned_for, **({"growth.dev/probe": "true"} if is_probe else {})}
         spec = {"pool": "default", "targetOffering": "kwok-small-fsn1"}
         await self.client.create(NODE_REQUESTS, {"metadata": {"name": name, "annotations": notes}, "spec": spec})
 

@@ -24,7 +24,8 @@ from growth.api.queue.job import QUEUED_JOBS
 from growth.api.queue.kinds import WORKLOADS
 from growth.api.status import condition_of
 from growth.cloud.kwok.record import config_map_name, record_from, scheme_of
-from growth.decide.failures import MET, NEVER_READY, NO_MACHINE, NO_NODE
+from growth.decide.failures import MACHINE_GONE, MET, NEVER_READY, NO_MACHINE, NO_NODE
+from growth.decide.grow.probe_schedule import MOST_AT_ONCE
 from tests.trust.deeds import Deed, Deeds
 from tests.trust.limits import passed_limits
 from tests.trust.moving import (
@@ -90,6 +91,28 @@ def _is_overdue(request: NodeRequest, at: float, picture: Picture, deeds: Deeds)
     """Whether a machine had not become a node in time at this instant."""
     waited = timedelta(seconds=at - picture.came_at.get(request.metadata.name, at))
     return request.status.phase == "Provisioning" and waited >= deeds.machine_within
+
+
+def too_many_probes(step: Step, picture: Picture, deeds: Deeds) -> Iterator[str]:
+    """A pool tests few offerings at one time, and none of them twice, whatever fails and for how long."""
+    request: NodeRequest = step.now
+    if not step.is_new or not request.is_probe:
+        return
+    live = [
+        one
+        for one in picture.requests.values()
+        if one.is_probe
+        and one.pool == request.pool
+        and is_live(one)
+        and one.metadata.name not in picture.nodes
+        and not _is_overdue(one, step.at, picture, deeds)
+    ]
+    if len(live) > MOST_AT_ONCE:
+        yield f"{request.metadata.name} is one of {len(live)} probes of the pool {request.pool}"
+    offering = request.spec.target_offering
+    others = [one.metadata.name for one in live if one.metadata.uid != request.metadata.uid]
+    if any(one.spec.target_offering == offering for one in live if one.metadata.name in others):
+        yield f"{request.metadata.name} tests {offering} while another probe of it is on its way"
 
 
 def bought_unasked(step: Step, picture: Picture, deeds: Deeds) -> Iterator[str]:
@@ -285,7 +308,11 @@ def given_up_too_soon(step: Step, picture: Picture, deeds: Deeds) -> Iterator[st
 def _is_given_up(request: NodeRequest) -> bool:
     """Whether it was, for taking too long."""
     met = condition_of(request.status.conditions, MET)
-    return not is_live(request) and met is not None and met.reason in (NO_MACHINE, NO_NODE, NEVER_READY)
+    if is_live(request) or met is None:
+        return False
+    # One that vanished is given up because two lists are without it, not because its time is over.
+    is_late = met.reason == MACHINE_GONE and "no node registered" in met.message
+    return is_late or met.reason in (NO_MACHINE, NO_NODE, NEVER_READY)
 
 
 def _bought_by_growth(step: Step, deeds: Deeds) -> list[Deed]:
@@ -341,6 +368,7 @@ ALWAYS: Final = (
     Invariant("I22", "a stopped job gets its template back", (QUEUED_JOBS,), template_spoilt),
     Invariant("I24", "what replaces a node works before it is emptied", (NODE_MOVES,), drained_too_soon),
     Invariant("I24", "what replaces a node works before it is emptied", (NODES,), emptied_without_a_move),
+    Invariant("I27", "few machines test what fails", (NODE_REQUESTS,), too_many_probes),
     Invariant("I25", "no pool gives up more nodes at once than it allows", (NODE_MOVES,), too_many_at_once),
 )
 

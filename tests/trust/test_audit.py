@@ -40,6 +40,12 @@ async def two_machines_for_one_pod(criminal: Criminal) -> None:
     await criminal.request("two", planned_for=uid)
 
 
+async def an_offering_is_tested_twice_at_once(criminal: Criminal) -> None:
+    await criminal.pool(SMALL)
+    for name in ("one", "two"):
+        await criminal.request(name, is_probe=True)
+
+
 async def a_machine_that_nobody_asked_for(criminal: Criminal) -> None:
     await criminal.pool(SMALL)
     await criminal.machine("one")
@@ -253,6 +259,7 @@ CRIMES: list[tuple[str, Callable[[Criminal], Awaitable[None]], str]] = [
     ("I14", a_volume_is_torn_off, "the volume data was taken off one, whose machine ran all the time"),
     ("I15", a_node_is_taken_back_with_a_volume, "one was taken back into service while pod app, data-one"),
     ("I15", what_a_person_took_out_is_taken_back, "by Growth, and a person had taken it out"),
+    ("I27", an_offering_is_tested_twice_at_once, "two tests kwok-small-fsn1 while another probe of it is on its way"),
     ("I16", a_node_that_works_stays_out, "the node one works, and is out of service"),
 ]
 
