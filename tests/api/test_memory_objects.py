@@ -1,5 +1,8 @@
 """Memories and transactions as ConfigMaps: what goes in comes out, and what is not ours says nothing to us."""
 
+from collections import Counter
+from pathlib import Path
+
 import msgspec
 import pytest
 from hypothesis import given
@@ -44,6 +47,17 @@ def stored(data: dict[str, str | None]) -> MemoryObject:
     """What a server keeps of that."""
     there = {key: value for key, value in data.items() if value is not None}
     return MemoryObject(ObjectMeta(name="worker-1", namespace="past"), msgspec.convert(there, MemoryData))
+
+
+@pytest.mark.parametrize(("nodes", "share"), [(500, 6), (5000, 46)])
+def test_some_nodes_share_a_shard_even_with_as_many_shards_as_there_can_be(nodes: int, share: int) -> None:
+    counts = Counter(shard_of(f"node-{number}", 8192) for number in range(nodes))
+    sharing = sum(count for count in counts.values() if count > 1)
+    assert round(100 * sharing / nodes) == pytest.approx(share, abs=2)
+    page = (Path(__file__).parents[2] / "docs" / "node-memory.md").read_text(encoding="utf-8")
+    section = page.partition("## How nodes are divided")[2].partition("\n## ")[0]
+    assert f"of {nodes:,} " in section
+    assert f" {share}%" in section
 
 
 def test_the_longest_key_is_legal() -> None:
