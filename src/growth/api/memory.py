@@ -35,10 +35,31 @@ NOTHING: Final = "0"
 IMPORTED: Final = "imported"
 """The marker's value on a node that was given back what came from elsewhere, and has no version of this cluster."""
 
+_OF_CLOUDS: Final = ("instance.hetzner.cloud/*",)
+"""A cloud controller sets these once, when a node is new."""
+_OF_CSI_DRIVERS: Final = (
+    *("csi.hetzner.cloud/*", "topology.ebs.csi.aws.com/*", "topology.disk.csi.azure.com/*", "topology.gke.io/*"),
+    "topology.cinder.csi.openstack.org/*",
+)
+"""A kubelet refuses a driver if the node's label says another place than the driver does ("topology value collision"),
+and then the node has no volumes."""
+_OF_DISCOVERY: Final = (
+    "feature.node.kubernetes.io/*",
+    *("nvidia.com/cuda.*", "nvidia.com/gfd.*", "nvidia.com/gpu.compute.*", "nvidia.com/gpu.count"),
+    *("nvidia.com/gpu.family", "nvidia.com/gpu.machine", "nvidia.com/gpu.memory", "nvidia.com/gpu.mode"),
+    *("nvidia.com/gpu.present", "nvidia.com/gpu.product", "nvidia.com/gpu.replicas"),
+    *("nvidia.com/gpu.sharing-strategy", "nvidia.com/mig-*", "nvidia.com/mig.capable", "nvidia.com/mig.strategy"),
+)
+"""Node feature discovery and NVIDIA's GPU feature discovery measure these, and take away only what they set themselves.
+What people set for NVIDIA's operator (``nvidia.com/mig.config``, ``nvidia.com/gpu.deploy.*``) is remembered."""
+
 OWNED_KEYS: Final = (
     *("kubernetes.io/hostname", "kubernetes.io/os", "kubernetes.io/arch", "beta.kubernetes.io/*"),
     *("node.kubernetes.io/instance-type", "topology.kubernetes.io/zone", "topology.kubernetes.io/region"),
     *("failure-domain.beta.kubernetes.io/*", "growth.dev/*", KWOK_LABEL),
+    *_OF_CLOUDS,
+    *_OF_CSI_DRIVERS,
+    *_OF_DISCOVERY,
 )
 """What a machine knows better than a memory of it; kwok's label says whether anybody plays its kubelet."""
 
