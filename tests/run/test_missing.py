@@ -47,7 +47,8 @@ def test_new_server_lacks_nothing() -> None:
 
 def test_old_server_lacks_what_came_later() -> None:
     lacks = missing("v1.33.13", {ADMISSION: ["validatingadmissionpolicies"]}, "grow", "queue")
-    assert lacks == ["streaming lists", "MutatingAdmissionPolicy v1"]
+    nominations = "nominated nodes of pods that are being bound"
+    assert lacks == ["streaming lists", nominations, "MutatingAdmissionPolicy v1"]
 
 
 def test_what_is_served_counts_more_than_the_release() -> None:
@@ -58,6 +59,7 @@ def test_what_is_served_counts_more_than_the_release() -> None:
 
 def test_features_of_disabled_capabilities_are_not_missed() -> None:
     assert missing("v1.35.8", {}, "grow", "memory") == []
+    assert missing("v1.34.10", {}, "memory") == []
 
 
 def test_server_of_unknown_release_is_believed_to_have_what_nothing_is_served_for() -> None:

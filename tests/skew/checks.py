@@ -14,6 +14,7 @@ from growth.play.real import play_on
 from growth.run.capability import CAPABILITIES
 from growth.run.role import ACCOUNT
 from tests.sim.api import policy_scenes
+from tests.skew.probes import features_shown
 from tests.stories.all_stories import STORIES
 
 Check = Callable[[LocalCluster], Awaitable[object]]
@@ -46,11 +47,18 @@ CHECKS: Final[dict[str, Check]] = {capability: _scenario(name) for capability, n
 
 async def examine(cluster: LocalCluster) -> Report:
     """``growth doctor`` under the shipped role and as the administrator; both know what this release lacks."""
+    assert await features_shown(cluster) == await _features_by_table(cluster)
     account = await cluster.client_as(*ACCOUNT)
     _compare(await read_report(account, cluster.url, EVERYTHING, CAPABILITIES))
     report = await read_report(cluster.admin, cluster.url, EVERYTHING, CAPABILITIES)
     _compare(report)
     return report
+
+
+async def _features_by_table(cluster: LocalCluster) -> dict[str, bool]:
+    """Those for which nothing is served, and whether this release should have them."""
+    minor = minor_of(await cluster.admin.server_version())
+    return {one.name: is_since(minor, one.since) for one in FEATURES if not one.group_version}
 
 
 def _compare(report: Report) -> None:

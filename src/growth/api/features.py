@@ -39,6 +39,12 @@ FEATURES: Final = (
         "lists are read in pages of 500: the first reading of a large cluster needs more memory on the server",
     ),
     Feature(
+        "nominated nodes of pods that are being bound",
+        "1.35",
+        ("grow", "consolidate"),
+        "while its volumes are made, a pod does not say which node it goes to: plans place it like any pending pod",
+    ),
+    Feature(
         "MutatingAdmissionPolicy v1",
         "1.36",
         ("queue",),
