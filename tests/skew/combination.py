@@ -64,7 +64,7 @@ async def check_combination(
         found: list[Report] = []
 
         async def run(name: str, check: Check) -> None:
-            outcome = await _outcome(name, check, cluster)
+            outcome = await outcome_of(name, check, cluster)
             outcomes.append(outcome)
             report(f"{combination.name}: {name} {outcome.problem or 'ok'} after {outcome.seconds} s")
 
@@ -81,10 +81,11 @@ async def check_combination(
         return CombinationOutcome(combination.name, version, start_seconds, tuple(outcomes), lacks)
 
 
-async def _outcome(name: str, check: Check, cluster: LocalCluster) -> CheckOutcome:
+async def outcome_of(name: str, check: Check, cluster: LocalCluster) -> CheckOutcome:
+    """Run one check; an error of any kind is its outcome."""
     began, problem = time.monotonic(), ""
     try:
         await check(cluster)
-    except Exception as error:  # of any kind: it is the outcome of this check
+    except Exception as error:
         problem = f"failed: {type(error).__name__}: {error}"[:_LONGEST_PROBLEM]
     return CheckOutcome(name, round(time.monotonic() - began, 1), problem)
