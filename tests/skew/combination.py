@@ -8,6 +8,7 @@ import msgspec
 
 from growth.cli.doctor_report import Report
 from growth.local.cluster import LocalCluster
+from growth.local.errors import LocalError
 from growth.play.real import a_real_cluster
 from tests.skew.checks import CHECKS, Check, check_policies, examine
 
@@ -54,7 +55,20 @@ class CombinationOutcome(msgspec.Struct, frozen=True):
 async def check_combination(
     combination: Combination, wanted: Sequence[str], report: Callable[[str], None]
 ) -> CombinationOutcome:
-    """Start it, run the wanted checks (all if none is named), end it."""
+    """Start it, run the wanted checks (all if none is named), end it. One that does not start has failed."""
+    began = time.monotonic()
+    try:
+        return await _checked(combination, wanted, report)
+    except LocalError as error:
+        problem = f"failed: {error}"[:_LONGEST_PROBLEM]
+        report(f"{combination.name}: start {problem}")
+        start = CheckOutcome("start", round(time.monotonic() - began, 1), problem)
+        return CombinationOutcome(combination.name, "-", start.seconds, (start,), ())
+
+
+async def _checked(
+    combination: Combination, wanted: Sequence[str], report: Callable[[str], None]
+) -> CombinationOutcome:
     began = time.monotonic()
     async with a_real_cluster(combination.kubernetes, combination.controllers) as cluster:
         start_seconds = round(time.monotonic() - began, 1)

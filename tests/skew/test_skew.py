@@ -1,13 +1,16 @@
 """The table of ``make skew``, what is combined, and how a release is pinned; nothing here starts a control plane."""
 
+from pathlib import Path
+
 import pytest
 
 from growth.local.cluster import LocalCluster
 from growth.local.pinned import PROGRAMS, RELEASES
 from growth.run.capability import CAPABILITIES
+from tests.local.fake_go import FakeGo
 from tests.skew.__main__ import all_combinations
 from tests.skew.checks import CHECKS
-from tests.skew.combination import CheckOutcome, Combination, CombinationOutcome, outcome_of
+from tests.skew.combination import CheckOutcome, Combination, CombinationOutcome, check_combination, outcome_of
 from tests.skew.pin import module_text
 from tests.skew.table import table_of
 
@@ -64,6 +67,16 @@ async def test_check_that_raises_has_failed_with_its_sentence(error: Exception) 
 
     outcome = await outcome_of("grow", fails, LocalCluster())
     assert outcome.problem == f"failed: {type(error).__name__}: no pod runs"
+
+
+async def test_control_plane_that_cannot_be_built_has_failed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    go = FakeGo(tmp_path)
+    go.fail("kube-apiserver", "signal: killed")
+    for name, value in go.environment().items():
+        monkeypatch.setenv(name, value)
+    outcome = await check_combination(Combination("1.33"), [], print)
+    assert (outcome.combination, outcome.has_failed) == ("1.33", True)
+    assert "the compiler ran out of memory" in outcome.checks[0].problem
 
 
 def test_module_begins_with_what_kubernetes_itself_is_built_from() -> None:
