@@ -358,3 +358,22 @@ def test_requests_that_people_wrote_by_hand_are_machines_that_are_coming() -> No
     town.run()
     assert town.bought == [("kwok-small", ("web-0", "web-1"))]
     assert SMALL.id == "kwok-small-fsn1"
+
+
+def test_failures_count_anew_after_a_plan_that_placed_the_pod() -> None:
+    """Six failures, then a place on a machine that does not come: the next failure is the first one in a row."""
+    sold_out = [msgspec.structs.replace(one, stock=0) for one in (SMALL, LARGE)]
+    pod = a_pod("web", annotations={BACK_OFF: BackOff(6, NOW - 60 * SECOND, NOW - SECOND, "before").encode()})
+    town = Town(pod)
+    town.run()
+    (request,) = town.requests
+    assert request.planned_for == (pod.metadata.uid,)
+    assert town.record(pod) is None, "a plan has a place for it"
+    town.sell(*sold_out)
+    town.move(request, "Unmet")
+    town.run(SECOND)
+    record = town.record(pod)
+    assert record is not None
+    assert record.failures == 1
+    assert record.until is not None
+    assert record.until - record.at == 10 * SECOND

@@ -63,6 +63,7 @@ SENTENCES: dict[str, list[str]] = {
     "6.4. If a pod has been unplaceable for N consecutive loops, apply exponential backoff.": [
         "test_backing_off.test_the_schedule_is_that_of_the_design",
         "test_backing_off.test_a_failure_is_counted_at_most_once_in_ten_seconds",
+        "test_deciding.test_failures_count_anew_after_a_plan_that_placed_the_pod",
         "test_waiting.test_who_found_no_place_is_tried_again_on_schedule_then_not_at_all",
     ],
     "6.4. After reaching a backoff ceiling, mark the pod as BackOff, exclude it, emit a BackOff event.": [

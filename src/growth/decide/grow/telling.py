@@ -36,7 +36,7 @@ def told(outlook: Outlook, waiting: Waiting) -> Iterator[Action | Hold]:
         sentence = f"it has not as many machines as min asks for: {why}"
         subject = reference_to(NODE_POOLS, pools[shortage.pool].metadata)
         yield from held_and_told(subject, reason="NotWarm", why=sentence, action=_ACTION)
-    yield from _cleared(outlook)
+    yield from _cleared(outlook, waiting)
 
 
 def halted(outlook: Outlook, why: str) -> Iterator[Action | Hold]:
@@ -75,9 +75,11 @@ def _said(pod: Pod, reason: str, why: str) -> tuple[Action | Hold, ...]:
     return held_and_told(reference_to(PODS, pod.metadata), reason=reason, why=why, action=_ACTION)
 
 
-def _cleared(outlook: Outlook) -> Iterator[PatchObject]:
-    """Who has a node has nothing to wait for."""
-    for pod in outlook.snapshot.marked.values():
-        if pod.node_name:
+def _cleared(outlook: Outlook, waiting: Waiting) -> Iterator[PatchObject]:
+    """End the count of failures of pods that have a node, or a place by a plan: only failures in a row count."""
+    placed = {pod.metadata.uid for pod in (*waiting.seated, *waiting.expected)}
+    for uid, pod in outlook.snapshot.marked.items():
+        if pod.node_name or uid in placed:
             body = {"metadata": {"annotations": {BACK_OFF: None}}}
-            yield PatchObject(subject=reference_to(PODS, pod.metadata), why="it has a node", body=body)
+            why = "it has a node" if pod.node_name else "a plan has a place for it"
+            yield PatchObject(subject=reference_to(PODS, pod.metadata), why=why, body=body)
