@@ -20,13 +20,13 @@ import logging
 import sys
 import time
 from collections import Counter, deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, Final
 
 from bench import loads
 from bench.days_load import HOUR, KINDS, STEP_SECONDS, Day, Kind, Shape, drawn
-from bench.days_stage import do, growth_at_work, new_cluster, settings_with
+from bench.days_stage import do, growth_at_work, new_cluster, pool_names, settings_with
 from bench.days_witness import Witness
 from bench.meter import rss_mb
 from growth.api.catalogue import shipped_catalogue
@@ -52,8 +52,10 @@ _OFFERINGS: Final = tuple(
 )
 
 
-async def play(day: Day, nodes: int, pool: dict[str, Any], seed: int, settings: Settings) -> dict[str, Any]:
-    """One day, with this in the spec of its pool; what came of it."""
+async def play(
+    day: Day, nodes: int, pool: dict[str, Any], seed: int, settings: Settings, *, pools: Sequence[str]
+) -> dict[str, Any]:
+    """One day, with this in the spec of its pools; what came of it."""
     is_large = nodes > _LARGE
     cluster = new_cluster(seed, is_large=is_large)
     witness, store = Witness(cluster.store, cluster.clock), cluster.store
@@ -63,9 +65,9 @@ async def play(day: Day, nodes: int, pool: dict[str, Any], seed: int, settings: 
     looks = deque[Mapping[Shape, int]](maxlen=1 + int(window / (steps_per_look * STEP_SECONDS)))
     began = time.perf_counter()
     types = [{"name": name} for name in sorted({one.server_type for one in _OFFERINGS})]
-    async with growth_at_work(cluster, {"serverTypes": types, **pool}, settings):
+    async with growth_at_work(cluster, {"serverTypes": types, **pool}, settings, pools):
         for one in day.begins:
-            do(store, one)
+            do(store, one, pools)
         await asyncio.sleep(_EVENING_SECONDS)
         witness.begin()
         midnight, happens = cluster.clock.seconds(), list(reversed(day.happens))
@@ -82,7 +84,7 @@ async def play(day: Day, nodes: int, pool: dict[str, Any], seed: int, settings: 
             ends = midnight + (step + 1) * STEP_SECONDS
             while happens and midnight + happens[-1].at < ends:
                 await asyncio.sleep(max(0.0, midnight + happens[-1].at - cluster.clock.seconds()))
-                do(store, happens.pop())
+                do(store, happens.pop(), pools)
             await asyncio.sleep(max(0.0, ends - cluster.clock.seconds()))
         spent = witness.spent()
         witness.close()
@@ -143,17 +145,23 @@ def main() -> None:
     parser.add_argument(
         "--consolidate", default="{}", help='settings of that name, as JSON, such as {"window": "PT30M"}'
     )
+    parser.add_argument("--removal", default="{}", help="settings of that name, as JSON")
+    parser.add_argument("--pools", type=int, default=1, help="over so many pools services and Jobs are spread")
     given = parser.parse_args()
     logging.disable(logging.WARNING)  # evictions that a budget refuses are part of the day
     day = drawn(given.day, given.nodes, given.hours, given.seed)
     began, told = time.perf_counter(), dict[str, Any]()
-    settings = settings_with(json.loads(given.consolidate))
+    settings = settings_with(json.loads(given.consolidate), json.loads(given.removal))
     for mode in given.modes:
         spec = {**_POOLS.get(given.day, {}), **json.loads(given.pool)}
         spec["disruption"] = {"mode": mode, **spec.get("disruption", {})}
         with undisturbed():
-            told[mode] = run_virtually(play(day, given.nodes, spec, given.seed, settings))
+            told[mode] = run_virtually(
+                play(day, given.nodes, spec, given.seed, settings, pools=pool_names(given.pools))
+            )
     figures: dict[str, Any] = {"day": given.day, "nodes": given.nodes, "hours": given.hours, "seed": given.seed}
+    if given.pools > 1:
+        figures["pools"] = given.pools
     figures |= told[given.modes[0]]
     if "act" in told and "off" in told:
         off = told["off"]

@@ -1,7 +1,7 @@
 """A virtual cluster with Growth at work on it, as it is shipped, for a day."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import Any, Final
@@ -12,7 +12,14 @@ from bench.days_load import Burst, Scaled, Shape
 from bench.days_witness import APP
 from growth.api.growth_kinds import NODE_POOLS
 from growth.api.kinds import LEASES, NAMESPACES
-from growth.api.settings import ConsolidateSettings, LeaderElectionSettings, ProvidersSettings, Settings
+from growth.api.offering import POOL
+from growth.api.settings import (
+    ConsolidateSettings,
+    LeaderElectionSettings,
+    ProvidersSettings,
+    RemovalSettings,
+    Settings,
+)
 from growth.cloud.finding import Surroundings
 from growth.cloud.kwok.opening import open_kwok
 from growth.cloud.kwok.provider import KwokProvider
@@ -39,13 +46,19 @@ _SELDOM: Final = Timings(node_lease=400.0, node_monitor_grace=500.0)
 _FORGOTTEN_AFTER_SECONDS: Final = 60
 
 
-def settings_with(consolidate: Mapping[str, Any]) -> Settings:
+def settings_with(consolidate: Mapping[str, Any], removal: Mapping[str, Any]) -> Settings:
     """As they are by default, but for these."""
     return Settings(
         providers=ProvidersSettings(enabled="kwok"),
         leader_election=_ALONE,
         consolidate=msgspec.convert(consolidate, ConsolidateSettings),
+        removal=msgspec.convert(removal, RemovalSettings),
     )
+
+
+def pool_names(count: int) -> tuple[str, ...]:
+    """The pools of a day: ``default`` alone, or with others beside it."""
+    return ("default", *(f"pool-{number}" for number in range(1, count)))
 
 
 def new_cluster(seed: int, *, is_large: bool) -> VirtualCluster:
@@ -55,15 +68,16 @@ def new_cluster(seed: int, *, is_large: bool) -> VirtualCluster:
 
 @asynccontextmanager
 async def growth_at_work(
-    cluster: VirtualCluster, pool: Mapping[str, Any], settings: Settings
+    cluster: VirtualCluster, pool: Mapping[str, Any], settings: Settings, pools: Sequence[str] = pool_names(1)
 ) -> AsyncGenerator[Health]:
-    """Growth with all its capabilities, under its own role, and one pool, as long as the context lasts."""
+    """Growth with all its capabilities, under its own role, and pools of this spec, as long as the context lasts."""
     admin, now = cluster.admin(), cluster.clock.now
     for namespace in (settings.namespace, settings.memory.namespace, settings.memory.transaction_namespace):
         await admin.create(NAMESPACES, {"metadata": {"name": namespace}})
     lease = {"metadata": {"name": settings.leader_election.lease_name}, "spec": {}}
     await admin.create(LEASES, lease, settings.namespace)
-    await admin.create(NODE_POOLS, {"metadata": {"name": "default"}, "spec": pool})
+    for name in pools:
+        await admin.create(NODE_POOLS, {"metadata": {"name": name}, "spec": pool})
 
     @asynccontextmanager
     async def machines(client: Client) -> AsyncGenerator[KwokProvider]:
@@ -87,25 +101,30 @@ async def growth_at_work(
         await asyncio.gather(running, return_exceptions=True)
 
 
-def do(store: Store, what: Scaled | Burst) -> None:
-    """Somebody scales a service, or sends a Job."""
+def do(store: Store, what: Scaled | Burst, pools: Sequence[str] = pool_names(1)) -> None:
+    """A service is scaled, or a Job is sent; of several pools each has one, in turn."""
     if isinstance(what, Burst):
-        store.create(JOBS, _job(what))
+        store.create(JOBS, _job(what, _selector(what.name, pools)))
     elif store.get(DEPLOYMENTS, what.app.name, "default") is None:
-        store.create(DEPLOYMENTS, _deployment(what))
+        store.create(DEPLOYMENTS, _deployment(what, _selector(what.app.name, pools)))
         store.create(BUDGETS, _budget(what.app.name))
     else:
         store.patch(DEPLOYMENTS, what.app.name, "default", {"spec": {"replicas": what.replicas}})
 
 
-def _pod_spec(shape: Shape, **fields: str) -> dict[str, Any]:
+def _selector(name: str, pools: Sequence[str]) -> dict[str, str]:
+    number = int(name.rpartition("-")[2])
+    return {POOL: pools[number % len(pools)]} if len(pools) > 1 else {}
+
+
+def _pod_spec(shape: Shape, **fields: Any) -> dict[str, Any]:  # noqa: ANN401 - fields of a pod's spec
     requests = {"cpu": f"{shape.cpu_millis}m", "memory": f"{shape.memory_mib}Mi"}
     return {"containers": [{"name": "main", "image": "main", "resources": {"requests": requests}}], **fields}
 
 
-def _deployment(what: Scaled) -> dict[str, Any]:
+def _deployment(what: Scaled, selector: Mapping[str, str]) -> dict[str, Any]:
     labels = {APP: what.app.name}
-    template = {"metadata": {"labels": labels}, "spec": _pod_spec(what.app.shape)}
+    template = {"metadata": {"labels": labels}, "spec": _pod_spec(what.app.shape, nodeSelector=selector)}
     spec = {"replicas": what.replicas, "selector": {"matchLabels": labels}, "template": template}
     return {"metadata": {"name": what.app.name, "namespace": "default"}, "spec": spec}
 
@@ -115,10 +134,10 @@ def _budget(app: str) -> dict[str, Any]:
     return {"metadata": {"name": app, "namespace": "default"}, "spec": spec}
 
 
-def _job(burst: Burst) -> dict[str, Any]:
+def _job(burst: Burst, selector: Mapping[str, str]) -> dict[str, Any]:
     template = {
         "metadata": {"annotations": {FINISH_AFTER: f"{round(burst.lasts)}s"}},
-        "spec": _pod_spec(burst.shape, restartPolicy="Never"),
+        "spec": _pod_spec(burst.shape, restartPolicy="Never", nodeSelector=selector),
     }
     spec = {
         "parallelism": burst.pods,

@@ -245,6 +245,7 @@ CHOICES = {
     "failover.mode": ["off", "observe", "act"],
     "failover.speed": ["fast", "standard"],
     "memory.mode": ["off", "merge", "replace"],
+    "removal.delayAfterScaleUpScope": ["cluster", "pool"],
     "memory.forgetAfter": [None, timedelta(days=30)],
     "queue.waitForPodsReady.requeuingStrategy.timestamp": ["Eviction", "Creation"],
     "queue.waitForPodsReady.requeuingStrategy.backoffMaxSeconds": [None, 0, 60],

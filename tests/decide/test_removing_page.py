@@ -1,6 +1,7 @@
 """docs/removing.md names what people meet: every setting and field, every reason that is said, every name."""
 
 import re
+from datetime import timedelta
 from pathlib import Path
 
 import msgspec
@@ -31,7 +32,7 @@ RETRY_FAILED = "retryFailedAfter"
 
 def test_reasons_are_found_in_the_code() -> None:
     known = {"ScaleDownPlanned", "ScaleDownCancelled", "ScaleDown", "DoNotDisrupt", "RemovalFailed", "ProviderSilent"}
-    assert {*known, "Detaching", "NotOurs", "ClusterUnhealthy", "Unready", "Unreachable"} == {*REASONS}
+    assert {*known, "Detaching", "NotOurs", "ClusterUnhealthy", "Unready", "Unreachable", "RecentScaleUp"} == {*REASONS}
 
 
 @pytest.mark.parametrize("reason", REASONS)
@@ -42,7 +43,8 @@ def test_every_reason_is_explained(reason: str) -> None:
 
 @pytest.mark.parametrize("field", msgspec.structs.fields(RemovalSettings), ids=lambda field: field.name)
 def test_every_setting_has_its_row_and_its_default(field: msgspec.structs.FieldInfo) -> None:
-    shown = format_duration(field.default) if not isinstance(field.default, int) else str(field.default)
+    is_duration = isinstance(field.default, timedelta)
+    shown = format_duration(field.default) if is_duration else str(field.default)
     assert f"\n| `removal.{field.encode_name}` | `{shown}` |" in PAGE
 
 

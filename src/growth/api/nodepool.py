@@ -81,9 +81,9 @@ class ScaleDown(Slim, frozen=True):
     enabled: Annotated[bool, about("Whether Growth removes nodes of this pool that stand empty.")] = True
     empty_after: Annotated[str, about("How long a node must stand empty.", DURATION, max_length=32)] = "10m"
     unready_after: Annotated[str, about("How long a node must be unready.", DURATION, max_length=32)] = "20m"
-    delay_after_scale_up: Annotated[
-        str, about("No removal for so long after the pool grew.", DURATION, max_length=32)
-    ] = "10m"
+    delay_after_scale_up: Annotated[str, about("No removal for so long after a scale-up.", DURATION, max_length=32)] = (
+        "10m"
+    )
     retry_failed_after: (
         Annotated[
             str, about("A removal that failed is tried again after so long; unset: never.", DURATION, max_length=32)

@@ -196,6 +196,14 @@ class RemovalSettings(Section, frozen=True):
         timedelta,
         meaning("A machine of ours with neither request nor node, which cannot be used, is removed after so long."),
     ] = timedelta(minutes=15)
+    delay_after_scale_up_scope: Annotated[
+        str,
+        meaning(
+            "Whose scale-up a pool's scaleDown.delayAfterScaleUp counts from: that of any pool, or its own.",
+            expected="cluster or pool",
+            pattern="^(cluster|pool)\\Z",
+        ),
+    ] = "cluster"
 
 
 class RegistrySettings(Section, frozen=True):

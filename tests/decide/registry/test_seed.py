@@ -122,6 +122,7 @@ STEPS: dict[str, list[str]] = {
         "test_nine_steps.test_step_9_an_empty_node_goes_when_its_time_is_over_and_not_before",
         "test_nine_steps.test_step_9_an_unready_node_goes_after_its_longer_time",
         "test_nine_steps.test_step_9_none_goes_within_the_delay_after_a_scale_up",
+        "tests.decide.shrink.test_emptying.test_scale_up_of_another_pool_delays_a_removal_unless_the_scope_is_the_pool",
     ],
 }
 REQUIRED: dict[str, list[str]] = {

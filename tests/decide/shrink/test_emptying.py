@@ -5,11 +5,12 @@ from datetime import datetime, timedelta
 import msgspec
 import pytest
 
-from growth.api.action import CreateObject, EditObject, RecordEvent
+from growth.api.action import CreateObject, EditObject, Hold, RecordEvent
 from growth.api.machine import Power
 from growth.api.meta import ObjectMeta
 from growth.api.noderequest import PLANNED_FOR
 from growth.api.queue.workload import RequeueState, Workload, WorkloadStatus
+from growth.api.settings import RemovalSettings, Settings
 from growth.api.tolerations import Taint
 from growth.decide.decider import Decision, State
 from growth.decide.displaced import note_displaced
@@ -115,7 +116,51 @@ def test_what_was_just_asked_for_is_a_scale_up_too() -> None:
 def test_a_node_that_became_one_of_several_newcomers_waits_for_the_last() -> None:
     due, young = a_node(at=DUE), a_node(ANOTHER, born=NOW - MINUTE)
     said = decided(a_pool(), BOTH, due, young, a_pod(node=ANOTHER))
-    assert (told(said), said.wake_at) == ([], NOW + 9 * MINUTE)
+    assert (told(said), said.wake_at) == ([f"hold {NAME}: RecentScaleUp"], NOW + 9 * MINUTE)
+
+
+def in_scope(scope: str) -> Settings:
+    return Settings(removal=RemovalSettings(delay_after_scale_up_scope=scope))
+
+
+WEB = a_node(ANOTHER, pool="web", born=NOW - MINUTE)
+
+
+@pytest.mark.parametrize(
+    "grown",
+    [
+        pytest.param((WEB, a_pod(node=ANOTHER)), id="a node that came"),
+        pytest.param((a_request("web-9", pool="web", asked_at=NOW - MINUTE),), id="a request"),
+    ],
+)
+def test_scale_up_of_another_pool_delays_a_removal_unless_the_scope_is_the_pool(grown: tuple[object, ...]) -> None:
+    seen = (a_pool(), a_pool("web"), BOTH, a_node(at=DUE), *grown)
+    said = decided(*seen)
+    assert (told(said), said.wake_at) == ([f"hold {NAME}: RecentScaleUp"], NOW + 9 * MINUTE)
+    (hold,) = [one for one in said.said if isinstance(one, Hold)]
+    assert "2026-03-01T09:09:00Z, because its cluster was scaled up" in hold.why
+    assert "delayAfterScaleUp of pool default is 10m" in hold.why
+    assert decided(*seen, settings=in_scope("cluster")).said == said.said
+    assert told(decided(*seen, settings=in_scope("pool"))) == [f"remove {NAME}"]
+
+
+@pytest.mark.parametrize("scope", ["cluster", "pool"])
+def test_scale_up_of_its_own_pool_delays_a_removal_in_any_scope(scope: str) -> None:
+    young = a_node(ANOTHER, born=NOW - MINUTE)
+    said = decided(a_pool(), BOTH, a_node(at=DUE), young, a_pod(node=ANOTHER), settings=in_scope(scope))
+    assert told(said) == [f"hold {NAME}: RecentScaleUp"]
+    (hold,) = [one for one in said.said if isinstance(one, Hold)]
+    assert f"its {scope} was scaled up" in hold.why
+
+
+def test_delay_after_a_scale_up_is_that_of_the_node_s_own_pool() -> None:
+    hasty = a_pool(scaleDown={"delayAfterScaleUp": "30s"})
+    assert told(decided(hasty, a_pool("web"), BOTH, a_node(at=DUE), WEB, a_pod(node=ANOTHER))) == [f"remove {NAME}"]
+
+
+def test_foreign_node_that_came_is_no_scale_up() -> None:
+    foreign = a_node(ANOTHER, pool="", born=NOW - MINUTE)
+    assert told(decided(a_pool(), a_pool("web"), OURS, a_node(at=DUE), foreign)) == [f"remove {NAME}"]
 
 
 # Going
@@ -382,7 +427,7 @@ def test_without_a_pool_nothing_is_done() -> None:
 
 def test_after_a_jump_of_the_clock_patience_begins_anew() -> None:
     said = decided(a_pool(), OURS, a_node(at=DUE), steady_since=NOW - MINUTE)
-    assert (told(said), said.wake_at) == ([], NOW + 9 * MINUTE)
+    assert (told(said), said.wake_at) == ([f"hold {NAME}: RecentScaleUp"], NOW + 9 * MINUTE)
     late = NOW + 9 * MINUTE
     assert told(decided(a_pool(), OURS, a_node(at=DUE), steady_since=NOW - MINUTE, now=late)) == [f"remove {NAME}"]
 

@@ -141,7 +141,7 @@ def test_the_delay_after_a_scale_up_counts_from_the_recovery() -> None:
     works = (a_node(ANOTHER, annotations=STARTED), a_pod(node=ANOTHER))
     silent: Node = a_node(ready=False, unready_since=NOW - HOUR, annotations=STARTED)
     decision = recovered(a_pool(), CLOUD, *works, silent, seconds_ago=60)
-    assert (told(decision), decision.wake_at) == ([], NOW + 9 * MINUTE)
+    assert (told(decision), decision.wake_at) == ([f"hold {NAME}: RecentScaleUp"], NOW + 9 * MINUTE)
     assert told(recovered(a_pool(), CLOUD, *works, silent, seconds_ago=600)) == [f"remove {NAME}"]
 
 

@@ -12,6 +12,7 @@ from growth.api.machine import Machine, Power
 from growth.api.node import Node
 from growth.api.noderemoval import IF_UNREADY
 from growth.api.offering import OFFERING
+from growth.api.settings import RemovalSettings, Settings
 from growth.api.started import STARTED_AT
 from growth.api.timestamp import format_time
 from growth.decide.unreachable import unreachable_event
@@ -114,13 +115,20 @@ def test_after_a_scale_up_nothing_goes_for_a_while() -> None:
     cloud = a_cloud(a_machine(), a_machine(ANOTHER), a_machine("default-3"))
     busy = a_pod("busy", node="default-3")
     decision = decided(a_pool(), *seen(cloud), newcomer, busy, a_silent_node())
-    assert (told(decision), decision.wake_at) == ([], NOW + MINUTE)
+    assert (told(decision), decision.wake_at) == ([f"hold {NAME}: RecentScaleUp"], NOW + MINUTE)
     hasty = a_pool(scaleDown={"delayAfterScaleUp": "0s"})
     assert told(decided(hasty, *seen(cloud), newcomer, busy, a_silent_node())) == REMOVED
 
 
 def test_what_was_just_asked_for_is_a_scale_up_too() -> None:
-    assert told(decided(a_pool(), *seen(), a_silent_node(), a_request("default-9"))) == []
+    assert told(decided(a_pool(), *seen(), a_silent_node(), a_request("default-9"))) == [f"hold {NAME}: RecentScaleUp"]
+
+
+def test_scale_up_of_another_pool_delays_the_removal_of_an_unready_node_unless_the_scope_is_the_pool() -> None:
+    grown = (a_pool("web"), a_request("web-9", pool="web"))
+    assert told(decided(a_pool(), *seen(), a_silent_node(), *grown)) == [f"hold {NAME}: RecentScaleUp"]
+    by_pool = Settings(removal=RemovalSettings(delay_after_scale_up_scope="pool"))
+    assert told(decided(a_pool(), *seen(), a_silent_node(), *grown, settings=by_pool)) == REMOVED
 
 
 def test_what_is_being_removed_is_not_asked_for_again() -> None:

@@ -7,7 +7,7 @@
 So many of a type as its pool keeps ready (``min``) are never marked.
 """
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from growth.api.action import CreateObject, Hold
@@ -20,10 +20,10 @@ from growth.api.scale_down import has_traces, scale_down_at
 from growth.api.timestamp import format_time
 from growth.decide.consolidate.moving import moving_in
 from growth.decide.failures import CLOCKS_DIFFER
-from growth.decide.grow.coming import is_live
 from growth.decide.leaving import asked_to_go
 from growth.decide.shrink.marks import marked, unmarked
 from growth.decide.shrink.needing import is_off, is_ours, was_ours, why_left_alone, why_needed
+from growth.decide.shrink.scale_up import hold_after_scale_up, quiet_until
 from growth.decide.shrink.scene import Scene
 from growth.decide.shrink.terms import Terms, terms_of
 
@@ -49,10 +49,10 @@ def empty(scene: Scene, pool: NodePool) -> None:
     if not spare:
         return
     may_go, must_wait = _beyond_min(scene, pool, spare)
-    quiet_until = grew_at(scene, pool) + terms.delay_after_scale_up
+    quiet = quiet_until(scene, pool)
     for node in sorted(spare, key=lambda one: one.metadata.name):
         if node.metadata.name in may_go:
-            _let_go(scene, pool, node, terms, quiet_until, must_wait=node.metadata.name in must_wait)
+            _let_go(scene, pool, node, terms, quiet, must_wait=node.metadata.name in must_wait)
         else:
             _keep(scene, node, f"pool {pool.metadata.name} keeps this many of its type ready")
 
@@ -109,27 +109,20 @@ def _standing(scene: Scene, pool: NodePool) -> list[Node]:
     return [node for node in nodes if node.metadata.name not in leaving]
 
 
-def grew_at(scene: Scene, pool: NodePool) -> datetime:
-    """When the pool last got, or asked for, a machine."""
-    name = pool.metadata.name
-    born = [node.metadata.creation_timestamp for node in _standing(scene, pool)]
-    asked = [one for one in scene.requests.values() if one.pool == name and is_live(one)]
-    born += [one.metadata.creation_timestamp for one in asked]
-    return scene.since(max((one for one in born if one is not None), default=datetime.min.replace(tzinfo=UTC)))
-
-
-def _let_go(scene: Scene, pool: NodePool, node: Node, terms: Terms, quiet_until: datetime, *, must_wait: bool) -> None:
+def _let_go(scene: Scene, pool: NodePool, node: Node, terms: Terms, quiet: datetime, *, must_wait: bool) -> None:
     at, patience = scale_down_at(node), terms.empty_after
     # Nobody marks one for later than this: a clock was wrong, or the pool has become less patient.
-    if at is None or at > max(scene.now + patience, quiet_until) + CLOCKS_DIFFER:
-        _mark(scene, node, patience, quiet_until)
+    if at is None or at > max(scene.now + patience, quiet) + CLOCKS_DIFFER:
+        _mark(scene, node, patience, quiet)
         return
-    due = max(at, quiet_until)
+    due = max(at, quiet)
     steady_since = scene.state.steady_since
     if steady_since is not None:
         due = max(due, steady_since + patience)  # nobody knows how long ago it was marked
     if scene.now < due:
         scene.remind(due)
+        if at <= scene.now < quiet:
+            hold_after_scale_up(scene, pool, node, quiet)
         return
     if must_wait:
         return
@@ -137,14 +130,14 @@ def _let_go(scene: Scene, pool: NodePool, node: Node, terms: Terms, quiet_until:
     scene.said.append(removal_of(scene, node, pool.metadata.name, reason))
 
 
-def _mark(scene: Scene, node: Node, patience: timedelta, quiet_until: datetime) -> None:
+def _mark(scene: Scene, node: Node, patience: timedelta, quiet: datetime) -> None:
     uid = node.metadata.uid
     since = scene.empty_since[uid] = min(scene.memory.empty_since.get(uid, scene.now), scene.now)
     marks_at = since + min(_MOMENT, patience / 4)
     if scene.now < marks_at:
         scene.remind(marks_at)
         return
-    at = _whole_second(max(since + patience, quiet_until))
+    at = _whole_second(max(since + patience, quiet))
     why = f"nobody needs it: it goes at {format_time(at)}"
     scene.said.append(marked(node, at, why))
     scene.tell(node, "ScaleDownPlanned", why)

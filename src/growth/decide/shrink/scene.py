@@ -52,6 +52,8 @@ class Scene:
         self.empty_since: dict[str, datetime] = {}
         self.noticed: dict[str, datetime] = {}
         self.evicted: dict[str, datetime] = {}
+        self.grew_at: dict[str, datetime] = {}
+        """By pool, when it last got or asked for a machine, as far as that was looked up (``scale_up``)."""
 
     @cached_property
     def expected(self) -> frozenset[str]:

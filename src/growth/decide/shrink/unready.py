@@ -20,8 +20,8 @@ from growth.api.offering import OFFERING
 from growth.api.references import reference_to
 from growth.decide.leaving import asked_to_go
 from growth.decide.registry.unit import NodeState, Unit
-from growth.decide.shrink.emptying import grew_at
 from growth.decide.shrink.needing import why_busy, why_left_alone
+from growth.decide.shrink.scale_up import hold_after_scale_up, quiet_until
 from growth.decide.shrink.scene import Scene
 from growth.decide.shrink.terms import terms_of
 from growth.decide.unreachable import UNREACHABLE_REASON, unreachable_event
@@ -32,7 +32,7 @@ def give_up_unready(scene: Scene, pool: NodePool) -> None:
     for unit in sorted(_due(scene, pool), key=lambda one: one.name):
         node = scene.snapshot.nodes[unit.name]
         subject = reference_to(NODES, node.metadata)
-        quiet_until = grew_at(scene, pool) + terms_of(pool).delay_after_scale_up
+        quiet = quiet_until(scene, pool)
         if not pool.spec.scale_down.enabled:
             why = f"it is unready for long, and scaleDown.enabled is false in pool {pool.metadata.name}"
             scene.said.append(Hold(subject=subject, why=why, reason="Unready"))
@@ -46,8 +46,9 @@ def give_up_unready(scene: Scene, pool: NodePool) -> None:
             allowed = f"scaleDown.removeUnreachable is false in pool {pool.metadata.name}"
             why = f"it is unready for long, but {busy} and may be alive, and {allowed}"
             scene.said += (Hold(subject=subject, why=why, reason=UNREACHABLE_REASON), unreachable_event(node, pool))
-        elif scene.now < quiet_until:
-            scene.remind(quiet_until)
+        elif scene.now < quiet:
+            scene.remind(quiet)
+            hold_after_scale_up(scene, pool, node, quiet)
         else:
             reason = _reason(unit, pool)
             scene.tell(node, "ScaleDown", reason)
