@@ -22,9 +22,10 @@ DEAR_FSN1, DEAR_NBG1 = (one.id for one in DEAR)
 
 def failed(offering: str, last_at: timedelta = -SECOND, **fields: Any) -> FailedLaunches:  # noqa: ANN401
     at = NOW + last_at
-    stated: dict[str, Any] = {"failures": 1, "rounds": 1, "retry_at": at + FAILURE_TIME, "reason": "NoNode", **fields}
     launched = at - FAILURE_TIME
-    return FailedLaunches(offering, since=launched, launched_at=launched, last_at=at, message="no node", **stated)
+    stated: dict[str, Any] = {"failures": 1, "rounds": 1, "launched_at": launched, "reason": "NoNode", **fields}
+    retry_at = at + FAILURE_TIME
+    return FailedLaunches(offering, since=launched, last_at=at, retry_at=retry_at, message="no node", **stated)
 
 
 def a_town(*entries: FailedLaunches, pods: list[Pod] | None = None, **spec: Any) -> Town:  # noqa: ANN401
@@ -121,10 +122,11 @@ def test_offerings_that_fit_no_pending_pod_are_not_tested() -> None:
     assert town.requests == []
 
 
-def test_a_pool_that_lacks_machines_without_load_tests_their_type_when_its_wait_is_over() -> None:
+def test_a_pool_that_lacks_machines_without_load_tests_their_type_once_in_each_failure_time() -> None:
     types = ({"name": "cheap", "min": 1}, {"name": "dear"})
-    for since, expected in ((MINUTE, list[str]()), (HOUR, [CHEAP_NBG1])):
-        status = NodePoolStatus(failed_launches=(failed(CHEAP_FSN1, -since),))
+    for launched, expected in ((MINUTE, list[str]()), (FAILURE_TIME, [CHEAP_NBG1])):
+        entry = failed(CHEAP_FSN1, launched_at=NOW - launched)
+        status = NodePoolStatus(failed_launches=(entry,))
         pool: NodePool = a_pool(types=types, status=status)
         town = Town(a_cloud(*CHEAP, *DEAR), pool)
         town.run(SECOND)

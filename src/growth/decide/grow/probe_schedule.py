@@ -6,6 +6,7 @@ A plan launches only what is not suspect. A probe is one machine beside it, on w
    pool is tested: the first ones of each type and location first, all of them within a failure time.
 2. When all failed, one machine at a time is tested, the one first that failed longest ago.
 3. Without pods that wait for long, a suspect type is tested once when its wait is over, beside what a plan launches.
+4. Machines that a pool keeps without load are of a named type: one of it is tested in each failure time.
 
 So a pod waits at most two failure times until a machine is launched that works, if any offering does.
 """
@@ -172,14 +173,16 @@ class _Pool:
             found.beside.append(probe)
 
     def _look_for_shortages(self, found: Probing) -> None:
-        """Machines that the pool keeps without load (``min``) are of a named type: its wait over, one is tested."""
+        """Machines that the pool keeps without load (``min``) are of a named type, which nothing can stand in for: one
+        machine of it is tested in each failure time."""
         for shortage in shortages((self._pool,), self._outlook.held):
             wanted = [one for one in self._in_order() if one.server_type.lower() == shortage.server_type.lower()]
-            retry_at = next((self._record.retry_at.get(one.type_id) for one in wanted), None)
-            if retry_at is None or not self._awaited.isdisjoint(one.id for one in self._offerings):
+            is_suspect = any(one.type_id in self._record.retry_at for one in wanted)
+            if not is_suspect or not self._awaited.isdisjoint(one.id for one in self._offerings):
                 continue
-            found.wake_at.append(retry_at)
-            if self._outlook.now >= retry_at:
+            due_at = self._record.launched_at + self._outlook.settings.provision.machine_within
+            found.wake_at.append(due_at)
+            if self._outlook.now >= due_at:
                 found.due.append(Probe(self._pool.metadata.name, tuple(wanted), ()))
                 return
 
