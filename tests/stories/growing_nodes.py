@@ -24,6 +24,7 @@ from growth.api.kinds import (
 from growth.api.machine import MachineRequest
 from growth.api.nodepool import NodePool
 from growth.api.noderequest import NodeRequest
+from growth.api.offering import POOL
 from growth.api.settings import Settings
 from growth.api.starting import STARTING
 from growth.cloud.kwok.node_manifest import owner_reference
@@ -61,9 +62,10 @@ async def a_node_never_registers(play: Play) -> None:
         await a_pool(play)
         await play.pod("app", cpu="1500m", nodeSelector={})
         await play.until(play.pod_is("app"), "the pod runs")
-        await play.until(lambda: offerings(play) == ["kwok-medium-fsn1"], "the request that failed is gone")
+        await play.until(lambda: "kwok-small-fsn1" not in offerings(play), "the request that failed is gone")
         await play.until(lambda: not play.trace.objects[NODE_REMOVAL_REQUESTS], "its machine is given back")
-        assert len(await machines(play)) == 1
+        await play.until(lambda: set(phases(play)) <= {"Ready"}, "all that was launched works")
+        assert set(await machines(play)) <= nodes_of_pools(play)
     assert reasons(play) == ["its machine is there, but no node registered in time"]
 
 
@@ -77,7 +79,7 @@ async def a_node_never_becomes_ready(play: Play) -> None:
         await a_pool(play)
         await play.pod("app", cpu="1500m", nodeSelector={})
         await play.until(play.pod_is("app"), "the pod runs")
-        await play.until(lambda: offerings(play) == ["kwok-medium-fsn1"], "the request that failed is gone")
+        await play.until(lambda: "kwok-small-fsn1" not in offerings(play), "the request that failed is gone")
         await play.until(lambda: not play.trace.objects[NODE_REMOVAL_REQUESTS], "its machine is given back")
         assert not any(map(is_closed, play.trace.nodes.values()))
     assert reasons(play) == ["its node is not ready in time: not ready"]
@@ -91,9 +93,10 @@ async def a_machine_never_boots(play: Play) -> None:
         await a_pool(play)
         await play.pod("app", cpu="1500m", nodeSelector={})
         await play.until(play.pod_is("app"), "the pod runs")
-        await play.until(lambda: offerings(play) == ["kwok-medium-fsn1"], "the request that failed is gone")
+        await play.until(lambda: "kwok-small-fsn1" not in offerings(play), "the request that failed is gone")
         await play.until(lambda: not play.trace.objects[NODE_REMOVAL_REQUESTS], "its machine is given back")
-        assert len(await machines(play)) == 1
+        await play.until(lambda: set(phases(play)) <= {"Ready"}, "all that was launched works")
+        assert set(await machines(play)) <= nodes_of_pools(play)
     assert len(reasons(play)) == 1
 
 
@@ -105,7 +108,7 @@ async def a_machine_vanishes_before_its_node_comes(play: Play) -> None:
         await a_pool(play)
         await play.pod("app", cpu="1500m", nodeSelector={})
         await play.until(play.pod_is("app"), "the pod runs")
-        await play.until(lambda: offerings(play) == ["kwok-medium-fsn1"], "the request that failed is gone")
+        await play.until(lambda: "kwok-small-fsn1" not in offerings(play), "the request that failed is gone")
     assert reasons(play) == []
 
 
@@ -353,6 +356,11 @@ def is_prepared(play: Play, name: str) -> bool:
     """Whether a node of ours is ready and has the taints left that it was bought with."""
     node = play.trace.nodes[name]
     return is_closed(node) and node.is_ready and not any("not-ready" in taint.key for taint in node.spec.taints)
+
+
+def nodes_of_pools(play: Play) -> set[str]:
+    """Names of all nodes of pools: a probe may have come beside what the pod needs, if Growth was stopped for long."""
+    return {name for name, node in play.trace.nodes.items() if POOL in node.metadata.labels}
 
 
 async def machines(play: Play) -> list[str]:
