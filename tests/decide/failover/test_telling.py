@@ -6,7 +6,7 @@ import msgspec
 
 from growth.api.action import PatchObject
 from growth.api.machine import Power
-from growth.api.timeline import Timeline, key_of
+from growth.api.timeline import Entry, Timeline, key_of
 from tests.decide.failover.stage import Stage, machine_id, terms
 
 FIVE = ("n1", "n2", "n3", "n4", "n5")
@@ -73,6 +73,19 @@ def test_a_story_is_bounded_and_so_are_all_of_them() -> None:
     stage.wait(60)
     assert len(stage.timelines()) == 100
     assert sum(map(len, stage.status.data.values())) < 450_000
+
+
+def test_config_map_is_bounded_in_bytes_whatever_the_alphabet() -> None:
+    """A ConfigMap holds a megabyte, and one character may be four bytes of it."""
+    stage = Stage(*FIVE)
+    entries = tuple(Entry(stage.now, f"Step{number}", "ü" * 300) for number in range(40))
+    stories = [Timeline(f"gone-{number}", f"uid-{number}", entries) for number in range(50)]
+    data = {key_of(one.node): msgspec.json.encode(one).decode() for one in stories}
+    stage.status = msgspec.structs.replace(stage.status, data=data)
+    stage.restart()
+    stage.wait(5)
+    kept = sum(len(text.encode()) for text in stage.status.data.values())
+    assert 350_000 < kept <= 400_000
 
 
 def test_words_without_end_are_cut() -> None:

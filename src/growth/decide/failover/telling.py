@@ -22,7 +22,7 @@ _EVERY: Final = timedelta(seconds=1)
 # A story that ended is kept for so long, and so many stories in all: a ConfigMap holds a megabyte.
 _KEPT_FOR: Final = timedelta(hours=24)
 _KEPT: Final = 100
-_KEPT_CHARACTERS: Final = 400_000
+_KEPT_BYTES: Final = 400_000
 # Whoever does not run again after so long has another reason.
 _RECOVERS_WITHIN: Final = timedelta(minutes=10)
 
@@ -98,15 +98,15 @@ def _kept(scene: Scene) -> dict[str, str]:
     """The latest stories, as texts by their keys; what is too old, or too much, is forgotten."""
     known = sorted(scene.timelines.values(), key=lambda one: (one.entries[-1].at, one.node), reverse=True)
     texts: dict[str, str] = {}
-    room, scene.timelines = _KEPT_CHARACTERS, {}
+    free_bytes, scene.timelines = _KEPT_BYTES, {}
     for one in known:
         if one.node not in scene.noted and not is_ahead(one.entries[-1].at + _KEPT_FOR, scene.now, _KEPT_FOR):
             continue
-        text = msgspec.json.encode(one).decode()
-        room -= len(text)
-        if room < 0 or len(texts) == _KEPT:
+        text = msgspec.json.encode(one)
+        free_bytes -= len(text)
+        if free_bytes < 0 or len(texts) == _KEPT:
             break
-        texts[key_of(one.node)], scene.timelines[one.node] = text, one
+        texts[key_of(one.node)], scene.timelines[one.node] = text.decode(), one
     return texts
 
 
