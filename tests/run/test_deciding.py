@@ -224,6 +224,15 @@ def test_a_hold_is_recorded_told_once_and_never_executed(caplog: pytest.LogCaptu
 
 
 @virtual
+async def test_holds_are_zero_on_a_replica_that_no_longer_leads() -> None:
+    replica = await a_leader(SmallCluster(), Scribe(Hold(subject=REQUEST, reason="TooMany", why="two at a time")))
+    line = 'growth_holds{capability="test-0",reason="TooMany"} '
+    assert f"{line}1.0" in replica.health.metrics.text().decode()
+    await replica.stop()
+    assert f"{line}0.0" in replica.health.metrics.text().decode()
+
+
+@virtual
 async def test_a_long_thought_comes_back_in_a_later_pass() -> None:
     cluster, scribe = SmallCluster(), Scribe()
 

@@ -108,6 +108,8 @@ class Deciding:
         finally:
             if self._keeps_registry:
                 self._metrics.unseen()
+            for name, reasons in self._reasons.items():
+                self._metrics.held(name, [], reasons)
             self._metrics.queue.clear()
             self._metrics.moves.clear()
             await self._thoughts.close()
