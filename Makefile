@@ -7,7 +7,7 @@ BIN := .venv/bin
 # Compiled once, whatever the shell says: tests start hundreds of processes, and each would compile everything anew.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help setup demo check test stories skew crash chaos fidelity bench pictures lock clean
+.PHONY: help setup demo check test stories skew crash chaos fidelity stress bench pictures lock clean
 
 help: ## list what can be done here
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -64,6 +64,10 @@ fidelity: setup ## the long comparisons with a real control plane: 3,000 pods, 3
 	@$(BIN)/python -m tests.fidelity.plans --plans 300
 	@$(BIN)/python -m tests.fidelity.histories --histories 500
 
+stress: setup ## 50 of 1,000 machines lose their power on a real control plane: fails if an aim is missed; leave the machine to it
+	@$(BIN)/growth cluster build
+	@$(BIN)/python -m bench.failover --nodes 1000 --dead 50 --check
+
 bench: setup ## measure: what seeing a large cluster costs, judging it, fitting, planning, starting a control plane, reacting, churn, failover, memory, queue
 	@$(BIN)/python -m bench.ingest --nodes 5000 --pods 150000 --peer lightkube --peer kubernetes
 	@$(BIN)/python -m bench.fit
@@ -75,6 +79,7 @@ bench: setup ## measure: what seeing a large cluster costs, judging it, fitting,
 	@$(BIN)/python -m bench.reaction --pods 1000
 	@$(BIN)/python -m bench.churn --nodes 200 --minutes 2
 	@$(BIN)/python -m bench.failover --nodes 50 --dead 5
+	@$(BIN)/python -m bench.failover_cost --nodes 20 --pods 10
 	@$(BIN)/python -m bench.memory --nodes 5000 --replicas 3 --kill-one
 	@$(BIN)/python -m bench.queue --workloads 15000
 	@$(BIN)/python -m bench.queue --workloads 50000 --cycle-only

@@ -18,10 +18,14 @@ detached and attached elsewhere by the real attach/detach controller and a stand
 | attached_twice | volumes that were attached to two nodes at one time |
 | hetzner_calls | calls to the provider from the first power cut until all run |
 | cpu_s_of | CPU seconds of each process meanwhile, of others, and of nobody |
+| growth_rss_mb | memory of Growth at its peak |
+| aim_s, missed | what running_s should be (docs/performance.md), and what of it is not; in act mode |
 
 ``--mode off`` shows Kubernetes alone: it waits for two minutes and tells how many are stuck. ``--compare`` does that
 first (``off``), then turns Growth on and tells how long it takes from there (``turned_on``), then cuts the power
 of the machines on which the databases are by then, with Growth at work: the figures as usual.
+
+``--check`` (``make stress``) fails with exit code 1 after the line of JSON if an aim is missed or anything is wrong.
 
 Weaknesses: all share the cores of one machine, there is no network, nothing is mounted, the stand-in attaches at once
 (a real driver takes seconds), and kwok's pods need no time to start.
@@ -37,9 +41,11 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from bench.crowd import tell
+from bench.failover_aims import AIMS, missed
 from bench.failover_cluster import Scene, a_scene
 from bench.failover_witness import Death, after, figures, in_words, wrong_taints
 from bench.growth_process import GrowthProcess
+from bench.meter import peak_rss_mb_of
 from bench.shares import Shares
 from growth.api.settings import Settings
 
@@ -121,7 +127,8 @@ async def _lose_power(
     for death in sorted(deaths, key=lambda one: one.cut_at):
         tell(f"    {scene.witness.story_of(death)}")
     tell(f"asked of the provider: {dict(calls.most_common())}")
-    return {**figures(deaths), "hetzner_calls": calls.total(), "cpu_s_of": shares.read()}
+    spent = {"cpu_s_of": shares.read(), "growth_rss_mb": round(peak_rss_mb_of(growth.pid), 1)}
+    return {**figures(deaths), "hetzner_calls": calls.total(), **spent}
 
 
 async def _follow(growth: GrowthProcess, deaths: Sequence[Death], seconds: float) -> None:
@@ -156,7 +163,10 @@ def main() -> None:
     how.add_argument("--mode", choices=("act", "off"), default="act", help="failover.mode (act)")
     how.add_argument("--compare", action="store_true", help="off, turned on and act, on one cluster")
     parser.add_argument("--seed", type=int, default=1, help="of the instants at which machines lose their power (1)")
+    parser.add_argument("--check", action="store_true", help="fail if an aim is missed or anything is wrong")
     options = parser.parse_args()
+    if options.check and options.mode == "off":
+        parser.error("--check: expected --mode act, as there is no aim for off")
     if not 1 <= options.nodes <= _MOST_NODES:
         parser.error(f"--nodes {options.nodes}: expected 1 to {_MOST_NODES}")
     if not 1 <= options.dead * (_LIVING + 1) <= options.nodes:
@@ -168,7 +178,12 @@ def main() -> None:
     else:
         measuring = measure(options.nodes, options.dead, mode=options.mode, **terms)
     try:
-        print(json.dumps({**sizes, "seed": options.seed, **asyncio.run(measuring)}))
+        found = {**sizes, "seed": options.seed, **asyncio.run(measuring)}
+        if options.mode == "act":
+            found |= {"aim_s": AIMS[options.speed], "missed": missed(found, options.speed)}
+        print(json.dumps(found))
+        if options.check and found["missed"]:
+            sys.exit(f"Error: {'; '.join(found['missed'])}")
     except KeyboardInterrupt:
         sys.exit("stopped; nothing is left running")
     except (RuntimeError, TimeoutError) as error:
