@@ -7,7 +7,7 @@ BIN := .venv/bin
 # Compiled once, whatever the shell says: tests start hundreds of processes, and each would compile everything anew.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help setup demo check test stories skew crash chaos fidelity stress bench pictures lock clean
+.PHONY: help setup demo check test stories skew upgrade crash chaos fidelity stress bench pictures lock clean
 
 help: ## list what can be done here
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,6 +46,10 @@ stories: setup ## every story on the virtual cluster and on a real one, compared
 
 skew: setup ## a scenario of each capability on every pinned release of Kubernetes, and a table: ten minutes (the first time an hour of builds)
 	@$(BIN)/python -m tests.skew
+
+upgrade: setup ## this version of Growth and an older one take over from each other in the middle of a failover: eight minutes
+	@$(BIN)/growth cluster build
+	@$(BIN)/python -m tests.takeover
 
 crash: setup ## stop Growth before and after every side effect of every story, then on a real control plane: ten minutes
 	@$(BIN)/python -m tests.trust.crash

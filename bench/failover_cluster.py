@@ -16,6 +16,7 @@ from growth.api.kinds import CSI_DRIVERS, NODES, PERSISTENT_VOLUMES, SECRETS, ST
 from growth.kube.client import Client
 from growth.kube.patches import MergePatch
 from growth.local.cluster import LocalCluster
+from growth.local.timings import Timings
 from growth.play.attacher import Attacher
 from growth.play.workloads import STATEFUL_SETS
 from growth.run.role import ACCOUNT
@@ -37,12 +38,15 @@ class Scene:
     """What is there. Growth is started and ended by whoever measures."""
 
     def __init__(self, cluster: LocalCluster, sandbox: SandboxProcess, witness: Witness, kubeconfig: Path) -> None:
-        self.cluster, self.sandbox, self.witness = cluster, sandbox, witness
-        self._kubeconfig = kubeconfig
+        self.cluster, self.sandbox, self.witness, self.kubeconfig = cluster, sandbox, witness, kubeconfig
 
     def growth(self, *, mode: str, speed: str) -> AbstractAsyncContextManager[GrowthProcess]:
         """Growth as a process of its own, under the shipped role."""
-        content = {
+        return growth_started(self.cluster, self.kubeconfig, self.settings(mode=mode, speed=speed))
+
+    def settings(self, *, mode: str, speed: str) -> dict[str, Any]:
+        """What Growth must be started with to work here; all else is its default."""
+        return {
             "providers": {"enabled": "hetzner"},
             "hetzner": {
                 "clusterName": "bench",
@@ -51,7 +55,6 @@ class Scene:
             },
             "failover": {"mode": mode, "speed": speed},
         }
-        return growth_started(self.cluster, self._kubeconfig, content)
 
     async def buy(self, nodes: int, growth: GrowthProcess) -> None:
         """Let Growth buy so many machines that it keeps, and wait until pods can go there."""
@@ -88,9 +91,9 @@ class Scene:
 
 
 @asynccontextmanager
-async def a_scene(pods: Sequence[str]) -> AsyncGenerator[Scene]:
-    """A control plane with stock timings, a sandbox, and somebody who attaches volumes, until the context ends."""
-    async with LocalCluster() as cluster, sandbox_running(cluster, _BOOT_SECONDS) as sandbox:
+async def a_scene(pods: Sequence[str], timings: Timings | None = None) -> AsyncGenerator[Scene]:
+    """A control plane (with stock timings), a sandbox, and somebody who attaches volumes, until the context ends."""
+    async with LocalCluster(timings=timings) as cluster, sandbox_running(cluster, _BOOT_SECONDS) as sandbox:
         kubeconfig = await install(cluster)
         await _add_secrets(cluster.admin)
         await cluster.add_namespace(NAMESPACE)

@@ -14,6 +14,7 @@ import aiohttp
 
 from growth.local import process
 from growth.local.cluster import LocalCluster
+from growth.sim.hetzner.sandbox import TOKEN
 
 _START_SECONDS: Final = 30.0
 
@@ -43,15 +44,32 @@ class SandboxProcess:
 
     async def cut_power(self, server: str) -> None:
         """From now on this server is off; its node falls silent when the sandbox next looks, 0.2 s later at most."""
-        async with self._session.post(self._control("/faults"), json={"kind": "power_cut", "server": server}) as answer:
+        await self._order("power_cut", server)
+
+    async def remove(self, server: str) -> None:
+        """From now on this server does not exist, and Growth did not ask for it."""
+        await self._order("vanish", server)
+
+    async def power_on(self, server: str) -> None:
+        """Start it, as a person does in the provider's console; its node is heard of once it has booted."""
+        authorized = {"Authorization": f"Bearer {TOKEN}"}
+        async with self._session.get(f"{self.endpoint}/servers?name={server}", headers=authorized) as answer:
+            number = (await answer.json())["servers"][0]["id"]
+        start = f"{self.endpoint}/servers/{number}/actions/poweron"
+        async with self._session.post(start, headers=authorized) as answer:
             if answer.status != 201:
-                raise RuntimeError(f"the sandbox did not cut the power of {server}: {await answer.text()}")
+                raise RuntimeError(f"the sandbox did not start {server}: {await answer.text()}")
 
     async def calls(self) -> Counter[str]:
         """How often what was called so far, by whomever."""
         async with self._session.get(self._control("")) as answer:
             told: dict[str, Any] = await answer.json()
         return Counter(told["calls"])
+
+    async def _order(self, kind: str, server: str) -> None:
+        async with self._session.post(self._control("/faults"), json={"kind": kind, "server": server}) as answer:
+            if answer.status != 201:
+                raise RuntimeError(f"the sandbox refused {kind} of {server}: {await answer.text()}")
 
     def _control(self, path: str) -> str:
         return f"{self.endpoint.removesuffix('/v1')}/_sandbox{path}"

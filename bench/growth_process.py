@@ -52,6 +52,10 @@ class GrowthProcess:
         """The end of its log, for whoever wonders why nothing happens."""
         return "\n".join(["it said last:", *self._log.read_text().splitlines()[-10:]])
 
+    def text(self) -> str:
+        """Its log as it was written, with what is none of its lines, such as a traceback."""
+        return self._log.read_text()
+
     def peak_rss_mb(self) -> float:
         return peak_rss_mb_of(self._running.pid)
 
@@ -141,15 +145,26 @@ async def growth_started(
 
 
 def start(
-    cluster: LocalCluster, kubeconfig: Path, content: Mapping[str, Any], *, name: str = "growth", only: str = ""
+    cluster: LocalCluster,
+    kubeconfig: Path,
+    content: Mapping[str, Any],
+    *,
+    name: str = "growth",
+    only: str = "",
+    source: Path | None = None,
 ) -> GrowthProcess:
-    """Start it with these settings, under a name for its files, which lie among the cluster's."""
+    """Start it with these settings, under a name for its files, which lie among the cluster's.
+
+    ``source`` is the folder of another version's packages; None is this version.
+    """
     own = {"kube": {"kubeconfig": str(kubeconfig)}, "health": {"address": "localhost", "port": 0}}
     settings, log = cluster.layout.root / f"{name}.yaml", cluster.layout.log(name)
     settings.write_text(yaml.safe_dump({**own, **content}))
     command = (sys.executable, "-m", "growth", "run", "--settings", str(settings), *(("--only", only) if only else ()))
     # What this shell says about settings is not what is measured.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GROWTH_")}
+    if source is not None:
+        environment["PYTHONPATH"] = str(source)
     return GrowthProcess(process.start(command, log, environment, dies_with_starter=True), log)
 
 
