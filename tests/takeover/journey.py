@@ -38,6 +38,14 @@ class Takeover(msgspec.Struct, frozen=True):
     """From the power cut until the database ran elsewhere, if the moment has a power cut."""
 
 
+class _Kill(msgspec.Struct, frozen=True):
+    """What held when a leader was killed."""
+
+    at: float
+    leader: str
+    had_finished: bool
+
+
 class Journey:
     """All takeovers on one cluster."""
 
@@ -68,7 +76,7 @@ class Journey:
             next_leader = self._start(after)
             await next_leader.wait_until_ready()
             takeover = await self._take_over(moment, (before, after), leader, next_leader)
-            self._report(f"{takeover}")
+            self._report(f"    {after.name} leads after {takeover.leads_s} s, finished after {takeover.finished_s} s")
             takeovers.append(takeover)
             leader = next_leader
         return takeovers
@@ -96,26 +104,25 @@ class Journey:
         self, moment: Moment, versions: tuple[Version, Version], leader: GrowthProcess, following: GrowthProcess
     ) -> Takeover:
         scenario, identity = self._scenarios.of(moment), identity_of(leader)
-        killed_at: list[float] = []
-        leading: list[str] = []
+        kills: list[_Kill] = []
 
         def kill() -> None:
-            leading.append(self._sight.leader)
             leader.kill()
-            killed_at.append(time.monotonic())
+            kills.append(_Kill(time.monotonic(), self._sight.leader, scenario.is_finished()))
 
         self._report(f"{moment}: {versions[0].name} leads, {versions[1].name} follows")
         await scenario.begin()
         self._sight.at_once(scenario.is_middle, kill)
-        await self._until(lambda: bool(killed_at), f"the moment {moment} came", following)
-        if leading != [identity]:
-            raise RuntimeError(f"{leading[0]} led at the moment {moment}; expected {identity}, which was killed")
-        if scenario.is_finished():
+        await self._until(lambda: bool(kills), f"the moment {moment} came", following)
+        (killed,) = kills
+        if killed.leader != identity:
+            raise RuntimeError(f"{killed.leader} led at the moment {moment}; expected {identity}, which was killed")
+        if killed.had_finished:
             raise RuntimeError(f"{identity} had finished at the moment {moment}: nothing was left to take over")
         await following.wait_until_at_work(PROVIDER)
-        leads_s = time.monotonic() - killed_at[0]
+        leads_s = time.monotonic() - killed.at
         await self._until(scenario.is_finished, f"{versions[1].name} finished after {moment}", following)
-        finished_s = time.monotonic() - killed_at[0]
+        finished_s = time.monotonic() - killed.at
         return Takeover(
             moment=moment,
             before=versions[0].name,

@@ -62,7 +62,7 @@ class Sight:
         return found is not None and out_of_service_taint(found) is not None
 
     def summary(self) -> str:
-        """What there is now, for whoever wonders why nothing happens."""
+        """What there is now, for the message of a wait that timed out."""
         nodes = {name: [taint.key for taint in node.spec.taints] for name, node in sorted(self.nodes.items())}
         requests = {one.metadata.name: one.status.phase for one in self.requests.values()}
         steps = {name: [entry.what for entry in entries] for name, entries in self.timelines.items()}

@@ -57,8 +57,8 @@ def older_version() -> Generator[Version]:
         raise OlderIsMissing(reason)
     with tempfile.TemporaryDirectory(prefix="growth-older-") as folder:
         tree = Path(folder) / "tree"
+        _git("worktree", "add", "--quiet", "--detach", str(tree), OLDER)
         try:
-            _git("worktree", "add", "--quiet", "--detach", str(tree), OLDER)
             older = Version("old", tree / "src", tree / "charts" / "growth" / "crds.yaml")
             _check_imports(older)
             yield older
