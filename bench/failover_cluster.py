@@ -92,7 +92,7 @@ class Scene:
 
 @asynccontextmanager
 async def a_scene(pods: Sequence[str], timings: Timings | None = None) -> AsyncGenerator[Scene]:
-    """A control plane (with stock timings), a sandbox, and somebody who attaches volumes, until the context ends."""
+    """A control plane (with stock timings), a sandbox and an attacher of volumes, until the context ends."""
     async with LocalCluster(timings=timings) as cluster, sandbox_running(cluster, _BOOT_SECONDS) as sandbox:
         kubeconfig = await install(cluster)
         await _add_secrets(cluster.admin)
