@@ -2,7 +2,10 @@
 
 from typing import Final
 
+import msgspec
+
 from growth.api.queue.workload import QUOTA_RESERVED, WAITS_FOR_PREEMPTED
+from growth.api.settings import Settings
 from growth.play.growing import growing
 from growth.play.play import Play
 from growth.play.story import Stories
@@ -74,6 +77,47 @@ async def _gives_way(play: Play, timestamp: str) -> None:
         await remove(play, "high")
         await until_running(play, "low")
         assert (starts(play, "low"), await evictions(play, "low")) == (2, ONCE)
+
+
+@STORIES.story(ignores=CHANCE)
+async def a_more_important_newcomer_starts_before_a_waiting_preemptor(play: Play) -> None:
+    """The preemptor has not started when the newcomer comes, and starts after it: it is never preempted itself."""
+    await _is_overtaken(play, requeuing(timeout=PATIENT_SECONDS), WAITS_FOR_PREEMPTED)
+    assert (starts(play, "high"), await evictions(play, "high")) == (1, {})
+    assert (starts(play, "low"), await evictions(play, "low")) == (1, ONCE)
+
+
+@STORIES.story(ignores=CHANCE)
+async def with_waiting_preemptors_first_the_newcomer_starts_after_them(play: Play) -> None:
+    """``waitingPreemptorsFirst``, as in Kueue: the preemptor starts, is preempted, and starts once more."""
+    settings = requeuing(timeout=PATIENT_SECONDS)
+    queue = msgspec.structs.replace(settings.queue, waiting_preemptors_first=True)
+    await _is_overtaken(play, msgspec.structs.replace(settings, queue=queue), "WaitingForQuota")
+    assert (starts(play, "high"), await evictions(play, "high")) == (2, ONCE)
+    assert (starts(play, "low"), await evictions(play, "low")) == (1, ONCE)
+
+
+async def _is_overtaken(play: Play, settings: Settings, newcomer_waits: str) -> None:
+    """Until the newcomer, which first waits for this reason, has ended and the preemptor runs."""
+    await play.node("worker")
+    await some_quota(play, {"cpu": "1"}, preemption={"withinClusterQueue": "LowerPriority"})
+    await priorities(play, high=100, higher=200)
+    async with growing(play, settings=settings):
+        await queued(play, "low", finalizers=(HELD,))
+        await until_running(play, "low")
+        await queued(play, "high", priority_class="high")
+        await until_preempted(play, "low", "InClusterQueue")
+        await until_said(play, "high", QUOTA_RESERVED, WAITS_FOR_PREEMPTED, status="False")
+        await queued(play, "newcomer", priority_class="higher")
+        await until_said(play, "newcomer", QUOTA_RESERVED, newcomer_waits, status="False")
+        await play.until(lambda: not play.running("low"), "its pod is leaving")
+        await let_go(play, "low")
+        await until_running(play, "newcomer")
+        await at_rest(play, runs="newcomer", waits="high low")
+        assert (starts(play, "newcomer"), await evictions(play, "newcomer")) == (1, {})
+        await remove(play, "newcomer")
+        await until_running(play, "high")
+        await at_rest(play, runs="high", waits="low")
 
 
 @STORIES.story(ignores=CHANCE)

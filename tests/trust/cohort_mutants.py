@@ -5,14 +5,18 @@ from typing import Any, Final
 import msgspec
 
 from growth.api.queue.quotas import Preemption
+from growth.api.queue.workload import Workload
 from growth.decide.queue import preempting
 from growth.decide.queue.holders import Holder, Wish
+from growth.decide.queue.ordering import Order, Place, place_of
 from growth.decide.queue.preempting import Victim
 from growth.decide.queue.tree import ENDLESS, Member, Slot
 from tests.trust.mutant import Mutant
 
 _QUEUE: Final = "growth.decide.queue"
 _WAITS: Final = "admitting.waits_for_preempted"
+_LINE: Final = "line.Line.has_preemptor_from"
+_PLACE: Final = place_of
 _VICTIMS: Final = preempting.victims
 _AVAILABLE: Final = Member.available
 
@@ -64,6 +68,10 @@ def _never(*_: object) -> bool:
     return False
 
 
+def _preemptors_first(workload: Workload, order: Order, *, is_strict: bool, **_: bool) -> Place:
+    return _PLACE(workload, order, is_strict=is_strict, preemptors_first=True)
+
+
 def _nobody_else(*_: object, **__: object) -> tuple[()]:
     return ()
 
@@ -97,7 +105,9 @@ COHORT_MUTANTS: Final = (
     _mutant("older ones of the same priority go", "preempting._may_go_in_queue", _also_older, test="preempting"),
     _mutant("there is no threshold", "admitting.victims", _any_threshold, "up to a threshold"),
     _mutant("what is waited for is free", "scene.Scene.use", _does_not_count, test="giving_way"),
-    _mutant("who waits for the preempted may be overtaken", _WAITS, _never, test="cohort_properties"),
+    _mutant("who waits for the preempted may be overtaken", _LINE, _never, test="cohort_properties"),
+    _mutant("strict preemptors may be overtaken", _WAITS, _never, test="cohort_properties"),
+    _mutant("waiting preemptors come first", "lining.place_of", _preemptors_first, test="giving_way"),
     _mutant("who borrows takes what is others' own", "preempting._would_return", _nobody, test="cohort_properties"),
     _mutant("who was sent back goes on in a circle", "admitting.victims", _forgiven, test="cohort_properties"),
     _mutant("what is lent is never taken back", "preempting._others", _nobody_else, test="cohort_properties"),

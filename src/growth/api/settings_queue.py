@@ -66,4 +66,11 @@ class QueueSettings(Section, frozen=True):
         bool,
         meaning("Whether a job that could not start on one flavor may start on another before its backoff is over."),
     ] = True
+    waiting_preemptors_first: Annotated[
+        bool,
+        meaning(
+            "Whether a workload that waits until those it preempted are gone comes before more important ones of its "
+            "queue, as in Kueue."
+        ),
+    ] = False
     wait_for_pods_ready: WaitForPodsReadySettings = WaitForPodsReadySettings()

@@ -43,7 +43,7 @@ class Wish(msgspec.Struct, frozen=True):
 
 
 @click.group(invoke_without_command=True)
-@with_settings_of("kube", "queue.waitForPodsReady", "queue.tryOtherFlavors")
+@with_settings_of("kube", "queue.waitForPodsReady", "queue.tryOtherFlavors", "queue.waitingPreemptorsFirst")
 @click.option("--queue", "-q", "name", metavar="NAME", default="", help="Show one ClusterQueue only.")
 @click.option("--namespace", "-n", metavar="NAME", default="", help="Show workloads of one namespace only.")
 @click.option("--all", "is_all", is_flag=True, help=f"Show all workloads, not the first {_SHOWN} of each queue.")

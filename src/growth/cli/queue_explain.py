@@ -25,7 +25,13 @@ from growth.kube.errors import KubeError
 
 
 @click.command()
-@with_settings_of("kube", "queue.waitForPodsReady", "queue.extendWhileProvisioning", "queue.tryOtherFlavors")
+@with_settings_of(
+    "kube",
+    "queue.waitForPodsReady",
+    "queue.extendWhileProvisioning",
+    "queue.tryOtherFlavors",
+    "queue.waitingPreemptorsFirst",
+)
 @click.argument("name", metavar="WORKLOAD")
 @click.option("--namespace", "-n", metavar="NAME", default="", help="The namespace in which it is.")
 @click.option("--output", type=click.Choice(["text", "json"]), default="text", show_default=True)

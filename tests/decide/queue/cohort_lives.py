@@ -42,9 +42,10 @@ class Cohorts(Life):
         is_shrinking: bool = False,
         is_modest: bool = False,
         waits: bool = True,
+        preemptors_first: bool = False,
         most: int = MOST_JOBS,
     ) -> None:
-        stage = Stage(settings(timestamp=timestamp, wait=waits))
+        stage = Stage(settings(timestamp=timestamp, wait=waits, preemptors_first=preemptors_first))
         self.nodes, self.queues = draw_tree(Random(seed), ONE_RESOURCE)  # noqa: S311 - no secret
         put_tree(stage, self.nodes)
         for value in PRIORITIES:

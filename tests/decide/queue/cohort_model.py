@@ -81,9 +81,10 @@ class Work:
     def order(self) -> tuple[int, datetime, str]:
         return -self.priority, self.since, self.uid
 
-    @property
-    def place(self) -> tuple[bool, tuple[int, datetime, str]]:
-        return self.queue.is_strict or not self.is_waiting, self.order
+    def place(self, *, preemptors_first: bool) -> tuple[int, bool, tuple[int, datetime, str]]:
+        """On purpose: whoever waits for others to go comes first among those of its priority. (In Kueue, of all.)"""
+        rank = 0 if preemptors_first else -self.priority
+        return rank, self.queue.is_strict or not self.is_waiting, self.order
 
 
 class Tree:
@@ -183,8 +184,11 @@ class Choice:
     chosen: tuple[str, ...] = ()
 
 
-def _height(work: Work, choice: Choice | None) -> int:
-    return choice.height if choice is not None and not work.is_waiting else 0
+def _height(line: list[Work], choice: Choice | None) -> int:
+    """On purpose: of somebody for whom others were sent back it is not asked any more how far up it has to borrow, or
+    one of them could come back before it, for ever; nor of those that come before it in its line."""
+    has_preemptor = line[0].is_waiting or any(one.is_waiting and not one.queue.is_strict for one in line)
+    return choice.height if choice is not None and not has_preemptor else 0
 
 
 @dataclass(frozen=True)
@@ -197,8 +201,8 @@ class Outcome:
 class Pass:
     """One look at everybody."""
 
-    def __init__(self, tree: Tree, works: Iterable[Work]) -> None:
-        self.tree, self.works = tree, list(works)
+    def __init__(self, tree: Tree, works: Iterable[Work], *, preemptors_first: bool = False) -> None:
+        self.tree, self.works, self.preemptors_first = tree, list(works), preemptors_first
         self.holders = [one for one in self.works if one.uses is not None]
         self.uses: Uses = [(one.queue.name, one.uses) for one in self.holders if one.uses is not None]
         self.going = {one.name for one in self.holders if one.is_evicted}
@@ -213,18 +217,18 @@ class Pass:
         """Whoever need not borrow comes first, then priority, then time.
 
         On purpose: how far up a head has to borrow is worked out when it becomes the head, and again when its turn
-        comes, if somebody of its tree got something since; not for all heads after each step. And of somebody for whom
-        others were sent back it is not asked any more, or one of them could come back before it, for ever.
+        comes, if somebody of its tree got something since; not for all heads after each step.
         """
+        waiting = [one for one in self.works if one.uses is None]
         lines: dict[str, list[Work]] = {}
-        for work in sorted((one for one in self.works if one.uses is None), key=lambda one: one.place):
+        for work in sorted(waiting, key=lambda one: one.place(preemptors_first=self.preemptors_first)):
             lines.setdefault(work.queue.name, []).append(work)
         heads: dict[str, tuple[int, Choice | None]] = {}
         while lines:
             for name, line in lines.items():
                 if name not in heads:
                     heads[name] = self.given_in_tree(line[0]), self.choose(line[0])
-            name = min(lines, key=lambda one: (_height(lines[one][0], heads[one][1]), lines[one][0].order, one))
+            name = min(lines, key=lambda one: (_height(lines[one], heads[one][1]), lines[one][0].order, one))
             (stamp, choice), work = heads.pop(name), lines[name][0]
             if stamp != self.given_in_tree(work):
                 continue

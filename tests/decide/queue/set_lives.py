@@ -28,9 +28,9 @@ MOST_PASSES_WHEN_LATE: Final = 120
 class Sets:
     """``late``: how often who was sent back does not go yet."""
 
-    def __init__(self, seed: int, *, late: float = 0.0) -> None:
+    def __init__(self, seed: int, *, late: float = 0.0, preemptors_first: bool = False) -> None:
         self.chance = Random(seed)  # noqa: S311 - no secret
-        self.stage = Stage(settings(wait=False))
+        self.stage = Stage(settings(wait=False, preemptors_first=preemptors_first))
         self.nodes, self.queues = draw_tree(self.chance)
         put_tree(self.stage, self.nodes)
         self.works: dict[str, Work] = {}

@@ -77,11 +77,24 @@ Objects = Mapping[Id, Json]
 Tables = dict[Kind[Any], Table[Any]]
 
 
-def settings(*, wait: bool = True, extend: bool = False, block: bool = False, **strategy: Any) -> Settings:  # noqa: ANN401
+def settings(
+    *,
+    wait: bool = True,
+    extend: bool = False,
+    block: bool = False,
+    preemptors_first: bool = False,
+    **strategy: Any,  # noqa: ANN401
+) -> Settings:
     """Pods must be ready within five minutes; ``strategy`` are settings of the requeuing strategy."""
     requeuing = RequeuingStrategySettings(**strategy)
     waiting = WaitForPodsReadySettings(enable=wait, block_admission=block, requeuing_strategy=requeuing)
-    return Settings(queue=QueueSettings(enabled=True, extend_while_provisioning=extend, wait_for_pods_ready=waiting))
+    queue = QueueSettings(
+        enabled=True,
+        extend_while_provisioning=extend,
+        waiting_preemptors_first=preemptors_first,
+        wait_for_pods_ready=waiting,
+    )
+    return Settings(queue=queue)
 
 
 def read(kind: Kind[Any], manifest: Json) -> Any:  # noqa: ANN401 - the type follows from the kind

@@ -39,9 +39,9 @@ SEEDS = st.integers(0, 2**32)
 class Twins:
     """The same things happen to the queue and to the model."""
 
-    def __init__(self, chance: Random) -> None:
-        self.chance = chance
-        self.stage = Stage(settings(wait=False))
+    def __init__(self, chance: Random, *, preemptors_first: bool) -> None:
+        self.chance, self.preemptors_first = chance, preemptors_first
+        self.stage = Stage(settings(wait=False, preemptors_first=preemptors_first))
         self.nodes, self.queues = draw_tree(chance)
         self.works: dict[str, Work] = {}
         self.made = 0
@@ -75,7 +75,7 @@ class Twins:
         for workload in self.stage.workloads():
             said = workload.condition(QUOTA_RESERVED)
             self.works[workload.metadata.name].is_waiting = said is not None and said.reason == WAITS_FOR_PREEMPTED
-        model = Pass(Tree(self.nodes), self.works.values())
+        model = Pass(Tree(self.nodes), self.works.values(), preemptors_first=self.preemptors_first)
         expected = model.run()
         decision = self.stage.look()
         assert _outcome(decision, self.works) == expected
@@ -137,17 +137,17 @@ def _outcome(decision: Decision, works: dict[str, Work]) -> Outcome:
     return Outcome(admitted, sent_back)
 
 
-def live(seed: int) -> None:
-    twins = Twins(Random(seed))  # noqa: S311 - no secret
+def live(seed: int, *, preemptors_first: bool = False) -> None:
+    twins = Twins(Random(seed), preemptors_first=preemptors_first)  # noqa: S311 - no secret
     for _ in range(5):
         twins.look()
         twins.happen()
 
 
 @profile(max_examples=examples(80))
-@given(SEEDS)
-def test_those_are_admitted_and_sent_back_whom_the_model_says(seed: int) -> None:
-    live(seed)
+@given(SEEDS, st.booleans())
+def test_those_are_admitted_and_sent_back_whom_the_model_says(seed: int, preemptors_first: bool) -> None:  # noqa: FBT001
+    live(seed, preemptors_first=preemptors_first)
 
 
 def test_who_wants_nothing_more_of_something_is_asked_about_it_all_the_same() -> None:
@@ -157,9 +157,9 @@ def test_who_wants_nothing_more_of_something_is_asked_about_it_all_the_same() ->
 
 @pytest.mark.long
 @profile(max_examples=1500)
-@given(SEEDS)
-def test_the_same_on_many_more_trees(seed: int) -> None:
-    live(seed)
+@given(SEEDS, st.booleans())
+def test_the_same_on_many_more_trees(seed: int, preemptors_first: bool) -> None:  # noqa: FBT001
+    live(seed, preemptors_first=preemptors_first)
 
 
 def _members(nodes: list[Node]) -> dict[str, Member]:

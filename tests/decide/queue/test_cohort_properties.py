@@ -28,12 +28,14 @@ MOST_AN_HOUR = 20
 """How often in an hour in which something happens every minute (``test_set_properties``)."""
 
 
-def test_who_was_sent_back_does_not_come_back_before_the_one_for_whom_it_was() -> None:
+@pytest.mark.parametrize("is_strict", [False, True])
+def test_who_was_sent_back_does_not_come_back_before_the_one_for_whom_it_was(is_strict: bool) -> None:  # noqa: FBT001
     """The preemptor has to borrow from the whole company, the preempted one only within its department. Were that still
     asked when its place is free, it would get it again, and be sent back again, for ever."""
     company = Node("company", None, {CPU: Quota(2)})
     department = Node("department", company, {CPU: Quota(4)})
-    first = Queue("first", department, {CPU: Quota(6)}, GROUPS[1], reclaim="LowerPriority", borrows=True)
+    own = {CPU: Quota(6)}
+    first = Queue("first", department, own, GROUPS[1], is_strict, reclaim="LowerPriority", borrows=True)
     second = Queue("second", department, {CPU: Quota(0)}, GROUPS[1])
     stage = Stage(settings(wait=False))
     put_tree(stage, [company, department, first, second])
@@ -115,6 +117,25 @@ def test_who_was_sent_back_does_not_speak_for_others_who_want_the_same() -> None
     assert stage.admitted() == ["behind"]
 
 
+def test_preempted_workload_does_not_return_while_one_before_the_preemptor_has_to_borrow_further() -> None:
+    """The large one is more important than the preemptor and fits nowhere. It has to borrow from the company, the
+    preempted one only within the department: were it asked first, it would return, and be preempted again, forever."""
+    company = Node("company", None, {CPU: Quota(1)})
+    department = Node("department", company)
+    own = Queue("own", department, {CPU: Quota(2)}, GROUPS[1], reclaim="Any", borrows=True)
+    other = Queue("other", department, {CPU: Quota(0)}, GROUPS[1])
+    third = Queue("third", company, {CPU: Quota(0)}, GROUPS[1])
+    stage = Stage(settings(wait=False))
+    put_tree(stage, [company, department, own, other, third])
+    put_work(stage, Work("far", "1", third, 9, NOW, ({"cpu": 1},)))
+    put_work(stage, Work("borrower", "2", other, 5, NOW, ({"cpu": 2},)))
+    stage.settle()
+    put_work(stage, Work("large", "3", own, 9, NOW, ({"cpu": 3},)))
+    put_work(stage, Work("mine", "4", own, 0, NOW, ({"cpu": 2},)))
+    stage.settle()
+    assert stage.admitted() == ["far", "mine"]
+
+
 def live(seed: int, timestamp: str, *, is_shrinking: bool) -> None:
     Cohorts(seed, timestamp, is_shrinking=is_shrinking).live(90)
 
@@ -134,9 +155,9 @@ def test_the_same_in_many_more_lives(seed: int, timestamp: str, is_shrinking: bo
     live(seed, timestamp, is_shrinking=is_shrinking)
 
 
-def a_full_house(seed: int, timestamp: str, jobs: int, more: int = 0) -> Cohorts:
+def a_full_house(seed: int, timestamp: str, jobs: int, more: int = 0, *, preemptors_first: bool = False) -> Cohorts:
     """So many jobs have come, and some more may; nobody waits for readiness, all is seen at once."""
-    life = Cohorts(seed, timestamp, waits=False, most=jobs + more)
+    life = Cohorts(seed, timestamp, waits=False, most=jobs + more, preemptors_first=preemptors_first)
     for number in range(jobs):
         life.come()
         if number % 3 == 2:
@@ -182,8 +203,9 @@ def test_the_same_of_many_more_queues(seed: int, timestamp: str) -> None:
     take_back(seed, timestamp)
 
 
-def keep_coming(seed: int, timestamp: str, minutes: int) -> None:
-    life, in_all = a_full_house(seed, timestamp, 8, more=minutes), Counter[str]()
+def keep_coming(seed: int, timestamp: str, minutes: int, *, preemptors_first: bool) -> None:
+    life = a_full_house(seed, timestamp, 8, more=minutes, preemptors_first=preemptors_first)
+    in_all = Counter[str]()
     for _ in range(minutes):
         running = sorted(set(life.stage.running()) & set(life.jobs))
         if running and life.chance.random() < 0.7:
@@ -200,29 +222,30 @@ def keep_coming(seed: int, timestamp: str, minutes: int) -> None:
 
 
 @profile(max_examples=4)
-@given(SEEDS, TIMESTAMPS)
-def test_preemption_comes_to_an_end(seed: int, timestamp: str) -> None:
+@given(SEEDS, TIMESTAMPS, st.booleans())
+def test_preemption_comes_to_an_end(seed: int, timestamp: str, preemptors_first: bool) -> None:  # noqa: FBT001
     """The bound: whatever happens (a job ends and another one comes, a priority changes), all is at rest within 30
     passes, and nobody was sent back more than twice by then (twice: whoever it made room for was overtaken by somebody
     with a right to it). So no two go back and forth, and nobody is preempted more than twice as often as something
     happens in its tree; and not once while nothing happens. In an hour with one thing a minute nobody is preempted
     more than 20 times."""
-    keep_coming(seed, timestamp, 12)
+    keep_coming(seed, timestamp, 12, preemptors_first=preemptors_first)
 
 
 @pytest.mark.long
 @profile(max_examples=30)
-@given(SEEDS, TIMESTAMPS)
-def test_preemption_comes_to_an_end_all_day_long(seed: int, timestamp: str) -> None:
-    keep_coming(seed, timestamp, 60)
+@given(SEEDS, TIMESTAMPS, st.booleans())
+def test_preemption_comes_to_an_end_all_day_long(seed: int, timestamp: str, preemptors_first: bool) -> None:  # noqa: FBT001
+    keep_coming(seed, timestamp, 60, preemptors_first=preemptors_first)
 
 
 @pytest.mark.long
-def test_a_circle_of_four_ends() -> None:
+@pytest.mark.parametrize("preemptors_first", [False, True])
+def test_a_circle_of_four_ends(preemptors_first: bool) -> None:  # noqa: FBT001
     """By Kueue's rules each of four sends back the next, for ever: the older one the newer one of its queue, somebody
     who wants to borrow that older and less important one, the newer one by right whoever borrows most lately, and that
     one the less important one of its queue."""
-    keep_coming(118948, "Eviction", 60)
+    keep_coming(118948, "Eviction", 60, preemptors_first=preemptors_first)
 
 
 def live_and_end(seed: int, timestamp: str) -> None:

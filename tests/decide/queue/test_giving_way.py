@@ -5,7 +5,14 @@ from typing import Any
 import pytest
 
 from growth.api.queue.kinds import WORKLOAD_PRIORITY_CLASSES
-from growth.api.queue.workload import EVICTED, PREEMPTED, PRIORITY_CLASS, QUOTA_RESERVED, REQUEUED
+from growth.api.queue.workload import (
+    EVICTED,
+    PREEMPTED,
+    PRIORITY_CLASS,
+    QUOTA_RESERVED,
+    REQUEUED,
+    WAITS_FOR_PREEMPTED,
+)
 from tests.decide.queue.stage import Stage, a_stage, settings
 
 BY_PRIORITY = {"withinClusterQueue": "LowerPriority"}
@@ -72,6 +79,67 @@ def test_what_is_waited_for_goes_to_nobody_else() -> None:
     assert stage.admitted() == ["low"]
     stage.settle()
     assert stage.running() == ["high"]
+
+
+def history_of_a_newcomer(*, preemptors_first: bool) -> Stage:
+    """``mine`` has preempted ``low``, whose pods are still there when ``newcomer`` comes, which is more important."""
+    stage = a_stage(settings(preemptors_first=preemptors_first), preemption=BY_PRIORITY)
+    a_class(stage, "high", 100)
+    a_class(stage, "higher", 200)
+    stage.a_job("low")
+    stage.settle()
+    an_important_job(stage, "mine")
+    stage.settle(jobs=False)
+    assert stage.says("mine", QUOTA_RESERVED) == ("False", WAITS_FOR_PREEMPTED)
+    stage.a_job("newcomer", labels={PRIORITY_CLASS: "higher"})
+    stage.settle(jobs=False)
+    assert stage.admitted() == ["low"]
+    stage.settle()
+    return stage
+
+
+def evictions(stage: Stage) -> dict[str, int]:
+    """Of each job."""
+    found = {name: stage.workload(name).status.scheduling_stats for name in ("low", "mine", "newcomer")}
+    return {
+        name: sum(one.count for one in stats.evictions) if stats is not None else 0 for name, stats in found.items()
+    }
+
+
+def test_newcomer_starts_before_waiting_preemptor_of_lower_priority() -> None:
+    stage = history_of_a_newcomer(preemptors_first=False)
+    assert stage.running() == ["newcomer"]
+    assert stage.says("mine", QUOTA_RESERVED) == ("False", "WaitingForQuota")
+    stage.a_job("later")
+    stage.end("newcomer")
+    stage.settle()
+    assert stage.admitted() == ["mine"]
+    assert evictions(stage) == {"low": 1, "mine": 0, "newcomer": 0}
+
+
+def test_waiting_preemptor_starts_before_newcomer_when_set() -> None:
+    """As in Kueue: it starts, and is preempted by the more important one."""
+    stage = history_of_a_newcomer(preemptors_first=True)
+    assert stage.running() == ["newcomer"]
+    assert evictions(stage) == {"low": 1, "mine": 1, "newcomer": 0}
+
+
+@pytest.mark.parametrize("preemptors_first", [False, True])
+def test_waiting_preemptor_starts_before_older_ones_of_its_priority(preemptors_first: bool) -> None:  # noqa: FBT001
+    """The older one asks for more than it may take, and would get it as soon as another job ends."""
+    stage = a_stage(settings(preemptors_first=preemptors_first), cpu="3", preemption=BY_PRIORITY)
+    a_class(stage, "high", 100)
+    an_important_job(stage, "kept", cpu="1")
+    stage.a_job("low", cpu="2")
+    stage.settle()
+    an_important_job(stage, "older", cpu="3")
+    stage.settle()
+    an_important_job(stage, "mine", cpu="2")
+    stage.settle(jobs=False)
+    assert stage.says("mine", QUOTA_RESERVED) == ("False", WAITS_FOR_PREEMPTED)
+    stage.end("kept")
+    stage.settle()
+    assert stage.admitted() == ["mine"]
 
 
 def test_no_more_are_sent_back_while_it_is_not_seen_that_some_are() -> None:

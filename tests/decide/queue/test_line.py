@@ -6,13 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from growth.decide.queue.line import Line, Waiter, Walk
+from growth.decide.queue.ordering import Place
 
 NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
 WAITERS = st.dictionaries(st.integers(0, 40), st.sampled_from("abc"), max_size=20)
 
 
 def waiter(number: int) -> Waiter:
-    return ((True, (-(number % 3), NOW + timedelta(seconds=number % 5), str(number))), ("default", str(number)))
+    order = (-(number % 3), NOW + timedelta(seconds=number % 5), str(number))
+    return (Place(order[0], number % 7 > 0, order), ("default", str(number)))
 
 
 def a_line(shapes: dict[int, str], gone: set[int] | None = None) -> Line:
@@ -29,6 +31,7 @@ def test_all_stand_in_order_whoever_came_and_went_before(shapes: dict[int, str],
     line = a_line(shapes, gone)
     there = sorted(waiter(number) for number in shapes if number not in gone)
     assert list(line) == there
+    assert line.preemptors == [one for one in there if not one[0].is_behind_preemptors]
     assert [one.waiters[0] for one in line.fronts] == sorted(
         min(waiter(number) for number, known in shapes.items() if known == shape and number not in gone)
         for shape in {shapes[number] for number in shapes if number not in gone}

@@ -105,8 +105,8 @@ def test_who_waits_gets_what_those_have_who_go_whatever_is_short_by_then() -> No
     assert preemptions(stage) == {"borrower": 1}
 
 
-def an_hour(seed: int, minutes: int, *, late: float) -> None:
-    life = Sets(seed, late=late)
+def an_hour(seed: int, minutes: int, *, late: float, preemptors_first: bool) -> None:
+    life = Sets(seed, late=late, preemptors_first=preemptors_first)
     for number in range(8):
         life.come()
         if number % 3 == 2:
@@ -131,13 +131,13 @@ def an_hour(seed: int, minutes: int, *, late: float) -> None:
 
 
 @profile(max_examples=6)
-@given(SEEDS, st.sampled_from([0.0, LATE]))
-def test_whatever_happens_all_is_at_rest_soon(seed: int, late: float) -> None:
-    an_hour(seed, 12, late=late)
+@given(SEEDS, st.sampled_from([0.0, LATE]), st.booleans())
+def test_whatever_happens_all_is_at_rest_soon(seed: int, late: float, preemptors_first: bool) -> None:  # noqa: FBT001
+    an_hour(seed, 12, late=late, preemptors_first=preemptors_first)
 
 
 @pytest.mark.long
 @profile(max_examples=200)
-@given(SEEDS, st.sampled_from([0.0, LATE]))
-def test_nobody_is_sent_back_often_in_an_hour(seed: int, late: float) -> None:
-    an_hour(seed, 60, late=late)
+@given(SEEDS, st.sampled_from([0.0, LATE]), st.booleans())
+def test_nobody_is_sent_back_often_in_an_hour(seed: int, late: float, preemptors_first: bool) -> None:  # noqa: FBT001
+    an_hour(seed, 60, late=late, preemptors_first=preemptors_first)

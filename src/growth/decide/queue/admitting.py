@@ -163,22 +163,23 @@ class _Round:
         walk = self._walks[name]
         while walk.head is not None:
             waiter, shape = walk.head
-            (_, order), key = waiter
+            place, key = waiter
             if (name, shape) in self._refused:
                 walk.skip()
             elif key in self._given:
                 walk.step()
             else:
                 self._heads[name] = head = self._head(waiter, self._scene.queues[name])
-                heappush(self._heap, (self._height(head), order, name))
+                heappush(self._heap, (self._height(head, name), place.order, name))
                 return
 
-    def _height(self, head: _Head) -> int:
+    def _height(self, head: _Head, name: str) -> int:
         """How far up it has to borrow, as far as that matters: whoever waits for others to go was asked that before
-        they were sent back. If one of them, who borrows from less far, came before it now, they would go for ever."""
-        if isinstance(head.found, Refusal) or waits_for_preempted(self._scene.drafts[head.key].workload):
+        they were sent back. If one of them, who borrows from less far, came before it now, or before those in front of
+        it in its line, they would go for ever."""
+        if isinstance(head.found, Refusal) or self._desk.lines[name].has_preemptor_from(head.waiter):
             return 0
-        return head.found.price.height
+        return 0 if waits_for_preempted(self._scene.drafts[head.key].workload) else head.found.price.height
 
     def _root(self, name: str) -> int:
         return id(self._scene.members[name].root)

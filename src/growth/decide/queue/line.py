@@ -30,10 +30,16 @@ class Line:
     def __init__(self) -> None:
         self.fronts: list[Alike] = []
         """By the first of each."""
+        self.preemptors: list[Waiter] = []
+        """Those that wait for others to go, in order, where that decides on their place."""
         self._alike: dict[Hashable, Alike] = {}
 
     def __iter__(self) -> Iterator[Waiter]:
         return merge(*(one.waiters for one in self.fronts))
+
+    def has_preemptor_from(self, waiter: Waiter) -> bool:
+        """Whether it, or one that stands behind it, waits for others to go."""
+        return bool(self.preemptors) and waiter <= self.preemptors[-1]
 
     def add(self, waiter: Waiter, shape: Hashable) -> Hashable:
         """It waits here now; its shape as all others have it who want the same, so that it is kept once."""
@@ -46,6 +52,8 @@ class Line:
         insort(alike.waiters, waiter)
         if is_first:
             insort(self.fronts, alike, key=_first)
+        if not waiter[0].is_behind_preemptors:
+            insort(self.preemptors, waiter)
         return alike.shape
 
     def remove(self, waiter: Waiter, shape: Hashable) -> None:
@@ -55,6 +63,8 @@ class Line:
         if is_first:
             del self.fronts[bisect_left(self.fronts, waiter, key=_first)]
         del alike.waiters[bisect_left(alike.waiters, waiter)]
+        if not waiter[0].is_behind_preemptors:
+            del self.preemptors[bisect_left(self.preemptors, waiter)]
         if not alike.waiters:
             del self._alike[shape]
         elif is_first:

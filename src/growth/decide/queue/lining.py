@@ -25,7 +25,9 @@ def line_up(scene: Scene, key: Key) -> None:
         if queue is not None:
             is_strict = queue.spec.queueing_strategy == "StrictFIFO"
             order = order_of(workload, scene.terms.requeuing.timestamp)
-            line = (queue.metadata.name, place_of(workload, order, is_strict=is_strict))
+            preemptors_first = scene.settings.queue.waiting_preemptors_first
+            place = place_of(workload, order, is_strict=is_strict, preemptors_first=preemptors_first)
+            line = (queue.metadata.name, place)
     scene.desk.enqueue(key, seat, line, _shape(scene, workload) if line is not None else None)
 
 

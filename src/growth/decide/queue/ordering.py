@@ -4,12 +4,14 @@ The time is that of creation. A workload that could not start (its pods were not
 eviction, and so goes to the back, if the strategy says ``Eviction``. Whoever was evicted for another reason keeps its
 place.
 
-Somebody for whom others were sent back is before all of them (but a StrictFIFO queue knows only its order): it was its
-turn when they were sent back, and what they left is not for others, or they would have gone in vain, again and again.
+A workload for which others were preempted comes before those of its own priority (but a StrictFIFO queue knows only
+its order): what the preempted leave is not for others, or they would be preempted again and again. A more important
+workload still comes before it: otherwise the preemptor would start, only to be preempted by that one. In Kueue the
+preemptor comes before all; that is a setting (``queue.waitingPreemptorsFirst``, docs/decisions/0009-priority-first.md).
 """
 
 from datetime import UTC, datetime
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from growth.api.queue.workload import (
     EVICTED,
@@ -22,8 +24,17 @@ from growth.api.queue.workload import (
 
 Strategy = Literal["Eviction", "Creation"]
 Order = tuple[int, datetime, str]
-Place = tuple[bool, Order]
-"""Whether it comes after those for whom others were sent back; and the order."""
+
+
+class Place(NamedTuple):
+    """Where it stands in the line of its queue: what to sort by."""
+
+    rank: int
+    """Before which no preemptor comes: one for each priority, or one for all."""
+    is_behind_preemptors: bool
+    """Whether those of its rank for which others were preempted come before it; it is False for these."""
+    order: Order
+
 
 _NEVER: Final = datetime.min.replace(tzinfo=UTC)
 
@@ -59,6 +70,7 @@ def was_sent_back(workload: Workload) -> bool:
     return evicted is not None and (evicted.status, evicted.reason) == ("True", PREEMPTED)
 
 
-def place_of(workload: Workload, order: Order, *, is_strict: bool) -> Place:
+def place_of(workload: Workload, order: Order, *, is_strict: bool, preemptors_first: bool) -> Place:
     """Where it stands in the line of its queue."""
-    return is_strict or not waits_for_preempted(workload), order
+    rank = 0 if preemptors_first else order[0]
+    return Place(rank, is_strict or not waits_for_preempted(workload), order)
