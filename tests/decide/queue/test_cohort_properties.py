@@ -34,8 +34,8 @@ def test_who_was_sent_back_does_not_come_back_before_the_one_for_whom_it_was(is_
     asked when its place is free, it would get it again, and be sent back again, for ever."""
     company = Node("company", None, {CPU: Quota(2)})
     department = Node("department", company, {CPU: Quota(4)})
-    own = {CPU: Quota(6)}
-    first = Queue("first", department, own, GROUPS[1], is_strict, reclaim="LowerPriority", borrows=True)
+    first = Queue("first", department, {CPU: Quota(6)}, GROUPS[1], reclaim="LowerPriority", borrows=True)
+    first.is_strict = is_strict
     second = Queue("second", department, {CPU: Quota(0)}, GROUPS[1])
     stage = Stage(settings(wait=False))
     put_tree(stage, [company, department, first, second])
