@@ -1,11 +1,22 @@
 """How long a workload may run, and what counts."""
 
+from datetime import timedelta
+
 import pytest
 
 from growth.api.action import Hold, RecordEvent
 from growth.api.queue.job import QUEUED_JOBS
 from growth.api.queue.kinds import CLUSTER_QUEUES, WORKLOADS
-from growth.api.queue.workload import DEACTIVATION_TARGET, EVICTED, MAX_EXECUTION_TIME, REQUEUED, EvictionCount
+from growth.api.queue.workload import (
+    ADMITTED,
+    DEACTIVATION_TARGET,
+    EVICTED,
+    FINISHED,
+    MAX_EXECUTION_TIME,
+    REQUEUED,
+    EvictionCount,
+)
+from growth.api.settings import Settings
 from tests.decide.queue.stage import Stage, a_stage, settings
 
 
@@ -82,6 +93,55 @@ def test_who_is_activated_again_has_all_its_time_anew() -> None:
     assert stage.running() == ["one"]
     stage.wait(2)
     assert stage.running() == []
+
+
+LIMITS = [
+    pytest.param(settings(backoff_limit_timeout=120), "", 120, id="backoffLimitTimeout"),
+    pytest.param(settings(), "", 300, id="timeout"),
+    pytest.param(settings(wait=False), "600", 600, id="maximumExecutionTimeSeconds"),
+]
+"""Each limit: the settings, the label of the job, and after how many seconds the limit is reached."""
+
+
+def at_its_limit(terms: Settings, label: str, seconds: int) -> Stage:
+    """A job that runs half a second before its limit, and then the instant of the limit, before anything is decided."""
+    stage = a_stage(terms)
+    stage.a_job("one", labels={MAX_EXECUTION_TIME: label} if label else {})
+    stage.settle()
+    admitted_at = stage.workload("one").condition(ADMITTED)
+    assert admitted_at is not None
+    assert admitted_at.last_transition_time is not None
+    limit = admitted_at.last_transition_time + timedelta(seconds=seconds)
+    stage.wait((limit - stage.now).total_seconds() - 0.5)
+    assert (stage.running(), stage.says("one", EVICTED)) == (["one"], ("", ""))
+    assert stage.wake_at == limit
+    stage.now = limit
+    return stage
+
+
+@pytest.mark.parametrize(("terms", "label", "seconds"), LIMITS)
+def test_workload_that_finishes_at_its_limit_is_not_evicted(terms: Settings, label: str, seconds: int) -> None:
+    """Whether it has finished is checked first."""
+    stage = at_its_limit(terms, label, seconds)
+    stage.end("one")
+    stage.settle()
+    assert stage.says("one", FINISHED) == ("True", "Succeeded")
+    workload = stage.workload("one")
+    assert workload.spec.active
+    assert [workload.condition(kind) for kind in (EVICTED, DEACTIVATION_TARGET)] == [None, None]
+    assert workload.status.requeue_state is None
+    stage.wait(100_000)
+    assert stage.workload("one") == workload
+
+
+@pytest.mark.parametrize(("terms", "label", "seconds"), LIMITS)
+def test_workload_that_runs_at_its_limit_is_evicted(terms: Settings, label: str, seconds: int) -> None:
+    stage = at_its_limit(terms, label, seconds)
+    stage.settle()
+    assert stage.says("one", EVICTED)[0] == "True"
+    stage.end("one")
+    stage.settle()
+    assert stage.says("one", FINISHED) == ("True", "Succeeded")
 
 
 def test_without_a_limit_it_runs_for_as_long_as_it_takes() -> None:
