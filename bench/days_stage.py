@@ -1,8 +1,8 @@
 """A virtual cluster with Growth at work on it, as it is shipped, for a day."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import timedelta
 from typing import Any, Final
 
@@ -68,9 +68,15 @@ def new_cluster(seed: int, *, is_large: bool) -> VirtualCluster:
 
 @asynccontextmanager
 async def growth_at_work(
-    cluster: VirtualCluster, pool: Mapping[str, Any], settings: Settings, pools: Sequence[str] = pool_names(1)
+    cluster: VirtualCluster,
+    pool: Mapping[str, Any],
+    settings: Settings,
+    pools: Sequence[str] = pool_names(1),
+    *,
+    offers: Callable[[Surroundings], AbstractAsyncContextManager[KwokProvider]] = open_kwok,
 ) -> AsyncGenerator[Health]:
-    """Growth with all its capabilities, under its own role, and pools of this spec, as long as the context lasts."""
+    """Growth with all its capabilities, under its own role, and pools of this spec, as long as the context lasts.
+    ``offers`` opens the provider of its machines."""
     admin, now = cluster.admin(), cluster.clock.now
     for namespace in (settings.namespace, settings.memory.namespace, settings.memory.transaction_namespace):
         await admin.create(NAMESPACES, {"metadata": {"name": namespace}})
@@ -81,7 +87,7 @@ async def growth_at_work(
 
     @asynccontextmanager
     async def machines(client: Client) -> AsyncGenerator[KwokProvider]:
-        async with open_kwok(Surroundings(client, settings.namespace, now)) as provider:
+        async with offers(Surroundings(client, settings.namespace, now)) as provider:
             yield provider
 
     client, health = cluster.client(service_account(*ACCOUNT)), new_health()
