@@ -4,8 +4,9 @@ Each kind of fault, and each replica, draws from a source of its own. So replica
 alone or beside two others, and another rate of one kind leaves all other kinds as they are.
 """
 
+import math
 import random
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import Final
 
@@ -97,12 +98,10 @@ def drawn_leaves(seed: int, hours: float, returns_per_day: float) -> list[Leave]
     return leaves
 
 
-def _moments(chance: random.Random, hours: float, per_hour: float) -> list[float]:
-    """Instants of a day at which something happens that often on average, each independent of the others."""
-    moments, now = list[float](), 0.0
-    while per_hour:
+def _moments(chance: random.Random, hours: float, per_hour: float) -> Iterator[float]:
+    """Instants of a day at which something happens that often on average, each independent of the others. They are
+    drawn one by one, so that a shorter day is the beginning of a longer one."""
+    now = chance.expovariate(per_hour / HOUR) if per_hour else math.inf
+    while now < hours * HOUR:
+        yield now
         now += chance.expovariate(per_hour / HOUR)
-        if now >= hours * HOUR:
-            break
-        moments.append(now)
-    return moments

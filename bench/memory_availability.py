@@ -234,8 +234,9 @@ def main() -> None:
     rates = parser.add_argument_group("faults", "minutes between two of a kind on average; 0 is never")
     for fault, rate in RATES.items():
         whose = "each replica" if rate.is_of_each_replica else "the cluster"
-        lasts = f", for {rate.seconds[0]:g} to {rate.seconds[1]:g} s" if rate.seconds[1] else ""
-        words = f"{fault.value}, for {whose}{lasts} ({rate.every_minutes:g})"
+        shortest, longest = rate.seconds
+        lasts = f"{shortest:g} to {longest:g} s, " if shortest < longest else f"{longest:g} s, " if longest else ""
+        words = f"{fault.value}: {lasts}drawn for {whose} ({rate.every_minutes:g})"
         rates.add_argument(f"--{rate.option}-every", type=float, default=rate.every_minutes, metavar="MIN", help=words)
     given = parser.parse_args()
     if not 1 <= given.nodes <= _MOST_NODES:

@@ -72,6 +72,12 @@ def test_who_held_a_shard_last_goes_on_and_renews_it_until_it_hears_of_another_o
     assert list(renewal.body["spec"]) == ["renewTime"]
 
 
+def test_lease_is_kept_but_not_renewed_where_our_own_stream_of_nodes_is_behind() -> None:
+    shards = shards_of("me", "me", age=timedelta(seconds=8))
+    assert shards.take({0: 1, 1: 1}, behind={0}) == {0, 1}
+    assert [action.subject.name for action in shards.said] == [shard_name(1, 64)]
+
+
 @pytest.mark.parametrize("holder", ["other", "", None], ids=["another one's", "given up", "never had"])
 def test_others_wait_a_second_or_two_if_little_is_unwritten(holder: str | None) -> None:
     wait, earliest = shards_of(holder).patience(0, FEW)

@@ -4,11 +4,15 @@ import asyncio
 import itertools
 import random
 
+import msgspec
 import pytest
 
 from growth.api.kinds import NODES
+from growth.api.memory_objects import SHARD_LEASES, shard_name, shard_of
+from growth.api.settings import LeaderElectionSettings
 from growth.kube.patches import MergePatch
 from growth.sim.faults import Fault
+from tests.trust.chaos.replicas import SETTINGS
 from tests.trust.chaos.troubles import drawn_rates
 from tests.trust.interruption import Side
 from tests.trust.memory.cast import Cast
@@ -124,6 +128,39 @@ def test_a_node_that_others_change_all_the_time_is_given_back_soon() -> None:
 
     assert played(lambda _: None, telling=in_a_storm) == []
     assert waited[0] < 2
+
+
+def test_a_holder_whose_stream_of_nodes_is_silent_loses_the_shard_to_one_that_sees_the_node() -> None:
+    """It must not take the node for gone again and again, for the minutes until it notices that its stream is dead.
+    The other one has just started, so that for it the Lease, old as it is, has yet to run out."""
+    troupes, waited = list[Troupe](), list[float]()
+
+    def silence_one(troupe: Troupe) -> None:
+        troupe.faults.order(Fault.SILENT, verb="watch", resource="nodes", user=GROWTH, seconds=20.0)
+        fleet = troupe.fleet  # with Leases as long as they are by default
+        fleet.settings = msgspec.structs.replace(fleet.settings, leader_election=LeaderElectionSettings())
+        troupe.replicas[0].kill(0.0)  # so that it opens its watches again
+        troupe.replicas[1].kill(1.0)
+        troupes.append(troupe)
+
+    async def while_it_holds_the_shard(cast: Cast) -> None:
+        await cast.register("a", team="blue")
+        await cast.until_noted("a")
+        await cast.unregister("a")
+        await cast.until_done()
+        await asyncio.sleep(25)
+        lease = shard_name(shard_of("a", SETTINGS.memory.shards), SETTINGS.memory.shards)
+        held = {"holderIdentity": troupes[0].replicas[0].name, "leaseDurationSeconds": 15}
+        await cast.client.patch(SHARD_LEASES, lease, MergePatch({"spec": held}), SETTINGS.namespace)
+        troupes[0].replicas[1].kill(0.0)
+        await asyncio.sleep(5)
+        began = asyncio.get_running_loop().time()
+        await cast.register("a")
+        await cast.until_marked("a")
+        waited.append(asyncio.get_running_loop().time() - began)
+
+    assert played(silence_one, replicas=2, telling=while_it_holds_the_shard) == []
+    assert 10 < waited[0] < 25, "until the Lease of the silent one has run out, and no longer"
 
 
 def be_well(troupe: Troupe) -> None:

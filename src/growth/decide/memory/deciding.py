@@ -110,7 +110,8 @@ class _Pass:
 
     def _said(self, shards: Shards, piles: Mapping[int, Pile]) -> list[Action | Hold]:
         # A Lease is worth having if there is something to do, or will be as soon as it is recorded.
-        ours = shards.take({shard: pile.works for shard, pile in piles.items() if pile.works or pile.unwritten})
+        counts = {shard: pile.works for shard, pile in piles.items() if pile.works or pile.unwritten}
+        ours = shards.take(counts, behind={shard for shard, pile in piles.items() if pile.is_behind})
         said: list[Action | Hold] = [*shards.said, *(told for pile in piles.values() for told in pile.told)]
         records, works = iter(self._records(shards, piles)), iter(self._works(sorted(ours)))
         # Whoever came first should be done first, and not when everybody's coming and going is written down.

@@ -25,14 +25,17 @@ class Pile(msgspec.Struct, frozen=True):
     """When the first of them is to be looked at again."""
     oldest: datetime | None
     """When the oldest transaction was made that is not dealt with."""
+    is_behind: bool
+    """Whether something happened to nodes of which our own stream of nodes has not heard yet."""
 
 
 def pile_of(looks: Mapping[str, Look]) -> Pile:
     """One walk over all of them: this is done in every pass."""
-    works, unwritten, told = 0, list[Look](), list[Hold | RecordEvent]()
+    works, unwritten, told, is_behind = 0, list[Look](), list[Hold | RecordEvent](), False
     due, made = list[datetime](), list[datetime]()
     for look in looks.values():
         works += len(look.works)
+        is_behind |= look.unheard > 0
         if look.records:
             unwritten.append(look)
         if look.told:
@@ -41,7 +44,7 @@ def pile_of(looks: Mapping[str, Look]) -> Pile:
             due.append(look.due)
         if look.oldest is not None:
             made.append(look.oldest)
-    return Pile(works, unwritten, told, min(due, default=None), min(made, default=None))
+    return Pile(works, unwritten, told, min(due, default=None), min(made, default=None), is_behind)
 
 
 def in_turn(lines: Iterable[Iterator[T]]) -> Iterator[T]:

@@ -82,9 +82,12 @@ def earlier(look: Looking, memento: Memento) -> Memento | None:
 def _added(look: Looking, transaction: Transaction) -> None:
     node, uid = look.page.node, transaction.memento.uid
     if node is None or node.metadata.uid != uid:
-        # Who has heard of everything up to there knows that it is gone and not just unheard of. Where no node says
-        # anything any more, nobody has: then after a while. If it is there after all, its coming is written down anew.
-        if look.scene.snapshot.past.nodes_version >= transaction.version or look.has_been("unheard", LAG):
+        # A replica that has heard of everything up to there knows that the node is gone and not just unheard of. Where
+        # no node changes any more, no replica has: then after a while. Until then a replica whose own stream of nodes
+        # is silent loses the shard's Lease, which is not renewed meanwhile, to one that sees the node.
+        until_others_took_over = look.scene.lease_duration + 2 * LAG
+        nodes_version = look.scene.snapshot.past.nodes_version
+        if nodes_version >= transaction.version or look.has_been("unheard", until_others_took_over):
             look.finish(transaction, f"node {look.page.name} is gone again")
         else:
             look.unheard = transaction.version

@@ -35,6 +35,7 @@ class Scene:
         self.snapshot, self.settings = snapshot, settings.memory
         self.now = snapshot.now
         self.steady_since = steady_since
+        self.lease_duration = settings.leader_election.lease_duration
         self.policy = Policy(settings.memory)
 
     def page(self, name: str) -> Page:

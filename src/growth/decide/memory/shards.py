@@ -8,7 +8,7 @@ in which nothing happens sees no write of ours. Whoever has more to do than it c
 gives up a shard now and then if it has more of them than its share.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime, timedelta
 from enum import Enum, auto
 from hashlib import sha256
@@ -92,15 +92,18 @@ class Shards:
             return wait, self._free_at(shard, lease)
         return min(wait + unwritten * _FOR_EACH, self._election.lease_duration), self.now
 
-    def take(self, works: Mapping[int, int]) -> set[int]:
-        """Which of these shards, in which there is so much to do, are ours; Leases are taken, renewed and given up."""
+    def take(self, works: Mapping[int, int], behind: Collection[int] = ()) -> set[int]:
+        """Which of these shards, in which there is so much to do, are ours; Leases are taken, renewed and given up.
+
+        Those ``behind`` are not renewed: something happened there that others may have heard of, and we have not.
+        """
         mine = {shard for shard in works if self.standing(shard) is Standing.MINE}
         load = sum(works[shard] for shard in mine)
         if load > 2 * _ENOUGH and self._has_too_many(mine, works):
             shard = max(mine)
             self._change(shard, _released(self.now), "others have less to do")
             mine.remove(shard)
-        for shard in sorted(mine):
+        for shard in sorted(mine.difference(behind)):
             self._renew(shard)
         for shard in sorted(set(works) - mine, key=self._share):
             if self._claim(shard, is_busy=load >= _ENOUGH):
