@@ -63,7 +63,7 @@ class Return(msgspec.Struct):
     gone_at: float = 0.0
     whole_at: float | None = None
     left_at: float | None = None
-    was_marked: bool = False
+    marked_at: float | None = None
 
     def seconds(self, now: float) -> float:
         """How long it took; for one that never was whole, how long it was there without that."""
@@ -116,7 +116,8 @@ class Returns:
                 self._open[name] = one = Return(name, now, self._gone[name])
                 self.all.append(one)
         if (one := self._open.get(name)) is not None:
-            one.was_marked |= _is_marked(node)
+            if one.marked_at is None and _is_marked(node):
+                one.marked_at = now
             if _is_marked(node) and carried(node) == self._expected.get(name):
                 one.whole_at = now
                 del self._open[name]
@@ -137,10 +138,13 @@ def figures(
     waits = [one.seconds(now) for one in judged]
     missed = [one for one in judged if one.whole_at is None or one.seconds(now) > AIM_SECONDS]
     within = len(judged) - len(missed)
+    restored = sum(one.marked_at is not None and one.marked_at - one.at <= AIM_SECONDS for one in judged)
     return {
         "returns": len(judged),
+        "restored_within_60s": restored,
+        "restored_share": _share(restored, judged),
         "whole_within_60s": within,
-        "share": round(within / len(judged), 5) if judged else None,
+        "share": _share(within, judged),
         "never_whole": sum(one.whole_at is None for one in judged),
         "p50_s": percentile(waits, 0.5),
         "p99_s": percentile(waits, 0.99),
@@ -149,6 +153,10 @@ def figures(
         "failed_requests": dict(Counter(one.fault.name.lower() for one in failed if not one.is_ordered)),
         "missed": [_shown(one, troubles, failed, now) for one in missed],
     }
+
+
+def _share(count: int, of: Sequence[Return]) -> float | None:
+    return round(count / len(of), 5) if of else None
 
 
 def _shown(one: Return, troubles: Sequence[Trouble], failed: Sequence[Happened], now: float) -> dict[str, Any]:
@@ -175,4 +183,4 @@ def _shown(one: Return, troubles: Sequence[Trouble], failed: Sequence[Happened],
 def _state(one: Return) -> State:
     if one.whole_at is not None:
         return State.LATE
-    return State.INCOMPLETE if one.was_marked else State.UNMARKED
+    return State.INCOMPLETE if one.marked_at is not None else State.UNMARKED

@@ -73,15 +73,16 @@ def test_returns_are_as_frequent_as_asked_for() -> None:
 
 def test_figures_count_late_and_never_whole_and_leave_out_what_has_time() -> None:
     returns = [
-        Return("a", 100, whole_at=101),
-        Return("b", 100, whole_at=170),
-        Return("c", 500, gone_at=80, left_at=700, was_marked=True),
+        Return("a", 100, marked_at=101, whole_at=101),
+        Return("b", 100, marked_at=170, whole_at=170),
+        Return("c", 500, gone_at=80, left_at=700, marked_at=501),
         Return("d", 990),
     ]
     killed = Trouble(95, 10, Fault.REPLICA_KILLED, 0)
     conflict = sim.Happened(sim.Ask("growth", "patch", "nodes", "b", 120.0), sim.Fault.CONFLICT, 0.0)
     found = figures(returns, [killed], [conflict], 1000)
     assert (found["returns"], found["whole_within_60s"], found["share"]) == (3, 1, 0.33333)
+    assert (found["restored_within_60s"], found["restored_share"]) == (2, 0.66667)
     assert (found["never_whole"], found["worst_seconds"]) == (1, 200)
     assert [(one["node"], one["state"], one["causes"]) for one in found["missed"]] == [
         ("b", "late", ["replica killed", f"request for the node: {sim.Fault.CONFLICT.value}"]),
