@@ -85,6 +85,7 @@ bench: setup ## measure: what seeing a large cluster costs, judging it, fitting,
 	@$(BIN)/python -m bench.failover --nodes 50 --dead 5
 	@$(BIN)/python -m bench.failover_cost --nodes 20 --pods 10
 	@$(BIN)/python -m bench.memory --nodes 5000 --replicas 3 --kill-one
+	@$(BIN)/python -m bench.memory_availability
 	@$(BIN)/python -m bench.queue --workloads 15000
 	@$(BIN)/python -m bench.queue --workloads 50000 --cycle-only
 	@$(BIN)/python -m bench.queue_defaults --hours 24 --seeds 1
