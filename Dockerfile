@@ -5,11 +5,10 @@
 FROM python:3.11-slim AS build
 WORKDIR /source
 # Every wheel is checked against the hashes of the lock here, and nothing is asked of the network after this step. The
-# lock has the developers' tools, too: they build our own wheel, and are left behind with this stage.
-COPY requirements.lock ./
-RUN pip wheel --no-cache-dir --require-hashes --requirement requirements.lock --wheel-dir /wheels
+# lock has the build backend, too: it builds our own wheel, and is left behind with this stage. The lab is not installed.
+COPY requirements/lab.lock ./
+RUN pip wheel --no-cache-dir --require-hashes --requirement lab.lock --wheel-dir /wheels
 COPY pyproject.toml README.md LICENSE ./
-COPY charts charts
 COPY src src
 RUN pip wheel --no-index --find-links /wheels --no-deps --wheel-dir /wheels . \
     && python -m venv /opt/growth \

@@ -17,8 +17,8 @@ from growth.run.capability import chosen
 from growth.run.control import Plant, control, new_health
 from growth.run.host import played
 from growth.run.role import ACCOUNT
-from growth.sim.api.rbac import service_account
-from growth.sim.cluster import VirtualCluster
+from growth_lab.simulator.api.rbac import service_account
+from growth_lab.simulator.cluster import VirtualCluster
 from tests.trust.chaos.valve import Valve
 
 GROWTH: Final = service_account(*ACCOUNT)

@@ -13,11 +13,11 @@ import msgspec
 from bench.availability_day import Trouble
 from bench.memory_witness import percentile
 from growth.api.memory import MARKER
-from growth.local.nodes import kwok_node
-from growth.sim.clock import Clock
-from growth.sim.faults import Happened
-from growth.sim.resources import NODES
-from growth.sim.store import Event, Store
+from growth_lab.local_cluster.nodes import kwok_node
+from growth_lab.simulator.clock import Clock
+from growth_lab.simulator.faults import Happened
+from growth_lab.simulator.served_kinds import NODES
+from growth_lab.simulator.store import Event, Store
 
 AIM_SECONDS: Final = 60.0
 PEOPLES: Final = "example.com/"

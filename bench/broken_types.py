@@ -29,10 +29,10 @@ import msgspec
 from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.noderequest import NodeRequest
 from growth.api.settings import ProvisionSettings, Settings
-from growth.play.growing import QUICK, a_pool, growing
-from growth.play.play import Play
-from growth.play.real import a_real_world
-from growth.play.virtual import play_virtually
+from growth_lab.scenarios.context import Play
+from growth_lab.scenarios.local import a_real_world
+from growth_lab.scenarios.replica import QUICK, a_pool, growing
+from growth_lab.scenarios.simulated import play_virtually
 
 FAULTS: Final = ("neverRegisters", "neverReady", "vanishes=1s", "smaller=20%")
 _PRICES: Final = {"cheap": 0.01, "dear": 0.02}

@@ -62,8 +62,8 @@ from growth.api.offering import POOL
 from growth.api.settings import Settings
 from growth.kube.client import Client
 from growth.kube.errors import NotFound
-from growth.local.cluster import LocalCluster
 from growth.run.role import ACCOUNT
+from growth_lab.local_cluster.cluster import LocalCluster
 
 EMPTY_AFTER_SECONDS: Final = 20.0
 _NAMESPACE: Final = "churn"

@@ -14,9 +14,9 @@ import os
 import statistics
 import time
 
-from growth.local.binaries import ensure_binaries
-from growth.local.cluster import LocalCluster
-from growth.local.progress import plain_lines
+from growth_lab.local_cluster.binaries import ensure_binaries
+from growth_lab.local_cluster.cluster import LocalCluster
+from growth_lab.local_cluster.progress import plain_lines
 
 AIM_SECONDS = 5.0
 

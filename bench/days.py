@@ -33,7 +33,7 @@ from growth.api.catalogue import shipped_catalogue
 from growth.api.settings import Settings
 from growth.decide.pack.plan import plan
 from growth.run.thinking import undisturbed
-from growth.sim.virtual_loop import run_virtually
+from growth_lab.simulator.virtual_loop import run_virtually
 
 # So that Growth knows what was wanted in the last hour, and nodes are old enough to go.
 _EVENING_SECONDS: Final = 1.25 * HOUR

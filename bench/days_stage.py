@@ -29,12 +29,12 @@ from growth.run.control import Plant, control, new_health
 from growth.run.health import Health
 from growth.run.host import played
 from growth.run.role import ACCOUNT, shipped_roles
-from growth.sim.api.rbac import service_account
-from growth.sim.cluster import VirtualCluster
-from growth.sim.nodes.pod_status import FINISH_AFTER
-from growth.sim.resources import BUDGETS, DEPLOYMENTS, JOBS
-from growth.sim.store import Store
-from growth.sim.timings import Timings
+from growth_lab.simulator.api.rbac import service_account
+from growth_lab.simulator.cluster import VirtualCluster
+from growth_lab.simulator.nodes.pod_status import FINISH_AFTER
+from growth_lab.simulator.served_kinds import BUDGETS, DEPLOYMENTS, JOBS
+from growth_lab.simulator.store import Store
+from growth_lab.simulator.timings import Timings
 
 # Nobody else wants to lead: to hold on to the lease every second would be a good part of the day's work.
 _ALONE: Final = LeaderElectionSettings(

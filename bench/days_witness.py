@@ -15,9 +15,9 @@ import msgspec
 from bench.days_load import HOUR, Shape
 from growth.api.growth_kinds import NODE_MOVES
 from growth.api.quantity import milli_value, value
-from growth.sim.clock import Clock
-from growth.sim.resources import CONFIG_MAPS, DEPLOYMENTS, NODES, OURS, PODS
-from growth.sim.store import Event, Store
+from growth_lab.simulator.clock import Clock
+from growth_lab.simulator.served_kinds import CONFIG_MAPS, DEPLOYMENTS, NODES, OURS, PODS
+from growth_lab.simulator.store import Event, Store
 
 APP: Final = "app"
 """Label of the pods of a service; its Deployment has the same name."""

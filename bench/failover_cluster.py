@@ -15,12 +15,12 @@ from growth.api.growth_kinds import NODE_POOLS
 from growth.api.kinds import CSI_DRIVERS, NODES, PERSISTENT_VOLUMES, SECRETS, STORAGE_CLASSES
 from growth.kube.client import Client
 from growth.kube.patches import MergePatch
-from growth.local.cluster import LocalCluster
-from growth.local.timings import Timings
-from growth.play.attacher import Attacher
-from growth.play.workloads import STATEFUL_SETS
 from growth.run.role import ACCOUNT
-from growth.sim.hetzner.sandbox import TOKEN
+from growth_lab.hetzner_sandbox.sandbox import TOKEN
+from growth_lab.local_cluster.cluster import LocalCluster
+from growth_lab.local_cluster.timings import Timings
+from growth_lab.scenarios.attacher import Attacher
+from growth_lab.scenarios.workloads import STATEFUL_SETS
 
 NAMESPACE: Final = "failover"
 _BOOT_SECONDS: Final = 1.0

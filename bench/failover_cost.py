@@ -46,8 +46,8 @@ from growth.api.out_of_service import PROOF
 from growth.api.timeline import key_of
 from growth.run.logs import silent_logs
 from growth.run.thinking import undisturbed
-from growth.sim.resources import CONFIG_MAPS, NODES
-from growth.sim.virtual_loop import run_virtually
+from growth_lab.simulator.served_kinds import CONFIG_MAPS, NODES
+from growth_lab.simulator.virtual_loop import run_virtually
 
 MODES: Final = ("off", "observe", "act")
 _LEASES: Final = "leases of nodes"

@@ -39,16 +39,16 @@ from growth.kube.patches import MergePatch
 from growth.kube.transport import Request, Response, Send, Stream
 from growth.kube.verbs import permission_of
 from growth.observe.snapshot import Snapshot
-from growth.play.growing import CATALOGUE
-from growth.play.workloads import STATEFUL_SETS
 from growth.run.capability import CAPABILITIES, Capability
 from growth.run.control import Plant, control, new_health
 from growth.run.host import played
 from growth.run.role import ACCOUNT, shipped_roles
-from growth.sim.api.rbac import service_account
-from growth.sim.cluster import VirtualCluster
-from growth.sim.resources import NODES, PODS
-from growth.sim.store import Store
+from growth_lab.scenarios.replica import CATALOGUE
+from growth_lab.scenarios.workloads import STATEFUL_SETS
+from growth_lab.simulator.api.rbac import service_account
+from growth_lab.simulator.cluster import VirtualCluster
+from growth_lab.simulator.served_kinds import NODES, PODS
+from growth_lab.simulator.store import Store
 
 FAILOVER: Final = "failover"
 _DATABASES: Final = "databases"

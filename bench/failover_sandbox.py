@@ -12,9 +12,9 @@ from typing import Any, Final
 
 import aiohttp
 
-from growth.local import process
-from growth.local.cluster import LocalCluster
-from growth.sim.hetzner.sandbox import TOKEN
+from growth_lab.hetzner_sandbox.sandbox import TOKEN
+from growth_lab.local_cluster import process
+from growth_lab.local_cluster.cluster import LocalCluster
 
 _START_SECONDS: Final = 30.0
 

@@ -8,11 +8,11 @@ from growth.api.offering import POOL
 from growth.api.out_of_service import out_of_service_taint
 from growth.cli.explain import read_report
 from growth.cli.explain_report import Report
-from growth.play.growing import QUICK, a_pool, growing
-from growth.play.play import Play
-from growth.play.virtual import play_virtually
-from growth.play.workloads import STATEFUL_SETS
 from growth.run.logs import silent_logs
+from growth_lab.scenarios.context import Play
+from growth_lab.scenarios.replica import QUICK, a_pool, growing
+from growth_lab.scenarios.simulated import play_virtually
+from growth_lab.scenarios.workloads import STATEFUL_SETS
 
 _ACTING: Final = msgspec.structs.replace(QUICK, failover=msgspec.structs.replace(QUICK.failover, mode="act"))
 

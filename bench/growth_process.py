@@ -22,9 +22,9 @@ from growth.api.crd import definitions
 from growth.api.duration import format_duration
 from growth.api.kinds import LEASES
 from growth.api.settings import Settings
-from growth.local import process
-from growth.local.cluster import LocalCluster
 from growth.run.role import ACCOUNT, shipped_roles
+from growth_lab.local_cluster import process
+from growth_lab.local_cluster.cluster import LocalCluster
 
 NO_DELAY: Final = "{provider: kwok, extends: kwok, bootDelay: 0s}"
 """The catalogue that comes with Growth, with machines that are there at once."""

@@ -18,7 +18,7 @@ from collections import Counter
 from typing import Any, Final
 
 from bench.hetzner_scene import boxed, over_http
-from growth.sim.virtual_loop import run_virtually
+from growth_lab.simulator.virtual_loop import run_virtually
 
 HOUR: Final = 3_600.0
 # What is there for longer has leaked.

@@ -14,22 +14,22 @@ from growth.cloud.finding import Surroundings
 from growth.cloud.hetzner.opening import open_hetzner
 from growth.cloud.provider import Provider
 from growth.kube.client import Client
-from growth.play.hetzner import open_in_sandbox
 from growth.run.capability import CAPABILITIES
 from growth.run.control import Plant, control, new_health
 from growth.run.host import played
 from growth.run.providers import options_of
 from growth.run.role import ACCOUNT, shipped_roles
-from growth.sim import resources
-from growth.sim.api.rbac import service_account
-from growth.sim.cluster import VirtualCluster
-from growth.sim.hetzner.faults import Slow
-from growth.sim.hetzner.kwok_nodes import KwokNodes
-from growth.sim.hetzner.message import request_from
-from growth.sim.hetzner.sandbox import TOKEN, Sandbox
-from growth.sim.hetzner.serving import Gate, serving
-from growth.sim.hetzner.session import ENDPOINT
-from growth.sim.hetzner.timings import boots_in
+from growth_lab.hetzner_sandbox.faults import Slow
+from growth_lab.hetzner_sandbox.http_server import Gate, serving
+from growth_lab.hetzner_sandbox.kwok_nodes import KwokNodes
+from growth_lab.hetzner_sandbox.messages import request_from
+from growth_lab.hetzner_sandbox.requests_adapter import ENDPOINT
+from growth_lab.hetzner_sandbox.sandbox import TOKEN, Sandbox
+from growth_lab.hetzner_sandbox.timings import boots_in
+from growth_lab.scenarios.hetzner import open_in_sandbox
+from growth_lab.simulator import served_kinds
+from growth_lab.simulator.api.rbac import service_account
+from growth_lab.simulator.cluster import VirtualCluster
 
 NAMESPACE: Final = "growth-system"
 USER_DATA: Final = "--node-labels=__GROWTH_LABELS__ --register-with-taints=__GROWTH_TAINTS__"
@@ -63,7 +63,7 @@ class Scene:
                 "metadata": {"name": f"web-{number}", "namespace": "default"},
                 "spec": {"containers": [{"name": "main", "image": "main", "resources": {"requests": requests}}]},
             }
-            self._store.create(resources.PODS, body)
+            self._store.create(served_kinds.PODS, body)
 
     async def until_running(self, count: int) -> None:
         """Wait until so many pods run."""
@@ -72,9 +72,9 @@ class Scene:
 
     def end_pods(self) -> None:
         """Nobody needs any of the machines any more."""
-        for pod in list(self._store.all(resources.PODS)):
+        for pod in list(self._store.all(served_kinds.PODS)):
             meta = pod["metadata"]
-            self._store.delete(resources.PODS, meta["name"], meta["namespace"], grace_seconds=0)
+            self._store.delete(served_kinds.PODS, meta["name"], meta["namespace"], grace_seconds=0)
 
     async def until_no_server_is_left(self, seconds: float) -> None:
         """Wait until all servers are gone, for so long at most: those that stay are counted, not waited for."""
@@ -85,10 +85,10 @@ class Scene:
 
     def node_names(self) -> set[str]:
         """All nodes."""
-        return {node["metadata"]["name"] for node in self._store.all(resources.NODES)}
+        return {node["metadata"]["name"] for node in self._store.all(served_kinds.NODES)}
 
     def _running(self) -> int:
-        return sum(pod.get("status", {}).get("phase") == "Running" for pod in self._store.all(resources.PODS))
+        return sum(pod.get("status", {}).get("phase") == "Running" for pod in self._store.all(served_kinds.PODS))
 
 
 @asynccontextmanager
@@ -166,11 +166,11 @@ def _prepare(cluster: VirtualCluster, sandbox: Sandbox) -> None:
     _ask(sandbox, "/firewalls", {"name": "wall"})
     sandbox.calls.clear()
     store = cluster.store
-    store.create(resources.NAMESPACES, {"metadata": {"name": NAMESPACE}})
-    store.create(resources.LEASES, {"metadata": {"name": "growth", "namespace": NAMESPACE}, "spec": {}})
+    store.create(served_kinds.NAMESPACES, {"metadata": {"name": NAMESPACE}})
+    store.create(served_kinds.LEASES, {"metadata": {"name": "growth", "namespace": NAMESPACE}, "spec": {}})
     text = base64.b64encode(USER_DATA.encode()).decode()
     secret = {"metadata": {"name": "growth-user-data", "namespace": NAMESPACE}, "data": {"user-data": text}}
-    store.create(resources.SECRETS, secret)
+    store.create(served_kinds.SECRETS, secret)
     machine = {
         "image": "debian-13",
         "network": "inner",
@@ -186,7 +186,7 @@ def _prepare(cluster: VirtualCluster, sandbox: Sandbox) -> None:
         "scaleDown": {"emptyAfter": "10s", "delayAfterScaleUp": "0s"},
         "disruption": {"maxUnavailable": "50%"},
     }
-    pools = next(one for one in resources.OURS if one.kind == "NodePool")
+    pools = next(one for one in served_kinds.OURS if one.kind == "NodePool")
     store.create(pools, {"metadata": {"name": "default"}, "spec": spec})
 
 

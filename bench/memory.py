@@ -46,8 +46,8 @@ from growth.api.kinds import NODES
 from growth.api.memory_objects import MEMORIES, TRANSACTIONS
 from growth.api.settings import Settings
 from growth.kube.patches import MergePatch
-from growth.local.cluster import LocalCluster
-from growth.local.timings import Timings
+from growth_lab.local_cluster.cluster import LocalCluster
+from growth_lab.local_cluster.timings import Timings
 
 _DEFAULTS: Final = Settings()
 # Nobody sends heartbeats for these nodes, and it is not about that.

@@ -51,9 +51,9 @@ from growth.kube.patches import MergePatch
 from growth.run.logs import silent_logs
 from growth.run.role import shipped_roles
 from growth.run.thinking import undisturbed
-from growth.sim import faults as sim
-from growth.sim.cluster import VirtualCluster
-from growth.sim.virtual_loop import run_virtually
+from growth_lab.simulator import faults as sim
+from growth_lab.simulator.cluster import VirtualCluster
+from growth_lab.simulator.virtual_loop import run_virtually
 
 SETTINGS: Final = Settings(memory=MemorySettings(annotations=(PEOPLES,), taints=(PEOPLES,)))
 _SETTLE_SECONDS: Final = 120.0  # until all nodes have their markers and checkpoints

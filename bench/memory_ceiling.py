@@ -14,7 +14,7 @@ from growth.api.kinds import CONFIG_MAPS
 from growth.kube.access import access_from_kubeconfig
 from growth.kube.client import Client, connect
 from growth.kube.patches import MergePatch
-from growth.local.cluster import LocalCluster
+from growth_lab.local_cluster.cluster import LocalCluster
 
 AT_ONCE: Final = 64
 """As many as a replica has under way."""

@@ -24,8 +24,6 @@ from bench.queue_scene import world_of as queue_world_of
 from bench.removing_picture import removing
 from bench.state_picture import states
 from bench.status_scene import a_night, a_report
-from growth.cli.demo_scene import Scene, scene_of
-from growth.cli.demo_view import frame, last_words
 from growth.cli.explain_view import view as explain_view
 from growth.cli.memory_report import listed
 from growth.cli.memory_story import story_of
@@ -43,12 +41,14 @@ from growth.cli.world_view import view
 from growth.observe.fleet import fleet_of
 from growth.observe.summary import Filled, NodeGroup, Summary, WaitingGroup
 from growth.observe.world import World
-from growth.play.bill import bill_of
-from growth.play.play import Play
-from growth.play.shop import a_sale, prices
-from growth.play.virtual import play_virtually
 from growth.run.logs import silent_logs
 from growth.run.watching import watching
+from growth_lab.cli.demo_frame import Scene, scene_of
+from growth_lab.cli.demo_view import frame, last_words
+from growth_lab.scenarios.context import Play
+from growth_lab.scenarios.cost_report import bill_of
+from growth_lab.scenarios.demo import a_sale, prices
+from growth_lab.scenarios.simulated import play_virtually
 
 _IMAGES: Final = Path(__file__).parent.parent / "docs" / "images"
 _NOW: Final = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)

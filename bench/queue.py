@@ -58,7 +58,7 @@ from growth.api.queue.kinds import CLUSTER_QUEUES, QUEUE_KINDS
 from growth.api.status import condition_of
 from growth.kube.access import access_from_kubeconfig
 from growth.kube.client import Client, connect
-from growth.local.cluster import LocalCluster
+from growth_lab.local_cluster.cluster import LocalCluster
 
 _LINE_SECONDS: Final = 5.0
 _READY_SECONDS: Final = 60.0

@@ -54,8 +54,8 @@ from growth.cloud.finding import Surroundings
 from growth.cloud.kwok.opening import open_kwok
 from growth.cloud.kwok.provider import KwokProvider
 from growth.run.thinking import undisturbed
-from growth.sim.resources import JOBS, NODES
-from growth.sim.virtual_loop import run_virtually
+from growth_lab.simulator.served_kinds import JOBS, NODES
+from growth_lab.simulator.virtual_loop import run_virtually
 
 _MINUTE: Final = 60.0
 # After the last job has come, for those that wait.

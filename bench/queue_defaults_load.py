@@ -12,7 +12,7 @@ from growth.api.catalogue import Catalogue, read_catalogue
 from growth.api.faults import faults_from
 from growth.api.kwok import KWOK_LABEL, KWOK_VALUE
 from growth.api.queue.workload import QUEUE_NAME
-from growth.sim.nodes.pod_status import FINISH_AFTER
+from growth_lab.simulator.nodes.pod_status import FINISH_AFTER
 
 OWN: Final = "own"
 """The flavor of nodes that are there all day and are not Growth's."""

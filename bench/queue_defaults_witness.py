@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from bench.days_load import HOUR
 from growth.api.queue.kinds import WORKLOADS
-from growth.sim.clock import Clock
-from growth.sim.resources import CONFIG_MAPS, OURS, PODS
-from growth.sim.store import Event, Store
+from growth_lab.simulator.clock import Clock
+from growth_lab.simulator.served_kinds import CONFIG_MAPS, OURS, PODS
+from growth_lab.simulator.store import Event, Store
 
 _WORKLOADS: Final = next(one for one in OURS if one.kind == WORKLOADS.name)
 _MACHINE: Final = "growth.dev/machine"

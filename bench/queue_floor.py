@@ -19,7 +19,7 @@ from growth.api.queue.workload import ADMITTED, QUOTA_RESERVED
 from growth.kube.access import access_from_kubeconfig
 from growth.kube.client import Client, connect
 from growth.kube.patches import MergePatch
-from growth.local.cluster import LocalCluster
+from growth_lab.local_cluster.cluster import LocalCluster
 
 WRITES: Final = 3
 """For each workload."""

@@ -52,7 +52,7 @@ from growth.api.offering import OFFERING, Offering
 from growth.decide.fit.new_node import allocatable_from
 from growth.decide.pack.plan import plan
 from growth.kube.patches import MergePatch
-from growth.local.cluster import LocalCluster
+from growth_lab.local_cluster.cluster import LocalCluster
 
 REPEAT_ONE_POD: Final = 10
 _POOL: Final = "default"

@@ -5,8 +5,8 @@ import time
 from collections.abc import Mapping
 
 from bench.meter import busy_seconds, cpu_seconds_of
-from growth.local import state
-from growth.local.cluster import LocalCluster
+from growth_lab.local_cluster import state
+from growth_lab.local_cluster.cluster import LocalCluster
 
 
 class Shares:

@@ -18,10 +18,10 @@ from growth.api.kinds import PODS as POD_KIND
 from growth.api.kwok import KWOK_LABEL, KWOK_VALUE
 from growth.kube.informer import Informer
 from growth.run.thinking import undisturbed
-from growth.sim.cluster import VirtualCluster
-from growth.sim.pods import delete_pod
-from growth.sim.resources import DEPLOYMENTS, NODES, PODS
-from growth.sim.virtual_loop import run_virtually
+from growth_lab.simulator.cluster import VirtualCluster
+from growth_lab.simulator.pod_deletion import delete_pod
+from growth_lab.simulator.served_kinds import DEPLOYMENTS, NODES, PODS
+from growth_lab.simulator.virtual_loop import run_virtually
 
 PODS_PER_DEPLOYMENT: Final = 100
 SILENT_SECONDS: Final = 600.0

@@ -18,9 +18,9 @@ from typing import Final, Protocol, cast
 from urllib.parse import parse_qs, urlsplit
 
 from bench.objects import node, pod
-from growth.local.certificates import write_certificates
-from growth.local.kubeconfig import with_certificate, write
-from growth.local.layout import Layout
+from growth_lab.local_cluster.certificates import write_certificates
+from growth_lab.local_cluster.kubeconfig import with_certificate, write
+from growth_lab.local_cluster.layout import Layout
 
 _HEAD: Final = (
     b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n"

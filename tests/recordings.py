@@ -29,7 +29,7 @@ from growth.decide.fit import Stage
 from growth.decide.pack.plan import plan
 from growth.decide.pack.problem import Budget
 from growth.decide.pack.solution import PlacementSolution
-from growth.play.virtual import play_virtually
+from growth_lab.scenarios.simulated import play_virtually
 from tests.stories.all_stories import STORIES
 
 _RENAMES: Final = Path(__file__).with_name("renames.toml")

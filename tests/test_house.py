@@ -12,8 +12,10 @@ from growth.cli.main import main
 
 ROOT = Path(__file__).parents[1]
 TRACKED = subprocess.run(["git", "ls-files"], cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout.split()
-SOURCES = [name for name in TRACKED if name.startswith("src/growth/") and name.endswith(".py")]
-TESTS = [name for name in TRACKED if name.startswith("tests/") and name.endswith(".py")]
+PRODUCT = [name for name in TRACKED if name.startswith("src/growth/") and name.endswith(".py")]
+LAB = [name for name in TRACKED if name.startswith("lab/src/") and name.endswith(".py")]
+SOURCES = PRODUCT + LAB
+TESTS = [name for name in TRACKED if name.startswith(("tests/", "lab/tests/")) and name.endswith(".py")]
 PAGES = [name for name in TRACKED if name.endswith(".md")]
 LONGEST_SOURCE, LONGEST_TEST = 400, 500
 VAGUE = {"utils", "util", "helpers", "helper", "common", "misc", "manager"}
@@ -40,8 +42,8 @@ def test_no_module_has_a_name_that_says_nothing() -> None:
 
 
 def test_every_room_says_its_law() -> None:
-    rooms = [name for name in SOURCES if re.fullmatch(r"src/growth/\w+/__init__\.py", name)]
-    assert len(rooms) > 5
+    rooms = [name for name in SOURCES if re.fullmatch(r"(src/growth|lab/src/growth_lab)/\w+/__init__\.py", name)]
+    assert len(rooms) > 12
     assert [name for name in rooms if "Law of the room:" not in text(name)] == []
 
 
@@ -52,15 +54,19 @@ def test_nothing_names_a_path_of_one_machine() -> None:
 
 
 def test_the_lock_pins_hashes_and_names_no_index() -> None:
-    lock = text("requirements.lock")
-    assert "--hash=sha256:" in lock
-    assert not re.search(r"index-url|find-links|https?://", lock)
+    locks = [name for name in TRACKED if re.fullmatch(r"requirements/\w+\.lock", name)]
+    assert len(locks) == 3
+    for lock in map(text, locks):
+        assert "--hash=sha256:" in lock
+        assert not re.search(r"index-url|find-links|https?://", lock)
 
 
 def test_every_dependency_has_its_line() -> None:
     project = tomllib.loads(text("pyproject.toml"))
     groups = project["dependency-groups"]
-    wanted = [*project["project"]["dependencies"], *groups["dev"], *groups["peers"]]
+    lab = tomllib.loads(text("lab/pyproject.toml"))["project"]["dependencies"]
+    grouped = [entry for group in groups.values() for entry in group if isinstance(entry, str)]
+    wanted = [*project["project"]["dependencies"], *lab, *grouped]
     names = [re.split(r"[\[<>=~ ]", entry)[0] for entry in wanted]
     page = text("docs/dependencies.md")
     assert [name for name in names if name not in page] == []
@@ -68,7 +74,10 @@ def test_every_dependency_has_its_line() -> None:
 
 def commands(group: click.Group, path: str = "growth") -> dict[str, click.Command]:
     found: dict[str, click.Command] = {}
-    for name, command in group.commands.items():
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
         inside = commands(command, f"{path} {name}") if isinstance(command, click.Group) else {}
         found |= {f"{path} {name}": command} | inside
     return found

@@ -1,4 +1,4 @@
-from tests.recordings import digest, differences, renamed
+from tests.recordings import differences, digest, renamed
 
 
 def test_recordings_that_are_the_same_have_no_differences() -> None:

@@ -29,11 +29,11 @@ OPEN_AT_MOST = 4
 
 STATED = re.compile(r"^Requirements: (\d+)\. Rows: (\d+)\. Open rows: (\d+)\.$", re.MULTILINE)
 IDS = re.compile(r"R(\d+)(?:-R(\d+))?")
-TEST = re.compile(r"`(tests/[\w/]+\.py)::(test_\w+)`")
+TEST = re.compile(r"`((?:lab/)?tests/[\w/]+\.py)::(test_\w+)`")
 SCENARIO = re.compile(r"scenario `([^`]+)`")
 LINK = re.compile(r"\[[^\]]+\]\(([^)#]+\.md)(?:#([^)]+))?\)")
 SAID = re.compile(r"(not ours|open): \S.{4,}")
-SEPARATOR = re.compile(r"; (?=`tests/|scenario `|\[|not ours: |open: )")
+SEPARATOR = re.compile(r"; (?=`(?:lab/)?tests/|scenario `|\[|not ours: |open: )")
 
 
 class Row(NamedTuple):

@@ -1,4 +1,4 @@
-"""A way to wait on virtual time (growth.sim.virtual_loop) for what a test is about."""
+"""A way to wait on virtual time (growth_lab.simulator.virtual_loop) for what a test is about."""
 
 import asyncio
 from collections.abc import Callable

@@ -244,6 +244,8 @@ def rewrite(path, full, prose):
         edits = []
         for t in names_in(text):
             if t.type in (tokenize.STRING, tokenize.COMMENT):
+                if t.type == tokenize.STRING and "f" in t.string[: min(t.string.find('"') % 99, t.string.find("'") % 99)].lower():
+                    continue
                 new = prose(t.string)
                 if new != t.string:
                     edits.append((t.start, t.end, new))

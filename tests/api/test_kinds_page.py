@@ -7,7 +7,7 @@ from typing import Any, Final
 import yaml
 
 from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
-from tests.sim.api.worlds import World, in_a_world
+from lab.tests.simulator.api.worlds import World, in_a_world
 
 PAGE: Final = (Path(__file__).parents[2] / "docs" / "kinds.md").read_text(encoding="utf-8")
 

@@ -19,7 +19,7 @@ from growth.api.memory import (
 from growth.api.meta import ObjectMeta
 from growth.api.node import Node, NodeSpec
 from growth.api.tolerations import Taint
-from growth.sim.clock import BEGINNING
+from growth_lab.simulator.clock import BEGINNING
 
 
 def a_node(

@@ -9,10 +9,10 @@ import pytest
 
 from bench.days_load import HOUR, Shape
 from bench.days_witness import MOVES, Witness
-from growth.sim.clock import Clock
-from growth.sim.resources import CONFIG_MAPS, DEPLOYMENTS, NODES, PODS
-from growth.sim.store import Store
-from growth.sim.virtual_loop import run_virtually
+from growth_lab.simulator.clock import Clock
+from growth_lab.simulator.served_kinds import CONFIG_MAPS, DEPLOYMENTS, NODES, PODS
+from growth_lab.simulator.store import Store
+from growth_lab.simulator.virtual_loop import run_virtually
 
 LABELS = {"app": "web"}
 READY = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}

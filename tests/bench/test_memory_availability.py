@@ -8,7 +8,7 @@ import pytest
 from bench.availability_day import ALL, HOUR, RATES, Fault, Trouble, drawn_leaves, drawn_troubles
 from bench.availability_returns import Return, figures
 from bench.memory_availability import Plan, measure
-from growth.sim import faults as sim
+from growth_lab.simulator import faults as sim
 
 
 def day(replicas: int = 2, failing: float = 0.0, hours: float = 1.0, **every_minutes: float) -> dict[str, Any]:

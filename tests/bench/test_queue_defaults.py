@@ -11,10 +11,10 @@ from bench.queue_defaults import VARIANTS, play, settings_of, summed
 from bench.queue_defaults_load import BOOT_SECONDS, arrivals, offered
 from bench.queue_defaults_witness import Witness
 from growth.api.queue.kinds import WORKLOADS
-from growth.sim.clock import Clock
-from growth.sim.resources import CONFIG_MAPS, OURS, PODS
-from growth.sim.store import Store
-from growth.sim.virtual_loop import run_virtually
+from growth_lab.simulator.clock import Clock
+from growth_lab.simulator.served_kinds import CONFIG_MAPS, OURS, PODS
+from growth_lab.simulator.store import Store
+from growth_lab.simulator.virtual_loop import run_virtually
 
 QUEUED = next(one for one in OURS if one.kind == WORKLOADS.name)
 HOURS = 2.0

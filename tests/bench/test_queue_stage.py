@@ -12,9 +12,9 @@ from growth.run.capability import chosen
 from growth.run.control import Plant, control, new_health
 from growth.run.host import played
 from growth.run.role import ACCOUNT, shipped_roles
-from growth.sim.api.rbac import service_account
-from growth.sim.cluster import VirtualCluster
-from growth.sim.virtual_loop import run_virtually
+from growth_lab.simulator.api.rbac import service_account
+from growth_lab.simulator.cluster import VirtualCluster
+from growth_lab.simulator.virtual_loop import run_virtually
 
 SETTINGS: Final = Settings(queue=QueueSettings(enabled=True))
 

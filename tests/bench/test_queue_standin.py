@@ -11,8 +11,8 @@ from growth.api.queue.kinds import WORKLOADS
 from growth.api.queue.workload import Workload
 from growth.kube.client import Client
 from growth.kube.patches import MergePatch
-from growth.sim.cluster import VirtualCluster
-from growth.sim.virtual_loop import run_virtually
+from growth_lab.simulator.cluster import VirtualCluster
+from growth_lab.simulator.virtual_loop import run_virtually
 
 LOAD = load_of(10, lines_of(1, 1))
 LARGE: Planned = next(one for one in LOAD if one.size.name == "large")

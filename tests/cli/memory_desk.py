@@ -15,9 +15,9 @@ from growth.cli.memory_moving import Source, import_into
 from growth.cli.memory_writing import Tally
 from growth.kube.client import Client
 from growth.kube.errors import NotFound
-from growth.local.nodes import kwok_node
-from growth.sim.cluster import VirtualCluster
-from growth.sim.virtual_loop import run_virtually
+from growth_lab.local_cluster.nodes import kwok_node
+from growth_lab.simulator.cluster import VirtualCluster
+from growth_lab.simulator.virtual_loop import run_virtually
 
 
 class Desk:

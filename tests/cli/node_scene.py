@@ -18,9 +18,9 @@ from growth.cloud.errors import ProviderError, Unavailable
 from growth.cloud.provider import Provider
 from growth.kube.client import Client
 from growth.kube.patches import MergePatch
-from growth.local.nodes import KWOK_LABEL, KWOK_VALUE, kwok_node
-from growth.sim.cluster import VirtualCluster
-from growth.sim.virtual_loop import run_virtually
+from growth_lab.local_cluster.nodes import KWOK_LABEL, KWOK_VALUE, kwok_node
+from growth_lab.simulator.cluster import VirtualCluster
+from growth_lab.simulator.virtual_loop import run_virtually
 
 DEAD, WELL = "default-1", "default-2"
 

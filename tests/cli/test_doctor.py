@@ -22,7 +22,7 @@ from growth.kube.client import Client
 from growth.kube.errors import Unauthorized
 from growth.kube.transport import Request, Response
 from growth.run.capability import CAPABILITIES, chosen
-from growth.sim.virtual_loop import run_virtually
+from growth_lab.simulator.virtual_loop import run_virtually
 from tests.cli.test_world import a_kubeconfig, free_port, is_one_sentence
 from tests.kube.scripted import Scripted, no, ok
 

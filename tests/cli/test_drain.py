@@ -19,10 +19,10 @@ from growth.cli.failures import NotDone, Refused
 from growth.cli.main import main
 from growth.cli.node_leaving import Talk
 from growth.kube.patches import MergePatch
-from growth.play.growing import QUICK, a_pool, growing
-from growth.play.play import Play
-from growth.play.virtual import play_virtually
 from growth.run.logs import silent_logs
+from growth_lab.scenarios.context import Play
+from growth_lab.scenarios.replica import QUICK, a_pool, growing
+from growth_lab.scenarios.simulated import play_virtually
 from tests.cli.node_scene import DEAD, Desk, at_a_desk
 from tests.cli.test_plan import an_app
 from tests.cli.test_world import is_one_sentence

@@ -10,11 +10,11 @@ from growth.cli.top_view import state
 from growth.observe.fleet import Fleet, fleet_of
 from growth.observe.members import Member, Standing
 from growth.observe.world import World
-from growth.play.growing import a_pool, growing
-from growth.play.play import Play
-from growth.play.virtual import play_virtually
 from growth.run.logs import silent_logs
 from growth.run.watching import watching
+from growth_lab.scenarios.context import Play
+from growth_lab.scenarios.replica import a_pool, growing
+from growth_lab.scenarios.simulated import play_virtually
 
 SOON = {"emptyAfter": "3s", "delayAfterScaleUp": "0s"}
 FRAME_SECONDS = 0.1

@@ -11,7 +11,7 @@ from growth.api.memory_objects import TRANSACTIONS, transaction_body, transactio
 from growth.cli.failures import NotDone, Refused
 from growth.cli.main import main
 from growth.cli.memory_forgetting import Wish
-from growth.sim.faults import Fault
+from growth_lab.simulator.faults import Fault
 from tests.cli.memory_desk import Desk, at_a_desk
 
 

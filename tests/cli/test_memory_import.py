@@ -22,11 +22,11 @@ from growth.cli.memory_moving import Source, exported, import_into
 from growth.cli.memory_seeing import read_book
 from growth.cli.memory_takeover import config_maps_in, taken_over
 from growth.kube.errors import Forbidden
-from growth.play.growing import QUICK, growing
-from growth.play.play import Play
-from growth.play.virtual import play_virtually
-from growth.sim.api.rbac import service_account
-from growth.sim.faults import Fault
+from growth_lab.scenarios.context import Play
+from growth_lab.scenarios.replica import QUICK, growing
+from growth_lab.scenarios.simulated import play_virtually
+from growth_lab.simulator.api.rbac import service_account
+from growth_lab.simulator.faults import Fault
 from tests.cli.memory_desk import Desk, a_tally, at_a_desk
 
 BLUE = Memento(uid="", version=0, labels={"team": "blue"})

@@ -14,10 +14,10 @@ from growth.cli.node_notes import Wish
 from growth.cli.node_returning import take_in
 from growth.cloud.kwok.provider import KwokProvider
 from growth.kube.client import Client
-from growth.play.growing import CATALOGUE, QUICK, growing
-from growth.play.play import Play
-from growth.play.virtual import play_virtually
 from growth.run.logs import silent_logs
+from growth_lab.scenarios.context import Play
+from growth_lab.scenarios.replica import CATALOGUE, QUICK, growing
+from growth_lab.scenarios.simulated import play_virtually
 from tests.stories.cluster_life import storage
 from tests.stories.failover_scene import a_database, on_one_node, some_nodes, until_it_moved
 from tests.stories.shrinking import TAINTED

@@ -30,13 +30,13 @@ from growth.cloud.errors import Unavailable
 from growth.cloud.provider import Provider
 from growth.kube.client import Client
 from growth.kube.transport import Request, Response, Send, Stream
-from growth.play.growing import CATALOGUE, QUICK, a_pool, growing
-from growth.play.play import Play
-from growth.play.virtual import play_virtually
-from growth.play.workloads import DEPLOYMENTS
 from growth.run.clouds import OpenProvider
 from growth.run.logs import silent_logs
 from growth.run.providers import open_providers
+from growth_lab.scenarios.context import Play
+from growth_lab.scenarios.replica import CATALOGUE, QUICK, a_pool, growing
+from growth_lab.scenarios.simulated import play_virtually
+from growth_lab.scenarios.workloads import DEPLOYMENTS
 from tests.cli.test_world import a_kubeconfig, free_port, is_one_sentence
 
 

@@ -28,12 +28,12 @@ from growth.cli.plan_applying import agree, check_that_growth_runs, confirmed, w
 from growth.cli.plan_optimising import first_wave, optimising_report
 from growth.cli.plan_seeing import read_world
 from growth.kube.patches import MergePatch
-from growth.play.growing import CATALOGUE, QUICK, a_pool, growing
-from growth.play.play import Play
-from growth.play.virtual import play_virtually
-from growth.play.workloads import DEPLOYMENTS
 from growth.run.logs import silent_logs
 from growth.run.providers import open_providers
+from growth_lab.scenarios.context import Play
+from growth_lab.scenarios.replica import CATALOGUE, QUICK, a_pool, growing
+from growth_lab.scenarios.simulated import play_virtually
+from growth_lab.scenarios.workloads import DEPLOYMENTS
 from tests.cli.plan_scene import REFUSED, a_node, a_shop
 from tests.cli.test_plan import an_app
 from tests.cli.test_world import is_one_sentence

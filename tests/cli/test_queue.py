@@ -26,12 +26,12 @@ from growth.cli.queue_explain import explain_workload
 from growth.kube.client import Client
 from growth.kube.errors import Forbidden, NotFound
 from growth.kube.transport import Request, Response, Send, Stream
-from growth.play.growing import growing
-from growth.play.play import Play
-from growth.play.virtual import play_virtually
-from growth.sim.api.rbac import service_account
-from growth.sim.cluster import VirtualCluster
-from growth.sim.virtual_loop import run_virtually
+from growth_lab.scenarios.context import Play
+from growth_lab.scenarios.replica import growing
+from growth_lab.scenarios.simulated import play_virtually
+from growth_lab.simulator.api.rbac import service_account
+from growth_lab.simulator.cluster import VirtualCluster
+from growth_lab.simulator.virtual_loop import run_virtually
 from tests.cli.test_world import a_kubeconfig, free_port, is_one_sentence
 from tests.stories.queue_scene import queued, requeuing, some_quota
 

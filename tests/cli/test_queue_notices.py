@@ -20,8 +20,8 @@ from growth.cli.queue_report import Report
 from growth.cli.queue_seeing import looking
 from growth.kube.client import Client
 from growth.kube.transport import Request, Response
-from growth.sim.api.rbac import service_account
-from growth.sim.cluster import VirtualCluster
+from growth_lab.simulator.api.rbac import service_account
+from growth_lab.simulator.cluster import VirtualCluster
 from tests.builders import Json
 from tests.cli.test_queue import Bare, a_queue, on_a_cluster, printed, run
 from tests.cli.test_queue_view import shown

@@ -18,9 +18,9 @@ from growth.cli.request_view import Line, lines_of, view
 from growth.kube.client import Client
 from growth.kube.errors import Forbidden
 from growth.kube.patches import MergePatch
-from growth.sim.api.rbac import service_account
-from growth.sim.cluster import VirtualCluster
-from growth.sim.virtual_loop import run_virtually
+from growth_lab.simulator.api.rbac import service_account
+from growth_lab.simulator.cluster import VirtualCluster
+from growth_lab.simulator.virtual_loop import run_virtually
 from tests.cli.test_world import a_kubeconfig, free_port, is_one_sentence
 
 NAME = "default-93c5d7e118"

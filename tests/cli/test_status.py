@@ -26,12 +26,12 @@ from growth.cli.status_report import Health
 from growth.kube.client import Client
 from growth.kube.errors import Forbidden
 from growth.kube.patches import MergePatch
-from growth.play.growing import QUICK, a_pool, growing
-from growth.play.play import Play
-from growth.play.virtual import play_virtually
-from growth.sim.api.rbac import service_account
-from growth.sim.cluster import VirtualCluster
-from growth.sim.virtual_loop import run_virtually
+from growth_lab.scenarios.context import Play
+from growth_lab.scenarios.replica import QUICK, a_pool, growing
+from growth_lab.scenarios.simulated import play_virtually
+from growth_lab.simulator.api.rbac import service_account
+from growth_lab.simulator.cluster import VirtualCluster
+from growth_lab.simulator.virtual_loop import run_virtually
 from tests.cli.test_world import a_kubeconfig, free_port, is_one_sentence
 
 Json = dict[str, Any]

@@ -17,10 +17,10 @@ from bench.pictures import world as a_summary
 from bench.standin import running
 from growth.cli.main import main
 from growth.cli.world_view import view
-from growth.local.certificates import write_certificates
-from growth.local.kubeconfig import with_certificate, write
-from growth.local.layout import Layout
 from growth.observe.summary import Summary
+from growth_lab.local_cluster.certificates import write_certificates
+from growth_lab.local_cluster.kubeconfig import with_certificate, write
+from growth_lab.local_cluster.layout import Layout
 
 
 def run(*arguments: str) -> Result:

@@ -8,8 +8,8 @@ import msgspec
 
 from growth.api.machine import Machine, MachineRequest, Power, PowerReading
 from growth.api.offering import Offering
-from growth.cloud.contract import Trouble
 from growth.cloud.errors import Invalid, OutOfStock, RateLimited, Unavailable
+from growth_lab.provider_contract import Trouble
 from tests.cloud.memory import SMALL, MemoryCloud, MemoryProvider
 
 

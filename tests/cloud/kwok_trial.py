@@ -14,11 +14,11 @@ from growth.api.meta import ObjectMeta
 from growth.api.nodepool import Machine as MachineSettings
 from growth.api.nodepool import NodePool, NodePoolSpec, Reserved, ServerType
 from growth.api.tolerations import NO_EXECUTE, NO_SCHEDULE, Taint
-from growth.cloud.contract import Trial, Trouble
 from growth.cloud.kwok.provider import KwokProvider
 from growth.kube.client import Client
 from growth.kube.errors import Unreachable
 from growth.kube.transport import Request, Response, Send, Stream
+from growth_lab.provider_contract import Trial, Trouble
 
 CATALOGUE: Final = read_catalogue("""
 provider: kwok

@@ -11,8 +11,8 @@ import msgspec
 from growth.api.labels import is_hostname
 from growth.api.machine import Machine, MachineRequest, Power, PowerReading
 from growth.api.offering import Offering
-from growth.cloud.contract import Trial, Trouble
 from growth.cloud.errors import Invalid, OutOfStock, QuotaExceeded, RateLimited, Unauthorized, Unavailable
+from growth_lab.provider_contract import Trial, Trouble
 
 BOOT = timedelta(seconds=20)
 BEGINNING = datetime(2026, 3, 1, 9, tzinfo=UTC)

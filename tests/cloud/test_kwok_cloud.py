@@ -16,10 +16,10 @@ from growth.cloud.errors import ProviderError
 from growth.cloud.kwok.record import FAULTS, FENCED_AT, config_map_name
 from growth.kube.errors import KubeError, NotFound
 from growth.kube.patches import MergePatch
-from growth.sim.faults import Fault
-from growth.sim.resources import CONFIG_MAPS as MACHINES
-from growth.sim.resources import CSI_NODES, NODES
-from growth.sim.virtual_loop import run_virtually
+from growth_lab.simulator.faults import Fault
+from growth_lab.simulator.served_kinds import CONFIG_MAPS as MACHINES
+from growth_lab.simulator.served_kinds import CSI_NODES, NODES
+from growth_lab.simulator.virtual_loop import run_virtually
 from tests.cloud.kwok_trial import POOL
 from tests.cloud.virtual import GROWTH, NAMESPACE, VirtualKwok, ended
 

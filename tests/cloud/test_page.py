@@ -11,8 +11,8 @@ import pytest
 from growth.api.catalogue import CatalogueError, read_catalogue
 from growth.api.faults import Kind
 from growth.cloud import errors
-from growth.cloud.contract import CHECKS, Check
 from growth.cloud.kwok.record import FAULTS, FENCED_AT
+from growth_lab.provider_contract import CHECKS, Check
 from tests.cloud.memory import MemoryTrial
 
 PAGE = (Path(__file__).parents[2] / "docs" / "providers.md").read_text(encoding="utf-8")

@@ -10,10 +10,10 @@ from growth.cloud.kwok.cloud import PlayedCloud
 from growth.cloud.kwok.provider import KwokProvider
 from growth.kube.client import Client
 from growth.run.role import shipped_roles
-from growth.sim.api.rbac import ADMIN, service_account
-from growth.sim.cluster import VirtualCluster
-from growth.sim.resources import NAMESPACES, NODES
-from growth.sim.store import Event
+from growth_lab.simulator.api.rbac import ADMIN, service_account
+from growth_lab.simulator.cluster import VirtualCluster
+from growth_lab.simulator.served_kinds import NAMESPACES, NODES
+from growth_lab.simulator.store import Event
 from tests.cloud.kwok_trial import CATALOGUE
 
 NAMESPACE: Final = "growth-system"

@@ -13,8 +13,8 @@ import pytest
 import pytest_asyncio
 
 from growth.api.kinds import NAMESPACES
-from growth.local.cluster import LocalCluster
-from growth.local.timings import Timings
+from growth_lab.local_cluster.cluster import LocalCluster
+from growth_lab.local_cluster.timings import Timings
 
 Condition = Callable[[], Awaitable[bool]]
 

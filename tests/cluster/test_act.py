@@ -12,7 +12,7 @@ from growth.api.kinds import CONFIG_MAPS, POD_DISRUPTION_BUDGETS, PODS
 from growth.api.outcome import Outcome, Result
 from growth.api.references import reference_by_name, reference_to
 from growth.kube.events import EventRecorder
-from growth.local.cluster import LocalCluster
+from growth_lab.local_cluster.cluster import LocalCluster
 from tests.cluster.test_role import install_kinds
 
 pytestmark = pytest.mark.cluster

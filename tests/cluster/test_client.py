@@ -12,7 +12,7 @@ from growth.api.meta import ObjectMeta
 from growth.kube.client import PAGE_SIZE
 from growth.kube.errors import AlreadyExists, Conflict, Invalid, NotFound, TooManyRequests
 from growth.kube.patches import ApplyPatch, JsonPatch, MergePatch
-from growth.local.cluster import LocalCluster
+from growth_lab.local_cluster.cluster import LocalCluster
 from tests.builders import Json
 from tests.cluster.conftest import wait_until
 

@@ -23,8 +23,8 @@ from growth.api.phases import MOVE_MOVES, REMOVAL_MOVES, REQUEST_MOVES, may_move
 from growth.api.status import StatusCondition, StatusEvent
 from growth.kube.errors import Invalid
 from growth.kube.patches import MergePatch
-from growth.local.binaries import find_binaries
-from growth.local.cluster import LocalCluster
+from growth_lab.local_cluster.binaries import find_binaries
+from growth_lab.local_cluster.cluster import LocalCluster
 from tests.api.test_kinds_page import shown_commands, shown_pool
 
 pytestmark = pytest.mark.cluster

@@ -12,7 +12,7 @@ from growth.api.kinds import CONFIG_MAPS, EVENTS, NAMESPACES
 from growth.kube.client import Client
 from growth.kube.events import EventRecorder, EventType
 from growth.kube.patches import MergePatch
-from growth.local.cluster import LocalCluster
+from growth_lab.local_cluster.cluster import LocalCluster
 from tests.cluster.conftest import wait_until
 
 pytestmark = pytest.mark.cluster

@@ -13,13 +13,13 @@ from growth.api.kinds import NODES
 from growth.api.node import Node
 from growth.api.tolerations import Taint
 from growth.kube.errors import NotFound
-from growth.local.cluster import LocalCluster
-from growth.sim.hetzner.kwok_nodes import KwokNodes
-from growth.sim.hetzner.sandbox import TOKEN, Sandbox
-from growth.sim.hetzner.serving import running
-from growth.sim.hetzner.timings import boots_in
+from growth_lab.hetzner_sandbox.http_server import running
+from growth_lab.hetzner_sandbox.kwok_nodes import KwokNodes
+from growth_lab.hetzner_sandbox.sandbox import TOKEN, Sandbox
+from growth_lab.hetzner_sandbox.timings import boots_in
+from growth_lab.local_cluster.cluster import LocalCluster
+from lab.tests.hetzner_sandbox.tours import CAX11, DEBIAN, FSN1, Official
 from tests.cluster.conftest import wait_until
-from tests.sim.hetzner.tours import CAX11, DEBIAN, FSN1, Official
 
 pytestmark = pytest.mark.cluster
 

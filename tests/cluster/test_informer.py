@@ -24,7 +24,7 @@ from growth.kube.errors import (
 )
 from growth.kube.informer import Informer
 from growth.kube.patches import MergePatch
-from growth.local.cluster import LocalCluster
+from growth_lab.local_cluster.cluster import LocalCluster
 from tests.kube.scripted import dice
 from tests.kube.witness import Witness
 

@@ -19,7 +19,7 @@ from growth.kube.client import Client, connect
 from growth.kube.credentials import Kept, bearer
 from growth.kube.errors import Forbidden, Unauthorized
 from growth.kube.transport import Method, Request
-from growth.local.cluster import LocalCluster
+from growth_lab.local_cluster.cluster import LocalCluster
 from tests.cluster.conftest import wait_until
 from tests.cluster.test_role import ACCOUNT, NAMESPACE, RBAC, install_kinds
 

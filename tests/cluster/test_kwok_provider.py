@@ -15,7 +15,6 @@ from growth.api.kwok import KWOK_LABEL
 from growth.api.machine import Machine, Power, request_for
 from growth.api.node import Node
 from growth.api.starting import closed
-from growth.cloud.contract import CHECKS, Check, run_check
 from growth.cloud.kwok.cloud import PlayedCloud
 from growth.cloud.kwok.provider import KwokProvider
 from growth.cloud.kwok.record import FAULTS, config_map_name
@@ -23,7 +22,8 @@ from growth.decide.fit.new_node import node_from
 from growth.kube.client import Client
 from growth.kube.errors import NotFound
 from growth.kube.patches import MergePatch
-from growth.local.cluster import LocalCluster
+from growth_lab.local_cluster.cluster import LocalCluster
+from growth_lab.provider_contract import CHECKS, Check, run_check
 from tests.cloud.kwok_trial import CATALOGUE, GPU, POOL, SMALL, KwokTrial, with_faults
 from tests.cluster.conftest import wait_until
 

@@ -20,8 +20,8 @@ from growth.api.core import ConfigMap
 from growth.api.kinds import CONFIG_MAPS, LEASES
 from growth.kube.client import Client
 from growth.kube.informer import Informer
-from growth.local import die_with_parent
-from growth.local.cluster import LocalCluster
+from growth_lab.local_cluster import die_with_parent
+from growth_lab.local_cluster.cluster import LocalCluster
 from tests.cluster.conftest import wait_until
 from tests.cluster.lease_replica import BARE, LEASE, LEDGER, TERMS
 

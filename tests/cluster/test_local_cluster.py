@@ -6,8 +6,8 @@ import pytest
 
 from growth.api.kinds import CONFIG_MAPS, NODES, PODS
 from growth.kube.errors import Forbidden, NotFound
-from growth.local.cluster import LocalCluster
-from growth.local.errors import KubectlFailed, UnknownComponent
+from growth_lab.local_cluster.cluster import LocalCluster
+from growth_lab.local_cluster.errors import KubectlFailed, UnknownComponent
 from tests.cluster.conftest import wait_until
 
 pytestmark = pytest.mark.cluster

@@ -13,13 +13,13 @@ import pytest
 
 from growth.api.kinds import CONFIG_MAPS
 from growth.kube.errors import KubeError
-from growth.local import process, state
-from growth.local.cluster import LocalCluster
-from growth.local.components import COMPONENTS
-from growth.local.errors import NameTaken, StartFailed
-from growth.local.layout import Layout, layout_of
-from growth.local.ports import Ports, is_free
-from growth.local.status import Condition, status_of
+from growth_lab.local_cluster import process, state
+from growth_lab.local_cluster.cluster import LocalCluster
+from growth_lab.local_cluster.components import COMPONENTS
+from growth_lab.local_cluster.errors import NameTaken, StartFailed
+from growth_lab.local_cluster.layout import Layout, layout_of
+from growth_lab.local_cluster.ports import Ports, is_free
+from growth_lab.local_cluster.status import Condition, status_of
 from tests.cluster.conftest import wait_until
 
 pytestmark = pytest.mark.cluster
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.cluster
 GROWTH = (sys.executable, "-c", "from growth.cli.main import main; main()", "cluster")
 A_TEST = """
 import asyncio
-from growth.local.cluster import LocalCluster
+from growth_lab.local_cluster.cluster import LocalCluster
 
 async def main():
     async with LocalCluster("victim"):

@@ -23,9 +23,9 @@ from growth.api.settings_reading import read_settings
 from growth.cli.manifests import DEFAULT_IMAGE, render
 from growth.kube.client import Client
 from growth.kube.lease import LeaderLease, LeaseTerms
-from growth.local.cluster import LocalCluster
-from growth.local.errors import KubectlFailed
-from growth.local.timings import Timings
+from growth_lab.local_cluster.cluster import LocalCluster
+from growth_lab.local_cluster.errors import KubectlFailed
+from growth_lab.local_cluster.timings import Timings
 from tests.builders import Json
 from tests.cluster.conftest import wait_until
 

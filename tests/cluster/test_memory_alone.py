@@ -24,14 +24,14 @@ from growth.kube.client import Client
 from growth.kube.errors import NotFound
 from growth.kube.patches import MergePatch
 from growth.kube.verbs import Permission
-from growth.local.cluster import LocalCluster
-from growth.local.timings import Timings
 from growth.observe.world import World
-from growth.play.growing import QUICK
 from growth.run.capability import chosen
 from growth.run.control import Plant, control, new_health
 from growth.run.host import this_process
 from growth.run.watching import watching
+from growth_lab.local_cluster.cluster import LocalCluster
+from growth_lab.local_cluster.timings import Timings
+from growth_lab.scenarios.replica import QUICK
 from tests.cluster.conftest import wait_until
 from tests.cluster.test_role import RBAC, Recording, tell_twice
 from tests.cluster.test_run import running

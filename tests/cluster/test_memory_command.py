@@ -16,7 +16,7 @@ from growth.api.memory import MARKER, Memento
 from growth.api.memory_objects import MEMORIES, text_of
 from growth.kube.errors import Conflict
 from growth.kube.patches import MergePatch
-from growth.local.cluster import LocalCluster
+from growth_lab.local_cluster.cluster import LocalCluster
 
 pytestmark = pytest.mark.cluster
 

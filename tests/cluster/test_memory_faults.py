@@ -13,8 +13,8 @@ import pytest
 from bench.growth_process import GrowthProcess, install, start
 from growth.api.kinds import NODES
 from growth.kube.patches import MergePatch
-from growth.local.cluster import LocalCluster
-from growth.local.timings import Timings
+from growth_lab.local_cluster.cluster import LocalCluster
+from growth_lab.local_cluster.timings import Timings
 from tests.trust.memory.cast import Cast
 
 pytestmark = pytest.mark.cluster

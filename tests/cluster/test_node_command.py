@@ -12,7 +12,7 @@ from growth.api.kinds import NODES, VOLUME_ATTACHMENTS
 from growth.api.machine import request_for
 from growth.api.out_of_service import out_of_service_taint, proof_on
 from growth.kube.patches import MergePatch
-from growth.local.cluster import LocalCluster
+from growth_lab.local_cluster.cluster import LocalCluster
 from tests.cloud.kwok_trial import POOL, SMALL
 from tests.cluster.test_kwok_provider import NAMESPACE, RBAC, order, played, until_node
 from tests.cluster.test_top_command import growth as run_growth

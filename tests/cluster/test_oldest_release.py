@@ -5,8 +5,8 @@ import os
 import pytest
 
 from growth.api.features import OLDEST
-from growth.local.binaries import find_binaries
-from growth.local.pinned import PROGRAMS, named_sources
+from growth_lab.local_cluster.binaries import find_binaries
+from growth_lab.local_cluster.pinned_modules import PROGRAMS, named_sources
 from tests.skew.combination import Combination, check_combination
 
 pytestmark = pytest.mark.cluster

@@ -15,8 +15,8 @@ from bench.queue_load import DOOR, Line, a_door, a_flavor, a_queue, a_workload, 
 from growth.api.crd import definitions
 from growth.api.queue.kinds import CLUSTER_QUEUES, LOCAL_QUEUES, QUEUE_KINDS, RESOURCE_FLAVORS, WORKLOADS
 from growth.api.queue.workload import ADMITTED, QUEUE_NAME
-from growth.local.binaries import find_binaries
-from growth.local.cluster import LocalCluster
+from growth_lab.local_cluster.binaries import find_binaries
+from growth_lab.local_cluster.cluster import LocalCluster
 from tests.cluster.conftest import wait_until
 
 pytestmark = pytest.mark.cluster

@@ -5,9 +5,9 @@ from collections.abc import AsyncGenerator
 import pytest
 import pytest_asyncio
 
-from growth.local.cluster import LocalCluster
+from growth_lab.local_cluster.cluster import LocalCluster
+from lab.tests.simulator.api.policy_scenes import SCENES, add_namespaces, install, is_in_force, play
 from tests.cluster.conftest import wait_until
-from tests.sim.api.policy_scenes import SCENES, add_namespaces, install, is_in_force, play
 
 pytestmark = pytest.mark.cluster
 

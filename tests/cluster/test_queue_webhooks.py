@@ -16,11 +16,11 @@ from growth.api.settings import QueueSettings
 from growth.kube.client import Client
 from growth.kube.errors import ServerTrouble
 from growth.kube.patches import MergePatch
-from growth.local.cluster import LocalCluster
-from growth.play.growing import QUICK
 from growth.run.capability import chosen
 from growth.run.control import Plant, control, new_health
 from growth.run.host import this_process
+from growth_lab.local_cluster.cluster import LocalCluster
+from growth_lab.scenarios.replica import QUICK
 from tests.builders import Json
 from tests.cluster.conftest import wait_until
 from tests.cluster.test_role import ACCOUNT, NAMESPACE, RBAC, install_kinds

@@ -46,14 +46,14 @@ from growth.kube.lease import LeaderLease, LeaseTerms
 from growth.kube.patches import MergePatch
 from growth.kube.transport import Request, Response, Send, Stream
 from growth.kube.verbs import Permission, permission_of, target_of
-from growth.local.cluster import LocalCluster
 from growth.observe.world import World
-from growth.play.growing import QUICK
-from growth.play.sweeping import sweep
 from growth.run.capability import CAPABILITIES, chosen
 from growth.run.control import Plant, control, new_health
 from growth.run.host import this_process
 from growth.run.watching import watching
+from growth_lab.local_cluster.cluster import LocalCluster
+from growth_lab.scenarios.cleanup import sweep
+from growth_lab.scenarios.replica import QUICK
 from tests.builders import Json
 from tests.cluster.conftest import wait_until
 

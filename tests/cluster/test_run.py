@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from growth.api.kinds import LEASES, NODES
-from growth.local import die_with_parent
-from growth.local.cluster import LocalCluster
+from growth_lab.local_cluster import die_with_parent
+from growth_lab.local_cluster.cluster import LocalCluster
 from tests.cluster.conftest import wait_until
 from tests.cluster.test_role import ACCOUNT, NAMESPACE, RBAC, install_kinds
 

@@ -15,7 +15,7 @@ from growth.api.cluster_status import GROWTH_STATUS, STATUS, ClusterStatus
 from growth.api.crd import definitions
 from growth.api.kinds import CONFIG_MAPS, LEASES, NAMESPACES
 from growth.api.timestamp import format_micro_time
-from growth.local.cluster import LocalCluster
+from growth_lab.local_cluster.cluster import LocalCluster
 from tests.cluster.test_top_command import growth
 
 pytestmark = pytest.mark.cluster

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from growth.play.real import a_real_world
+from growth_lab.scenarios.local import a_real_world
 from tests.stories.all_stories import STORIES
 from tests.stories.both import tell_both
 

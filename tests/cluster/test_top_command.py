@@ -16,7 +16,7 @@ from growth.api.crd import definitions
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS
 from growth.api.noderemoval import RETRY
 from growth.kube.patches import MergePatch
-from growth.local.cluster import LocalCluster
+from growth_lab.local_cluster.cluster import LocalCluster
 
 pytestmark = pytest.mark.cluster
 

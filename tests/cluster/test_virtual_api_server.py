@@ -12,13 +12,13 @@ import yaml
 from growth.api.crd import definitions
 from growth.kube.client import Client
 from growth.kube.transport import Method, Request, Send
-from growth.local.cluster import LocalCluster
-from growth.sim.api.rbac import service_account
-from tests.sim.api.scripts import SCRIPTS
-from tests.sim.api.scripts.drawn import drawn_script
-from tests.sim.api.scripts.player import Json
-from tests.sim.api.scripts.stages import REAL_CONTROLLERS, play_for_real, play_virtually
-from tests.sim.api.worlds import World, in_a_world
+from growth_lab.local_cluster.cluster import LocalCluster
+from growth_lab.simulator.api.rbac import service_account
+from lab.tests.simulator.api.scripts import SCRIPTS
+from lab.tests.simulator.api.scripts.drawn import drawn_script
+from lab.tests.simulator.api.scripts.player import Json
+from lab.tests.simulator.api.scripts.stages import REAL_CONTROLLERS, play_for_real, play_virtually
+from lab.tests.simulator.api.worlds import World, in_a_world
 
 pytestmark = pytest.mark.cluster
 

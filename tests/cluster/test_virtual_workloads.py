@@ -6,12 +6,12 @@ from typing import Final
 
 import pytest
 
-from growth.local.cluster import LocalCluster
-from growth.sim.api.rbac import ADMIN
-from growth.sim.cluster import VirtualCluster
-from growth.sim.nodes import Machine
-from growth.sim.resources import NAMESPACES
-from growth.sim.virtual_loop import run_virtually
+from growth_lab.local_cluster.cluster import LocalCluster
+from growth_lab.simulator.api.rbac import ADMIN
+from growth_lab.simulator.cluster import VirtualCluster
+from growth_lab.simulator.nodes import Machine
+from growth_lab.simulator.served_kinds import NAMESPACES
+from growth_lab.simulator.virtual_loop import run_virtually
 from tests.cluster.workload_scenes import APPS, BATCH, POLICY, SCENE, STORAGE, Json, World, a_budget
 
 pytestmark = pytest.mark.cluster

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from growth.local.cluster import LocalCluster
+from growth_lab.local_cluster.cluster import LocalCluster
 
 pytestmark = pytest.mark.cluster
 

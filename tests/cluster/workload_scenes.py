@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from growth.kube.transport import Method, Request, Send
-from growth.sim.parts import part, parts
+from growth_lab.simulator.json_parts import part, parts
 
 Json = dict[str, Any]
 

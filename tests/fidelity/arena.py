@@ -20,7 +20,7 @@ from growth.kube.errors import ApiError, NotFound
 from growth.kube.informer import Informer
 from growth.kube.patches import MergePatch
 from growth.kube.transport import Method, Request
-from growth.local.cluster import LocalCluster
+from growth_lab.local_cluster.cluster import LocalCluster
 from tests.decide.stages import a_snapshot
 from tests.fidelity.draft import Case, Existing, Json
 from tests.fidelity.themes import OVERHEAD, RUNTIME_CLASS

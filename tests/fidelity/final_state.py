@@ -6,7 +6,7 @@ from typing import Any
 from growth.api.kinds import JOBS, NODES, PERSISTENT_VOLUME_CLAIMS, PODS, VOLUME_ATTACHMENTS
 from growth.api.node import Node
 from growth.api.pod import Pod
-from growth.play.play import Play
+from growth_lab.scenarios.context import Play
 
 Picture = dict[str, str]
 """A line for each object, or for each workload."""

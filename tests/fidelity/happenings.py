@@ -21,8 +21,8 @@ from growth.api.kinds import (
 )
 from growth.api.tolerations import Taint
 from growth.kube.errors import ApiError, NotFound, TooManyRequests
-from growth.play.play import Json, Play
-from growth.play.workloads import DEPLOYMENTS, STATEFUL_SETS
+from growth_lab.scenarios.context import Json, Play
+from growth_lab.scenarios.workloads import DEPLOYMENTS, STATEFUL_SETS
 
 HOST = "kubernetes.io/hostname"
 ATTACHED = {"volumes.kubernetes.io/controller-managed-attach-detach": "true"}

@@ -16,10 +16,10 @@ from collections import Counter
 from dataclasses import dataclass, field
 from itertools import count
 
-from growth.play.play import Play
-from growth.play.real import RealWorld, a_real_world
-from growth.play.trace import Seen
-from growth.play.virtual import play_virtually
+from growth_lab.scenarios.context import Play
+from growth_lab.scenarios.local import RealWorld, a_real_world
+from growth_lab.scenarios.simulated import play_virtually
+from growth_lab.scenarios.trace import Seen
 from tests.fidelity.final_state import Picture, disagreements, picture
 from tests.fidelity.history_drawing import History, draw
 

@@ -10,8 +10,8 @@ import msgspec
 from growth.kube.errors import Fenced
 from growth.kube.patches import JsonPatch
 from growth.kube.transport import Method, Request, Response, Stream
-from growth.sim.api.json_patch import patched
-from growth.sim.api.refusals import Refusal
+from growth_lab.simulator.api.error_responses import Refusal
+from growth_lab.simulator.api.json_patch import patched
 
 Object = dict[str, Any]
 

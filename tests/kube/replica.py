@@ -9,7 +9,7 @@ from growth.api.kinds import CONFIG_MAPS, LEASES
 from growth.kube.client import Client
 from growth.kube.lease import LeaderLease, LeaseTerms
 from growth.kube.patches import MergePatch
-from growth.sim.virtual_loop import run_virtually
+from growth_lab.simulator.virtual_loop import run_virtually
 from tests.kube.fake_api import FakeApi, FakeSend
 
 TERMS = LeaseTerms(lease_duration_seconds=15, renew_deadline_seconds=10, retry_period_seconds=2)

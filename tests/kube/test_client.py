@@ -13,7 +13,7 @@ from growth.kube.client import PAGE_SIZE, Client, Listing
 from growth.kube.errors import AlreadyExists, Conflict, Gone, ServerTrouble, TooManyRequests, Unreachable
 from growth.kube.patches import ApplyPatch, JsonPatch, MergePatch
 from growth.kube.transport import Method, Request, Response
-from growth.sim.virtual_loop import run_virtually
+from growth_lab.simulator.virtual_loop import run_virtually
 from tests.builders import Json, a_list, a_node, a_pod
 from tests.kube.scripted import Answer, Scripted, dice, no, ok
 

@@ -13,7 +13,7 @@ from growth.kube.client import Client
 from growth.kube.errors import Forbidden, ServerTrouble, Unreachable
 from growth.kube.events import EventRecorder, EventType
 from growth.kube.transport import Method, Request
-from growth.sim.virtual_loop import run_virtually
+from growth_lab.simulator.virtual_loop import run_virtually
 from tests.kube.fake_api import FakeApi, FakeSend
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)

@@ -14,7 +14,7 @@ from growth.kube.credentials import Presented
 from growth.kube.errors import Unreachable
 from growth.kube.http import HttpSend, HttpStream
 from growth.kube.transport import Method, Request
-from growth.sim.virtual_loop import run_virtually
+from growth_lab.simulator.virtual_loop import run_virtually
 from tests.kube.http_server import Caller, Keyring, RudeServer, an_access, chunks, serving
 
 WATCH = Request(Method.GET, "/api/v1/pods", (("watch", "true"),))

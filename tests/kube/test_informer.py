@@ -13,7 +13,7 @@ from growth.kube.client import Client
 from growth.kube.errors import BadAccess, Forbidden, Invalid, NotFound, Unauthorized, Unreachable, Untrusted
 from growth.kube.informer import Informer
 from growth.kube.transport import Response
-from growth.sim.virtual_loop import run_virtually
+from growth_lab.simulator.virtual_loop import run_virtually
 from tests.builders import a_bookmark, a_node, a_status
 from tests.kube.fake_server import NO_TROUBLE, Event, FakeServer, Trouble
 from tests.kube.scripted import Scripted, dice, no

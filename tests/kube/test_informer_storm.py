@@ -18,7 +18,7 @@ from growth.kube.client import Client
 from growth.kube.errors import Unreachable
 from growth.kube.informer import Informer
 from growth.kube.transport import Request
-from growth.sim.virtual_loop import run_virtually
+from growth_lab.simulator.virtual_loop import run_virtually
 from tests.builders import a_status
 from tests.kube.fake_server import NO_TROUBLE, FakeServer, Trouble
 from tests.kube.scripted import dice, no

@@ -15,11 +15,11 @@ from growth.api.queue.queues import ClusterQueue
 from growth.api.reading import Reader
 from growth.api.sharing import Sharing
 from growth.kube.informer import Informer
-from growth.sim.faults import Fault
-from growth.sim.resources import OURS
-from growth.sim.virtual_loop import run_virtually
+from growth_lab.simulator.faults import Fault
+from growth_lab.simulator.served_kinds import OURS
+from growth_lab.simulator.virtual_loop import run_virtually
+from lab.tests.simulator.api.worlds import World
 from tests.builders import Json, a_list
-from tests.sim.api.worlds import World
 from tests.virtual_time import wait_until
 
 QUEUES = next(one for one in OURS if one.kind == "ClusterQueue")

@@ -13,7 +13,7 @@ from growth.kube.lease import LeaderLease, LeaseTerms, unique_identity
 from growth.kube.lease_record import MISSING_HOLDER
 from growth.kube.patches import MergePatch
 from growth.kube.transport import Method, Request
-from growth.sim.virtual_loop import run_virtually
+from growth_lab.simulator.virtual_loop import run_virtually
 from tests.kube.fake_api import FakeSend
 from tests.kube.replica import NOON, PATH, TERMS, Replica, an_api, spec_of, virtual, write
 

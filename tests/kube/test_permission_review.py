@@ -5,7 +5,7 @@ import pytest
 from growth.kube.client import Client
 from growth.kube.permission_review import ScopedPermission, current_user, is_allowed
 from growth.kube.verbs import Permission
-from growth.sim.virtual_loop import run_virtually
+from growth_lab.simulator.virtual_loop import run_virtually
 from tests.kube.scripted import Scripted, ok
 
 

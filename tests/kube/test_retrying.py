@@ -21,7 +21,7 @@ from growth.kube.errors import (
 )
 from growth.kube.retrying import ATTEMPTS, may_repeat, send_once, send_with_retries
 from growth.kube.transport import Method, Request, Response
-from growth.sim.virtual_loop import run_virtually
+from growth_lab.simulator.virtual_loop import run_virtually
 from tests.kube.scripted import Answer, Scripted, dice, no, ok
 
 READ = Request(Method.GET, NODES.path("n"))

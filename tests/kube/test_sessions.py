@@ -7,9 +7,9 @@ from pathlib import Path
 from growth.kube.access import Access, access_from_kubeconfig
 from growth.kube.credentials import Presented
 from growth.kube.sessions import Sessions, watchful_socket
-from growth.local.certificates import write_certificates
-from growth.local.kubeconfig import with_certificate, write
-from growth.local.layout import Layout
+from growth_lab.local_cluster.certificates import write_certificates
+from growth_lab.local_cluster.kubeconfig import with_certificate, write
+from growth_lab.local_cluster.layout import Layout
 
 
 async def an_identity(folder: Path) -> tuple[Access, Presented]:

@@ -15,7 +15,7 @@ from growth.api.memory_objects import (
 from growth.api.meta import ObjectMeta
 from growth.api.node import Node
 from growth.observe.past import Page, Past
-from growth.sim.clock import BEGINNING as NOW
+from growth_lab.simulator.clock import BEGINNING as NOW
 
 NAME = "worker-1"
 

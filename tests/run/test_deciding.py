@@ -10,7 +10,7 @@ from growth.api.action import Hold, RecordEvent
 from growth.decide.decider import Decision, State
 from growth.decide.failover.scene import Memory
 from growth.observe.snapshot import Snapshot
-from growth.sim.clock import Clock
+from growth_lab.simulator.clock import Clock
 from tests.act.workshop import REQUEST, a_create, a_purchase
 from tests.kube.replica import virtual
 from tests.run.small_cluster import Replica, Scribe, SmallCluster, wall_clock

@@ -11,7 +11,7 @@ from growth.observe.world import World
 from growth.run.beating import Beating
 from growth.run.heartbeats import Heartbeats, Silence
 from growth.run.watching import watching
-from growth.sim.virtual_loop import run_virtually
+from growth_lab.simulator.virtual_loop import run_virtually
 from tests.kube.scripted import Scripted, ok
 from tests.run.quiet_server import QuietServer
 

@@ -12,10 +12,10 @@ from growth.decide.decider import State
 from growth.decide.queue.beside import decide
 from growth.observe.world import World
 from growth.run.watching import watching
-from growth.sim.faults import Fault
+from growth_lab.simulator.faults import Fault
+from lab.tests.simulator.api.worlds import World as Server
+from lab.tests.simulator.api.worlds import in_a_world
 from tests.decide.queue.stage import NOW
-from tests.sim.api.worlds import World as Server
-from tests.sim.api.worlds import in_a_world
 from tests.virtual_time import wait_until
 
 

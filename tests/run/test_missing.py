@@ -5,10 +5,10 @@ import pytest
 from growth.api.features import FEATURES, NEWEST, OLDEST, is_since, minor_of
 from growth.kube.client import Client
 from growth.kube.transport import Request, Response
-from growth.local.pinned import RELEASES, version_from
 from growth.run.capability import CAPABILITIES
 from growth.run.missing import is_tested, missing_features, sentence_about
-from growth.sim.virtual_loop import run_virtually
+from growth_lab.local_cluster.pinned_modules import RELEASES, version_from
+from growth_lab.simulator.virtual_loop import run_virtually
 from tests.kube.scripted import Scripted, no, ok
 
 ADMISSION = "/apis/admissionregistration.k8s.io/v1"

@@ -21,10 +21,10 @@ from growth.api.settings import ProvidersSettings, Settings
 from growth.cloud.errors import Invalid, OutOfStock, QuotaExceeded, RateLimited, Unauthorized, Unavailable
 from growth.cloud.provider import Provider
 from growth.kube.client import Client
-from growth.play.growing import CATALOGUE, a_pool, growing
-from growth.play.play import Play
-from growth.play.virtual import play_virtually
 from growth.run.host import Host
+from growth_lab.scenarios.context import Play
+from growth_lab.scenarios.replica import CATALOGUE, a_pool, growing
+from growth_lab.scenarios.simulated import play_virtually
 
 SETTINGS = Settings(providers=ProvidersSettings(enabled="kwok,stubborn"))
 HOURS = 2

@@ -21,12 +21,12 @@ from growth.run.control import Plant, control, new_health
 from growth.run.health import Health
 from growth.run.host import played
 from growth.run.role import shipped_roles
-from growth.sim import resources
-from growth.sim.api.rbac import ADMIN, service_account
-from growth.sim.api.server import VirtualApiServer
-from growth.sim.clock import Clock
-from growth.sim.faults import Fault
-from growth.sim.store import Store
+from growth_lab.simulator import served_kinds
+from growth_lab.simulator.api.rbac import ADMIN, service_account
+from growth_lab.simulator.api.server import VirtualApiServer
+from growth_lab.simulator.clock import Clock
+from growth_lab.simulator.faults import Fault
+from growth_lab.simulator.store import Store
 from tests.act.workshop import a_create
 from tests.kube.replica import virtual
 from tests.run.small_cluster import Scribe
@@ -172,7 +172,7 @@ def test_whatever_goes_wrong_on_the_way_everything_is_done_in_the_end(seed: int)
         _, second = town.replica("b", a_labeller(), user=ALMIGHTY)
         await wait_until(lambda: first.is_leader or second.is_leader)
         for number in range(30):
-            town.store.create(resources.NODES, {"metadata": {"name": f"n-{number}"}})
+            town.store.create(served_kinds.NODES, {"metadata": {"name": f"n-{number}"}})
             fault = chance.choice(list(Fault))
             verb = chance.choice(["patch", "watch", ""])
             order = town.server.faults.order(fault, verb=verb, user=ALMIGHTY, times=2)

@@ -13,7 +13,7 @@ from growth.kube.errors import Forbidden
 from growth.kube.transport import Request, Response
 from growth.observe.world import World
 from growth.run.watching import watching
-from growth.sim.virtual_loop import run_virtually
+from growth_lab.simulator.virtual_loop import run_virtually
 from tests.builders import a_bookmark
 from tests.kube.scripted import ScriptedStream, no
 

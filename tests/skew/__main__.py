@@ -16,7 +16,7 @@ from typing import Final
 
 import msgspec
 
-from growth.local.pinned import DEFAULT_RELEASE, RELEASES
+from growth_lab.local_cluster.pinned_modules import DEFAULT_RELEASE, RELEASES
 from tests.skew.checks import CHECKS
 from tests.skew.combination import Combination, CombinationOutcome, check_combination
 from tests.skew.table import table_of

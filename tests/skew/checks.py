@@ -9,11 +9,11 @@ from growth.api.features import FEATURES, is_since, minor_of
 from growth.api.settings import ProvidersSettings, QueueSettings, Settings
 from growth.cli.doctor_report import Report
 from growth.cli.doctor_seeing import read_report
-from growth.local.cluster import LocalCluster
-from growth.play.real import play_on
 from growth.run.capability import CAPABILITIES
 from growth.run.role import ACCOUNT
-from tests.sim.api import policy_scenes
+from growth_lab.local_cluster.cluster import LocalCluster
+from growth_lab.scenarios.local import play_on
+from lab.tests.simulator.api import policy_scenes
 from tests.skew.probes import features_shown
 from tests.stories.all_stories import STORIES
 

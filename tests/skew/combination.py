@@ -7,9 +7,9 @@ from typing import Final
 import msgspec
 
 from growth.cli.doctor_report import Report
-from growth.local.cluster import LocalCluster
-from growth.local.errors import LocalError
-from growth.play.real import a_real_cluster
+from growth_lab.local_cluster.cluster import LocalCluster
+from growth_lab.local_cluster.errors import LocalError
+from growth_lab.scenarios.local import a_real_cluster
 from tests.skew.checks import CHECKS, Check, check_policies, examine
 
 _LONGEST_PROBLEM: Final = 300

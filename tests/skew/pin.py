@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from growth.local.pinned import CONTROL_PLANE, DEFAULT_RELEASE, GO_ENVIRONMENT, PROGRAMS, Program
+from growth_lab.local_cluster.pinned_modules import CONTROL_PLANE, DEFAULT_RELEASE, GO_ENVIRONMENT, PROGRAMS, Program
 
 KWOK: Final = "v0.8.0"
 _ETCD: Final = "go.etcd.io/etcd/server/v3"

@@ -9,7 +9,7 @@ from growth.api.kinds import NAMESPACES, NODES, PERSISTENT_VOLUME_CLAIMS, PODS, 
 from growth.kube.client import Client
 from growth.kube.errors import Invalid
 from growth.kube.transport import Method, Request
-from growth.local.cluster import LocalCluster
+from growth_lab.local_cluster.cluster import LocalCluster
 
 _NAME: Final = "skew"
 _BINDING_SECONDS: Final = 20.0

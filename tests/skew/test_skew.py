@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from growth.local.cluster import LocalCluster
-from growth.local.pinned import PROGRAMS, RELEASES
 from growth.run.capability import CAPABILITIES
-from tests.local.fake_go import FakeGo
+from growth_lab.local_cluster.cluster import LocalCluster
+from growth_lab.local_cluster.pinned_modules import PROGRAMS, RELEASES
+from lab.tests.local_cluster.fake_go import FakeGo
 from tests.skew.__main__ import all_combinations
 from tests.skew.checks import CHECKS
 from tests.skew.combination import CheckOutcome, Combination, CombinationOutcome, check_combination, outcome_of

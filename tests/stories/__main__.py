@@ -4,8 +4,8 @@ import asyncio
 import sys
 
 from growth.kube.errors import KubeError
-from growth.play.real import RealWorld, a_real_world
-from growth.play.story import Story
+from growth_lab.scenarios.local import RealWorld, a_real_world
+from growth_lab.scenarios.scenario import Story
 from tests.stories.all_stories import STORIES
 from tests.stories.both import tell_both
 

@@ -1,6 +1,6 @@
 """Every story there is."""
 
-from growth.play.story import Story
+from growth_lab.scenarios.scenario import Story
 from tests.stories import (
     cluster_life,
     failed_launches,

@@ -4,11 +4,11 @@ import asyncio
 import time
 from dataclasses import dataclass
 
-from growth.play.comparing import differences
-from growth.play.real import RealWorld
-from growth.play.story import Story
-from growth.play.trace import Seen
-from growth.play.virtual import play_virtually
+from growth_lab.scenarios.comparison import differences
+from growth_lab.scenarios.local import RealWorld
+from growth_lab.scenarios.scenario import Story
+from growth_lab.scenarios.simulated import play_virtually
+from growth_lab.scenarios.trace import Seen
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from growth.api.kinds import (
     VOLUME_ATTACHMENTS,
 )
 from growth.api.out_of_service import SHUTDOWN
-from growth.play.play import ZONE, Json, Play
-from growth.play.story import Stories
-from growth.play.workloads import DEPLOYMENTS, STATEFUL_SETS
+from growth_lab.scenarios.context import ZONE, Json, Play
+from growth_lab.scenarios.scenario import Stories
+from growth_lab.scenarios.workloads import DEPLOYMENTS, STATEFUL_SETS
 
 STORIES = Stories("cluster life")
 

@@ -6,11 +6,11 @@ from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS
 from growth.api.nodepool import NodePool
 from growth.api.offering import OFFERING
 from growth.api.status import condition_of
-from growth.play.growing import a_pool, growing, until_told
-from growth.play.hetzner import a_project
-from growth.play.play import Play
-from growth.play.story import Stories
-from growth.sim.hetzner.faults import CutOff
+from growth_lab.hetzner_sandbox.faults import CutOff
+from growth_lab.scenarios.context import Play
+from growth_lab.scenarios.hetzner import a_project
+from growth_lab.scenarios.replica import a_pool, growing, until_told
+from growth_lab.scenarios.scenario import Stories
 from tests.stories.growing_nodes import HASTY, requests, runs
 
 STORIES: Final = Stories("launches", alone=True)

@@ -2,9 +2,9 @@
 
 from growth.api.kinds import JOBS, PERSISTENT_VOLUME_CLAIMS, PODS
 from growth.api.out_of_service import HARDWARE, out_of_service_taint, proof_on
-from growth.play.growing import growing, until_told
-from growth.play.play import Play
-from growth.play.story import Stories
+from growth_lab.scenarios.context import Play
+from growth_lab.scenarios.replica import growing, until_told
+from growth_lab.scenarios.scenario import Stories
 from tests.stories.cluster_life import claim, storage
 from tests.stories.failover_scene import (
     CHANCE,

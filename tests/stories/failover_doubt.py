@@ -6,9 +6,9 @@ from growth.api.kinds import CONFIG_MAPS, PODS
 from growth.api.out_of_service import proof_on
 from growth.api.settings import RegistrySettings
 from growth.cloud.kwok.record import FENCED_AT, config_map_name
-from growth.play.growing import QUICK, Growth, growing, until_told
-from growth.play.play import Play
-from growth.play.story import Stories
+from growth_lab.scenarios.context import Play
+from growth_lab.scenarios.replica import QUICK, Growth, growing, until_told
+from growth_lab.scenarios.scenario import Stories
 from tests.stories.cluster_life import storage
 from tests.stories.failover_scene import (
     CHANCE,

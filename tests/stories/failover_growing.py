@@ -1,9 +1,9 @@
 """Work leaves a dead machine and nobody has room for it: the machine it needs is asked for before it is gone."""
 
 from growth.api.growth_kinds import NODE_REQUESTS
-from growth.play.growing import growing
-from growth.play.play import Play
-from growth.play.story import Stories
+from growth_lab.scenarios.context import Play
+from growth_lab.scenarios.replica import growing
+from growth_lab.scenarios.scenario import Stories
 from tests.stories.cluster_life import storage
 from tests.stories.failover_scene import CHANCE, a_database, acting, attached_to, some_nodes, until_out
 from tests.stories.shrinking import TAINTED

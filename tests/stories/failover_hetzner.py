@@ -9,13 +9,13 @@ from growth.api.kinds import PODS
 from growth.api.offering import POOL
 from growth.api.out_of_service import proof_on
 from growth.api.settings import Settings
-from growth.play.growing import growing, until_told
-from growth.play.hetzner import QUICK_SERVERS, Project, a_project
-from growth.play.play import Play
-from growth.play.story import Stories
-from growth.sim.hetzner.faults import CutOff, PowerCut, Refuse, Vanish
-from growth.sim.hetzner.records import Server, Status
-from growth.sim.hetzner.timings import Timings
+from growth_lab.hetzner_sandbox.faults import CutOff, PowerCut, Refuse, Vanish
+from growth_lab.hetzner_sandbox.records import Server, Status
+from growth_lab.hetzner_sandbox.timings import Timings
+from growth_lab.scenarios.context import Play
+from growth_lab.scenarios.hetzner import QUICK_SERVERS, Project, a_project
+from growth_lab.scenarios.replica import growing, until_told
+from growth_lab.scenarios.scenario import Stories
 from tests.stories.cluster_life import storage
 from tests.stories.failover_scene import (
     CHANCE,

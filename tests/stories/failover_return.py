@@ -1,9 +1,9 @@
 """Machines that come back, people who set the taint themselves, and switches in the middle of it all."""
 
 from growth.api.out_of_service import OUT_OF_SERVICE, SHUTDOWN, proof_on
-from growth.play.growing import QUICK, events_of, growing, until_told
-from growth.play.play import Play
-from growth.play.story import Stories
+from growth_lab.scenarios.context import Play
+from growth_lab.scenarios.replica import QUICK, events_of, growing, until_told
+from growth_lab.scenarios.scenario import Stories
 from tests.stories.cluster_life import storage
 from tests.stories.failover_scene import (
     CHANCE,

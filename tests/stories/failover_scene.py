@@ -14,9 +14,9 @@ from growth.api.out_of_service import OUT_OF_SERVICE
 from growth.api.settings import FailoverSettings, Settings
 from growth.api.storage import VolumeAttachment
 from growth.api.timeline import timelines_in
-from growth.play.growing import QUICK, a_pool
-from growth.play.play import Play
-from growth.play.workloads import STATEFUL_SETS
+from growth_lab.scenarios.context import Play
+from growth_lab.scenarios.replica import QUICK, a_pool
+from growth_lab.scenarios.workloads import STATEFUL_SETS
 from tests.stories.cluster_life import claim, driver
 from tests.stories.shrinking import bought
 

@@ -6,8 +6,8 @@ from typing import Final
 
 from growth.api.kinds import PODS
 from growth.api.offering import POOL
-from growth.play.growing import a_pool
-from growth.play.play import Play
+from growth_lab.scenarios.context import Play
+from growth_lab.scenarios.replica import a_pool
 from tests.stories.registry import PATIENT
 from tests.stories.shrinking import bought
 

@@ -1,9 +1,9 @@
 """Stories of growing: from a pod that waits to a node that is ready, with Growth at work under the shipped role."""
 
 from growth.api.growth_kinds import NODE_REQUESTS
-from growth.play.growing import a_pool, growing
-from growth.play.play import Play
-from growth.play.story import Stories
+from growth_lab.scenarios.context import Play
+from growth_lab.scenarios.replica import a_pool, growing
+from growth_lab.scenarios.scenario import Stories
 
 STORIES = Stories("growing", alone=True)
 

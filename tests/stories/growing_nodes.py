@@ -29,10 +29,10 @@ from growth.api.settings import Settings
 from growth.api.starting import STARTING
 from growth.cloud.kwok.node_manifest import owner_reference
 from growth.cloud.kwok.record import SELECTOR, manifest
-from growth.play.growing import CATALOGUE, QUICK, a_pool, growing, until_told
-from growth.play.play import Json, Play
-from growth.play.story import Stories
 from growth.run.host import Host
+from growth_lab.scenarios.context import Json, Play
+from growth_lab.scenarios.replica import CATALOGUE, QUICK, a_pool, growing, until_told
+from growth_lab.scenarios.scenario import Stories
 
 STORIES = Stories("provision", alone=True)
 

@@ -11,9 +11,9 @@ from growth.api.kinds import PODS
 from growth.api.noderequest import NodeRequest
 from growth.api.offering import POOL
 from growth.api.settings import GrowSettings
-from growth.play.growing import CATALOGUE, QUICK, a_pool, growing, until_told
-from growth.play.play import Play
-from growth.play.story import Stories
+from growth_lab.scenarios.context import Play
+from growth_lab.scenarios.replica import CATALOGUE, QUICK, a_pool, growing, until_told
+from growth_lab.scenarios.scenario import Stories
 
 STORIES = Stories("demand", alone=True)
 

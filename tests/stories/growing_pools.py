@@ -21,9 +21,9 @@ from growth.cloud.kwok.opening import open_kwok
 from growth.cloud.provider import Provider
 from growth.decide.pools import VALID
 from growth.kube.client import Client
-from growth.play.growing import CATALOGUE, QUICK, a_pool, growing, until_told
-from growth.play.play import Play
-from growth.play.story import Stories
+from growth_lab.scenarios.context import Play
+from growth_lab.scenarios.replica import CATALOGUE, QUICK, a_pool, growing, until_told
+from growth_lab.scenarios.scenario import Stories
 
 STORIES = Stories("pools", alone=True)
 

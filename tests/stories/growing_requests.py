@@ -7,9 +7,9 @@ from growth.api.offering import POOL
 from growth.api.status import condition_of
 from growth.decide.failures import MET
 from growth.decide.pools import HEALTHY
-from growth.play.growing import a_pool, growing
-from growth.play.play import Play
-from growth.play.story import Stories
+from growth_lab.scenarios.context import Play
+from growth_lab.scenarios.replica import a_pool, growing
+from growth_lab.scenarios.scenario import Stories
 
 STORIES = Stories("requests", alone=True)
 # With no node at all the real scheduler looks again only every ten seconds.

@@ -11,12 +11,12 @@ from growth.api.offering import POOL
 from growth.api.quantity import nano_value
 from growth.api.settings import Settings
 from growth.api.status import condition_of
-from growth.play.growing import QUICK, growing
-from growth.play.hetzner import Project, a_project
-from growth.play.play import Play
-from growth.play.story import Stories
-from growth.sim.hetzner.faults import ActionFails, Lost, Quota, RateLimit, Refuse, SoldOut
-from growth.sim.hetzner.sandbox import Right
+from growth_lab.hetzner_sandbox.faults import ActionFails, Lost, Quota, RateLimit, Refuse, SoldOut
+from growth_lab.hetzner_sandbox.sandbox import Right
+from growth_lab.scenarios.context import Play
+from growth_lab.scenarios.hetzner import Project, a_project
+from growth_lab.scenarios.replica import QUICK, growing
+from growth_lab.scenarios.scenario import Stories
 
 STORIES = Stories("hetzner", alone=True)
 # No two fit on a cx23.

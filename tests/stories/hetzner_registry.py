@@ -5,13 +5,13 @@ from typing import Final
 from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS
 from growth.api.kinds import PODS
 from growth.api.noderemoval import RETRY
-from growth.play.growing import growing, until_told
-from growth.play.hetzner import Project, a_project
-from growth.play.play import Play
-from growth.play.registry import cluster_status, until_status
-from growth.play.story import Stories
-from growth.sim.hetzner.faults import ActionFails, CutOff, PowerCut, Vanish
-from growth.sim.hetzner.records import Status
+from growth_lab.hetzner_sandbox.faults import ActionFails, CutOff, PowerCut, Vanish
+from growth_lab.hetzner_sandbox.records import Status
+from growth_lab.scenarios.context import Play
+from growth_lab.scenarios.hetzner import Project, a_project
+from growth_lab.scenarios.registry import cluster_status, until_status
+from growth_lab.scenarios.replica import growing, until_told
+from growth_lab.scenarios.scenario import Stories
 from tests.stories.growing_nodes import HASTY, phases, runs
 from tests.stories.hetzner import CPU, a_shop, pods, requests_of, servers_by_location, until_all_run
 from tests.stories.registry import (

@@ -1,8 +1,8 @@
 """Stories of machines: what a provider does, what it fails to do, and what becomes of the nodes."""
 
-from growth.play.machines import machines
-from growth.play.play import Play
-from growth.play.story import Stories
+from growth_lab.scenarios.context import Play
+from growth_lab.scenarios.machines import machines
+from growth_lab.scenarios.scenario import Stories
 
 STORIES = Stories("machines")
 OFFERING = "kwok-cx33-fsn1"

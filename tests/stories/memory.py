@@ -2,9 +2,9 @@
 
 from growth.api.kinds import NODES
 from growth.api.memory import MARKER
-from growth.play.growing import growing
-from growth.play.play import ZONE, Play
-from growth.play.story import Stories
+from growth_lab.scenarios.context import ZONE, Play
+from growth_lab.scenarios.replica import growing
+from growth_lab.scenarios.scenario import Stories
 from tests.stories.memory_scene import (
     CHANCE,
     RACK,

@@ -8,9 +8,9 @@ from growth.api.memory import FINALIZER, MARKER, REMEMBERING
 from growth.api.memory_objects import MEMORIES
 from growth.kube.errors import NotFound
 from growth.kube.patches import MergePatch
-from growth.play.growing import QUICK, events_of, growing, until_told
-from growth.play.play import Play
-from growth.play.story import Stories
+from growth_lab.scenarios.context import Play
+from growth_lab.scenarios.replica import QUICK, events_of, growing, until_told
+from growth_lab.scenarios.scenario import Stories
 from tests.stories.memory_scene import (
     CHANCE,
     RACK,

@@ -9,9 +9,9 @@ from growth.api.growth_kinds import NODE_REQUESTS
 from growth.api.kinds import NODES
 from growth.api.memory import MARKER
 from growth.api.starting import STARTING
-from growth.play.growing import QUICK, a_pool, growing
-from growth.play.play import Play
-from growth.play.story import Stories
+from growth_lab.scenarios.context import Play
+from growth_lab.scenarios.replica import QUICK, a_pool, growing
+from growth_lab.scenarios.scenario import Stories
 from tests.stories.growing_nodes import requests
 from tests.stories.memory_scene import (
     CHANCE,

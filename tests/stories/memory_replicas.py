@@ -11,10 +11,10 @@ from growth.api.kinds import NODES
 from growth.api.memory import MARKER
 from growth.kube.client import Client
 from growth.kube.transport import Method, Request, Response, Stream
-from growth.play.backstage import Process
-from growth.play.growing import QUICK, growing
-from growth.play.play import Play
-from growth.play.story import Stories
+from growth_lab.scenarios.context import Play
+from growth_lab.scenarios.environment import Process
+from growth_lab.scenarios.replica import QUICK, growing
+from growth_lab.scenarios.scenario import Stories
 from tests.stories.memory_scene import (
     CHANCE,
     RACK,

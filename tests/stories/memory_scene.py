@@ -30,8 +30,8 @@ from growth.api.timestamp import format_micro_time
 from growth.kube.errors import AlreadyExists, Conflict, NotFound
 from growth.kube.informer import Informer
 from growth.kube.patches import MergePatch
-from growth.play.growing import QUICK
-from growth.play.play import Play
+from growth_lab.scenarios.context import Play
+from growth_lab.scenarios.replica import QUICK
 from tests.stories.troubles import SHORT_TERMS
 
 TEAM: Final = "example.com/team"

@@ -1,9 +1,9 @@
 """A machine dies, and the one that is bought in its place is what it was: people's labels go with the work."""
 
 from growth.api.growth_kinds import NODE_REQUESTS
-from growth.play.growing import growing
-from growth.play.play import Play
-from growth.play.story import Stories
+from growth_lab.scenarios.context import Play
+from growth_lab.scenarios.replica import growing
+from growth_lab.scenarios.scenario import Stories
 from tests.stories.cluster_life import storage
 from tests.stories.failover_scene import CHANCE, a_database, acting, attached_to, some_nodes, until_out
 from tests.stories.memory_scene import RACK, label, labels_of, memory_of, remembering, until_saved

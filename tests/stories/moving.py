@@ -13,10 +13,10 @@ from growth.api.kinds import NODES, POD_DISRUPTION_BUDGETS
 from growth.api.offering import INSTANCE_TYPE, POOL
 from growth.cli.explain_moving import read_moving
 from growth.decide.consolidate.telling import ROOM_KEPT
-from growth.play.growing import CATALOGUE, QUICK, a_pool, growing, until_told
-from growth.play.play import Play
-from growth.play.story import Stories
-from growth.play.workloads import DEPLOYMENTS
+from growth_lab.scenarios.context import Play
+from growth_lab.scenarios.replica import CATALOGUE, QUICK, a_pool, growing, until_told
+from growth_lab.scenarios.scenario import Stories
+from growth_lab.scenarios.workloads import DEPLOYMENTS
 from tests.stories.growing_nodes import machines, where_small
 from tests.stories.shrinking import SOON, TAINTED, bought, marked, removals
 

@@ -6,9 +6,9 @@ import re
 from growth.api.drain import DRAIN
 from growth.api.growth_kinds import NODE_MOVES, NODE_POOLS
 from growth.api.kinds import NODES, POD_DISRUPTION_BUDGETS
-from growth.play.growing import CATALOGUE, a_pool, growing, until_told
-from growth.play.play import Play
-from growth.play.story import Stories
+from growth_lab.scenarios.context import Play
+from growth_lab.scenarios.replica import CATALOGUE, a_pool, growing, until_told
+from growth_lab.scenarios.scenario import Stories
 from tests.stories.moving import ACT, a_budget, a_deployment, is_done, moves, offerings, until_only
 from tests.stories.shrinking import SOON, TAINTED, bought, marked
 

@@ -10,9 +10,9 @@ from growth.api.queue.kinds import CLUSTER_QUEUES, LOCAL_QUEUES, RESOURCE_FLAVOR
 from growth.api.queue.workload import QUEUE_NAME
 from growth.api.settings import QueueSettings, Settings
 from growth.api.settings_queue import RequeuingStrategySettings, WaitForPodsReadySettings
-from growth.play.growing import QUICK, growing
-from growth.play.play import Play
-from growth.play.story import Stories
+from growth_lab.scenarios.context import Play
+from growth_lab.scenarios.replica import QUICK, growing
+from growth_lab.scenarios.scenario import Stories
 
 STORIES = Stories("queue", alone=True)
 QUEUED: Final[Settings] = msgspec.structs.replace(QUICK, queue=QueueSettings(enabled=True))

@@ -4,9 +4,9 @@ from typing import Final
 
 from growth.api.queue.workload import EVICTED, PODS_READY_TIMEOUT, WORKLOAD_INACTIVE
 from growth.decide.announced import is_announced
-from growth.play.growing import a_pool, growing
-from growth.play.play import Play
-from growth.play.story import Stories
+from growth_lab.scenarios.context import Play
+from growth_lab.scenarios.replica import a_pool, growing
+from growth_lab.scenarios.scenario import Stories
 from tests.stories.queue import QUEUED
 from tests.stories.queue_cohort_scene import priorities, until_preempted
 from tests.stories.queue_machines_scene import (

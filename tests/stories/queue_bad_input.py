@@ -17,9 +17,9 @@ from growth.api.queue.workload import QUEUE_NAME
 from growth.api.status import condition_of
 from growth.api.timestamp import format_time
 from growth.kube.errors import NotFound
-from growth.play.growing import growing, until_told
-from growth.play.play import Play
-from growth.play.story import Stories
+from growth_lab.scenarios.context import Play
+from growth_lab.scenarios.replica import growing, until_told
+from growth_lab.scenarios.scenario import Stories
 from tests.stories.queue_scene import (
     any_pod,
     queued,

@@ -6,7 +6,7 @@ from typing import Any, Final
 from growth.api.kinds import PODS
 from growth.api.queue.kinds import CLUSTER_QUEUES, COHORTS, LOCAL_QUEUES, RESOURCE_FLAVORS, WORKLOAD_PRIORITY_CLASSES
 from growth.api.queue.workload import EVICTED, PREEMPTED, Workload
-from growth.play.play import Play
+from growth_lab.scenarios.context import Play
 from tests.stories.queue_scene import any_pod, the_workload, until_workload
 
 ONCE: Final = {PREEMPTED: 1}

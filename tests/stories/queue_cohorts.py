@@ -5,9 +5,9 @@ from typing import Any, Final
 from growth.api.queue.kinds import CLUSTER_QUEUES, COHORTS
 from growth.api.queue.workload import QUOTA_RESERVED
 from growth.api.status import condition_of
-from growth.play.growing import growing
-from growth.play.play import Play
-from growth.play.story import Stories
+from growth_lab.scenarios.context import Play
+from growth_lab.scenarios.replica import growing
+from growth_lab.scenarios.scenario import Stories
 from tests.stories.queue_bad_input import until_inactive
 from tests.stories.queue_cohort_scene import (
     ONCE,

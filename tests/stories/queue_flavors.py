@@ -15,9 +15,9 @@ from growth.api.status import condition_of
 from growth.decide.queue.flavors import OUT_OF_STOCK
 from growth.decide.queue.ordering import queued_since
 from growth.decide.queue.tried import FAILED_FLAVORS
-from growth.play.growing import CATALOGUE, a_pool, growing, until_told
-from growth.play.play import Play
-from growth.play.story import Stories
+from growth_lab.scenarios.context import Play
+from growth_lab.scenarios.replica import CATALOGUE, a_pool, growing, until_told
+from growth_lab.scenarios.scenario import Stories
 from tests.stories.queue import QUEUED
 from tests.stories.queue_cohort_scene import evictions
 from tests.stories.queue_machines_scene import (

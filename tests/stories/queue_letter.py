@@ -12,9 +12,9 @@ from growth.api.queue.workload import MAX_EXECUTION_TIME, PRIORITY_CLASS, QUEUE_
 from growth.api.settings import QueueSettings, Settings
 from growth.kube.transport import Method, Request
 from growth.observe.requests import requests_of
-from growth.play.growing import QUICK, growing, until_told
-from growth.play.play import STORY_LABEL, Play
-from growth.play.story import Stories
+from growth_lab.scenarios.context import STORY_LABEL, Play
+from growth_lab.scenarios.replica import QUICK, growing, until_told
+from growth_lab.scenarios.scenario import Stories
 from tests.stories.queue_scene import (
     CHANCE,
     queued,

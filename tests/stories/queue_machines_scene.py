@@ -13,7 +13,7 @@ from growth.api.offering import POOL
 from growth.api.queue.kinds import CLUSTER_QUEUES, LOCAL_QUEUES, RESOURCE_FLAVORS
 from growth.api.queue.workload import PRIORITY_CLASS, QUEUE_NAME, Workload
 from growth.api.slim import Slim
-from growth.play.play import Play
+from growth_lab.scenarios.context import Play
 
 
 class QuotaStatus(Slim, frozen=True):

@@ -5,10 +5,10 @@ from typing import Final
 from growth.api.kinds import EVENTS, JOBS, PODS
 from growth.api.queue.kinds import CLUSTER_QUEUES, WORKLOADS
 from growth.api.queue.workload import QUEUE_NAME
-from growth.play.growing import growing, until_told
-from growth.play.play import Play
-from growth.play.story import Stories
-from tests.sim.api.policy_scenes import install, is_in_force
+from growth_lab.scenarios.context import Play
+from growth_lab.scenarios.replica import growing, until_told
+from growth_lab.scenarios.scenario import Stories
+from lab.tests.simulator.api.policy_scenes import install, is_in_force
 from tests.stories.queue_scene import any_pod, remove, requeuing, some_quota, until_running, until_stopped
 
 STORIES = Stories("queue", alone=True)

@@ -6,9 +6,9 @@ import msgspec
 
 from growth.api.queue.workload import QUOTA_RESERVED, WAITS_FOR_PREEMPTED
 from growth.api.settings import Settings
-from growth.play.growing import growing
-from growth.play.play import Play
-from growth.play.story import Stories
+from growth_lab.scenarios.context import Play
+from growth_lab.scenarios.replica import growing
+from growth_lab.scenarios.scenario import Stories
 from tests.stories.failover_scene import HELD
 from tests.stories.queue_cohort_scene import (
     ONCE,

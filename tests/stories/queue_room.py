@@ -3,9 +3,9 @@
 from growth.api.offering import INSTANCE_TYPE
 from growth.api.queue.workload import ON_STANDING_NODES, QUOTA_RESERVED
 from growth.decide.queue.flavors import OUT_OF_STOCK
-from growth.play.growing import a_pool, growing
-from growth.play.play import Play
-from growth.play.story import Stories
+from growth_lab.scenarios.context import Play
+from growth_lab.scenarios.replica import a_pool, growing
+from growth_lab.scenarios.scenario import Stories
 from tests.stories.queue import QUEUED
 from tests.stories.queue_cohort_scene import evictions
 from tests.stories.queue_flavors import FSN1, sold_out, until_short

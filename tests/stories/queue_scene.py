@@ -13,8 +13,8 @@ from growth.api.queue.workload import PRIORITY_CLASS, QUEUE_NAME, Workload
 from growth.api.settings import QueueSettings, Settings
 from growth.api.settings_queue import RequeuingStrategySettings, WaitForPodsReadySettings
 from growth.kube.transport import Method, Request
-from growth.play.growing import QUICK
-from growth.play.play import STORY_LABEL, Play
+from growth_lab.scenarios.context import STORY_LABEL, Play
+from growth_lab.scenarios.replica import QUICK
 
 GPU: Final = "nvidia.com/gpu"
 DISK: Final = "example.com/disk"

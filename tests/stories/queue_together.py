@@ -8,9 +8,9 @@ from growth.api.offering import INSTANCE_TYPE, REGION
 from growth.api.queue.workload import QUOTA_RESERVED
 from growth.decide.queue.flavors import NO_PLACEMENT
 from growth.decide.queue.tried import FAILED_FLAVORS
-from growth.play.growing import a_pool, growing
-from growth.play.play import Play
-from growth.play.story import Stories
+from growth_lab.scenarios.context import Play
+from growth_lab.scenarios.replica import a_pool, growing
+from growth_lab.scenarios.scenario import Stories
 from tests.stories.queue import QUEUED
 from tests.stories.queue_cohort_scene import evictions
 from tests.stories.queue_flavors import FSN1, SURPRISED, sold_out

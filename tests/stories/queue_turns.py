@@ -13,9 +13,9 @@ from growth.api.queue.workload import (
     REQUEUED,
     WORKLOAD_INACTIVE,
 )
-from growth.play.growing import growing
-from growth.play.play import Play
-from growth.play.story import Stories
+from growth_lab.scenarios.context import Play
+from growth_lab.scenarios.replica import growing
+from growth_lab.scenarios.scenario import Stories
 from tests.stories.failover_scene import HELD
 from tests.stories.queue_scene import (
     CHANCE,

@@ -14,11 +14,11 @@ from growth.api.offering import OFFERING, POOL
 from growth.api.settings import Settings
 from growth.api.status import condition_of
 from growth.decide.pools import HEALTHY
-from growth.play.growing import QUICK, a_pool, growing, until_told
-from growth.play.play import Json, Play
-from growth.play.registry import cluster_status, until_status
-from growth.play.story import Stories
-from growth.play.workloads import DEPLOYMENTS
+from growth_lab.scenarios.context import Json, Play
+from growth_lab.scenarios.registry import cluster_status, until_status
+from growth_lab.scenarios.replica import QUICK, a_pool, growing, until_told
+from growth_lab.scenarios.scenario import Stories
+from growth_lab.scenarios.workloads import DEPLOYMENTS
 from tests.stories.growing_nodes import HASTY, machines, offerings, phases, requests, runs, where_small
 from tests.stories.shrinking import bought, marked, removals
 

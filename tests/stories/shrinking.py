@@ -18,10 +18,10 @@ from growth.api.noderemoval import RETRY
 from growth.api.offering import POOL
 from growth.api.scale_down import is_tainted
 from growth.cloud.kwok.record import manifest
-from growth.play.growing import CATALOGUE, QUICK, a_pool, growing, until_told
-from growth.play.play import Play
-from growth.play.story import Stories
-from growth.play.workloads import DEPLOYMENTS
+from growth_lab.scenarios.context import Play
+from growth_lab.scenarios.replica import CATALOGUE, QUICK, a_pool, growing, until_told
+from growth_lab.scenarios.scenario import Stories
+from growth_lab.scenarios.workloads import DEPLOYMENTS
 from tests.stories.cluster_life import claim, driver, storage
 from tests.stories.growing_nodes import machines, runs
 

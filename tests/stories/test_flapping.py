@@ -20,10 +20,10 @@ from typing import Final
 import pytest
 
 from growth.api.scale_down import is_tainted
-from growth.play.growing import Growth, growing
-from growth.play.play import Play
-from growth.play.registry import cluster_status
-from growth.play.virtual import play_virtually
+from growth_lab.scenarios.context import Play
+from growth_lab.scenarios.registry import cluster_status
+from growth_lab.scenarios.replica import Growth, growing
+from growth_lab.scenarios.simulated import play_virtually
 from tests.stories.fleet import BIG, MINUTE, a_fleet, empty
 from tests.stories.growing_nodes import requests
 from tests.stories.registry import TAINTED, asked_for

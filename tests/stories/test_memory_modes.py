@@ -6,11 +6,11 @@ from typing import Final
 import msgspec
 import pytest
 
-from growth.play.backstage import Process
-from growth.play.play import Play
-from growth.play.story import Story
-from growth.play.trace import Seen
-from growth.play.virtual import play_virtually
+from growth_lab.scenarios.context import Play
+from growth_lab.scenarios.environment import Process
+from growth_lab.scenarios.scenario import Story
+from growth_lab.scenarios.simulated import play_virtually
+from growth_lab.scenarios.trace import Seen
 from tests.stories import memory, memory_edges, memory_ours, memory_replicas, memory_successor
 
 pytestmark = pytest.mark.long

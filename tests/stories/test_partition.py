@@ -13,11 +13,11 @@ import pytest
 from growth.act.points import Point, Points
 from growth.api.core import ObjectReference
 from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS, NODE_REQUESTS
-from growth.play.backstage import Process
-from growth.play.growing import CATALOGUE, Growth, growing
-from growth.play.play import Play
-from growth.play.registry import cluster_status
-from growth.play.virtual import play_virtually
+from growth_lab.scenarios.context import Play
+from growth_lab.scenarios.environment import Process
+from growth_lab.scenarios.registry import cluster_status
+from growth_lab.scenarios.replica import CATALOGUE, Growth, growing
+from growth_lab.scenarios.simulated import play_virtually
 from tests.stories.fleet import BIG, HOUR, MINUTE, a_fleet, empty
 from tests.stories.growing_nodes import requests, runs
 from tests.stories.registry import TAINTED

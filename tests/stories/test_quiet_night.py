@@ -14,9 +14,9 @@ from growth.api.kinds import PODS
 from growth.api.offering import POOL
 from growth.api.scale_down import is_tainted
 from growth.api.settings import ProvidersSettings, Settings
-from growth.play.growing import a_pool, growing
-from growth.play.play import Play
-from growth.play.virtual import play_virtually
+from growth_lab.scenarios.context import Play
+from growth_lab.scenarios.replica import a_pool, growing
+from growth_lab.scenarios.simulated import play_virtually
 
 pytestmark = pytest.mark.long
 

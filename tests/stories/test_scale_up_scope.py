@@ -9,9 +9,9 @@ import pytest
 
 from growth.api.kinds import PODS
 from growth.api.offering import POOL
-from growth.play.growing import QUICK, a_pool, growing
-from growth.play.play import Play
-from growth.play.virtual import play_virtually
+from growth_lab.scenarios.context import Play
+from growth_lab.scenarios.replica import QUICK, a_pool, growing
+from growth_lab.scenarios.simulated import play_virtually
 from tests.stories.registry import TAINTED
 from tests.stories.shrinking import bought
 

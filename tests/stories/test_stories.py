@@ -7,10 +7,10 @@ from typing import Final
 
 import pytest
 
-from growth.play import growing
-from growth.play.story import Story
-from growth.play.virtual import play_virtually
 from growth.run.capability import CAPABILITIES
+from growth_lab.scenarios import replica
+from growth_lab.scenarios.scenario import Story
+from growth_lab.scenarios.simulated import play_virtually
 from tests.stories.all_stories import STORIES
 from tests.stories.written import checked
 
@@ -23,7 +23,7 @@ TOLD_ELSEWHERE: Final = 50
 @pytest.mark.parametrize("story", STORIES, ids=lambda story: story.name)
 def test_the_story_ends_as_it_should(story: Story, monkeypatch: pytest.MonkeyPatch) -> None:
     surprises: set[str] = set()
-    monkeypatch.setattr(growing, "CAPABILITIES", tuple(checked(one, surprises) for one in CAPABILITIES))
+    monkeypatch.setattr(replica, "CAPABILITIES", tuple(checked(one, surprises) for one in CAPABILITIES))
     assert play_virtually(story.tell, alone=story.alone)
     assert surprises == set(), "a capability writes what growth.run.needs does not list for it"
 
@@ -39,7 +39,7 @@ def test_another_process_tells_the_same_stories() -> None:
     """Whatever differs between processes, such as the order of sets of strings, must not be seen."""
     chosen = random.Random().sample([story.name for story in STORIES], TOLD_ELSEWHERE)  # noqa: S311 - drawn anew
     program = (
-        "from growth.play.virtual import play_virtually\n"
+        "from growth_lab.scenarios.simulated import play_virtually\n"
         "from tests.stories.all_stories import STORIES\n"
         f"chosen = [story for story in STORIES if story.name in {chosen}]\n"
         "print([play_virtually(story.tell, seed=5, alone=story.alone) for story in chosen])"

@@ -9,10 +9,10 @@ import pytest
 from growth.api.core import Event
 from growth.api.kinds import EVENTS
 from growth.decide.unreachable import UNREACHABLE_REASON
-from growth.play.growing import QUICK, a_pool, growing
-from growth.play.play import Play
-from growth.play.virtual import play_virtually
 from growth.run.capability import CAPABILITIES
+from growth_lab.scenarios.context import Play
+from growth_lab.scenarios.replica import QUICK, a_pool, growing
+from growth_lab.scenarios.simulated import play_virtually
 from tests.stories.registry import PATIENT, SCALE_DOWN, TAINTED
 
 ALL: Final = frozenset(one.name for one in CAPABILITIES)

@@ -9,9 +9,9 @@ from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS
 from growth.api.kinds import LEASES, PODS
 from growth.api.offering import POOL
 from growth.api.settings import LeaderElectionSettings
-from growth.play.growing import QUICK, a_pool, growing
-from growth.play.play import Play
-from growth.play.story import Stories
+from growth_lab.scenarios.context import Play
+from growth_lab.scenarios.replica import QUICK, a_pool, growing
+from growth_lab.scenarios.scenario import Stories
 
 STORIES = Stories("troubles", alone=True)
 

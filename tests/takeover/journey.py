@@ -14,7 +14,7 @@ import msgspec
 from bench.failover_cluster import NAMESPACE, Scene
 from bench.growth_process import GrowthProcess, start
 from growth.api.crd import definitions
-from growth.play.workloads import DEPLOYMENTS
+from growth_lab.scenarios.workloads import DEPLOYMENTS
 from tests.takeover.moments import DATABASE, NODES_KEPT, POWER_CUTS, Moment, Scenarios
 from tests.takeover.sight import WEB, Sight
 from tests.takeover.terms import Terms

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import msgspec
 
-from growth.local.timings import Timings
+from growth_lab.local_cluster.timings import Timings
 
 
 class Terms(msgspec.Struct, frozen=True):

@@ -15,7 +15,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from typing import Final
 
-from growth.play.story import Story
+from growth_lab.scenarios.scenario import Story
 from tests.stories.all_stories import STORIES
 from tests.trust.crash_points import Stop, stops_of
 from tests.trust.crash_really import crash_really

@@ -10,8 +10,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from growth.play.real import RealWorld, a_real_world
-from growth.play.story import Story
+from growth_lab.scenarios.local import RealWorld, a_real_world
+from growth_lab.scenarios.scenario import Story
 from tests.trust.interruption import Pass, Side
 from tests.trust.register import AFTERMATH, REGISTER
 from tests.trust.trial import Attempt, Trial, tried

@@ -22,10 +22,10 @@ from growth.cloud.kwok.record import config_map_name, manifest, record_from
 from growth.kube.client import Client
 from growth.kube.errors import AlreadyExists
 from growth.kube.patches import MergePatch
-from growth.play.backstage import Process
-from growth.play.growing import CATALOGUE, QUICK
-from growth.play.play import Play
-from growth.play.virtual import play_virtually
+from growth_lab.scenarios.context import Play
+from growth_lab.scenarios.environment import Process
+from growth_lab.scenarios.replica import CATALOGUE, QUICK
+from growth_lab.scenarios.simulated import play_virtually
 from tests.trust.audit import Audit
 from tests.trust.witness import Witness
 

@@ -20,7 +20,7 @@ from growth.api.core import ObjectReference
 from growth.api.settings import LeaderElectionSettings, Settings
 from growth.kube.client import Client
 from growth.kube.transport import Request, Response, Send, Stream
-from growth.play.backstage import Process
+from growth_lab.scenarios.environment import Process
 from tests.trust.deeds import name_of, place_of
 from tests.trust.register import MACHINE_POINTS, registered_name
 from tests.trust.witness import both, on_behalf_of

@@ -24,9 +24,9 @@ from typing import Final
 from bench.broken_types import scaled
 from growth.api.growth_kinds import NODE_REQUESTS
 from growth.api.settings import Settings
-from growth.play.growing import Growth, a_pool, growing
-from growth.play.play import Play
-from growth.play.virtual import play_virtually
+from growth_lab.scenarios.context import Play
+from growth_lab.scenarios.replica import Growth, a_pool, growing
+from growth_lab.scenarios.simulated import play_virtually
 
 FAULTS: Final = ("neverRegisters", "neverReady", "vanishes=1s", "neverBoots")
 SETTINGS: Final[Settings] = scaled(100)

@@ -35,7 +35,7 @@ from growth.decide.shrink.scene import Scene
 from growth.kube.client import Client
 from growth.kube.patches import JsonPatch, MergePatch
 from growth.kube.transport import Request
-from growth.play.story import Story
+from growth_lab.scenarios.scenario import Story
 from tests.drawing import THOROUGH
 from tests.trust.chaos.run import played_run
 from tests.trust.chaos.terms import drawn_terms_of

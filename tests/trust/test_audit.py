@@ -10,9 +10,9 @@ from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQU
 from growth.api.kinds import LEASES, NODES, PODS, VOLUME_ATTACHMENTS
 from growth.cloud.kwok.record import FAULTS, FENCED_AT
 from growth.kube.patches import JsonPatch, MergePatch
-from growth.play.play import Play
-from growth.play.real import a_real_world
-from growth.play.virtual import play_virtually
+from growth_lab.scenarios.context import Play
+from growth_lab.scenarios.local import a_real_world
+from growth_lab.scenarios.simulated import play_virtually
 from tests.trust.audit import Audit
 from tests.trust.crimes import Criminal, found_out
 from tests.trust.deeds import Deeds

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from growth.play.story import Story
+from growth_lab.scenarios.scenario import Story
 from tests.trust.crash import TOLD, replay_line
 from tests.trust.crash_points import stops_of
 from tests.trust.register import AFTERMATH, REGISTER, registered_name

@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from growth.play.real import a_real_world
+from growth_lab.scenarios.local import a_real_world
 from tests.trust.crash import TOLD
 from tests.trust.crash_really import Collecting, told_really
 from tests.trust.interruption import Side

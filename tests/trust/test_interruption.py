@@ -3,9 +3,9 @@
 import pytest
 
 from growth.api.kinds import LEASES
-from growth.play.growing import QUICK
-from growth.play.play import Play
-from growth.play.story import Story
+from growth_lab.scenarios.context import Play
+from growth_lab.scenarios.replica import QUICK
+from growth_lab.scenarios.scenario import Story
 from tests.stories.growing import STORIES
 from tests.trust.crash_points import Stop, stops_of
 from tests.trust.interruption import Pass, Side

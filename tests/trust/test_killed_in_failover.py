@@ -6,8 +6,8 @@ import pytest
 
 from growth.api.kinds import NODES
 from growth.api.out_of_service import OUT_OF_SERVICE, Proof, proof_on
-from growth.play.play import Play
-from growth.play.virtual import play_virtually
+from growth_lab.scenarios.context import Play
+from growth_lab.scenarios.simulated import play_virtually
 from tests.stories.failover import STORIES
 from tests.trust.interruption import Pass, Side
 from tests.trust.trial import Attempt, tried

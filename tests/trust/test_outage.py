@@ -15,7 +15,7 @@ from growth.api.offering import POOL
 from growth.api.settings import RegistrySettings
 from growth.api.starting import closed
 from growth.kube.patches import MergePatch
-from growth.local.nodes import KWOK_LABEL
+from growth_lab.local_cluster.nodes import KWOK_LABEL
 from tests.trust.crimes import Criminal, found_out
 from tests.trust.outage import Outages
 from tests.trust.picture import Picture

@@ -8,7 +8,7 @@ from growth.api.catalogue import Behaviour, read_catalogue
 from growth.api.faults import faults_from
 from growth.api.machine import MachineRequest
 from growth.cloud.kwok.record import Record
-from growth.play.growing import CATALOGUE
+from growth_lab.scenarios.replica import CATALOGUE
 from tests.trust.power import Powers
 
 MADE_AT = datetime(2026, 3, 2, 9, tzinfo=UTC)

@@ -9,7 +9,7 @@ from growth.api.queue.job import QUEUED_JOBS, STOPPING, TEMPLATE_WAS
 from growth.api.queue.kinds import COHORTS, WORKLOADS
 from growth.kube.client import Client
 from growth.kube.patches import MergePatch
-from growth.play.play import Play
+from growth_lab.scenarios.context import Play
 from tests.stories.queue_cohort_scene import a_cohort, a_flavor, a_queue
 from tests.stories.queue_scene import queued, some_quota, until_running
 from tests.trust.crimes import Criminal, found_out

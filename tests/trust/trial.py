@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from growth.api.pod import Pod
-from growth.play.backstage import Process
-from growth.play.play import Play
-from growth.play.story import Story
-from growth.play.virtual import play_virtually
+from growth_lab.scenarios.context import Play
+from growth_lab.scenarios.environment import Process
+from growth_lab.scenarios.scenario import Story
+from growth_lab.scenarios.simulated import play_virtually
 from tests.trust.audit import Audit
 from tests.trust.interruption import Interruption, Pass, Side, Wish, never
 from tests.trust.mistakes import Mistakes

@@ -1,6 +1,6 @@
 """Who looks at every write of Growth: lies around each process of a story, and notes its deeds.
 
-play.backstage = replace(play.backstage, around=witness.around)
+growth_lab.scenarios.environment = replace(growth_lab.scenarios.environment, around=witness.around)
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from growth.cloud.finding import Surroundings
 from growth.cloud.kwok.provider import KwokProvider
 from growth.kube.client import Client
 from growth.kube.transport import Request, Response, Send, Stream
-from growth.play.backstage import Process
+from growth_lab.scenarios.environment import Process
 from tests.trust.deeds import EVENTS, KWOK, LEASE, NOBODY, Deed, Deeds, name_of, place_of, uid_in, version_in
 
 # A point is passed in the task that then writes, and tasks inherit from whoever made them: so each write knows who

@@ -2,7 +2,7 @@
 
 The names make that possible. The name of a NodeRequest is the name of its machine and of its node, and a provider has
 at most one machine of a name: so a purchase that was interrupted anywhere is simply made again, and finds itself.
-How to prove that a provider keeps these promises: ``growth.cloud.contract``.
+How to prove that a provider keeps these promises: ``growth_lab.provider_contract``.
 """
 
 from collections.abc import Sequence

@@ -18,12 +18,12 @@ from growth.api.offering import Offering
 from growth.cloud.hetzner.budget import Budget
 from growth.cloud.hetzner.calling import Api, connect_to
 from growth.cloud.hetzner.provider import HetznerProvider
-from growth.play.hetzner import in_place
-from growth.sim.clock import Clock
-from growth.sim.hetzner.message import request_from
-from growth.sim.hetzner.records import Server
-from growth.sim.hetzner.sandbox import TOKEN, Right, Sandbox
-from growth.sim.hetzner.session import ENDPOINT, Adapter
+from growth_lab.hetzner_sandbox.messages import request_from
+from growth_lab.hetzner_sandbox.records import Server
+from growth_lab.hetzner_sandbox.requests_adapter import ENDPOINT, Adapter
+from growth_lab.hetzner_sandbox.sandbox import TOKEN, Right, Sandbox
+from growth_lab.scenarios.hetzner import in_place
+from growth_lab.simulator.clock import Clock
 
 Json = Any
 """Whatever JSON can be."""

@@ -6,7 +6,7 @@ import pytest
 
 from growth.cloud.hetzner.budget import Budget, Pace
 from growth.cloud.hetzner.refusals import Refused
-from growth.sim.virtual_loop import run_virtually
+from growth_lab.simulator.virtual_loop import run_virtually
 
 
 class Watch:

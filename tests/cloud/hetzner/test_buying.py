@@ -6,10 +6,10 @@ import pytest
 
 from growth.api.machine import Power
 from growth.cloud.errors import FamilyQuotaExceeded, Invalid, OutOfStock, QuotaExceeded, RateLimited, Unavailable
-from growth.sim.hetzner.faults import ActionFails, Lost, Quota, RateLimit, Refuse, SoldOut
+from growth_lab.hetzner_sandbox.faults import ActionFails, Lost, Quota, RateLimit, Refuse, SoldOut
+from lab.tests.hetzner_sandbox.box import KEY
 from tests.cloud.hetzner.rig import Json, Rig, a_request, an_offering, bought
 from tests.kube.replica import virtual
-from tests.sim.hetzner.box import KEY
 
 
 def a_project() -> Rig:

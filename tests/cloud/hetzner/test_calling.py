@@ -20,10 +20,10 @@ from growth.cloud.hetzner.refusals import Refused, Silent
 from growth.cloud.provider import Provider
 from growth.kube.client import Client
 from growth.kube.transport import Request, Response
-from growth.sim.hetzner.faults import Lost, Refuse, Slow
-from growth.sim.hetzner.sandbox import TOKEN, Sandbox
-from growth.sim.hetzner.serving import Door, serving
-from growth.sim.hetzner.timings import boots_in
+from growth_lab.hetzner_sandbox.faults import Lost, Refuse, Slow
+from growth_lab.hetzner_sandbox.http_server import Door, serving
+from growth_lab.hetzner_sandbox.sandbox import TOKEN, Sandbox
+from growth_lab.hetzner_sandbox.timings import boots_in
 from tests.cloud.hetzner.rig import a_request
 
 

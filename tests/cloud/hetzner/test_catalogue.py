@@ -10,8 +10,8 @@ from growth.api.offering import Offering, left_of
 from growth.api.quantity import nano_value
 from growth.cloud.hetzner.catalogue import offerings_from
 from growth.cloud.hetzner.wire import AddressPrices, Amount, Deprecation, Place, Price, Pricing, ServerType
-from growth.sim.hetzner.node_manifest import node_manifest
-from growth.sim.hetzner.records import Server
+from growth_lab.hetzner_sandbox.node_manifest import node_manifest
+from growth_lab.hetzner_sandbox.records import Server
 
 NOW: Final = datetime(2026, 11, 15, tzinfo=UTC)
 ANNOUNCED: Final = datetime(2026, 9, 1, tzinfo=UTC)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from growth.cloud.contract import CHECKS, Check, run_check
-from growth.sim.virtual_loop import run_virtually
+from growth_lab.provider_contract import CHECKS, Check, run_check
+from growth_lab.simulator.virtual_loop import run_virtually
 from tests.cloud.hetzner.trial import HetznerTrial
 
 

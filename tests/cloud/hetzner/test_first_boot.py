@@ -12,8 +12,8 @@ from growth.api.starting import closed
 from growth.api.tolerations import NO_EXECUTE, Taint
 from growth.cloud.errors import Invalid
 from growth.decide.provision.arrival import Step, arrival_of
-from growth.sim.hetzner.node_manifest import node_manifest
-from growth.sim.virtual_loop import run_virtually
+from growth_lab.hetzner_sandbox.node_manifest import node_manifest
+from growth_lab.simulator.virtual_loop import run_virtually
 from tests.cloud.hetzner.rig import Rig
 from tests.cloud.hetzner.virtual_start import ROOT, SECRET, VirtualStart
 

@@ -13,8 +13,8 @@ from growth.api.timestamp import parse_timestamp
 from growth.cloud.errors import Invalid, Unavailable
 from growth.cloud.hetzner.join_tokens import LIFETIME, STAND_IN, JoinTokens, token_id
 from growth.kube.errors import Forbidden
-from growth.sim.faults import Fault
-from growth.sim.virtual_loop import run_virtually
+from growth_lab.simulator.faults import Fault
+from growth_lab.simulator.virtual_loop import run_virtually
 from tests.cloud.hetzner.virtual_start import NODE_REQUESTS, VirtualStart
 
 SHAPE = re.compile(r"([a-z0-9]{6})\.([a-z0-9]{16})")

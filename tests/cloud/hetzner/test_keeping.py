@@ -6,8 +6,8 @@ import pytest
 
 from growth.api.machine import Power
 from growth.cloud.errors import Invalid, Unavailable
-from growth.sim.hetzner.faults import ActionFails, Lost, PowerCut, Refuse, Vanish
-from growth.sim.hetzner.timings import boots_in
+from growth_lab.hetzner_sandbox.faults import ActionFails, Lost, PowerCut, Refuse, Vanish
+from growth_lab.hetzner_sandbox.timings import boots_in
 from tests.cloud.hetzner.rig import Json, Rig, a_request, bought
 from tests.kube.replica import virtual
 

@@ -13,7 +13,7 @@ from growth.api.offering import Offering
 from growth.api.quantity import nano_value
 from growth.api.tolerations import NO_EXECUTE, NO_SCHEDULE, Taint
 from growth.cloud.hetzner.user_data import MOST_BYTES, rendered, start_of
-from growth.sim.hetzner.kubelet_arguments import kubelet_arguments
+from growth_lab.hetzner_sandbox.kubelet_arguments import kubelet_arguments
 from tests.cloud.hetzner.virtual_start import ROOT
 
 RECIPES = ROOT / "docs" / "recipes"

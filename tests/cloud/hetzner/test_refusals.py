@@ -13,7 +13,7 @@ from growth.cloud.errors import (
     Unavailable,
 )
 from growth.cloud.hetzner.refusals import MEANINGS, Refused, Silent, as_provider_errors, error_from
-from growth.sim.hetzner.refusals import STATUS
+from growth_lab.hetzner_sandbox.api_errors import STATUS
 
 MEANT: dict[type[ProviderError], tuple[str | int, ...]] = {
     OutOfStock: ("resource_unavailable", "placement_error"),

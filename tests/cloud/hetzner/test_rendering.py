@@ -8,9 +8,9 @@ import pytest
 
 from growth.cloud.errors import Invalid, ProviderError, RateLimited, Unavailable
 from growth.cloud.hetzner.user_data import MOST_BYTES
-from growth.sim import resources
-from growth.sim.faults import Fault
-from growth.sim.virtual_loop import run_virtually
+from growth_lab.simulator import served_kinds
+from growth_lab.simulator.faults import Fault
+from growth_lab.simulator.virtual_loop import run_virtually
 from tests.cloud.hetzner.virtual_start import NAMESPACE, VirtualStart
 
 HUSH = "hush-hush-5f3a"
@@ -45,7 +45,7 @@ def test_the_text_is_read_anew_for_each_machine() -> None:
         world = VirtualStart({"user-data": "one"})
         renderer = world.renderer()
         assert await renderer.render(world.ask("web-1")) == "one"
-        world.store.patch(resources.SECRETS, "growth-user-data", NAMESPACE, {"data": {"user-data": "dHdv"}})
+        world.store.patch(served_kinds.SECRETS, "growth-user-data", NAMESPACE, {"data": {"user-data": "dHdv"}})
         assert await renderer.render(world.ask("web-2")) == "two"
 
     run_virtually(scene())

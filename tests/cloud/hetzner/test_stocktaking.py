@@ -10,7 +10,7 @@ from growth.api.meta import ObjectMeta
 from growth.api.nodepool import NodePool, NodePoolSpec, ServerType
 from growth.cloud.errors import Invalid, Unavailable
 from growth.decide.usable import problems
-from growth.sim.hetzner.faults import Refuse, SoldOut
+from growth_lab.hetzner_sandbox.faults import Refuse, SoldOut
 from tests.cloud.hetzner.rig import Rig, a_request, an_offering
 from tests.kube.replica import virtual
 

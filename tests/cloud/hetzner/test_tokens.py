@@ -7,8 +7,8 @@ import pytest
 
 from growth.cloud.errors import Unauthorized, Unavailable
 from growth.cloud.hetzner.tokens import token_from_environment, token_from_secret
-from growth.sim import resources
-from growth.sim.hetzner.sandbox import TOKEN, Right
+from growth_lab.hetzner_sandbox.sandbox import TOKEN, Right
+from growth_lab.simulator import served_kinds
 from tests.cloud.hetzner.rig import READER, Rig, a_request
 from tests.cloud.hetzner.virtual_start import NAMESPACE, VirtualStart
 from tests.kube.replica import virtual
@@ -41,7 +41,7 @@ async def test_a_secret_has_it_as_it_is_now() -> None:
     start = VirtualStart({"token": "abc\n"}, name=SECRET)
     read = token_from_secret(start.client(), NAMESPACE, SECRET)
     assert await read() == "abc"
-    start.store.delete(resources.SECRETS, SECRET, NAMESPACE)
+    start.store.delete(served_kinds.SECRETS, SECRET, NAMESPACE)
     with pytest.raises(Unauthorized, match=f"Secret {NAMESPACE}/{SECRET}, key token: there is no such Secret"):
         await read()
 

@@ -7,9 +7,9 @@ from datetime import datetime
 from typing import Final
 
 from growth.api.machine import MachineRequest
-from growth.cloud.contract import Trial, Trouble
 from growth.cloud.hetzner.provider import HetznerProvider
-from growth.sim.hetzner.faults import Lost, Quota, RateLimit, SoldOut
+from growth_lab.hetzner_sandbox.faults import Lost, Quota, RateLimit, SoldOut
+from growth_lab.provider_contract import Trial, Trouble
 from tests.cloud.hetzner.rig import Rig, a_request, an_offering
 
 # The limit comes back at one call a second, and reading lists waits until there is enough for purchases.

@@ -13,16 +13,16 @@ from growth.api.nodepool import UserDataSecret
 from growth.api.offering import Offering
 from growth.cloud.hetzner.rendering import Renderer
 from growth.kube.client import Client
-from growth.sim import resources
-from growth.sim.api.rbac import service_account
-from growth.sim.cluster import VirtualCluster
+from growth_lab.simulator import served_kinds
+from growth_lab.simulator.api.rbac import service_account
+from growth_lab.simulator.cluster import VirtualCluster
 
 ROOT: Final = Path(__file__).parents[3]
 ROLES: Final[list[dict[str, Any]]] = list(yaml.safe_load_all((ROOT / "charts" / "growth" / "rbac.yaml").read_text()))
 NAMESPACE: Final = "growth-system"
 SECRET: Final = "growth-user-data"
 CAX11: Final = Offering("hetzner-cax11-fsn1", "hetzner", "cax11", "fsn1", 0.01, arch="arm64")
-NODE_REQUESTS: Final = next(one for one in resources.OURS if one.kind == "NodeRequest")
+NODE_REQUESTS: Final = next(one for one in served_kinds.OURS if one.kind == "NodeRequest")
 
 
 class VirtualStart:
@@ -31,11 +31,11 @@ class VirtualStart:
     def __init__(self, texts: Mapping[str, str | bytes] | None = None, *, name: str = SECRET) -> None:
         self.cluster = VirtualCluster(1, roles=ROLES)
         self.store, self.clock = self.cluster.store, self.cluster.clock
-        self.store.create(resources.NAMESPACES, {"metadata": {"name": NAMESPACE}})
+        self.store.create(served_kinds.NAMESPACES, {"metadata": {"name": NAMESPACE}})
         if texts is not None:
             raw = {key: text.encode() if isinstance(text, str) else text for key, text in texts.items()}
             data = {key: base64.b64encode(value).decode() for key, value in raw.items()}
-            self.store.create(resources.SECRETS, {"metadata": {"name": name, "namespace": NAMESPACE}, "data": data})
+            self.store.create(served_kinds.SECRETS, {"metadata": {"name": name, "namespace": NAMESPACE}, "data": data})
 
     def client(self) -> Client:
         return self.cluster.client(service_account(NAMESPACE, "growth"))

@@ -29,7 +29,7 @@ def test_what_shows_a_sentence_exists(row: list[str]) -> None:
     stories = {story.name for story in STORIES}
     for name in names:
         if "." in name and not name.startswith("bench."):
-            path = name if name.startswith("tests.") else f"tests.decide.failover.{name}"
+            path = name if name.startswith(("tests.", "lab.tests.")) else f"tests.decide.failover.{name}"
             module, _, test = path.rpartition(".")
             assert callable(getattr(import_module(module), test))
         elif not name.startswith("bench."):

@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 
 from growth.api.memory import MARKER, NOTHING, Memento
-from growth.sim.store import Event
+from growth_lab.simulator.store import Event
 
 HOSTNAME: Final = "kubernetes.io/hostname"
 """A key that the machine knows better."""

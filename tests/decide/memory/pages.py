@@ -17,7 +17,7 @@ from growth.decide.memory.desk import Look
 from growth.decide.memory.scene import Scene
 from growth.observe.past import Page
 from growth.observe.world import World
-from growth.sim.clock import BEGINNING as NOW
+from growth_lab.simulator.clock import BEGINNING as NOW
 
 NAME = "worker-1"
 

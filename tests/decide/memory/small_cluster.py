@@ -25,14 +25,14 @@ from growth.decide.decider import Decision, State
 from growth.decide.memory.deciding import decide
 from growth.decide.memory.desk import Desk
 from growth.observe.world import World
-from growth.sim import resources
-from growth.sim.clock import BEGINNING, Clock
-from growth.sim.resources import Resource
-from growth.sim.store import Event, Exists, Missing, Store
+from growth_lab.simulator import served_kinds
+from growth_lab.simulator.clock import BEGINNING, Clock
+from growth_lab.simulator.served_kinds import Resource
+from growth_lab.simulator.store import Event, Exists, Missing, Store
 
 KINDS: Final[tuple[Kind[Any], ...]] = (NODES, TRANSACTIONS, MEMORIES, SHARD_LEASES)
 """In the order in which a replica is told of them where the order matters."""
-_RESOURCES: Final = {"Node": resources.NODES, "ConfigMap": resources.CONFIG_MAPS, "Lease": resources.LEASES}
+_RESOURCES: Final = {"Node": served_kinds.NODES, "ConfigMap": served_kinds.CONFIG_MAPS, "Lease": served_kinds.LEASES}
 _READERS: Final[dict[Kind[Any], Reader[Any]]] = {kind: Reader(kind, Sharing()) for kind in KINDS}
 # Short, so that the shard of a replica that is gone is soon another one's.
 _ELECTION: Final = LeaderElectionSettings(

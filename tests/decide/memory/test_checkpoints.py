@@ -12,7 +12,7 @@ from growth.decide.memory.desk import Look
 from growth.decide.memory.scene import Scene
 from growth.observe.past import Page
 from growth.observe.world import World
-from growth.sim.clock import BEGINNING as NOW
+from growth_lab.simulator.clock import BEGINNING as NOW
 from tests.decide.memory.pages import NAME, a_memory, a_node, a_transaction, deeds, look, reasons, remembered, waited
 
 WAIT = 5.0

@@ -8,7 +8,7 @@ from growth.api.outcome import Outcome, Result, key_of
 from growth.decide.decider import Decision, State
 from growth.decide.memory.deciding import decide
 from growth.decide.memory.desk import Desk
-from growth.sim import resources
+from growth_lab.simulator import served_kinds
 from tests.decide.memory.small_cluster import Replica, Server, small_settings
 
 MORE_THAN_AT_ONCE = 300
@@ -22,7 +22,7 @@ class Scene:
         self.replica = Replica(self.server, small_settings(**memory), "only")
 
     def add(self, name: str, **labels: str) -> None:
-        self.server.store.create(resources.NODES, {"metadata": {"name": name, "labels": labels}})
+        self.server.store.create(served_kinds.NODES, {"metadata": {"name": name, "labels": labels}})
 
     def look(self, outcomes: tuple[Outcome, ...] = ()) -> Decision:
         """Hear everything, and decide."""
@@ -120,5 +120,5 @@ def test_every_node_is_given_its_marker_in_the_end() -> None:
     for number in range(MORE_THAN_AT_ONCE):
         scene.add(f"worker-{number}")
     scene.run(20)
-    assert all(MARKER in node["metadata"]["labels"] for node in scene.server.store.all(resources.NODES))
-    assert scene.server.store.count(resources.CONFIG_MAPS) == 0
+    assert all(MARKER in node["metadata"]["labels"] for node in scene.server.store.all(served_kinds.NODES))
+    assert scene.server.store.count(served_kinds.CONFIG_MAPS) == 0

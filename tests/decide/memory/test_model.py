@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from growth.api.action import Action
 from growth.api.memory import MARKER
 from growth.decide.decider import Decision
-from growth.sim import resources
-from growth.sim.merging import Json
-from growth.sim.store import Event
+from growth_lab.simulator import served_kinds
+from growth_lab.simulator.merge_patch import Json
+from growth_lab.simulator.store import Event
 from tests.decide.memory.model import HOSTNAME, Model
 from tests.decide.memory.small_cluster import Replica, Server, small_settings
 from tests.drawing import examples
@@ -72,8 +72,8 @@ class Life:
         memory = self.settings.memory
         self.model = Model(self.mode, {"memories": memory.namespace, "transactions": memory.transaction_namespace})
         self.store = self.server.store
-        self.store.listen(resources.NODES, self._hear_of_node)
-        self.store.listen(resources.CONFIG_MAPS, self._hear_of_config_map)
+        self.store.listen(served_kinds.NODES, self._hear_of_node)
+        self.store.listen(served_kinds.CONFIG_MAPS, self._hear_of_config_map)
         self.replicas = [
             Replica(
                 self.server, self.settings, "all" if self.is_crowded else f"r{number}", is_alone=not self.is_crowded
@@ -116,29 +116,29 @@ class Life:
             self._turn(number, 15, "done")
 
     def _node(self, name: str) -> Json | None:
-        return self.store.get(resources.NODES, name)
+        return self.store.get(served_kinds.NODES, name)
 
     def _label(self, name: str, key: str) -> None:
         """With a value that no label ever had."""
         if self._node(name) is not None:
             value = f"v{self.store.version}"
-            self.store.patch(resources.NODES, name, patch={"metadata": {"labels": {key: value}}})
+            self.store.patch(served_kinds.NODES, name, patch={"metadata": {"labels": {key: value}}})
 
     def _unlabel(self, name: str, key: str) -> None:
         if self._node(name) is not None:
-            self.store.patch(resources.NODES, name, patch={"metadata": {"labels": {key: None}}})
+            self.store.patch(served_kinds.NODES, name, patch={"metadata": {"labels": {key: None}}})
 
     def _beat(self, name: str) -> None:
         if self._node(name) is not None:
-            self.store.patch(resources.NODES, name, patch={"status": {"beat": self.store.version}})
+            self.store.patch(served_kinds.NODES, name, patch={"status": {"beat": self.store.version}})
 
     def _delete(self, name: str) -> None:
         if self._node(name) is not None:
-            self.store.delete(resources.NODES, name)
+            self.store.delete(served_kinds.NODES, name)
 
     def _add(self, name: str, labels: dict[str, str]) -> None:
         if self._node(name) is None:
-            self.store.create(resources.NODES, {"metadata": {"name": name, "labels": labels}})
+            self.store.create(served_kinds.NODES, {"metadata": {"name": name, "labels": labels}})
 
     def _toggle(self, name: str, labels: dict[str, str]) -> None:
         """It goes, or comes back with what it brings."""
@@ -169,8 +169,8 @@ class Life:
         if self.transactions:
             again = self.transactions[number % len(self.transactions)]
             meta = {key: again["metadata"][key] for key in ("name", "namespace")}
-            if self.store.get(resources.CONFIG_MAPS, meta["name"], meta["namespace"]) is None:
-                self.store.create(resources.CONFIG_MAPS, {"metadata": meta, "data": again["data"]})
+            if self.store.get(served_kinds.CONFIG_MAPS, meta["name"], meta["namespace"]) is None:
+                self.store.create(served_kinds.CONFIG_MAPS, {"metadata": meta, "data": again["data"]})
 
     # The end
 
@@ -189,8 +189,10 @@ class Life:
         return not self._untidy() and not any(look.due or look.works or look.records for look in looks)
 
     def _untidy(self) -> list[str]:
-        transactions = self.store.all(resources.CONFIG_MAPS, self.settings.memory.transaction_namespace)
-        nodes = [one for one in self.store.all(resources.NODES) if MARKER not in (one["metadata"].get("labels") or {})]
+        transactions = self.store.all(served_kinds.CONFIG_MAPS, self.settings.memory.transaction_namespace)
+        nodes = [
+            one for one in self.store.all(served_kinds.NODES) if MARKER not in (one["metadata"].get("labels") or {})
+        ]
         return [one["metadata"]["name"] for one in (*transactions, *nodes)]
 
     def end(self) -> None:

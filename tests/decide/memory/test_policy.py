@@ -6,7 +6,7 @@ from growth.api.memory import FINALIZER, MARKER, REMEMBERING, Memento
 from growth.api.settings import MemorySettings
 from growth.api.tolerations import Taint
 from growth.decide.memory.policy import Policy
-from growth.sim.clock import BEGINNING as NOW
+from growth_lab.simulator.clock import BEGINNING as NOW
 from tests.decide.memory.pages import a_node
 
 HOST = "kubernetes.io/hostname"

@@ -6,7 +6,7 @@ import msgspec
 
 from growth.api.memory import MARKER
 from growth.observe.past import Departure, Page
-from growth.sim.clock import BEGINNING as NOW
+from growth_lab.simulator.clock import BEGINNING as NOW
 from tests.decide.memory.pages import (
     NAME,
     a_memory,

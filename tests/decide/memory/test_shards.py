@@ -14,7 +14,7 @@ from growth.decide.memory.desk import Sight
 from growth.decide.memory.piles import in_turn
 from growth.decide.memory.shards import Shards, Standing
 from growth.observe.world import World
-from growth.sim.clock import BEGINNING
+from growth_lab.simulator.clock import BEGINNING
 
 SETTINGS = Settings()
 LEASE_SECONDS = SETTINGS.leader_election.lease_duration

@@ -14,8 +14,8 @@ from growth.api.out_of_service import HARDWARE, MAINTENANCE, PROOF, SHUTDOWN, ou
 from growth.api.pod import Pod
 from growth.api.scale_down import LEAVES
 from growth.api.tolerations import untolerated
-from growth.play.workloads import DEPLOYMENTS
-from growth.sim.faults import Fault
+from growth_lab.scenarios.workloads import DEPLOYMENTS
+from growth_lab.simulator.faults import Fault
 from tests.trust.chaos.disks import holders, let_go, without_home
 from tests.trust.chaos.lives import set_mark
 from tests.trust.chaos.pods import APPS

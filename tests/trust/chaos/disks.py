@@ -12,7 +12,7 @@ from growth.api.kinds import CSI_DRIVERS, NODES, PERSISTENT_VOLUMES, STORAGE_CLA
 from growth.api.kwok import KWOK_LABEL, KWOK_VALUE
 from growth.api.node import Node
 from growth.api.pod import Pod
-from growth.play.workloads import STATEFUL_SETS
+from growth_lab.scenarios.workloads import STATEFUL_SETS
 from tests.trust.chaos.stage import Stage
 from tests.trust.picture import Picture, is_work
 

@@ -14,8 +14,8 @@ import msgspec
 
 from growth.api.kinds import NODES
 from growth.api.settings import MemorySettings
-from growth.local.nodes import kwok_node, taint
-from growth.play.growing import QUICK
+from growth_lab.local_cluster.nodes import kwok_node, taint
+from growth_lab.scenarios.replica import QUICK
 from tests.trust.chaos.stage import Stage
 
 NAMES: Final = ("dedicated-a", "dedicated-b")

@@ -18,8 +18,8 @@ from growth.api.drain import DRAIN
 from growth.api.growth_kinds import NODE_MOVES
 from growth.api.kinds import NODES, POD_DISRUPTION_BUDGETS, PODS
 from growth.api.settings import ConsolidateSettings
-from growth.play.growing import CATALOGUE, QUICK
-from growth.play.workloads import DEPLOYMENTS
+from growth_lab.scenarios.replica import CATALOGUE, QUICK
+from growth_lab.scenarios.workloads import DEPLOYMENTS
 from tests.trust.chaos.stage import Stage
 from tests.trust.chaos.worlds import Json
 from tests.trust.picture import is_work

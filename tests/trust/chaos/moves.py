@@ -9,7 +9,7 @@ from typing import Self
 from growth.api.growth_kinds import NODE_MOVES
 from growth.api.kinds import NODES, PODS
 from growth.api.offering import OFFERING
-from growth.play.growing import CATALOGUE
+from growth_lab.scenarios.replica import CATALOGUE
 from tests.trust.chaos.replicas import read
 from tests.trust.deeds import Deeds
 from tests.trust.moving import is_marked

@@ -12,8 +12,8 @@ from growth.api.memory_objects import MEMORIES
 from growth.api.reading import Reader
 from growth.api.sharing import Sharing
 from growth.cloud.kwok.record import MACHINE_LABEL
-from growth.sim.resources import ALL
-from growth.sim.store import Event, Key, Listener, Store
+from growth_lab.simulator.served_kinds import ALL
+from growth_lab.simulator.store import Event, Key, Listener, Store
 from tests.trust.audit import Audit
 from tests.trust.chaos.replicas import SETTINGS
 from tests.trust.picture import FOLLOWED

@@ -13,12 +13,12 @@ from growth.api.growth_kinds import OWN_KINDS
 from growth.api.kinds import LEASES, NAMESPACES
 from growth.api.queue.kinds import QUEUE_KINDS
 from growth.kube.client import Client
-from growth.local.cluster import LocalCluster
-from growth.local.timings import Timings
-from growth.play.attacher import Attacher
-from growth.play.sweeping import sweep
 from growth.run.host import this_process
 from growth.run.role import ACCOUNT, shipped_roles
+from growth_lab.local_cluster.cluster import LocalCluster
+from growth_lab.local_cluster.timings import Timings
+from growth_lab.scenarios.attacher import Attacher
+from growth_lab.scenarios.cleanup import sweep
 from tests.trust.chaos.replicas import SETTINGS, Ground
 from tests.trust.chaos.run import Chaos, Run, Say
 from tests.trust.chaos.stage import Tempo

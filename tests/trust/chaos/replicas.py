@@ -28,11 +28,11 @@ from growth.cloud.finding import Surroundings
 from growth.cloud.kwok.provider import KwokProvider
 from growth.kube.client import Client
 from growth.kube.errors import AlreadyExists, KubeError
-from growth.play.backstage import Process
-from growth.play.growing import CATALOGUE, QUICK
 from growth.run.capability import CAPABILITIES
 from growth.run.control import Plant, control, new_health
 from growth.run.host import Host
+from growth_lab.scenarios.environment import Process
+from growth_lab.scenarios.replica import CATALOGUE, QUICK
 from tests.trust.chaos.answers import Answering, Answers
 from tests.trust.chaos.valve import Valve
 from tests.trust.interruption import Side

@@ -13,15 +13,15 @@ from growth.api.kinds import DAEMON_SETS, NAMESPACES, NODES
 from growth.api.pod import Pod
 from growth.api.quantity import nano_value
 from growth.kube.client import Client
-from growth.local.nodes import kwok_node, taint
-from growth.local.timings import Timings
-from growth.play.virtual import like
 from growth.run.host import played
 from growth.run.role import ACCOUNT, shipped_roles
-from growth.sim.api.rbac import service_account
-from growth.sim.cluster import VirtualCluster
-from growth.sim.faults import Fault, Faults
-from growth.sim.virtual_loop import run_virtually
+from growth_lab.local_cluster.nodes import kwok_node, taint
+from growth_lab.local_cluster.timings import Timings
+from growth_lab.scenarios.simulated import like
+from growth_lab.simulator.api.rbac import service_account
+from growth_lab.simulator.cluster import VirtualCluster
+from growth_lab.simulator.faults import Fault, Faults
+from growth_lab.simulator.virtual_loop import run_virtually
 from tests.trust.audit import Audit
 from tests.trust.chaos import disks
 from tests.trust.chaos.answers import Answers

@@ -12,7 +12,7 @@ from growth.api.offering import POOL
 from growth.cloud.kwok.record import FAULTS, FENCED_AT, config_map_name
 from growth.kube.errors import KubeError
 from growth.kube.patches import MergePatch
-from growth.sim.faults import Faults
+from growth_lab.simulator.faults import Faults
 from tests.trust.audit import Audit
 from tests.trust.chaos.replicas import SETTINGS, Fleet
 from tests.trust.chaos.terms import Terms

@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from growth.api.settings import FailoverSettings
-from growth.play.growing import QUICK
+from growth_lab.scenarios.replica import QUICK
 
 _MODES: Final = ("act", "act", "act", "observe", "observe", "off")
 

@@ -6,10 +6,10 @@ import pytest
 
 from growth.kube.errors import Fenced, Unreachable
 from growth.kube.transport import Method, Request
-from growth.sim.api.rbac import ADMIN
-from growth.sim.cluster import VirtualCluster
-from growth.sim.resources import NAMESPACES
-from growth.sim.virtual_loop import run_virtually
+from growth_lab.simulator.api.rbac import ADMIN
+from growth_lab.simulator.cluster import VirtualCluster
+from growth_lab.simulator.served_kinds import NAMESPACES
+from growth_lab.simulator.virtual_loop import run_virtually
 from tests.trust.chaos.valve import Valve
 from tests.trust.interruption import Side
 

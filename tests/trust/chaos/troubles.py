@@ -3,7 +3,7 @@
 import random
 from typing import Final
 
-from growth.sim.faults import Fault
+from growth_lab.simulator.faults import Fault
 from tests.trust.chaos.disks import holders
 from tests.trust.chaos.lives import DYING, Act
 from tests.trust.chaos.stage import Stage

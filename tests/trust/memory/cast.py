@@ -16,7 +16,7 @@ from growth.api.settings import MemorySettings
 from growth.kube.client import Client
 from growth.kube.errors import Conflict, KubeError, NotFound, ServerTrouble, Unreachable
 from growth.kube.patches import MergePatch
-from growth.local.nodes import kwok_node, taint
+from growth_lab.local_cluster.nodes import kwok_node, taint
 from tests.trust.memoirs import MARKER
 
 PEOPLES: Final = "example.com/"

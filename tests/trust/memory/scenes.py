@@ -8,9 +8,9 @@ from unittest.mock import patch
 import msgspec
 
 from growth.api.memory_objects import MEMORIES
-from growth.play.growing import QUICK, growing
-from growth.play.play import Play
-from growth.play.story import Stories
+from growth_lab.scenarios.context import Play
+from growth_lab.scenarios.replica import QUICK, growing
+from growth_lab.scenarios.scenario import Stories
 from tests.trust.memory.cast import Cast
 
 SCENES: Final = Stories("memory", alone=True)

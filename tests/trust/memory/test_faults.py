@@ -11,7 +11,7 @@ from growth.api.kinds import NODES
 from growth.api.memory_objects import SHARD_LEASES, shard_name, shard_of
 from growth.api.settings import LeaderElectionSettings
 from growth.kube.patches import MergePatch
-from growth.sim.faults import Fault
+from growth_lab.simulator.faults import Fault
 from tests.trust.chaos.replicas import SETTINGS
 from tests.trust.chaos.troubles import drawn_rates
 from tests.trust.interruption import Side

@@ -2,7 +2,7 @@
 
 import pytest
 
-from growth.play.story import Story
+from growth_lab.scenarios.scenario import Story
 from tests.trust.crash import replay_line
 from tests.trust.crash_points import stops_of
 from tests.trust.memory.scenes import SCENES

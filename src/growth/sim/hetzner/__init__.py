@@ -1,9 +1,0 @@
-"""A Hetzner in a box: a stateful stand-in of the Hetzner Cloud HTTP API, for tests and for trying things at no cost.
-
-``sandbox.Sandbox`` is the whole of it as a value machine: a Request in, an Answer out, on a clock that is given. What
-a real account does by itself (servers boot, actions end) happens when the clock has passed it. docs/hetzner-sandbox.md
-says how to use it and what it does not imitate.
-
-The core keeps the law of the room. Only its three doors do not: ``serving`` has a socket and a thread, ``session`` lets
-the official client in without a socket, and ``kwok_nodes`` writes the nodes of servers into a real cluster.
-"""
