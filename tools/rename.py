@@ -171,6 +171,13 @@ def rewrite_module_imports(path, moves):
         if t.type == tokenize.NAME and t.string in renames and not any(a <= t.start[0] <= b for a, b in skip):
             if previous is None or previous.string != ".":
                 positions.append((t.start, t.end, renames[t.string]))
+        if t.type == tokenize.STRING and "f" in t.string[:2].lower() and renames and t.start[0] == t.end[0]:
+            text = t.string  # names inside of f-strings are no tokens of their own
+            for old, new in renames.items():
+                text = re.sub(rf"(\{{[^{{}}]*?)(?<![\w.\"']){old}(?=\.\w)", lambda m, new=new: m[1] + new, text)
+                text = re.sub(rf"(\{{[^{{}}]*?)(?<![\w.\"']){old}(?=\.\w)", lambda m, new=new: m[1] + new, text)
+            if text != t.string:
+                positions.append((t.start, t.end, text))
         if t.type not in (tokenize.NL, tokenize.NEWLINE, tokenize.COMMENT):
             previous = t
     for (row, a), (_, b), new in sorted(positions, reverse=True):
@@ -269,6 +276,27 @@ def bound_names(node):
     return []
 
 
+def by_need(new, olds):
+    """Paths in the order in which they need each other, as far as imports at the top of the modules say.
+
+    Imports were rewritten before, so that all parts go by the new name: what a part defines tells whose it was.
+    """
+    defined, needed = {}, {}
+    for old in olds:
+        tree = ast.parse(path_of(old).read_text(encoding="utf-8"))
+        defined[old] = {name for node in tree.body for name in bound_names(node)}
+        needed[old] = {a.name for node in tree.body if isinstance(node, ast.ImportFrom) and node.module == new for a in node.names}
+    ordered, left = [], list(olds)
+    while left:
+        free = [o for o in left if not any(needed[o] & defined[p] for p in left if p != o)]
+        if not free:
+            print(f"  CYCLE {new}: {left}")
+            free = left[:1]
+        ordered.append(free[0])
+        left.remove(free[0])
+    return [str(path_of(old)) for old in ordered]
+
+
 def merge(new, parts, renames):
     """Put the modules at these paths together; later ones may use what earlier ones define."""
     target = path_of(new)
@@ -364,7 +392,7 @@ def main():
     for new, olds in merges.items():
         paths = [str(path_of(old)) for old in olds]
         keep = max(paths, key=lambda p: len(Path(p).read_text().splitlines()))
-        contents = paths
+        contents = by_need(new, olds)
         target = path_of(new)
         target.parent.mkdir(parents=True, exist_ok=True)
         merge_target = Path(str(target) + ".merged")
