@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Final
 
-from growth.api.settings import Settings
+from growth.api.settings.model import Settings
 from growth.kube.client import Client
 from growth.kube.errors import KubeError, Unreachable
 from growth.kube.transport import Request, Response, Send, Stream

@@ -12,7 +12,7 @@ import msgspec
 
 from bench.availability_day import Trouble
 from bench.memory_witness import percentile
-from growth.api.memory import MARKER
+from growth.api.node_memory import MARKER
 from growth_lab.local_cluster.nodes import kwok_node
 from growth_lab.simulator.clock import Clock
 from growth_lab.simulator.faults import Happened

@@ -27,8 +27,8 @@ from typing import Any, Final
 import msgspec
 
 from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS, NODE_REQUESTS
-from growth.api.noderequest import NodeRequest
-from growth.api.settings import ProvisionSettings, Settings
+from growth.api.node_request import NodeRequest
+from growth.api.settings.model import ProvisionSettings, Settings
 from growth_lab.scenarios.context import Play
 from growth_lab.scenarios.local import a_real_world
 from growth_lab.scenarios.replica import QUICK, a_pool, growing

@@ -59,7 +59,7 @@ from growth.api.duration import format_duration
 from growth.api.growth_kinds import NODE_POOLS
 from growth.api.kinds import PODS
 from growth.api.offering import POOL
-from growth.api.settings import Settings
+from growth.api.settings.model import Settings
 from growth.kube.client import Client
 from growth.kube.errors import NotFound
 from growth.run.role import ACCOUNT

@@ -22,7 +22,7 @@ from bench import loads
 from growth.api.change import Change, Happened
 from growth.api.meta import ObjectMeta, OwnerReference
 from growth.api.node import Node
-from growth.api.nodepool import NodePool, NodePoolSpec, ServerType
+from growth.api.node_pool import NodePool, NodePoolSpec, ServerType
 from growth.api.pod import Pod
 from growth.decide.consolidate.advice import Advice, advise
 from growth.decide.consolidate.question import Candidate, Question

@@ -12,10 +12,10 @@ from growth.api.change import Change, Happened
 from growth.api.growth_kinds import NODE_REQUESTS
 from growth.api.kinds import NODES, PODS
 from growth.api.node import Node
-from growth.api.noderequest import NodeRequest
+from growth.api.node_request import NodeRequest
 from growth.api.offering import POOL
 from growth.api.pod import Pod
-from growth.api.starting import STARTING
+from growth.api.taints import STARTING
 from growth.kube.client import Client
 from growth.kube.informer import Informer
 

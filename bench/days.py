@@ -29,8 +29,8 @@ from bench.days_load import HOUR, KINDS, STEP_SECONDS, Day, Kind, Shape, drawn
 from bench.days_stage import do, growth_at_work, new_cluster, pool_names, settings_with
 from bench.days_witness import Witness
 from bench.meter import rss_mb
-from growth.api.catalogue import shipped_catalogue
-from growth.api.settings import Settings
+from growth.api.settings.model import Settings
+from growth.cloud.kwok.catalog import shipped_catalogue
 from growth.decide.pack.plan import plan
 from growth.run.thinking import undisturbed
 from growth_lab.simulator.virtual_loop import run_virtually

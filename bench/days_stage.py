@@ -13,7 +13,7 @@ from bench.days_witness import APP
 from growth.api.growth_kinds import NODE_POOLS
 from growth.api.kinds import LEASES, NAMESPACES
 from growth.api.offering import POOL
-from growth.api.settings import (
+from growth.api.settings.model import (
     ConsolidateSettings,
     LeaderElectionSettings,
     ProvidersSettings,

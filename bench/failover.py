@@ -47,7 +47,7 @@ from bench.failover_witness import Death, after, figures, in_words, wrong_taints
 from bench.growth_process import GrowthProcess
 from bench.meter import peak_rss_mb_of
 from bench.shares import Shares
-from growth.api.settings import Settings
+from growth.api.settings.model import Settings
 
 # One period of the heartbeat: each death has another phase in it.
 _SPREAD_SECONDS: Final = 10.0

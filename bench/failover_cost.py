@@ -41,9 +41,8 @@ from typing import Any, Final
 from bench.crowd import tell
 from bench.failover_cost_memory import deep_size, leases_cost
 from bench.failover_cost_scene import FAILOVER, Scene, Spent
-from growth.api.cluster_status import GROWTH_STATUS
+from growth.api.growth_status import GROWTH_STATUS, key_of
 from growth.api.out_of_service import PROOF
-from growth.api.timeline import key_of
 from growth.run.logs import silent_logs
 from growth.run.thinking import undisturbed
 from growth_lab.simulator.served_kinds import CONFIG_MAPS, NODES

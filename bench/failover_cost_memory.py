@@ -11,10 +11,10 @@ from typing import Any, Final
 import msgspec
 
 from growth.api.change import Change, Happened
-from growth.api.coordination import Lease
+from growth.api.core import Lease
+from growth.api.decoding import Reader, watch_line
+from growth.api.interning import Sharing
 from growth.api.kinds import LEASES
-from growth.api.reading import Reader, watch_line
-from growth.api.sharing import Sharing
 from growth.observe.world import World
 
 _BEGIN: Final = datetime(2026, 3, 1, 9, tzinfo=UTC)

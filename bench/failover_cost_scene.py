@@ -16,7 +16,6 @@ from typing import Any, Final
 
 import msgspec
 
-from growth.api.catalogue import read_catalogue
 from growth.api.growth_kinds import NODE_POOLS
 from growth.api.kinds import (
     CONFIG_MAPS,
@@ -28,8 +27,9 @@ from growth.api.kinds import (
     STORAGE_CLASSES,
 )
 from growth.api.offering import POOL
-from growth.api.settings import FailoverSettings, ProvidersSettings, Settings
+from growth.api.settings.model import FailoverSettings, ProvidersSettings, Settings
 from growth.cloud.finding import Surroundings
+from growth.cloud.kwok.catalog import read_catalogue
 from growth.cloud.kwok.opening import open_kwok
 from growth.cloud.kwok.provider import KwokProvider
 from growth.cloud.kwok.record import FAULTS, config_map_name

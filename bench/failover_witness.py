@@ -10,15 +10,14 @@ from typing import Any
 import msgspec
 
 from growth.api.change import Change, Happened
-from growth.api.cluster_status import GROWTH_STATUS
 from growth.api.core import ConfigMap
+from growth.api.growth_status import GROWTH_STATUS, timelines_in
 from growth.api.kinds import CONFIG_MAPS, NODES, PODS, VOLUME_ATTACHMENTS
 from growth.api.node import Node
 from growth.api.out_of_service import out_of_service_taint, proof_on
 from growth.api.pod import Pod
-from growth.api.starting import STARTING
 from growth.api.storage import VolumeAttachment
-from growth.api.timeline import timelines_in
+from growth.api.taints import STARTING
 from growth.kube.client import Client
 from growth.kube.informer import Informer
 

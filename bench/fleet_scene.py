@@ -9,12 +9,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from growth.api.change import Change, Happened
+from growth.api.decoding import Reader
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
+from growth.api.interning import Sharing
 from growth.api.kinds import NODES, PODS, Kind
-from growth.api.reading import Reader
-from growth.api.scale_down import SCALE_DOWN, SCALE_DOWN_AT
-from growth.api.sharing import Sharing
-from growth.api.starting import STARTING
+from growth.api.taints import SCALE_DOWN, SCALE_DOWN_AT, STARTING
 from growth.api.timestamp import format_time
 from growth.observe.world import World
 

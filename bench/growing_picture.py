@@ -4,7 +4,7 @@ from typing import Final
 
 from bench.lanes_picture import Box, Picture, drawn
 from growth.api.duration import format_duration
-from growth.api.settings import Settings
+from growth.api.settings.model import Settings
 
 _GROW, _PROVISION = Settings().grow, Settings().provision
 _QUIET, _MACHINE, _READY, _KEPT = map(

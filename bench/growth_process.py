@@ -21,7 +21,7 @@ from bench.meter import cpu_seconds_of, peak_rss_mb_of, rss_mb_of
 from growth.api.crd import definitions
 from growth.api.duration import format_duration
 from growth.api.kinds import LEASES
-from growth.api.settings import Settings
+from growth.api.settings.model import Settings
 from growth.run.role import ACCOUNT, shipped_roles
 from growth_lab.local_cluster import process
 from growth_lab.local_cluster.cluster import LocalCluster

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
-from growth.api.settings import HetznerSettings, ProvidersSettings, Settings
+from growth.api.settings.model import HetznerSettings, ProvidersSettings, Settings
 from growth.cloud.finding import Surroundings
 from growth.cloud.hetzner.opening import open_hetzner
 from growth.cloud.provider import Provider

@@ -15,11 +15,11 @@ from growth.api.core import ConfigMap
 from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.kinds import CONFIG_MAPS, NODES, PODS
 from growth.api.node import Node
-from growth.api.noderemoval import NodeRemovalRequest
-from growth.api.noderequest import NodeRequest
+from growth.api.node_removal_request import NodeRemovalRequest
+from growth.api.node_request import NodeRequest
 from growth.api.offering import POOL
 from growth.api.pod import Pod
-from growth.api.starting import STARTING
+from growth.api.taints import STARTING
 from growth.cloud.kwok.record import SELECTOR, machine_name
 from growth.kube.client import Client
 from growth.kube.informer import Informer

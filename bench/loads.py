@@ -9,11 +9,11 @@ from typing import Final
 
 import msgspec
 
-from growth.api.catalogue import shipped_catalogue
 from growth.api.change import Change, Happened
+from growth.api.interning import Sharing
 from growth.api.meta import ObjectMeta
 from growth.api.node import Node, NodeSpec, NodeStatus
-from growth.api.nodepool import NodePool, NodePoolSpec, ServerType
+from growth.api.node_pool import NodePool, NodePoolSpec, ServerType
 from growth.api.offering import HOSTNAME, SPOT, ZONE, Offering, offering_id
 from growth.api.pod import (
     Affinity,
@@ -26,7 +26,7 @@ from growth.api.pod import (
     TopologySpreadConstraint,
 )
 from growth.api.selectors import LabelSelector
-from growth.api.sharing import Sharing
+from growth.cloud.kwok.catalog import shipped_catalogue
 from growth.decide.fit import Stage
 from growth.decide.pack.market import Market, market_of
 from growth.observe.world import World

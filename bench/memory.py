@@ -43,8 +43,8 @@ from bench.memory_witness import Witness, percentile, witnessing
 from bench.memory_writes import Audit, shown
 from bench.shares import Shares
 from growth.api.kinds import NODES
-from growth.api.memory_objects import MEMORIES, TRANSACTIONS
-from growth.api.settings import Settings
+from growth.api.node_memory import MEMORIES, TRANSACTIONS
+from growth.api.settings.model import Settings
 from growth.kube.patches import MergePatch
 from growth_lab.local_cluster.cluster import LocalCluster
 from growth_lab.local_cluster.timings import Timings

@@ -43,8 +43,8 @@ from bench.availability_replicas import GROWTH, Replica
 from bench.availability_returns import AIM_SECONDS, PEOPLES, Returns, body_of, figures
 from bench.crowd import tell
 from growth.api.kinds import NAMESPACES, NODES
-from growth.api.settings import Settings
-from growth.api.settings_memory import MemorySettings
+from growth.api.settings.model import Settings
+from growth.api.settings.node_memory import MemorySettings
 from growth.kube.client import Client
 from growth.kube.errors import AlreadyExists, NotFound, Unreachable
 from growth.kube.patches import MergePatch

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from growth.api.memory import MARKER
+from growth.api.node_memory import MARKER
 
 # Of ten nodes one has a label changed, and one has a label removed, right before it is deleted.
 _BOTH: Final = ("kubernetes.io", "beta.kubernetes.io")

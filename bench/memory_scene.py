@@ -6,10 +6,13 @@ from typing import Any, Final
 
 from growth.api.change import Change, Happened
 from growth.api.kinds import NODES, Kind
-from growth.api.memory import MARKER, Memento
-from growth.api.memory_objects import (
+from growth.api.meta import ObjectMeta
+from growth.api.node import Node, NodeSpec
+from growth.api.node_memory import (
+    MARKER,
     MEMORIES,
     TRANSACTIONS,
+    Memento,
     MemoryData,
     MemoryObject,
     TransactionData,
@@ -17,9 +20,7 @@ from growth.api.memory_objects import (
     text_of,
     transaction_name,
 )
-from growth.api.meta import ObjectMeta
-from growth.api.node import Node, NodeSpec
-from growth.api.settings import Settings
+from growth.api.settings.model import Settings
 from growth.cli.memory_seeing import Book
 from growth.decide.memory.scene import Scene
 from growth.observe.world import World

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from bench.audit import USER, Asked, AuditLog, Subject
-from growth.api.settings import Settings
+from growth.api.settings.model import Settings
 
 _DEFAULTS: Final = Settings()
 _SHARDS: Final = "growth-memory-"

@@ -11,9 +11,9 @@ from bench.queue_scene import Objects, a_queue, a_workload, job_of, ready, said,
 from growth.api.core import Namespace
 from growth.api.kinds import NAMESPACES
 from growth.api.meta import ObjectMeta
+from growth.api.queue.cluster_queues import SHORT, ClusterQueue, Cohort, CohortSpec, LocalQueue, LocalQueueSpec
 from growth.api.queue.job import QUEUED_JOBS
 from growth.api.queue.kinds import CLUSTER_QUEUES, COHORTS, LOCAL_QUEUES, RESOURCE_FLAVORS, WORKLOADS
-from growth.api.queue.queues import SHORT, ClusterQueue, Cohort, CohortSpec, LocalQueue, LocalQueueSpec
 from growth.api.queue.quotas import FlavorQuotas, Preemption, ResourceFlavor, ResourceGroup, ResourceQuota
 from growth.api.queue.workload import EVICTED, PREEMPTED, Workload
 

@@ -24,13 +24,13 @@ import msgspec
 from bench.crowd import tell
 from bench.queue_load import Json, a_door, a_flavor, a_queue, a_workload, lines_of, load_of
 from bench.queue_standin import finish, is_running
-from growth.api.action import PatchObject
+from growth.api.actions import PatchObject
 from growth.api.change import Change, Happened, Object
 from growth.api.kinds import NAMESPACES, Kind
+from growth.api.queue.cluster_queues import ClusterQueueStatus, LocalQueueStatus
 from growth.api.queue.kinds import CLUSTER_QUEUES, LOCAL_QUEUES, RESOURCE_FLAVORS, WORKLOADS
-from growth.api.queue.queues import ClusterQueueStatus, LocalQueueStatus
 from growth.api.queue.workload import Workload, WorkloadStatus
-from growth.api.settings import QueueSettings, Settings
+from growth.api.settings.model import QueueSettings, Settings
 from growth.api.status import Status
 from growth.decide.decider import State
 from growth.decide.queue.deciding import decide

@@ -48,8 +48,8 @@ from bench.queue_defaults_load import (
 )
 from bench.queue_defaults_witness import Witness
 from growth.api.queue.kinds import CLUSTER_QUEUES, LOCAL_QUEUES, RESOURCE_FLAVORS
-from growth.api.settings import QueueSettings, Settings
-from growth.api.settings_queue import WaitForPodsReadySettings
+from growth.api.settings.model import QueueSettings, Settings
+from growth.api.settings.queue import WaitForPodsReadySettings
 from growth.cloud.finding import Surroundings
 from growth.cloud.kwok.opening import open_kwok
 from growth.cloud.kwok.provider import KwokProvider

@@ -8,10 +8,10 @@ from typing import Any, Final
 import msgspec
 
 from bench.days_load import HOUR
-from growth.api.catalogue import Catalogue, read_catalogue
-from growth.api.faults import faults_from
 from growth.api.kwok import KWOK_LABEL, KWOK_VALUE
 from growth.api.queue.workload import QUEUE_NAME
+from growth.cloud.kwok.catalog import Catalogue, read_catalogue
+from growth.cloud.kwok.faults import faults_from
 from growth_lab.simulator.nodes.pod_status import FINISH_AFTER
 
 OWN: Final = "own"

@@ -10,9 +10,15 @@ from growth.api.change import Change, Happened
 from growth.api.core import Namespace
 from growth.api.kinds import NAMESPACES, Kind
 from growth.api.meta import ObjectMeta, OwnerReference
+from growth.api.queue.cluster_queues import (
+    ClusterQueue,
+    ClusterQueueSpec,
+    ClusterQueueStatus,
+    LocalQueue,
+    LocalQueueSpec,
+)
 from growth.api.queue.job import QUEUED_JOBS, QueuedJob, QueuedJobSpec, QueuedJobStatus
 from growth.api.queue.kinds import CLUSTER_QUEUES, LOCAL_QUEUES, RESOURCE_FLAVORS, WORKLOADS
-from growth.api.queue.queues import ClusterQueue, ClusterQueueSpec, ClusterQueueStatus, LocalQueue, LocalQueueSpec
 from growth.api.queue.quotas import FlavorQuotas, ResourceFlavor, ResourceFlavorSpec, ResourceGroup, ResourceQuota
 from growth.api.queue.workload import (
     QUEUE_NAME,
@@ -25,8 +31,8 @@ from growth.api.queue.workload import (
     WorkloadStatus,
 )
 from growth.api.selectors import LabelSelector
-from growth.api.settings import QueueSettings, Settings
-from growth.api.settings_queue import RequeuingStrategySettings, WaitForPodsReadySettings
+from growth.api.settings.model import QueueSettings, Settings
+from growth.api.settings.queue import RequeuingStrategySettings, WaitForPodsReadySettings
 from growth.api.status import StatusCondition
 from growth.observe.world import World
 

@@ -45,10 +45,10 @@ from bench.crowd import NAMESPACE, Size, Witness, arrive, drawn_sizes, tell, wit
 from bench.growth_process import NO_DELAY, GrowthProcess, growth_running
 from bench.loads import sized
 from bench.shares import Shares
-from growth.api.catalogue import read_catalogue
 from growth.api.growth_kinds import NODE_POOLS
 from growth.api.kinds import NODES
 from growth.api.offering import OFFERING, Offering
+from growth.cloud.kwok.catalog import read_catalogue
 from growth.decide.fit.new_node import allocatable_from
 from growth.decide.pack.plan import plan
 from growth.kube.patches import MergePatch

@@ -30,9 +30,9 @@ from typing import Any
 import msgspec
 
 from bench.meter import rss_mb
-from growth.api.cloud import Cloud
 from growth.api.node import Node
-from growth.api.noderequest import NodeRequest
+from growth.api.node_request import NodeRequest
+from growth.api.provider_state import Cloud
 from tests.decide.registry.stage import NOW, Watch, a_cloud, a_machine, a_node, a_pool, a_request
 
 _FULL_ROUNDS = 20

@@ -4,8 +4,8 @@ from typing import Final
 
 from bench.lanes_picture import Box, Picture, drawn
 from growth.api.duration import format_duration
-from growth.api.nodepool import ScaleDown
-from growth.api.settings import Settings
+from growth.api.node_pool import ScaleDown
+from growth.api.settings.model import Settings
 
 _EMPTY: Final = ScaleDown().empty_after
 _RETRY: Final = format_duration(Settings().removal.retry_after)

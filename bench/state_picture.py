@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from growth.api.nodepool import ScaleDown
+from growth.api.node_pool import ScaleDown
 from growth.decide.registry.unit import NodeState
 
 _STYLE: Final = """<style>

@@ -10,10 +10,10 @@ from typing import Final
 
 import msgspec
 
-from growth.api.cluster_status import GROWTH_STATUS, STATUS, ClusterStatus
 from growth.api.core import ConfigMap
+from growth.api.growth_status import GROWTH_STATUS, STATUS, ClusterStatus
 from growth.api.meta import ObjectMeta
-from growth.api.nodepool import (
+from growth.api.node_pool import (
     NodeCounts,
     NodePool,
     NodePoolSpec,
@@ -22,7 +22,7 @@ from growth.api.nodepool import (
     ServerType,
     Unhealthy,
 )
-from growth.api.settings import RegistrySettings
+from growth.api.settings.model import RegistrySettings
 from growth.cli.status_report import Leader, Report, report_of
 from growth.decide.registry.groups import GroupKey, Tally, grouped
 from growth.decide.registry.health import Health, checked

@@ -12,8 +12,8 @@ from typing import Final
 
 import msgspec
 
-from growth.api.catalogue import shipped_catalogue
 from growth.api.quantity import milli_value, value
+from growth.cloud.kwok.catalog import shipped_catalogue
 
 WAVE_SECONDS: Final = 120.0
 POOLS: Final = {"whole": ("cx23", 1), "halves": ("cx33", 2)}

@@ -5,10 +5,9 @@ import pytest
 
 from growth.act.carrying import carry_out
 from growth.act.points import Point
-from growth.api.action import Action, DeleteMachine, FenceMachine, PatchObject
+from growth.api.actions import Action, DeleteMachine, FenceMachine, Outcome, PatchObject, Result
 from growth.api.growth_kinds import NODE_REQUESTS
 from growth.api.kinds import NODES
-from growth.api.outcome import Outcome, Result
 from growth.api.references import reference_by_name
 from growth.cloud.errors import OutOfStock, ProviderError, RateLimited, Unavailable
 from growth.kube.errors import (

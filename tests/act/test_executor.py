@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from growth.act.points import Point, Points
-from growth.api.action import CreateMachine
+from growth.api.actions import CreateMachine
 from growth.api.core import ObjectReference
 from growth.api.growth_kinds import NODE_REQUESTS
 from growth.api.kinds import EVENTS

@@ -8,12 +8,11 @@ import pytest
 from growth.act.carrying import carry_out
 from growth.act.lanes import Rests, door_of, lane_of
 from growth.act.points import Point
-from growth.api.action import EditObject, FenceMachine, ReadPower, ReadPowers, ReleasePod
+from growth.api.actions import EditObject, FenceMachine, Outcome, ReadPower, ReadPowers, ReleasePod, Result
 from growth.api.core import ObjectReference
 from growth.api.kinds import NODES, PODS
 from growth.api.machine import Power, PowerReading
 from growth.api.meta import ObjectMeta
-from growth.api.outcome import Outcome, Result
 from growth.api.references import reference_to
 from growth.cloud.errors import RateLimited, Unavailable
 from growth.kube.errors import NotFound, Unreachable

@@ -3,11 +3,10 @@
 import pytest
 
 from growth.act.carrying import carry_out
-from growth.api.action import CreateObject, Given, PatchObject
+from growth.api.actions import CreateObject, Given, PatchObject, Result
 from growth.api.core import ObjectReference
 from growth.api.kinds import NODES
-from growth.api.memory_objects import MEMORIES
-from growth.api.outcome import Result
+from growth.api.node_memory import MEMORIES
 from growth.api.references import reference_by_name
 from growth.kube.errors import Forbidden, KubeError, ServerTrouble, Unreachable
 from growth.kube.transport import Method, Request

@@ -6,9 +6,8 @@ from typing import Any
 import msgspec
 
 from growth.act.carrying import carry_out
-from growth.api.action import DeleteMachine
+from growth.api.actions import DeleteMachine, Result
 from growth.api.kinds import PODS
-from growth.api.outcome import Result
 from growth.kube.errors import Forbidden, KubeError, ServerTrouble, Unreachable
 from growth.kube.transport import Request
 from tests.act.workshop import REQUEST, Workshop, a_purchase

@@ -5,9 +5,8 @@ from collections.abc import Awaitable, Callable
 import msgspec
 
 from growth.act.carrying import carry_out
-from growth.api.action import DeleteMachine
+from growth.api.actions import DeleteMachine, Result
 from growth.api.kinds import NODES, PODS
-from growth.api.outcome import Result
 from growth.kube.errors import Forbidden, KubeError, ServerTrouble, Unreachable
 from growth.kube.transport import Request
 from tests.act.workshop import REQUEST, Workshop, a_purchase

@@ -4,10 +4,9 @@ import msgspec
 import pytest
 
 from growth.act.lanes import Rests, door_of, lane_of
-from growth.api.action import Action, DeleteObject
+from growth.api.actions import Action, DeleteObject, Outcome, Result
 from growth.api.kinds import NODES, PODS
 from growth.api.meta import ObjectMeta
-from growth.api.outcome import Outcome, Result
 from growth.api.references import kind_of, reference_by_name, reference_to, shown
 from tests.act.workshop import MACHINE, NOON, OFFERING, a_create, a_patch, a_purchase, an_event
 

@@ -7,12 +7,13 @@ from datetime import UTC, datetime, timedelta
 from growth.act.carrying import Doors
 from growth.act.executor import Executor
 from growth.act.points import Point, Points
-from growth.api.action import (
+from growth.api.actions import (
     CreateMachine,
     CreateObject,
     DeleteObject,
     EditObject,
     EvictPod,
+    Outcome,
     PatchObject,
     RecordEvent,
 )
@@ -22,9 +23,8 @@ from growth.api.kinds import EVENTS, NODES, PODS
 from growth.api.machine import Machine, MachineRequest, Power, PowerReading
 from growth.api.meta import ObjectMeta
 from growth.api.offering import Offering
-from growth.api.outcome import Outcome
 from growth.api.references import reference_by_name, reference_to
-from growth.api.starting import STARTING
+from growth.api.taints import STARTING
 from growth.cloud.errors import ProviderError
 from growth.kube.client import Client
 from growth.kube.errors import Unreachable

@@ -7,9 +7,9 @@ import msgspec
 import pytest
 
 from growth.api.meta import ObjectMeta
-from growth.api.nodepool import NodeCounts, NodePool, NodePoolStatus, ServerType
-from growth.api.noderemoval import NodeRemovalRequest
-from growth.api.noderequest import HANDS_KEYS, PLANNED_FOR, WAKES, NodeRequest, NodeRequestSpec
+from growth.api.node_pool import NodeCounts, NodePool, NodePoolStatus, ServerType
+from growth.api.node_removal_request import NodeRemovalRequest
+from growth.api.node_request import HANDS_KEYS, PLANNED_FOR, WAKES, NodeRequest, NodeRequestSpec
 from growth.api.phases import REMOVAL_MOVES, REQUEST_MOVES, RemovalPhase, RequestPhase, may_move, move_rule
 from growth.api.status import MAX_EVENTS, StatusEvent, with_events
 

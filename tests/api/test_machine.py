@@ -6,10 +6,10 @@ import msgspec
 
 from growth.api.machine import Machine, Power, PowerReading, request_for
 from growth.api.meta import ObjectMeta
-from growth.api.nodepool import Machine as MachineSettings
-from growth.api.nodepool import NodePool, NodePoolSpec, Reserved, UserDataSecret
+from growth.api.node_pool import Machine as MachineSettings
+from growth.api.node_pool import NodePool, NodePoolSpec, Reserved, UserDataSecret
 from growth.api.offering import Offering
-from growth.api.starting import closed
+from growth.api.taints import closed
 from growth.api.tolerations import NO_SCHEDULE, Taint
 from growth.decide.fit.new_node import node_from
 

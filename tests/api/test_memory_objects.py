@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from growth.api.labels import is_label_key, is_label_value
-from growth.api.memory import Memento, legal
-from growth.api.memory_objects import (
+from growth.api.meta import ObjectMeta
+from growth.api.node_memory import (
+    Memento,
     MemoryData,
     MemoryObject,
     TransactionData,
@@ -18,6 +19,7 @@ from growth.api.memory_objects import (
     Unreadable,
     digest_of,
     is_too_large,
+    legal,
     memory_data,
     read_memory,
     read_transaction,
@@ -26,7 +28,6 @@ from growth.api.memory_objects import (
     transaction_body,
     transaction_name,
 )
-from growth.api.meta import ObjectMeta
 from growth.api.tolerations import Taint
 
 _NAMES = st.from_regex(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?", fullmatch=True)

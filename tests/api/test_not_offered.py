@@ -2,8 +2,8 @@
 
 import pytest
 
-from growth.api.catalogue import shipped_catalogue
 from growth.api.not_offered import not_offered, withdrawn_types
+from growth.cloud.kwok.catalog import shipped_catalogue
 
 
 @pytest.mark.parametrize("provider", ["hetzner", "kwok"])

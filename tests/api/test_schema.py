@@ -9,8 +9,8 @@ import pytest
 
 from growth.api.crd import definitions
 from growth.api.duration import parse_duration
+from growth.api.meta import Slim
 from growth.api.schema import Schema, about, schema_of
-from growth.api.slim import Slim
 
 SCHEMAS: dict[str, Schema] = {
     definition["spec"]["names"]["kind"]: definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]

@@ -3,8 +3,7 @@
 import pytest
 from hypothesis import given
 
-from growth.api.selector_text import SelectorError, format_selector, parse_selector
-from growth.api.selectors import LabelSelector, Requirement
+from growth.api.selectors import LabelSelector, Requirement, SelectorError, format_selector, parse_selector
 from tests import strategies
 
 

@@ -4,9 +4,9 @@ from datetime import timedelta
 
 import pytest
 
-from growth.api.memory import OWNED_KEYS
-from growth.api.settings import MemorySettings
-from growth.api.settings_reading import SettingsError, read_settings
+from growth.api.node_memory import OWNED_KEYS
+from growth.api.settings.loading import SettingsError, read_settings
+from growth.api.settings.model import MemorySettings
 
 KEYS = "a list of keys of labels, such as kubernetes.io/hostname or growth.dev/*"
 BEGINNINGS = "a list of beginnings of keys, such as example.com/"

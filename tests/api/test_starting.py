@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from growth.api.starting import closed, kept_for, key_to, tolerations_of, without_keys
+from growth.api.taints import closed, kept_for, key_to, tolerations_of, without_keys
 from growth.api.tolerations import Toleration, untolerated
 from tests.decide.stages import a_pod
 

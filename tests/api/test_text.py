@@ -4,11 +4,10 @@ import tracemalloc
 
 import msgspec
 
+from growth.api.decoding import Reader
+from growth.api.interning import Sharing, kept
 from growth.api.queue.kinds import WORKLOADS
 from growth.api.queue.workload import Workload
-from growth.api.reading import Reader
-from growth.api.sharing import Sharing
-from growth.api.text import kept
 
 
 class Envelope(msgspec.Struct, frozen=True):

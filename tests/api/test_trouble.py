@@ -1,10 +1,10 @@
 import msgspec
 import pytest
 
+from growth.api.decoding import Reader
+from growth.api.interning import Sharing
 from growth.api.kinds import PODS
 from growth.api.pod import Pod
-from growth.api.reading import Reader
-from growth.api.sharing import Sharing
 from tests.builders import Json, a_pod
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 from bench.queue_load import lines_of, load_of
 from bench.queue_stage import furnish, make, watching
 from growth.api.kinds import LEASES, NAMESPACES
-from growth.api.settings import QueueSettings, Settings
+from growth.api.settings.model import QueueSettings, Settings
 from growth.run.capability import chosen
 from growth.run.control import Plant, control, new_health
 from growth.run.host import played

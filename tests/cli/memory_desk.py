@@ -7,9 +7,8 @@ from typing import Any
 from rich.console import Console
 
 from growth.api.kinds import NAMESPACES, NODES
-from growth.api.memory import MARKER, Memento
-from growth.api.memory_objects import MEMORIES, MemoryObject, Remembered, read_memory, text_of
-from growth.api.settings import Settings
+from growth.api.node_memory import MARKER, MEMORIES, Memento, MemoryObject, Remembered, read_memory, text_of
+from growth.api.settings.model import Settings
 from growth.cli.memory_forgetting import Wish, forget_memories
 from growth.cli.memory_moving import Source, import_into
 from growth.cli.memory_writing import Tally

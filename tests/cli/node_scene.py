@@ -11,7 +11,7 @@ from growth.api.machine import Machine, MachineRequest, Power, PowerReading
 from growth.api.node import Node
 from growth.api.offering import POOL, Offering
 from growth.api.out_of_service import SHUTDOWN
-from growth.api.settings import Settings
+from growth.api.settings.model import Settings
 from growth.cli.node_leaving import Leaving, Talk
 from growth.cli.node_notes import Wish
 from growth.cloud.errors import ProviderError, Unavailable

@@ -12,7 +12,7 @@ from rich.console import Console
 from growth.api.crd import definitions
 from growth.api.growth_kinds import OWN_KINDS
 from growth.api.kinds import Kind
-from growth.api.settings import ProvidersSettings, QueueSettings, Settings
+from growth.api.settings.model import ProvidersSettings, QueueSettings, Settings
 from growth.cli.doctor_definitions import first_difference
 from growth.cli.doctor_report import KindState, Report
 from growth.cli.doctor_seeing import read_report

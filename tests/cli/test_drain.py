@@ -9,10 +9,10 @@ import pytest
 from click.testing import CliRunner
 from rich.console import Console
 
-from growth.api.drain import DRAIN
+from growth.api.annotations import DRAIN
 from growth.api.growth_kinds import NODE_MOVES, NODE_POOLS
 from growth.api.kinds import NODES, POD_DISRUPTION_BUDGETS, PODS
-from growth.api.scale_down import is_tainted
+from growth.api.taints import is_tainted
 from growth.cli.drain_following import follow_wish
 from growth.cli.drain_wishing import take_back, wish_for
 from growth.cli.failures import NotDone, Refused

@@ -10,11 +10,10 @@ import pytest
 from click.testing import CliRunner
 from rich.console import Console
 
-from growth.api.cluster_status import GROWTH_STATUS
+from growth.api.growth_status import GROWTH_STATUS, Entry, Timeline, key_of
 from growth.api.kinds import CONFIG_MAPS, NODES, VOLUME_ATTACHMENTS
 from growth.api.machine import Power
 from growth.api.out_of_service import Proof
-from growth.api.timeline import Entry, Timeline, key_of
 from growth.cli.explain import read_report
 from growth.cli.explain_report import HAPPENED, Report, Standing, Step, report_of
 from growth.cli.explain_view import MARKS, view

@@ -7,13 +7,13 @@ import msgspec
 import pytest
 from rich.console import Console
 
+from growth.api.annotations import DRAIN
 from growth.api.change import Change, Happened
-from growth.api.drain import DRAIN
 from growth.api.growth_kinds import NODE_MOVES
 from growth.api.meta import ObjectMeta
-from growth.api.nodemove import NodeMove, NodeMoveSpec, NodeMoveStatus, Purchase
-from growth.api.scale_down import LEAVES, SCALE_DOWN_AT
-from growth.api.settings import Settings
+from growth.api.node_move import NodeMove, NodeMoveSpec, NodeMoveStatus, Purchase
+from growth.api.settings.model import Settings
+from growth.api.taints import LEAVES, SCALE_DOWN_AT
 from growth.cli.explain_moving import Moving, moving_in
 from growth.cli.explain_report import Report, Standing
 from growth.cli.explain_view import view

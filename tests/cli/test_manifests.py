@@ -11,12 +11,12 @@ import yaml
 from click.testing import CliRunner, Result
 
 from growth import __version__
-from growth.api.coordination import Lease
+from growth.api.core import Lease
 from growth.api.crd import definitions
 from growth.api.growth_kinds import OWN_KINDS
 from growth.api.offering import POOL
 from growth.api.queue.kinds import QUEUE_KINDS
-from growth.api.settings_reading import read_settings
+from growth.api.settings.loading import read_settings
 from growth.cli.main import main
 from growth.cli.manifests import DEFAULT_IMAGE, render
 from growth.cli.manifests_deployment import CHECKSUM, GRACE_SECONDS

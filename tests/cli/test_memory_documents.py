@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from growth.api.memory import MARKER, Memento
-from growth.api.memory_objects import Remembered
 from growth.api.meta import ObjectMeta
+from growth.api.node_memory import MARKER, Memento, Remembered
 from growth.api.tolerations import Taint
 from growth.cli.failures import Refused
 from growth.cli.memory_documents import Entry, documents_in, entries_in, written

@@ -6,8 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from bench.memory_scene import a_memento
-from growth.api.memory import Memento
-from growth.api.memory_objects import TRANSACTIONS, transaction_body, transaction_name
+from growth.api.node_memory import TRANSACTIONS, Memento, transaction_body, transaction_name
 from growth.cli.failures import NotDone, Refused
 from growth.cli.main import main
 from growth.cli.memory_forgetting import Wish

@@ -10,10 +10,9 @@ from click.testing import CliRunner
 
 from growth.api.core import ConfigMap
 from growth.api.kinds import CONFIG_MAPS, NAMESPACES, NODES
-from growth.api.memory import IMPORTED, MARKER, Memento
-from growth.api.memory_objects import MEMORIES
 from growth.api.meta import ObjectMeta
-from growth.api.settings import MemorySettings, Settings
+from growth.api.node_memory import IMPORTED, MARKER, MEMORIES, Memento
+from growth.api.settings.model import MemorySettings, Settings
 from growth.cli.failures import NotDone, Refused
 from growth.cli.main import main
 from growth.cli.memory_documents import Entry

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from bench.memory_scene import a_memento, a_memory, a_morning, a_node, book_of
 from growth.api.kinds import NODES
-from growth.api.memory_objects import MEMORIES
+from growth.api.node_memory import MEMORIES
 from growth.cli.main import main
 from growth.cli.memory_report import Listed, listed
 from growth.cli.memory_seeing import read_book

@@ -11,13 +11,12 @@ from rich.console import Console
 from bench.memory_scene import NOW, a_memento, a_memory, a_morning, a_node, scene_of
 from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
 from growth.api.kinds import NODES, Kind
-from growth.api.memory import MARKER
-from growth.api.memory_objects import MEMORIES
 from growth.api.meta import ObjectMeta
-from growth.api.nodepool import NodePool, NodePoolSpec, ServerType
-from growth.api.noderequest import NodeRequest, NodeRequestSpec
+from growth.api.node_memory import MARKER, MEMORIES
+from growth.api.node_pool import NodePool, NodePoolSpec, ServerType
+from growth.api.node_request import NodeRequest, NodeRequestSpec
 from growth.api.offering import POOL
-from growth.api.settings import MemorySettings, Settings
+from growth.api.settings.model import MemorySettings, Settings
 from growth.api.tolerations import Taint
 from growth.cli.failures import Refused
 from growth.cli.main import main

@@ -3,7 +3,6 @@
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
-from growth.api.catalogue import read_catalogue
 from growth.api.machine import Power
 from growth.api.out_of_service import out_of_service_taint, proof_on
 from growth.cli.explain import read_report
@@ -12,6 +11,7 @@ from growth.cli.node_following import follow
 from growth.cli.node_leaving import Leaving, Talk
 from growth.cli.node_notes import Wish
 from growth.cli.node_returning import take_in
+from growth.cloud.kwok.catalog import read_catalogue
 from growth.cloud.kwok.provider import KwokProvider
 from growth.kube.client import Client
 from growth.run.logs import silent_logs

@@ -21,7 +21,7 @@ from bench.standin import running
 from growth.api.growth_kinds import NODE_REQUESTS
 from growth.api.kinds import NODES, POD_DISRUPTION_BUDGETS, PODS
 from growth.api.offering import INSTANCE_TYPE
-from growth.api.settings import KwokSettings, Settings
+from growth.api.settings.model import KwokSettings, Settings
 from growth.cli.failures import NotDone, Refused
 from growth.cli.main import main
 from growth.cli.plan import Wish, show, think

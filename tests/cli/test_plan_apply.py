@@ -17,8 +17,8 @@ from growth.api.growth_kinds import NODE_MOVES
 from growth.api.kinds import NODES, POD_DISRUPTION_BUDGETS, PODS
 from growth.api.node import NodeSpec
 from growth.api.offering import INSTANCE_TYPE
-from growth.api.scale_down import LEAVES, is_tainted
-from growth.api.settings import KwokSettings, Settings
+from growth.api.settings.model import KwokSettings, Settings
+from growth.api.taints import LEAVES, is_tainted
 from growth.cli.failures import NotDone
 from growth.cli.main import main
 from growth.cli.move_following import follow

@@ -3,10 +3,10 @@
 import msgspec
 import pytest
 
-from growth.api.backoff import BACK_OFF, BackOff
-from growth.api.noderequest import PLANNED_FOR
-from growth.api.scale_down import LEAVES
-from growth.api.settings import Settings
+from growth.api.annotations import BACK_OFF, BackOff
+from growth.api.node_request import PLANNED_FOR
+from growth.api.settings.model import Settings
+from growth.api.taints import LEAVES
 from growth.cli.plan_optimising import NO_MEMORY, OptimisingReport, optimising_report
 from growth.cli.plan_seeing import taken_up
 from growth.cli.plan_waiting import WaitingReport, waiting_report

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console, RenderableType
 
-from growth.api.settings import Settings
+from growth.api.settings.model import Settings
 from growth.cli import plan_optimising_view, plan_waiting_view
 from growth.cli.plan_optimising import optimising_report
 from growth.cli.plan_waiting import waiting_report

@@ -17,7 +17,7 @@ from bench.standin import running
 from growth.api.kinds import JOBS
 from growth.api.queue.kinds import CLUSTER_QUEUES, LOCAL_QUEUES, RESOURCE_FLAVORS
 from growth.api.queue.workload import QUEUE_NAME
-from growth.api.settings import Settings
+from growth.api.settings.model import Settings
 from growth.cli.failures import Refused, sentence_for
 from growth.cli.main import main
 from growth.cli.queue import Wish, show, stay

@@ -12,7 +12,7 @@ from growth.api.pod import Pod, PodSpec, PodStatus
 from growth.api.queue.job import QUEUED_JOBS
 from growth.api.queue.kinds import CLUSTER_QUEUES, LOCAL_QUEUES, WORKLOADS
 from growth.api.queue.workload import QUEUE_NAME
-from growth.api.settings import Settings
+from growth.api.settings.model import Settings
 from growth.cli.failures import Refused
 from growth.cli.queue_entry import Standing, entry_of
 from growth.cli.queue_explain_report import Explained, PodSeen, explained

@@ -7,11 +7,11 @@ from typing import Any
 import msgspec
 import pytest
 
+from growth.api.decoding import Unreadable
 from growth.api.kinds import Kind
 from growth.api.queue.kinds import CLUSTER_QUEUES
-from growth.api.queue.kueue import KUEUE_DEPLOYMENTS, KUEUE_LEASES, LEASE_NAME
-from growth.api.reading import Unreadable
-from growth.api.settings import Settings
+from growth.api.queue.kueue_installation import KUEUE_DEPLOYMENTS, KUEUE_LEASES, LEASE_NAME
+from growth.api.settings.model import Settings
 from growth.cli import queue as command
 from growth.cli.failures import Refused
 from growth.cli.queue_explain import explain_workload

@@ -6,7 +6,7 @@ import pytest
 
 from bench.queue_scene import NOW, SETTINGS, an_afternoon, world_of
 from growth.api.queue.kinds import CLUSTER_QUEUES, LOCAL_QUEUES, WORKLOADS
-from growth.api.settings import Settings
+from growth.api.settings.model import Settings
 from growth.cli.queue_entry import Entry, Standing
 from growth.cli.queue_report import Report, report_of
 from growth.cli.queue_seeing import see

@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import msgspec
 
+from growth.api.queue.cluster_queues import SHORT, ClusterQueue
 from growth.api.queue.kinds import CLUSTER_QUEUES, WORKLOADS
-from growth.api.queue.queues import SHORT, ClusterQueue
 from growth.api.status import StatusCondition, condition_of
 from growth.cli.queue_entry import Standing
 from growth.cli.queue_explain_report import Explained

@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from bench.queue_scene import NOW, SETTINGS, an_afternoon, world_of
-from growth.api.settings import Settings
+from growth.api.settings.model import Settings
 from growth.cli.queue_entry import Entry, Standing
 from growth.cli.queue_report import Queue, Report, report_of
 from growth.cli.queue_seeing import see

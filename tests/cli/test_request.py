@@ -10,7 +10,7 @@ from rich.console import Console
 
 from bench.fleet_scene import NOW, Json, a_removal, afternoon, world_of
 from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS, NODE_REQUESTS
-from growth.api.noderemoval import RETRY, NodeRemovalRequest
+from growth.api.node_removal_request import RETRY, NodeRemovalRequest
 from growth.cli.failures import Refused, sentence_for
 from growth.cli.main import main
 from growth.cli.request import ask_for_retry

@@ -7,9 +7,9 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from growth.api.settings import Settings
-from growth.api.settings_fields import setting_fields
-from growth.api.settings_reading import EffectiveSettings, read_settings
+from growth.api.settings.fields import setting_fields
+from growth.api.settings.loading import EffectiveSettings, read_settings
+from growth.api.settings.model import Settings
 from growth.cli.settings import render_json, render_table, render_yaml, settings
 from growth.cli.settings_options import with_settings
 from growth.cli.settings_page import render_page

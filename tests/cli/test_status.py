@@ -14,10 +14,10 @@ from click.testing import CliRunner, Result
 from rich.console import Console
 
 from bench.status_scene import a_night
-from growth.api.cluster_status import GROWTH_STATUS, STATUS, ClusterStatus
 from growth.api.growth_kinds import NODE_POOLS
+from growth.api.growth_status import GROWTH_STATUS, STATUS, ClusterStatus
 from growth.api.kinds import CONFIG_MAPS, LEASES, NAMESPACES
-from growth.api.settings import Settings
+from growth.api.settings.model import Settings
 from growth.api.timestamp import format_micro_time
 from growth.cli.failures import sentence_for
 from growth.cli.main import main

@@ -8,10 +8,10 @@ import msgspec
 import pytest
 
 from bench.status_scene import LEADER, NAMESPACE, NOW, a_night, a_pool, a_report, ago
-from growth.api.cluster_status import GROWTH_STATUS, STATUS, ClusterStatus, PoolHealth, TroubledNode
 from growth.api.core import ConfigMap
+from growth.api.growth_status import GROWTH_STATUS, STATUS, ClusterStatus, PoolHealth, TroubledNode
 from growth.api.meta import ObjectMeta
-from growth.api.nodepool import NodeCounts, NodePoolStatus, OfferingStatus, Unhealthy
+from growth.api.node_pool import NodeCounts, NodePoolStatus, OfferingStatus, Unhealthy
 from growth.api.status import StatusCondition
 from growth.cli.status_report import Closed, Health, Leader, Pool, Report, report_of
 

@@ -7,8 +7,8 @@ import pytest
 from rich.console import Console
 
 from bench.status_scene import a_night, a_pool, a_report, ago, cluster_of, foreign, unready
-from growth.api.cluster_status import ClusterStatus
-from growth.api.nodepool import NodeCounts, NodePoolStatus, Unhealthy
+from growth.api.growth_status import ClusterStatus
+from growth.api.node_pool import NodeCounts, NodePoolStatus, Unhealthy
 from growth.cli.status_report import Leader, Report
 from growth.cli.status_view import view
 from growth.decide.registry.telling import status_of

@@ -2,12 +2,12 @@
 
 from datetime import UTC, datetime, timedelta
 
-from growth.api.catalogue import Behaviour
-from growth.api.faults import faults_from
 from growth.api.kwok import KWOK_LABEL, KWOK_VALUE
 from growth.api.machine import request_for
 from growth.api.meta import Condition, ObjectMeta
 from growth.api.node import Node, NodeSpec, NodeStatus, NodeSystemInfo
+from growth.cloud.kwok.catalog import Behaviour
+from growth.cloud.kwok.faults import faults_from
 from growth.cloud.kwok.record import Record
 from tests.cloud.kwok_trial import POOL, SMALL
 

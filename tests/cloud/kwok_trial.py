@@ -7,13 +7,13 @@ from typing import Final
 
 import msgspec
 
-from growth.api.catalogue import Catalogue, read_catalogue
-from growth.api.faults import Fault, Kind
 from growth.api.machine import MachineRequest, request_for
 from growth.api.meta import ObjectMeta
-from growth.api.nodepool import Machine as MachineSettings
-from growth.api.nodepool import NodePool, NodePoolSpec, Reserved, ServerType
+from growth.api.node_pool import Machine as MachineSettings
+from growth.api.node_pool import NodePool, NodePoolSpec, Reserved, ServerType
 from growth.api.tolerations import NO_EXECUTE, NO_SCHEDULE, Taint
+from growth.cloud.kwok.catalog import Catalogue, read_catalogue
+from growth.cloud.kwok.faults import Fault, Kind
 from growth.cloud.kwok.provider import KwokProvider
 from growth.kube.client import Client
 from growth.kube.errors import Unreachable

@@ -7,12 +7,12 @@ from typing import Any, Literal, TypeVar
 
 import pytest
 
-from growth.api.catalogue import read_catalogue
 from growth.api.kinds import CONFIG_MAPS
 from growth.api.kinds import NODES as NODE_KIND
 from growth.api.kwok import KWOK_LABEL
 from growth.api.machine import Machine, Power, request_for
 from growth.cloud.errors import ProviderError
+from growth.cloud.kwok.catalog import read_catalogue
 from growth.cloud.kwok.record import FAULTS, FENCED_AT, config_map_name
 from growth.kube.errors import KubeError, NotFound
 from growth.kube.patches import MergePatch

@@ -6,10 +6,10 @@ from collections.abc import Awaitable, Callable, Sequence
 import msgspec
 import pytest
 
-from growth.api.catalogue import Catalogue, read_catalogue
 from growth.api.kinds import CONFIG_MAPS
 from growth.api.machine import Machine, Power, request_for
 from growth.cloud.errors import Invalid, OutOfStock, ProviderError, QuotaExceeded, Unauthorized, Unavailable
+from growth.cloud.kwok.catalog import Catalogue, read_catalogue
 from growth.cloud.kwok.provider import KwokProvider
 from growth.cloud.kwok.record import FAULTS, config_map_name
 from growth.kube.patches import MergePatch

@@ -3,15 +3,15 @@
 import msgspec
 import pytest
 
-from growth.api.catalogue import Behaviour
 from growth.api.core import ConfigMap
-from growth.api.faults import faults_from
 from growth.api.kinds import CONFIG_MAPS
 from growth.api.machine import request_for
-from growth.api.nodepool import NodePool, UserDataSecret
+from growth.api.node_pool import NodePool, UserDataSecret
 from growth.api.offering import OFFERING
 from growth.api.offering import POOL as POOL_LABEL
 from growth.cloud.errors import Invalid
+from growth.cloud.kwok.catalog import Behaviour
+from growth.cloud.kwok.faults import faults_from
 from growth.cloud.kwok.node_manifest import node_manifest
 from growth.cloud.kwok.record import FAULTS, MACHINE_LABEL, manifest, record_from
 from growth.decide.fit.new_node import node_from

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from growth.api.catalogue import CatalogueError, read_catalogue
-from growth.api.faults import Kind
 from growth.cloud import errors
+from growth.cloud.kwok.catalog import CatalogueError, read_catalogue
+from growth.cloud.kwok.faults import Kind
 from growth.cloud.kwok.record import FAULTS, FENCED_AT
 from growth_lab.provider_contract import CHECKS, Check
 from tests.cloud.memory import MemoryTrial

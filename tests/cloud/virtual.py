@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
-from growth.api.catalogue import Catalogue
+from growth.cloud.kwok.catalog import Catalogue
 from growth.cloud.kwok.cloud import PlayedCloud
 from growth.cloud.kwok.provider import KwokProvider
 from growth.kube.client import Client

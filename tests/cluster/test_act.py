@@ -5,11 +5,10 @@ from datetime import UTC, datetime
 import pytest
 
 from growth.act.carrying import Doors, carry_out
-from growth.api.action import Action, CreateObject, DeleteObject, EditObject, EvictPod, PatchObject
+from growth.api.actions import Action, CreateObject, DeleteObject, EditObject, EvictPod, Outcome, PatchObject, Result
 from growth.api.core import ObjectReference
 from growth.api.growth_kinds import NODE_REQUESTS
 from growth.api.kinds import CONFIG_MAPS, POD_DISRUPTION_BUDGETS, PODS
-from growth.api.outcome import Outcome, Result
 from growth.api.references import reference_by_name, reference_to
 from growth.kube.events import EventRecorder
 from growth_lab.local_cluster.cluster import LocalCluster

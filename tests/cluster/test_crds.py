@@ -16,9 +16,9 @@ import yaml
 from growth.api.crd import definitions
 from growth.api.growth_kinds import NODE_MOVES, NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.kinds import Kind
-from growth.api.nodemove import NodeMoveStatus
-from growth.api.nodepool import NodeCounts, NodePoolStatus, OfferingStatus, ServerType
-from growth.api.noderequest import NodeRequestStatus
+from growth.api.node_move import NodeMoveStatus
+from growth.api.node_pool import NodeCounts, NodePoolStatus, OfferingStatus, ServerType
+from growth.api.node_request import NodeRequestStatus
 from growth.api.phases import MOVE_MOVES, REMOVAL_MOVES, REQUEST_MOVES, may_move
 from growth.api.status import StatusCondition, StatusEvent
 from growth.kube.errors import Invalid

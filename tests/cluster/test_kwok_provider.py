@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from growth.api.faults import Fault, Kind
 from growth.api.kinds import CONFIG_MAPS, CSI_NODES, NODES
 from growth.api.kwok import KWOK_LABEL
 from growth.api.machine import Machine, Power, request_for
 from growth.api.node import Node
-from growth.api.starting import closed
+from growth.api.taints import closed
 from growth.cloud.kwok.cloud import PlayedCloud
+from growth.cloud.kwok.faults import Fault, Kind
 from growth.cloud.kwok.provider import KwokProvider
 from growth.cloud.kwok.record import FAULTS, config_map_name
 from growth.decide.fit.new_node import node_from

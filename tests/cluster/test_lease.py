@@ -15,8 +15,7 @@ from pathlib import Path
 import pytest
 
 from growth.api.change import Change
-from growth.api.coordination import Lease
-from growth.api.core import ConfigMap
+from growth.api.core import ConfigMap, Lease
 from growth.api.kinds import CONFIG_MAPS, LEASES
 from growth.kube.client import Client
 from growth.kube.informer import Informer

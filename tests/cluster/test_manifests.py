@@ -19,7 +19,7 @@ from growth.api.kinds import LEASES, NODES, PODS
 from growth.api.offering import POOL, ZONE
 from growth.api.pod import Pod
 from growth.api.queue.kinds import QUEUE_KINDS
-from growth.api.settings_reading import read_settings
+from growth.api.settings.loading import read_settings
 from growth.cli.manifests import DEFAULT_IMAGE, render
 from growth.kube.client import Client
 from growth.kube.lease import LeaderLease, LeaseTerms

@@ -17,9 +17,8 @@ import pytest
 import yaml
 
 from growth.api.kinds import CONFIG_MAPS, EVENTS, LEASES, NODES
-from growth.api.memory import MARKER
-from growth.api.memory_objects import MEMORIES, SHARD_LEASES
-from growth.api.settings import Settings
+from growth.api.node_memory import MARKER, MEMORIES, SHARD_LEASES
+from growth.api.settings.model import Settings
 from growth.kube.client import Client
 from growth.kube.errors import NotFound
 from growth.kube.patches import MergePatch

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bench.memory_nodes import Member
-from growth.api.memory import MARKER
+from growth.api.node_memory import MARKER
 
 pytestmark = pytest.mark.cluster
 

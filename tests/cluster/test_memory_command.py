@@ -12,8 +12,7 @@ import pytest
 import pytest_asyncio
 
 from growth.api.kinds import CONFIG_MAPS
-from growth.api.memory import MARKER, Memento
-from growth.api.memory_objects import MEMORIES, text_of
+from growth.api.node_memory import MARKER, MEMORIES, Memento, text_of
 from growth.kube.errors import Conflict
 from growth.kube.patches import MergePatch
 from growth_lab.local_cluster.cluster import LocalCluster

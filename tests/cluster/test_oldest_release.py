@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from growth.api.features import OLDEST
+from growth.api.server_features import OLDEST
 from growth_lab.local_cluster.binaries import find_binaries
 from growth_lab.local_cluster.pinned_modules import PROGRAMS, named_sources
 from tests.skew.combination import Combination, check_combination

@@ -10,9 +10,9 @@ import yaml
 
 from growth.api.kinds import EVENTS, JOBS, NAMESPACES
 from growth.api.queue.kinds import CLUSTER_QUEUES, LOCAL_QUEUES, RESOURCE_FLAVORS
-from growth.api.queue.kueue import KUEUE_VALIDATING
+from growth.api.queue.kueue_installation import KUEUE_VALIDATING
 from growth.api.queue.workload import QUEUE_NAME
-from growth.api.settings import QueueSettings
+from growth.api.settings.model import QueueSettings
 from growth.kube.client import Client
 from growth.kube.errors import ServerTrouble
 from growth.kube.patches import MergePatch

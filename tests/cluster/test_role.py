@@ -16,26 +16,25 @@ import pytest
 import yaml
 
 from growth.act.carrying import Doors, carry_out
-from growth.api.action import CreateObject, ReleasePod
-from growth.api.backoff import back_off_of
-from growth.api.catalogue import read_catalogue, shipped_catalogue
+from growth.api.actions import CreateObject, ReleasePod, Result
+from growth.api.annotations import back_off_of
 from growth.api.core import ObjectReference
 from growth.api.growth_kinds import NODE_MOVES, NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.kinds import CONFIG_MAPS, EVENTS, JOBS, NAMESPACES, NODES, PODS, SECRETS
 from growth.api.machine import MachineRequest
-from growth.api.nodepool import UserDataSecret
-from growth.api.noderemoval import RETRY
+from growth.api.node_pool import UserDataSecret
+from growth.api.node_removal_request import RETRY
 from growth.api.offering import POOL, Offering
-from growth.api.outcome import Result
 from growth.api.queue.kinds import CLUSTER_QUEUES, LOCAL_QUEUES, RESOURCE_FLAVORS, WORKLOADS
-from growth.api.queue.kueue import IN_USE
+from growth.api.queue.kueue_installation import IN_USE
 from growth.api.queue.pod import GATE
 from growth.api.queue.workload import QUEUE_NAME
 from growth.api.references import reference_by_name, reference_to
-from growth.api.scale_down import LEAVES, SCALE_DOWN_AT
-from growth.api.settings_queue import QueueSettings, RequeuingStrategySettings, WaitForPodsReadySettings
+from growth.api.settings.queue import QueueSettings, RequeuingStrategySettings, WaitForPodsReadySettings
+from growth.api.taints import LEAVES, SCALE_DOWN_AT
 from growth.cloud.finding import Surroundings
 from growth.cloud.hetzner.rendering import Renderer
+from growth.cloud.kwok.catalog import read_catalogue, shipped_catalogue
 from growth.cloud.kwok.opening import open_kwok
 from growth.cloud.kwok.record import FENCED_AT, config_map_name
 from growth.cloud.provider import Provider

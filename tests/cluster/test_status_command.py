@@ -11,8 +11,8 @@ import pytest
 import pytest_asyncio
 
 from bench.status_scene import a_night
-from growth.api.cluster_status import GROWTH_STATUS, STATUS, ClusterStatus
 from growth.api.crd import definitions
+from growth.api.growth_status import GROWTH_STATUS, STATUS, ClusterStatus
 from growth.api.kinds import CONFIG_MAPS, LEASES, NAMESPACES
 from growth.api.timestamp import format_micro_time
 from growth_lab.local_cluster.cluster import LocalCluster

@@ -14,7 +14,7 @@ import pytest_asyncio
 from bench.fleet_scene import a_removal
 from growth.api.crd import definitions
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS
-from growth.api.noderemoval import RETRY
+from growth.api.node_removal_request import RETRY
 from growth.kube.patches import MergePatch
 from growth_lab.local_cluster.cluster import LocalCluster
 

@@ -5,10 +5,10 @@ from datetime import datetime
 
 import msgspec
 
-from growth.api.cloud import Cloud
 from growth.api.node import Node
-from growth.api.nodepool import NodePool, OfferingStatus
-from growth.api.noderequest import NodeRequest
+from growth.api.node_pool import NodePool, OfferingStatus
+from growth.api.node_request import NodeRequest
+from growth.api.provider_state import Cloud
 from growth.decide.learning import learnt
 from growth.decide.lesson import Lesson
 from growth.decide.offerings import shop_of

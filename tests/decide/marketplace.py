@@ -11,18 +11,18 @@ from typing import Any, Final
 import msgspec
 
 from growth.api.change import Change, Happened
-from growth.api.cloud import Cloud
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.kinds import Kind
 from growth.api.machine import Machine, Power
 from growth.api.meta import Condition, ObjectMeta
 from growth.api.node import Node, NodeSpec, NodeStatus
-from growth.api.nodepool import NodePool, NodePoolSpec, NodePoolStatus, OfferingStatus
-from growth.api.noderemoval import NodeRemovalRequest, NodeRemovalRequestSpec
-from growth.api.noderequest import NodeRequest, NodeRequestSpec, NodeRequestStatus
+from growth.api.node_pool import NodePool, NodePoolSpec, NodePoolStatus, OfferingStatus
+from growth.api.node_removal_request import NodeRemovalRequest, NodeRemovalRequestSpec
+from growth.api.node_request import NodeRequest, NodeRequestSpec, NodeRequestStatus
 from growth.api.offering import INSTANCE_TYPE, OFFERING, POOL, Offering, offering_id
 from growth.api.phases import RequestPhase
-from growth.api.settings import ProvisionSettings
+from growth.api.provider_state import Cloud
+from growth.api.settings.model import ProvisionSettings
 from growth.api.status import StatusCondition
 from growth.api.tolerations import Taint
 from growth.decide.failures import MET

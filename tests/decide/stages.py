@@ -12,11 +12,11 @@ import msgspec
 
 from growth.api import kinds
 from growth.api.change import Change, Happened
+from growth.api.decoding import Reader
+from growth.api.interning import Sharing
 from growth.api.kinds import Kind
 from growth.api.node import Node
 from growth.api.pod import Pod
-from growth.api.reading import Reader
-from growth.api.sharing import Sharing
 from growth.decide.fit import Stage
 from growth.observe.snapshot import Snapshot
 from growth.observe.table import Table

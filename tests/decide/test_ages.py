@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from growth.api.meta import ObjectMeta
-from growth.api.noderequest import NodeRequest, NodeRequestSpec, NodeRequestStatus
+from growth.api.node_request import NodeRequest, NodeRequestSpec, NodeRequestStatus
 from growth.decide.ages import counts_from, is_ahead, phase_since
 from tests.decide.marketplace import HOUR, MINUTE, NOW, SECOND
 

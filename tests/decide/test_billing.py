@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from growth.api.nodepool import NodePool
-from growth.api.settings import Settings
+from growth.api.node_pool import NodePool
+from growth.api.settings.model import Settings
 from growth.decide.billing import as_billed
 from growth.decide.decider import State
 from growth.decide.fit.stage import Stage

@@ -6,13 +6,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from growth.api.backoff import BACK_OFF
-from growth.api.noderequest import HANDS_KEYS, PLANNED_FOR, WAKES
+from growth.api.annotations import BACK_OFF, STARTED_AT
+from growth.api.node_request import HANDS_KEYS, PLANNED_FOR, WAKES
 from growth.api.offering import CAPACITY_TYPE, OFFERING, POOL
 from growth.api.phases import REQUEST_MOVES
-from growth.api.settings import GrowSettings, ProvisionSettings
-from growth.api.started import STARTED_AT
-from growth.api.starting import STARTING
+from growth.api.settings.model import GrowSettings, ProvisionSettings
+from growth.api.taints import STARTING
 from growth.decide.usable import FINALIZER
 from growth.decide.waking import NUDGE
 

@@ -7,11 +7,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from growth.api.nodepool import FailedLaunches, NodePool, NodePoolStatus
-from growth.api.noderequest import NodeRequest
+from growth.api.annotations import STARTED_AT, mark_of
+from growth.api.node_pool import FailedLaunches, NodePool, NodePoolStatus
+from growth.api.node_request import NodeRequest
 from growth.api.offering import OFFERING, POOL
-from growth.api.started import STARTED_AT
-from growth.api.template import mark_of
 from growth.decide.launch_log import failed_launches, wasted
 from growth.decide.launches import LaunchRecord, record_of, wait_after
 from growth.decide.lesson import Lesson

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from growth.api.nodepool import OfferingStatus
-from growth.api.noderequest import NodeRequest
+from growth.api.node_pool import OfferingStatus
+from growth.api.node_request import NodeRequest
 from growth.decide.access import Access
 from growth.decide.learning import MOST_ENTRIES, next_change
 from growth.decide.offerings import shop_of

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from growth.api.node import Node
-from growth.api.nodepool import NodePool, OfferingStatus
-from growth.api.noderequest import NodeRequest
+from growth.api.node_pool import NodePool, OfferingStatus
+from growth.api.node_request import NodeRequest
 from growth.api.phases import RequestPhase
 from growth.api.quantity import nano_value
 from growth.decide.fit.new_node import allocatable_from

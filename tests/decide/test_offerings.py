@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from growth.api.cloud import Cloud
-from growth.api.nodepool import NodePool, OfferingStatus
-from growth.api.noderequest import NodeRequest
+from growth.api.node_pool import NodePool, OfferingStatus
+from growth.api.node_request import NodeRequest
 from growth.api.offering import Offering
+from growth.api.provider_state import Cloud
 from growth.decide.access import Access
 from growth.decide.offerings import Shop, offering_for, shop_of
 from tests.decide.marketplace import (

@@ -6,15 +6,14 @@ from datetime import datetime, timedelta
 import msgspec
 import pytest
 
-from growth.api.action import Hold, PatchObject, RecordEvent
-from growth.api.cloud import NOT_ASKED, Cloud
+from growth.api.actions import Hold, PatchObject, RecordEvent
 from growth.api.node import Node
-from growth.api.nodepool import NodeCounts, NodePool, NodePoolStatus, OfferingStatus
+from growth.api.node_pool import NodeCounts, NodePool, NodePoolStatus, OfferingStatus
 from growth.api.offering import POOL, Offering
-from growth.api.scale_down import LEAVES
-from growth.api.settings import Settings
-from growth.api.starting import closed
+from growth.api.provider_state import NOT_ASKED, Cloud
+from growth.api.settings.model import Settings
 from growth.api.status import StatusCondition, condition_of
+from growth.api.taints import LEAVES, closed
 from growth.decide.decider import Decision, State
 from growth.decide.pools import EXPANDING, HEALTHY, READY, VALID, Memory, decide
 from growth.decide.usable import FINALIZER

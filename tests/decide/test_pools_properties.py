@@ -6,13 +6,13 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from growth.api.action import Hold, PatchObject, RecordEvent
-from growth.api.cloud import Cloud
+from growth.api.actions import Hold, PatchObject, RecordEvent
 from growth.api.node import Node
-from growth.api.nodepool import NodePool, NodePoolStatus, OfferingStatus
-from growth.api.noderequest import NodeRequest
+from growth.api.node_pool import NodePool, NodePoolStatus, OfferingStatus
+from growth.api.node_request import NodeRequest
 from growth.api.phases import RequestPhase
-from growth.api.settings import Settings
+from growth.api.provider_state import Cloud
+from growth.api.settings.model import Settings
 from growth.decide.decider import Decision, State
 from growth.decide.learning import MOST_ENTRIES
 from growth.decide.pools import decide

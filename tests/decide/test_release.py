@@ -2,7 +2,7 @@
 
 import msgspec
 
-from growth.api.action import DeleteObject, EditObject
+from growth.api.actions import DeleteObject, EditObject
 from growth.api.node import Node
 from growth.api.out_of_service import SHUTDOWN
 from growth.api.tolerations import Taint

@@ -8,15 +8,15 @@ import msgspec
 import pytest
 
 from growth.api.duration import format_duration
-from growth.api.emptiness import forbids
 from growth.api.meta import ObjectMeta
 from growth.api.node import Node
-from growth.api.nodepool import Disruption, NodePoolSpec, ScaleDown
-from growth.api.noderemoval import IF_UNREADY, RETRY
+from growth.api.node_pool import Disruption, NodePoolSpec, ScaleDown
+from growth.api.node_removal_request import IF_UNREADY, RETRY
 from growth.api.out_of_service import SHUTDOWN
 from growth.api.phases import REMOVAL_MOVES
-from growth.api.scale_down import LEAVES, SCALE_DOWN_AT
-from growth.api.settings import RemovalSettings
+from growth.api.pod_classification import forbids
+from growth.api.settings.model import RemovalSettings
+from growth.api.taints import LEAVES, SCALE_DOWN_AT
 from growth.decide.shrink.writing import DELETION_FAILED, DELETION_REQUESTED
 from tests.decide.stages import a_pod
 

@@ -5,8 +5,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from growth.api.cloud import NOT_ASKED, Cloud
-from growth.api.nodepool import NodePool
+from growth.api.node_pool import NodePool
+from growth.api.provider_state import NOT_ASKED, Cloud
 from growth.decide.usable import Problem, is_asked, problems, usable
 from tests.decide.marketplace import NOW, a_cloud, a_pool, an_offering
 

@@ -1,6 +1,6 @@
 """Two ways to keep places for the pods that a plan is about; the product uses keys, nomination is here to compare.
 
-A *key* is a toleration of the node's own start-up taint (``growth.api.starting``). It wakes the pod, outlives failed
+A *key* is a toleration of the node's own start-up taint (``growth.api.taints``). It wakes the pod, outlives failed
 attempts, and nobody else can get in. A *nomination* (``status.nominatedNodeName``) is only a wish: a failed attempt
 clears it, and a pod whose node is still closed may stray to any other node that opened before.
 """
@@ -15,7 +15,7 @@ import msgspec
 from growth.api.kinds import NODES, PODS
 from growth.api.node import Node
 from growth.api.pod import Pod
-from growth.api.starting import closed, key_to, tolerations_of
+from growth.api.taints import closed, key_to, tolerations_of
 from growth.kube.client import Client
 from growth.kube.errors import ApiError
 from growth.kube.patches import JsonPatch, MergePatch

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from growth.api.meta import ObjectMeta
-from growth.api.nodepool import NodePool, NodePoolSpec, ServerType
+from growth.api.node_pool import NodePool, NodePoolSpec, ServerType
 from growth.api.offering import HOSTNAME, ZONE, Offering, offering_id
 
 Json = dict[str, Any]

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from growth.api.interning import Sharing
 from growth.api.kinds import CSI_NODES, JOBS, NODES, PODS
 from growth.api.node import Node
-from growth.api.sharing import Sharing
 from growth.kube.client import PAGE_SIZE, Client, Listing
 from growth.kube.errors import AlreadyExists, Conflict, Gone, ServerTrouble, TooManyRequests, Unreachable
 from growth.kube.patches import ApplyPatch, JsonPatch, MergePatch

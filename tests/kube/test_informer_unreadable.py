@@ -9,11 +9,11 @@ import msgspec
 import pytest
 
 from growth.api.change import Change, Happened
+from growth.api.decoding import Reader
+from growth.api.interning import Sharing
 from growth.api.kinds import NODES
+from growth.api.queue.cluster_queues import ClusterQueue
 from growth.api.queue.kinds import CLUSTER_QUEUES
-from growth.api.queue.queues import ClusterQueue
-from growth.api.reading import Reader
-from growth.api.sharing import Sharing
 from growth.kube.informer import Informer
 from growth_lab.simulator.faults import Fault
 from growth_lab.simulator.served_kinds import OURS

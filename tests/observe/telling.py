@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from growth.api.change import Change, Happened
+from growth.api.decoding import Reader
+from growth.api.interning import Sharing
 from growth.api.kinds import NODES, PODS
 from growth.api.node import Node
 from growth.api.pod import Pod
-from growth.api.reading import Reader
-from growth.api.sharing import Sharing
 from growth.observe.world import World
 
 Json = Mapping[str, Any]

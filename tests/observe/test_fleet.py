@@ -8,8 +8,8 @@ import pytest
 from bench.fleet_scene import NOW, Json, a_node, a_pod, a_pool, a_removal, a_request, afternoon, ago, world_of
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.kinds import NODES, PODS, Kind
-from growth.api.noderemoval import RETRY
-from growth.api.scale_down import SCALE_DOWN, SCALE_DOWN_AT
+from growth.api.node_removal_request import RETRY
+from growth.api.taints import SCALE_DOWN, SCALE_DOWN_AT
 from growth.observe.fleet import Fleet, Limit, PoolSummary, fleet_of
 from growth.observe.members import Member, Standing
 from growth.observe.summary import Filled

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 from growth.api.change import Change, Happened
-from growth.api.coordination import Lease, LeaseSpec
+from growth.api.core import Lease, LeaseSpec
 from growth.api.meta import ObjectMeta
 from growth.observe.heartbeats import Heartbeats
 

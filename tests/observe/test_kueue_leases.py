@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from growth.api.change import Change, Happened
-from growth.api.coordination import LeaseSpec
+from growth.api.core import LeaseSpec
 from growth.api.meta import ObjectMeta
-from growth.api.queue.kueue import LEASE_NAME, KueueLease
+from growth.api.queue.kueue_installation import LEASE_NAME, KueueLease
 from growth.observe.kueue_leases import KueueLeases
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)

@@ -8,12 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from growth.api.backoff import BACK_OFF, BackOff
-from growth.api.cloud import Cloud
+from growth.api.annotations import BACK_OFF, BackOff
 from growth.api.node import Node
 from growth.api.pod import Pod
-from growth.api.scale_down import SCALE_DOWN
-from growth.api.starting import STARTING
+from growth.api.provider_state import Cloud
+from growth.api.taints import SCALE_DOWN, STARTING
 from growth.observe.world import World
 from tests.builders import Json, a_node, a_pod, uid_of
 from tests.observe.telling import Teller

@@ -3,8 +3,12 @@
 from datetime import timedelta
 
 from growth.api.change import Change, Happened
-from growth.api.memory import MARKER, REMOVED_AT_MOST, Memento
-from growth.api.memory_objects import (
+from growth.api.meta import ObjectMeta
+from growth.api.node import Node
+from growth.api.node_memory import (
+    MARKER,
+    REMOVED_AT_MOST,
+    Memento,
     MemoryData,
     MemoryObject,
     TransactionData,
@@ -12,8 +16,6 @@ from growth.api.memory_objects import (
     text_of,
     transaction_name,
 )
-from growth.api.meta import ObjectMeta
-from growth.api.node import Node
 from growth.observe.past import Page, Past
 from growth_lab.simulator.clock import BEGINNING as NOW
 

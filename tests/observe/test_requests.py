@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from growth.api.decoding import Reader
+from growth.api.interning import Sharing
 from growth.api.kinds import PODS
 from growth.api.pod import Pod
-from growth.api.reading import Reader
-from growth.api.sharing import Sharing
 from growth.observe.requests import amounts_from, requests_of, requests_on_node
 from tests.builders import a_pod
 

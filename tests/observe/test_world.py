@@ -6,16 +6,16 @@ from datetime import UTC, datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
+from growth.api.annotations import DRAIN
 from growth.api.change import Change, Happened
-from growth.api.drain import DRAIN
-from growth.api.emptiness import is_work
+from growth.api.decoding import Reader
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
+from growth.api.interning import Sharing
 from growth.api.kinds import NAMESPACES, NODES, PODS
 from growth.api.node import Node
 from growth.api.offering import POOL
-from growth.api.reading import Reader
-from growth.api.scale_down import has_traces
-from growth.api.sharing import Sharing
+from growth.api.pod_classification import is_work
+from growth.api.taints import has_traces
 from growth.observe.makes import Make, make_of
 from growth.observe.world import World
 from tests.builders import BORN, Json, a_node, a_pod, uid_of

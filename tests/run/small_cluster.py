@@ -6,9 +6,9 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 
-from growth.api.action import Action, Hold
+from growth.api.actions import Action, Hold
 from growth.api.kinds import LEASES, NODES, PODS
-from growth.api.settings import Settings
+from growth.api.settings.model import Settings
 from growth.decide.decider import Decision, State
 from growth.kube.client import Client
 from growth.kube.transport import Request, Response

@@ -9,8 +9,8 @@ from datetime import timedelta
 
 import pytest
 
-from growth.api.cloud import Cloud
 from growth.api.offering import Offering
+from growth.api.provider_state import Cloud
 from growth.cloud.errors import ProviderError, RateLimited, Unauthorized, Unavailable
 from growth.cloud.provider import Provider
 from growth.kube.client import Client

@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 import msgspec
 import pytest
 
-from growth.api.action import CreateObject
+from growth.api.actions import CreateObject
 from growth.api.growth_kinds import NODE_REQUESTS
 from growth.api.kinds import EVENTS, NODES, PODS
 from growth.cloud.provider import Provider

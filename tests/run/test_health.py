@@ -18,8 +18,8 @@ from growth.api.change import Change, Happened
 from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS
 from growth.api.machine import Machine, MachineRequest
 from growth.api.meta import ObjectMeta
-from growth.api.noderemoval import NodeRemovalRequest, NodeRemovalRequestStatus
-from growth.api.settings import Settings
+from growth.api.node_removal_request import NodeRemovalRequest, NodeRemovalRequestStatus
+from growth.api.settings.model import Settings
 from growth.cloud.errors import Unavailable
 from growth.cloud.provider import Provider
 from growth.decide.decider import Decision, State

@@ -4,10 +4,10 @@ import asyncio
 
 import msgspec
 
-from growth.api.action import Hold
+from growth.api.actions import Hold
 from growth.api.kinds import NODES
 from growth.api.queue.kinds import CLUSTER_QUEUES
-from growth.api.settings import Settings
+from growth.api.settings.model import Settings
 from growth.decide.decider import State
 from growth.decide.queue.beside import decide
 from growth.observe.world import World

@@ -2,7 +2,7 @@
 
 import pytest
 
-from growth.api.features import FEATURES, NEWEST, OLDEST, is_since, minor_of
+from growth.api.server_features import FEATURES, NEWEST, OLDEST, is_since, minor_of
 from growth.kube.client import Client
 from growth.kube.transport import Request, Response
 from growth.run.capability import CAPABILITIES

@@ -6,7 +6,7 @@ from prometheus_client import CollectorRegistry
 from growth.api.change import Change, Happened
 from growth.api.growth_kinds import NODE_MOVES
 from growth.api.meta import ObjectMeta
-from growth.api.nodemove import NodeMove, NodeMoveSpec, NodeMoveStatus
+from growth.api.node_move import NodeMove, NodeMoveSpec, NodeMoveStatus
 from growth.api.phases import MovePhase
 from growth.decide.consolidate.advice import Advice
 from growth.decide.consolidate.deciding import Memory

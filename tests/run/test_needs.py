@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from growth.api.settings import Settings
+from growth.api.settings.model import Settings
 from growth.kube.permission_review import ScopedPermission
 from growth.kube.verbs import Permission
 from growth.run.capability import CAPABILITIES, chosen

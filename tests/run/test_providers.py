@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from growth.api.cloud import Cloud
-from growth.api.settings import HetznerSettings, KwokSettings, ProvidersSettings, Settings
+from growth.api.provider_state import Cloud
+from growth.api.settings.model import HetznerSettings, KwokSettings, ProvidersSettings, Settings
 from growth.cloud.errors import Invalid
 from growth.cloud.hetzner.options import Options, options_from
 from growth.run.clouds import Clouds

@@ -15,9 +15,9 @@ import pytest
 
 from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
 from growth.api.machine import Machine, MachineRequest, PowerReading
-from growth.api.nodepool import OfferingStatus
+from growth.api.node_pool import OfferingStatus
 from growth.api.offering import POOL, Offering
-from growth.api.settings import ProvidersSettings, Settings
+from growth.api.settings.model import ProvidersSettings, Settings
 from growth.cloud.errors import Invalid, OutOfStock, QuotaExceeded, RateLimited, Unauthorized, Unavailable
 from growth.cloud.provider import Provider
 from growth.kube.client import Client

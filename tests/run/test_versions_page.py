@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from growth.api.features import FEATURES, NEWEST, OLDEST
+from growth.api.server_features import FEATURES, NEWEST, OLDEST
 from growth_lab.local_cluster.pinned_modules import RELEASES
 
 PAGE = (Path(__file__).parents[2] / "docs" / "versions.md").read_text(encoding="utf-8")

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from growth.act.points import Point, Points
-from growth.api.action import CreateObject, PatchObject
+from growth.api.actions import CreateObject, PatchObject
 from growth.api.core import ObjectReference
 from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
 from growth.api.kinds import EVENTS, LEASES, NAMESPACES, NODES
 from growth.api.references import reference_by_name, reference_to
-from growth.api.settings import Settings
+from growth.api.settings.model import Settings
 from growth.decide.decider import Decision, State
 from growth.kube.client import Client
 from growth.observe.snapshot import Snapshot

@@ -5,8 +5,8 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-from growth.api.features import FEATURES, is_since, minor_of
-from growth.api.settings import ProvidersSettings, QueueSettings, Settings
+from growth.api.server_features import FEATURES, is_since, minor_of
+from growth.api.settings.model import ProvidersSettings, QueueSettings, Settings
 from growth.cli.doctor_report import Report
 from growth.cli.doctor_seeing import read_report
 from growth.run.capability import CAPABILITIES

@@ -4,8 +4,8 @@ import asyncio
 import time
 from typing import Final
 
-from growth.api.features import FEATURES
 from growth.api.kinds import NAMESPACES, NODES, PERSISTENT_VOLUME_CLAIMS, PODS, STORAGE_CLASSES
+from growth.api.server_features import FEATURES
 from growth.kube.client import Client
 from growth.kube.errors import Invalid
 from growth.kube.transport import Method, Request

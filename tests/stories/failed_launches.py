@@ -3,7 +3,7 @@
 from typing import Final
 
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS
-from growth.api.nodepool import NodePool
+from growth.api.node_pool import NodePool
 from growth.api.offering import OFFERING
 from growth.api.status import condition_of
 from growth_lab.hetzner_sandbox.faults import CutOff

@@ -8,7 +8,7 @@ import msgspec
 from growth.api.kinds import PODS
 from growth.api.offering import POOL
 from growth.api.out_of_service import proof_on
-from growth.api.settings import Settings
+from growth.api.settings.model import Settings
 from growth_lab.hetzner_sandbox.faults import CutOff, PowerCut, Refuse, Vanish
 from growth_lab.hetzner_sandbox.records import Server, Status
 from growth_lab.hetzner_sandbox.timings import Timings

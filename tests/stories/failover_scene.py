@@ -6,14 +6,13 @@ from typing import Any, Final
 
 import msgspec
 
-from growth.api.cluster_status import GROWTH_STATUS
+from growth.api.growth_status import GROWTH_STATUS, timelines_in
 from growth.api.kinds import CONFIG_MAPS, NODES, PERSISTENT_VOLUME_CLAIMS, VOLUME_ATTACHMENTS
 from growth.api.kwok import KWOK_LABEL
 from growth.api.offering import POOL
 from growth.api.out_of_service import OUT_OF_SERVICE
-from growth.api.settings import FailoverSettings, Settings
+from growth.api.settings.model import FailoverSettings, Settings
 from growth.api.storage import VolumeAttachment
-from growth.api.timeline import timelines_in
 from growth_lab.scenarios.context import Play
 from growth_lab.scenarios.replica import QUICK, a_pool
 from growth_lab.scenarios.workloads import STATEFUL_SETS

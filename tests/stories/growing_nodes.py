@@ -9,7 +9,6 @@ from typing import Any
 import msgspec
 
 from growth.act.points import Point, Points
-from growth.api.catalogue import Behaviour, read_catalogue
 from growth.api.core import ObjectReference
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.kinds import (
@@ -22,11 +21,12 @@ from growth.api.kinds import (
     STORAGE_CLASSES,
 )
 from growth.api.machine import MachineRequest
-from growth.api.nodepool import NodePool
-from growth.api.noderequest import NodeRequest
+from growth.api.node_pool import NodePool
+from growth.api.node_request import NodeRequest
 from growth.api.offering import POOL
-from growth.api.settings import Settings
-from growth.api.starting import STARTING
+from growth.api.settings.model import Settings
+from growth.api.taints import STARTING
+from growth.cloud.kwok.catalog import Behaviour, read_catalogue
 from growth.cloud.kwok.node_manifest import owner_reference
 from growth.cloud.kwok.record import SELECTOR, manifest
 from growth.run.host import Host

@@ -5,12 +5,12 @@ from functools import partial
 
 import msgspec
 
-from growth.api.backoff import BACK_OFF, back_off_of
+from growth.api.annotations import BACK_OFF, back_off_of
 from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
 from growth.api.kinds import PODS
-from growth.api.noderequest import NodeRequest
+from growth.api.node_request import NodeRequest
 from growth.api.offering import POOL
-from growth.api.settings import GrowSettings
+from growth.api.settings.model import GrowSettings
 from growth_lab.scenarios.context import Play
 from growth_lab.scenarios.replica import CATALOGUE, QUICK, a_pool, growing, until_told
 from growth_lab.scenarios.scenario import Stories

@@ -9,12 +9,12 @@ import msgspec
 
 from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
 from growth.api.kinds import EVENTS, PODS
-from growth.api.memory import MARKER
 from growth.api.node import Node
-from growth.api.nodepool import NodePool, OfferingStatus
-from growth.api.noderequest import NodeRequest
+from growth.api.node_memory import MARKER
+from growth.api.node_pool import NodePool, OfferingStatus
+from growth.api.node_request import NodeRequest
 from growth.api.offering import INSTANCE_TYPE, POOL
-from growth.api.settings import ProvidersSettings
+from growth.api.settings.model import ProvidersSettings
 from growth.api.status import condition_of
 from growth.cloud.finding import Surroundings
 from growth.cloud.kwok.opening import open_kwok

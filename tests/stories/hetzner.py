@@ -6,10 +6,10 @@ from typing import Any
 
 from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
 from growth.api.kinds import NODES
-from growth.api.noderequest import NodeRequest
+from growth.api.node_request import NodeRequest
 from growth.api.offering import POOL
 from growth.api.quantity import nano_value
-from growth.api.settings import Settings
+from growth.api.settings.model import Settings
 from growth.api.status import condition_of
 from growth_lab.hetzner_sandbox.faults import ActionFails, Lost, Quota, RateLimit, Refuse, SoldOut
 from growth_lab.hetzner_sandbox.sandbox import Right

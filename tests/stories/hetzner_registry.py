@@ -4,7 +4,7 @@ from typing import Final
 
 from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS
 from growth.api.kinds import PODS
-from growth.api.noderemoval import RETRY
+from growth.api.node_removal_request import RETRY
 from growth_lab.hetzner_sandbox.faults import ActionFails, CutOff, PowerCut, Vanish
 from growth_lab.hetzner_sandbox.records import Status
 from growth_lab.scenarios.context import Play

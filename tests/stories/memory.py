@@ -1,7 +1,7 @@
 """A node that comes back is the node that left: its labels are kept, and given back before anybody uses it."""
 
 from growth.api.kinds import NODES
-from growth.api.memory import MARKER
+from growth.api.node_memory import MARKER
 from growth_lab.scenarios.context import ZONE, Play
 from growth_lab.scenarios.replica import growing
 from growth_lab.scenarios.scenario import Stories

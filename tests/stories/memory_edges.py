@@ -4,8 +4,7 @@ from datetime import timedelta
 from typing import Final
 
 from growth.api.kinds import NODES
-from growth.api.memory import FINALIZER, MARKER, REMEMBERING
-from growth.api.memory_objects import MEMORIES
+from growth.api.node_memory import FINALIZER, MARKER, MEMORIES, REMEMBERING
 from growth.kube.errors import NotFound
 from growth.kube.patches import MergePatch
 from growth_lab.scenarios.context import Play

@@ -7,8 +7,8 @@ import msgspec
 
 from growth.api.growth_kinds import NODE_REQUESTS
 from growth.api.kinds import NODES
-from growth.api.memory import MARKER
-from growth.api.starting import STARTING
+from growth.api.node_memory import MARKER
+from growth.api.taints import STARTING
 from growth_lab.scenarios.context import Play
 from growth_lab.scenarios.replica import QUICK, a_pool, growing
 from growth_lab.scenarios.scenario import Stories

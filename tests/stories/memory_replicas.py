@@ -8,7 +8,7 @@ from functools import partial
 from typing import Final
 
 from growth.api.kinds import NODES
-from growth.api.memory import MARKER
+from growth.api.node_memory import MARKER
 from growth.kube.client import Client
 from growth.kube.transport import Method, Request, Response, Stream
 from growth_lab.scenarios.context import Play

@@ -10,8 +10,8 @@ import msgspec
 
 from growth.api.change import Change, Happened
 from growth.api.kinds import NODES
-from growth.api.memory import MARKER
-from growth.api.memory_objects import (
+from growth.api.node_memory import (
+    MARKER,
     MEMORIES,
     SHARD_LABEL,
     SHARD_LEASES,
@@ -25,7 +25,7 @@ from growth.api.memory_objects import (
     shard_name,
     shard_of,
 )
-from growth.api.settings import Settings
+from growth.api.settings.model import Settings
 from growth.api.timestamp import format_micro_time
 from growth.kube.errors import AlreadyExists, Conflict, NotFound
 from growth.kube.informer import Informer

@@ -3,7 +3,7 @@ type that nobody sells any more."""
 
 import re
 
-from growth.api.drain import DRAIN
+from growth.api.annotations import DRAIN
 from growth.api.growth_kinds import NODE_MOVES, NODE_POOLS
 from growth.api.kinds import NODES, POD_DISRUPTION_BUDGETS
 from growth_lab.scenarios.context import Play

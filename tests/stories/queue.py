@@ -8,8 +8,8 @@ import msgspec
 from growth.api.kinds import JOBS
 from growth.api.queue.kinds import CLUSTER_QUEUES, LOCAL_QUEUES, RESOURCE_FLAVORS, WORKLOADS
 from growth.api.queue.workload import QUEUE_NAME
-from growth.api.settings import QueueSettings, Settings
-from growth.api.settings_queue import RequeuingStrategySettings, WaitForPodsReadySettings
+from growth.api.settings.model import QueueSettings, Settings
+from growth.api.settings.queue import RequeuingStrategySettings, WaitForPodsReadySettings
 from growth_lab.scenarios.context import Play
 from growth_lab.scenarios.replica import QUICK, growing
 from growth_lab.scenarios.scenario import Stories

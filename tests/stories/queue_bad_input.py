@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from growth.api.kinds import JOBS, Kind
 from growth.api.queue.kinds import CLUSTER_QUEUES, COHORTS, LOCAL_QUEUES, RESOURCE_FLAVORS, WORKLOADS
-from growth.api.queue.kueue import (
+from growth.api.queue.kueue_installation import (
     IN_USE,
     KUEUE_DEPLOYMENTS,
     KUEUE_LEASES,

@@ -7,10 +7,10 @@ import msgspec
 
 from growth.api.growth_kinds import NODE_POOLS
 from growth.api.offering import INSTANCE_TYPE
+from growth.api.queue.cluster_queues import SHORT
 from growth.api.queue.kinds import CLUSTER_QUEUES
-from growth.api.queue.queues import SHORT
 from growth.api.queue.workload import EVICTED, PODS_READY_TIMEOUT, QUOTA_RESERVED, REQUEUED
-from growth.api.settings import ProvidersSettings
+from growth.api.settings.model import ProvidersSettings
 from growth.api.status import condition_of
 from growth.decide.queue.flavors import OUT_OF_STOCK
 from growth.decide.queue.ordering import queued_since

@@ -6,10 +6,10 @@ from typing import Any, Final
 import msgspec
 
 from growth.api.kinds import JOBS, PODS
-from growth.api.queue.filling import LIMIT_RANGES, RUNTIME_CLASSES
 from growth.api.queue.kinds import LOCAL_QUEUES, WORKLOAD_PRIORITY_CLASSES, WORKLOADS
+from growth.api.queue.pod_defaults import LIMIT_RANGES, RUNTIME_CLASSES
 from growth.api.queue.workload import MAX_EXECUTION_TIME, PRIORITY_CLASS, QUEUE_NAME
-from growth.api.settings import QueueSettings, Settings
+from growth.api.settings.model import QueueSettings, Settings
 from growth.kube.transport import Method, Request
 from growth.observe.requests import requests_of
 from growth_lab.scenarios.context import STORY_LABEL, Play

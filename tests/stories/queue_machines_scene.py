@@ -7,12 +7,11 @@ import msgspec
 
 from growth.api.growth_kinds import NODE_REQUESTS
 from growth.api.kinds import JOBS, NODES, PODS, Kind
-from growth.api.meta import ObjectMeta
-from growth.api.noderequest import NodeRequest
+from growth.api.meta import ObjectMeta, Slim
+from growth.api.node_request import NodeRequest
 from growth.api.offering import POOL
 from growth.api.queue.kinds import CLUSTER_QUEUES, LOCAL_QUEUES, RESOURCE_FLAVORS
 from growth.api.queue.workload import PRIORITY_CLASS, QUEUE_NAME, Workload
-from growth.api.slim import Slim
 from growth_lab.scenarios.context import Play
 
 

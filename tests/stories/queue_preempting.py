@@ -5,7 +5,7 @@ from typing import Final
 import msgspec
 
 from growth.api.queue.workload import QUOTA_RESERVED, WAITS_FOR_PREEMPTED
-from growth.api.settings import Settings
+from growth.api.settings.model import Settings
 from growth_lab.scenarios.context import Play
 from growth_lab.scenarios.replica import growing
 from growth_lab.scenarios.scenario import Stories

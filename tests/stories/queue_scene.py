@@ -10,8 +10,8 @@ import msgspec
 from growth.api.kinds import JOBS, NODES
 from growth.api.queue.kinds import CLUSTER_QUEUES, LOCAL_QUEUES, RESOURCE_FLAVORS, WORKLOADS
 from growth.api.queue.workload import PRIORITY_CLASS, QUEUE_NAME, Workload
-from growth.api.settings import QueueSettings, Settings
-from growth.api.settings_queue import RequeuingStrategySettings, WaitForPodsReadySettings
+from growth.api.settings.model import QueueSettings, Settings
+from growth.api.settings.queue import RequeuingStrategySettings, WaitForPodsReadySettings
 from growth.kube.transport import Method, Request
 from growth_lab.scenarios.context import STORY_LABEL, Play
 from growth_lab.scenarios.replica import QUICK

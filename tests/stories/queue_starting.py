@@ -7,7 +7,7 @@ import msgspec
 from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.kinds import JOBS
 from growth.api.queue.workload import EVICTED, PODS_READY, PODS_READY_TIMEOUT, QUEUE_NAME, Workload
-from growth.api.settings import Settings
+from growth.api.settings.model import Settings
 from growth_lab.scenarios.context import Play
 from growth_lab.scenarios.replica import CATALOGUE, a_pool, growing
 from growth_lab.scenarios.scenario import Stories

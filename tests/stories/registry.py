@@ -8,10 +8,10 @@ import msgspec
 
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS
 from growth.api.kinds import PODS
-from growth.api.nodepool import NodeCounts, NodePool, NodePoolStatus
-from growth.api.noderemoval import RETRY
+from growth.api.node_pool import NodeCounts, NodePool, NodePoolStatus
+from growth.api.node_removal_request import RETRY
 from growth.api.offering import OFFERING, POOL
-from growth.api.settings import Settings
+from growth.api.settings.model import Settings
 from growth.api.status import condition_of
 from growth.decide.pools import HEALTHY
 from growth_lab.scenarios.context import Json, Play

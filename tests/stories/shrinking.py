@@ -3,7 +3,6 @@
 import re
 from datetime import timedelta
 
-from growth.api.catalogue import Behaviour, read_catalogue
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.kinds import (
     CONFIG_MAPS,
@@ -14,9 +13,10 @@ from growth.api.kinds import (
     VOLUME_ATTACHMENTS,
 )
 from growth.api.machine import MachineRequest
-from growth.api.noderemoval import RETRY
+from growth.api.node_removal_request import RETRY
 from growth.api.offering import POOL
-from growth.api.scale_down import is_tainted
+from growth.api.taints import is_tainted
+from growth.cloud.kwok.catalog import Behaviour, read_catalogue
 from growth.cloud.kwok.record import manifest
 from growth_lab.scenarios.context import Play
 from growth_lab.scenarios.replica import CATALOGUE, QUICK, a_pool, growing, until_told

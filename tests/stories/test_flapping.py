@@ -19,7 +19,7 @@ from typing import Final
 
 import pytest
 
-from growth.api.scale_down import is_tainted
+from growth.api.taints import is_tainted
 from growth_lab.scenarios.context import Play
 from growth_lab.scenarios.registry import cluster_status
 from growth_lab.scenarios.replica import Growth, growing

@@ -12,8 +12,8 @@ import pytest
 from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS
 from growth.api.kinds import PODS
 from growth.api.offering import POOL
-from growth.api.scale_down import is_tainted
-from growth.api.settings import ProvidersSettings, Settings
+from growth.api.settings.model import ProvidersSettings, Settings
+from growth.api.taints import is_tainted
 from growth_lab.scenarios.context import Play
 from growth_lab.scenarios.replica import a_pool, growing
 from growth_lab.scenarios.simulated import play_virtually

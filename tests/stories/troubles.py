@@ -4,11 +4,11 @@ from datetime import timedelta
 
 import msgspec
 
-from growth.api.emptiness import MIRROR
 from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS
 from growth.api.kinds import LEASES, PODS
 from growth.api.offering import POOL
-from growth.api.settings import LeaderElectionSettings
+from growth.api.pod_classification import MIRROR
+from growth.api.settings.model import LeaderElectionSettings
 from growth_lab.scenarios.context import Play
 from growth_lab.scenarios.replica import QUICK, a_pool, growing
 from growth_lab.scenarios.scenario import Stories

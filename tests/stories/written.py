@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from growth.api.action import (
+from growth.api.actions import (
     Action,
     CreateObject,
     DeleteObject,
@@ -17,7 +17,7 @@ from growth.api.action import (
 )
 from growth.api.core import ObjectReference
 from growth.api.references import kind_of
-from growth.api.settings import Settings
+from growth.api.settings.model import Settings
 from growth.decide.decider import Decision, State
 from growth.kube.verbs import Permission
 from growth.observe.snapshot import Snapshot

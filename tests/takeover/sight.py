@@ -9,16 +9,14 @@ from typing import Final
 
 from bench.failover_cluster import NAMESPACE
 from growth.api.change import Change, Happened
-from growth.api.cluster_status import GROWTH_STATUS
-from growth.api.coordination import Lease
-from growth.api.core import ConfigMap
+from growth.api.core import ConfigMap, Lease
 from growth.api.growth_kinds import NODE_REQUESTS
+from growth.api.growth_status import GROWTH_STATUS, Entry, timelines_in
 from growth.api.kinds import CONFIG_MAPS, LEASES, NODES, PODS
 from growth.api.node import Node
-from growth.api.noderequest import NodeRequest
+from growth.api.node_request import NodeRequest
 from growth.api.out_of_service import out_of_service_taint
 from growth.api.pod import Pod
-from growth.api.timeline import Entry, timelines_in
 from growth.kube.client import Client
 from growth.kube.informer import Informer
 from growth.run.role import ACCOUNT

@@ -17,9 +17,9 @@ from typing import Any, Final
 from growth.api.change import Change
 from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.kinds import CONFIG_MAPS, LEASES, NODES, Kind
-from growth.api.memory_objects import MEMORIES
+from growth.api.node_memory import MEMORIES
 from growth.api.pod import Pod
-from growth.api.settings import MemorySettings
+from growth.api.settings.model import MemorySettings
 from growth.cloud.kwok.record import SELECTOR
 from growth.kube.client import Client
 from growth.kube.informer import Informer

@@ -9,7 +9,6 @@ from typing import Any, Final
 import msgspec
 
 from growth.act.points import Point, Points
-from growth.api.catalogue import Behaviour, read_catalogue
 from growth.api.core import ObjectReference
 from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
 from growth.api.kinds import CONFIG_MAPS, NAMESPACES, NODES, VOLUME_ATTACHMENTS
@@ -17,6 +16,7 @@ from growth.api.kwok import KWOK_LABEL, KWOK_VALUE
 from growth.api.machine import MachineRequest, Power
 from growth.api.out_of_service import PROOF, SHUTDOWN, Proof
 from growth.api.tolerations import Taint
+from growth.cloud.kwok.catalog import Behaviour, read_catalogue
 from growth.cloud.kwok.node_manifest import node_manifest
 from growth.cloud.kwok.record import config_map_name, manifest, record_from
 from growth.kube.client import Client

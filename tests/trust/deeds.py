@@ -10,9 +10,9 @@ from typing import Any, Final
 
 import msgspec
 
-from growth.api.cluster_status import GROWTH_STATUS
+from growth.api.growth_status import GROWTH_STATUS
 from growth.api.kinds import CONFIG_MAPS
-from growth.api.settings import MemorySettings, RegistrySettings
+from growth.api.settings.model import MemorySettings, RegistrySettings
 from growth.kube.transport import Method, Request
 
 _VERBS: Final = {Method.POST: "create", Method.PATCH: "patch", Method.PUT: "replace", Method.DELETE: "delete"}

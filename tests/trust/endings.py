@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from growth.api.backoff import BACK_OFF
+from growth.api.annotations import BACK_OFF
 from growth.api.offering import POOL
 from growth.api.out_of_service import OUT_OF_SERVICE, proof_on
 from growth.api.pod import Pod
-from growth.api.starting import STARTING
+from growth.api.taints import STARTING
 from growth.api.tolerations import untolerated
 from tests.trust.memoirs import MARKER
 from tests.trust.moving import is_marked, is_pool_going, moves_left

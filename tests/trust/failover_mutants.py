@@ -9,7 +9,7 @@ import msgspec
 from growth.api.machine import Power, PowerReading
 from growth.api.node import Node
 from growth.api.out_of_service import Proof
-from growth.api.settings import FailoverSettings
+from growth.api.settings.model import FailoverSettings
 from growth.decide.failover.evidence import Answers, Case, first
 from growth.decide.failover.leftovers import Leftovers
 from growth.decide.failover.machines import Machines, Place

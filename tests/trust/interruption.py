@@ -17,7 +17,7 @@ import msgspec
 
 from growth.act.points import Point, Points
 from growth.api.core import ObjectReference
-from growth.api.settings import LeaderElectionSettings, Settings
+from growth.api.settings.model import LeaderElectionSettings, Settings
 from growth.kube.client import Client
 from growth.kube.transport import Request, Response, Send, Stream
 from growth_lab.scenarios.environment import Process

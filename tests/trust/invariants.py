@@ -13,10 +13,10 @@ from growth.act.points import Point
 from growth.api.duration import parse_duration
 from growth.api.growth_kinds import GROUP, NODE_MOVES, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.kinds import CONFIG_MAPS, NODES, PODS, VOLUME_ATTACHMENTS, Kind
-from growth.api.memory_objects import MEMORIES
 from growth.api.node import Node
-from growth.api.noderemoval import IF_UNREADY, NodeRemovalRequest
-from growth.api.noderequest import NodeRequest
+from growth.api.node_memory import MEMORIES
+from growth.api.node_removal_request import IF_UNREADY, NodeRemovalRequest
+from growth.api.node_request import NodeRequest
 from growth.api.offering import INSTANCE_TYPE, POOL
 from growth.api.out_of_service import OUT_OF_SERVICE
 from growth.api.pod import Pod

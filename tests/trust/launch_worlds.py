@@ -23,7 +23,7 @@ from typing import Final
 
 from bench.broken_types import scaled
 from growth.api.growth_kinds import NODE_REQUESTS
-from growth.api.settings import Settings
+from growth.api.settings.model import Settings
 from growth_lab.scenarios.context import Play
 from growth_lab.scenarios.replica import Growth, a_pool, growing
 from growth_lab.scenarios.simulated import play_virtually

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from growth.api.quantity import QuantityError, nano_value
-from growth.api.queue.queues import ClusterQueue, Cohort
+from growth.api.queue.cluster_queues import ClusterQueue, Cohort
 from growth.api.queue.quotas import ResourceGroup
 
 Slot = tuple[str, str]

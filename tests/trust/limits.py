@@ -1,6 +1,6 @@
 """Whether a pool has more than it may have, counted by the checker itself: at the provider, machine by machine."""
 
-from growth.api.nodepool import NodePoolSpec
+from growth.api.node_pool import NodePoolSpec
 from growth.api.quantity import nano_value
 from growth.cloud.kwok.record import Record
 from tests.trust.picture import Picture, has_vanished

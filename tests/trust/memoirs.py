@@ -8,9 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from growth.api.memory import FINALIZER
-from growth.api.memory_objects import MemoryObject
 from growth.api.meta import ObjectMeta
+from growth.api.node_memory import FINALIZER, MemoryObject
 
 MARKER: Final = "growth.dev/labels-restored"
 _GIVEN_TO: Final = "growth.dev/labels-restored-to"

@@ -5,9 +5,9 @@ from typing import Final
 
 from growth.api.meta import ObjectMeta
 from growth.api.node import Node
-from growth.api.nodemove import NodeMove
+from growth.api.node_move import NodeMove
 from growth.api.offering import POOL
-from growth.api.starting import STARTING
+from growth.api.taints import STARTING
 from tests.trust.deeds import Deeds
 from tests.trust.picture import Picture, Step
 

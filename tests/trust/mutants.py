@@ -23,10 +23,10 @@ from unittest.mock import patch
 
 import pytest
 
-from growth.api.action import Action, DeleteObject
+from growth.api.actions import Action, DeleteObject
 from growth.api.kinds import NODES
-from growth.api.nodepool import NodePool
-from growth.api.noderemoval import NodeRemovalRequest
+from growth.api.node_pool import NodePool
+from growth.api.node_removal_request import NodeRemovalRequest
 from growth.api.references import reference_to
 from growth.decide.ages import counts_from
 from growth.decide.provision import deciding as provision

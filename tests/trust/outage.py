@@ -6,8 +6,8 @@ nothing removed. Nodes of others count for those that work; that they halt Growt
 
 from growth.api.node import Node
 from growth.api.offering import POOL
-from growth.api.settings import RegistrySettings
-from growth.api.starting import STARTING
+from growth.api.settings.model import RegistrySettings
+from growth.api.taints import STARTING
 from tests.trust.picture import Picture
 
 

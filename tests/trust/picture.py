@@ -7,23 +7,22 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from growth.api.change import Change, Happened
-from growth.api.coordination import Lease
-from growth.api.core import ConfigMap
-from growth.api.faults import Kind as Fault
-from growth.api.faults import find
+from growth.api.core import ConfigMap, Lease
 from growth.api.growth_kinds import NODE_MOVES, NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.kinds import CONFIG_MAPS, LEASES, NODES, PODS, VOLUME_ATTACHMENTS, Kind
-from growth.api.memory_objects import MEMORIES, SHARD_LABEL, MemoryObject
 from growth.api.meta import ObjectMeta
 from growth.api.node import Node
-from growth.api.nodemove import NodeMove
-from growth.api.nodepool import NodePool, NodePoolSpec
-from growth.api.noderemoval import NodeRemovalRequest
-from growth.api.noderequest import NodeRequest
+from growth.api.node_memory import MEMORIES, SHARD_LABEL, MemoryObject
+from growth.api.node_move import NodeMove
+from growth.api.node_pool import NodePool, NodePoolSpec
+from growth.api.node_removal_request import NodeRemovalRequest
+from growth.api.node_request import NodeRequest
 from growth.api.pod import Pod
 from growth.api.queue.job import QUEUED_JOBS
 from growth.api.queue.kinds import CLUSTER_QUEUES, COHORTS, WORKLOADS
 from growth.api.storage import VolumeAttachment
+from growth.cloud.kwok.faults import Kind as Fault
+from growth.cloud.kwok.faults import find
 from growth.cloud.kwok.record import Record, record_from
 from growth.kube.lease_record import MISSING_HOLDER
 from tests.trust.memoirs import Memoir

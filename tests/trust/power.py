@@ -6,7 +6,7 @@ Times are seconds of the loop's own clock, as steps have them.
 from math import inf
 from typing import Final
 
-from growth.api.faults import Kind, find
+from growth.cloud.kwok.faults import Kind, find
 from growth.cloud.kwok.record import Record
 
 _DEADLY: Final = (Kind.POWER_OFF, Kind.HARDWARE_FAILS, Kind.VANISHES)

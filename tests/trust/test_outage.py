@@ -9,11 +9,11 @@ from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS
 from growth.api.kinds import NODES
 from growth.api.meta import Condition, ObjectMeta
 from growth.api.node import Node, NodeSpec, NodeStatus
-from growth.api.noderemoval import NodeRemovalRequest, NodeRemovalRequestSpec
-from growth.api.noderequest import NodeRequest, NodeRequestSpec, NodeRequestStatus
+from growth.api.node_removal_request import NodeRemovalRequest, NodeRemovalRequestSpec
+from growth.api.node_request import NodeRequest, NodeRequestSpec, NodeRequestStatus
 from growth.api.offering import POOL
-from growth.api.settings import RegistrySettings
-from growth.api.starting import closed
+from growth.api.settings.model import RegistrySettings
+from growth.api.taints import closed
 from growth.kube.patches import MergePatch
 from growth_lab.local_cluster.nodes import KWOK_LABEL
 from tests.trust.crimes import Criminal, found_out

@@ -4,9 +4,9 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 
-from growth.api.catalogue import Behaviour, read_catalogue
-from growth.api.faults import faults_from
 from growth.api.machine import MachineRequest
+from growth.cloud.kwok.catalog import Behaviour, read_catalogue
+from growth.cloud.kwok.faults import faults_from
 from growth.cloud.kwok.record import Record
 from growth_lab.scenarios.replica import CATALOGUE
 from tests.trust.power import Powers

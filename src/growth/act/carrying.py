@@ -24,7 +24,7 @@ import msgspec
 
 from growth.act.points import Point, Points
 from growth.act.sameness import contains
-from growth.api.action import (
+from growth.api.actions import (
     Action,
     CreateMachine,
     CreateObject,
@@ -35,18 +35,19 @@ from growth.api.action import (
     FenceMachine,
     Given,
     OnMachine,
+    Outcome,
     PatchObject,
     ReadPower,
     ReadPowers,
     RecordEvent,
     ReleasePod,
+    Result,
 )
 from growth.api.core import ObjectReference
-from growth.api.emptiness import is_work
 from growth.api.growth_kinds import GROUP
 from growth.api.kinds import NODES, PODS, Kind
 from growth.api.machine import Machine, PowerReading
-from growth.api.outcome import Outcome, Result
+from growth.api.pod_classification import is_work
 from growth.api.references import kind_of, shown
 from growth.api.timestamp import format_time
 from growth.cloud.errors import ProviderError, RateLimited, Unavailable

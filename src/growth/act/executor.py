@@ -12,16 +12,19 @@ from typing import Final, Protocol
 
 from growth.act.carrying import Doors, carry_out
 from growth.act.lanes import Lane, Rests, door_of, lane_of
-from growth.api.action import (
+from growth.api.actions import (
     Action,
     EditObject,
     OnMachine,
+    Outcome,
+    OutcomeKey,
     PatchObject,
     ReadPower,
     ReadPowers,
     RecordEvent,
+    Result,
+    key_of,
 )
-from growth.api.outcome import Outcome, OutcomeKey, Result, key_of
 from growth.api.references import shown
 from growth.kube.events import EventType
 

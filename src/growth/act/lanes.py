@@ -9,19 +9,20 @@ from typing import Final
 
 import msgspec
 
-from growth.api.action import (
+from growth.api.actions import (
     Action,
     CreateMachine,
     DeleteMachine,
     EditObject,
     FenceMachine,
     OnMachine,
+    Outcome,
     PatchObject,
     ReadPower,
     ReadPowers,
     RecordEvent,
+    Result,
 )
-from growth.api.outcome import Outcome, Result
 
 Lane = tuple[str, ...]
 

@@ -1,9 +1,11 @@
-"""The small kinds of the core group: namespaces, ConfigMaps, Secrets, events."""
+"""The small kinds of the core group: namespaces, ConfigMaps, Secrets, events.
+
+Leases: who leads, and which node last gave a sign of life.
+"""
 
 from datetime import datetime
 
-from growth.api.meta import ObjectMeta
-from growth.api.slim import Slim
+from growth.api.meta import ObjectMeta, Slim
 
 
 class Namespace(Slim, frozen=True):
@@ -56,3 +58,20 @@ class Event(Slim, frozen=True):
     note: str = ""
     regarding: ObjectReference = ObjectReference()
     series: EventSeries | None = None
+
+
+class LeaseSpec(Slim, frozen=True):
+    """Who holds the lease, since when, and how long it is good for after each renewal."""
+
+    holder_identity: str = ""
+    lease_duration_seconds: int = 0
+    acquire_time: datetime | None = None
+    renew_time: datetime | None = None
+    lease_transitions: int = 0
+
+
+class Lease(Slim, frozen=True):
+    """One lease."""
+
+    metadata: ObjectMeta
+    spec: LeaseSpec = LeaseSpec()

@@ -6,9 +6,8 @@ zone; whether 31 February comes or Europe/Atlantis exists, the pool's condition 
 
 from typing import Annotated, ClassVar, Final, Literal
 
-from growth.api.rules import DURATION
-from growth.api.schema import Rule, about
-from growth.api.slim import Slim
+from growth.api.meta import Slim
+from growth.api.schema import DURATION, Rule, about
 
 Reason = Literal["Cheaper", "Drifted", "Expired", "Deprecated", "Requested"]
 """Why a node goes although it works: only the first has to pay."""

@@ -5,10 +5,10 @@ from typing import Any, Final
 import msgspec
 
 from growth.api.kinds import Kind
-from growth.api.nodemove import NodeMove
-from growth.api.nodepool import NodePool
-from growth.api.noderemoval import NodeRemovalRequest
-from growth.api.noderequest import NodeRequest
+from growth.api.node_move import NodeMove
+from growth.api.node_pool import NodePool
+from growth.api.node_removal_request import NodeRemovalRequest
+from growth.api.node_request import NodeRequest
 
 GROUP: Final = "growth.dev"
 VERSION: Final = "v1alpha1"

@@ -4,8 +4,7 @@ from typing import Final, Generic, TypeVar
 
 import msgspec
 
-from growth.api.coordination import Lease
-from growth.api.core import ConfigMap, Event, Namespace, Secret
+from growth.api.core import ConfigMap, Event, Lease, Namespace, Secret
 from growth.api.node import Node
 from growth.api.pod import Pod
 from growth.api.storage import (

@@ -8,10 +8,10 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
-from growth.api.nodepool import NodePool, Reserved, UserDataSecret
+from growth.api.meta import Slim
+from growth.api.node_pool import NodePool, Reserved, UserDataSecret
 from growth.api.offering import HOSTNAME, OFFERING, POOL, Offering, left_of
-from growth.api.slim import Slim
-from growth.api.starting import closed
+from growth.api.taints import closed
 from growth.api.tolerations import Taint
 
 

@@ -2,8 +2,7 @@
 
 import msgspec
 
-from growth.api.meta import Condition, ObjectMeta
-from growth.api.slim import Slim
+from growth.api.meta import Condition, ObjectMeta, Slim
 from growth.api.tolerations import Taint
 
 

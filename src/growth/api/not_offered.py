@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Final
 
-from growth.api.slim import Slim
+from growth.api.meta import Slim
 
 _PROVIDERS: Final = ("hetzner", "kwok")
 

@@ -10,8 +10,8 @@ from datetime import datetime
 from itertools import takewhile
 from typing import Final
 
+from growth.api.meta import Slim
 from growth.api.quantity import canonical, nano_value
-from growth.api.slim import Slim
 
 ON_DEMAND: Final = "on-demand"
 SPOT: Final = "spot"

@@ -11,8 +11,8 @@ from typing import Final
 import msgspec
 
 from growth.api.machine import Power
+from growth.api.meta import Slim
 from growth.api.node import Node
-from growth.api.slim import Slim
 from growth.api.tolerations import NO_EXECUTE, Taint
 
 OUT_OF_SERVICE: Final = "node.kubernetes.io/out-of-service"

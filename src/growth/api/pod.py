@@ -1,16 +1,15 @@
 """Pods, as far as placing and judging them needs.
 
 A cluster has many pods and few templates. ``PodSpec`` therefore leaves out the two things in which pods of a template
-differ (``node_name`` and ``keys`` stand on the Pod), so that all of them can share one spec: see ``api.sharing``.
+differ (``node_name`` and ``keys`` stand on the Pod), so that all of them can share one spec: see ``api.interning``.
 """
 
 from datetime import datetime
 
 import msgspec
 
-from growth.api.meta import Condition, ObjectMeta
+from growth.api.meta import Condition, ObjectMeta, Slim
 from growth.api.selectors import LabelSelector, NodeSelector, NodeSelectorTerm
-from growth.api.slim import Slim
 from growth.api.tolerations import Toleration
 
 
@@ -282,7 +281,7 @@ class PodStatus(Slim, frozen=True):
     resources: ResourceRequirements | None = None
     allocated_resources: dict[str, str] = {}
     trouble: str = ""
-    """Why it does not start, as far as kubelet or scheduler have said (``api.trouble``)."""
+    """Why it does not start, as far as kubelet or scheduler have said (``api.pod_decoding``)."""
 
 
 class Pod(Slim, frozen=True):
@@ -293,7 +292,7 @@ class Pod(Slim, frozen=True):
     node_name: str = ""
     status: PodStatus = PodStatus()
     keys: tuple[str, ...] = ()
-    """Nodes that let it in while they are closed to others (``api.starting``), oldest first."""
+    """Nodes that let it in while they are closed to others (``api.taints``), oldest first."""
 
     @property
     def is_finished(self) -> bool:

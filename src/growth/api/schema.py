@@ -3,6 +3,8 @@
 The class is the only place where a field is described: its type, its bounds, its default and the sentences that say
 what is wrong. Bounds are not decoration. The API server estimates the cost of every CEL rule from them and refuses a
 definition whose lists and texts have no end.
+
+Rules that fields of several classes share, with the one sentence that people know them by.
 """
 
 from collections.abc import Mapping
@@ -145,3 +147,11 @@ def _validations(rules: tuple[Rule, ...]) -> list[Schema]:
 
 def _first_paragraph(cls: type) -> str:
     return " ".join((cls.__doc__ or "").split("\n\n")[0].split())
+
+
+DURATION: Final = Rule(
+    "self.matches('^([0-9]+([.][0-9]+)?(ms|s|m|h))+$')", "must be a duration such as 90s, 10m or 1h30m"
+)
+NUMBER_OR_SHARE: Final = Rule(
+    "string(self).matches('^([0-9]+|[0-9]{1,2}%|100%)$')", "must be a number such as 2 or a share such as 10%"
+)

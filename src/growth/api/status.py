@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Annotated, Literal
 
+from growth.api.meta import Slim
 from growth.api.schema import about
-from growth.api.slim import Slim
 
 MAX_EVENTS = 32
 MAX_CONDITIONS = 16

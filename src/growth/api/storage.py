@@ -2,9 +2,8 @@
 
 import msgspec
 
-from growth.api.meta import ObjectMeta
+from growth.api.meta import ObjectMeta, Slim
 from growth.api.selectors import LabelSelector, NodeSelector
-from growth.api.slim import Slim
 
 
 class ClaimReference(Slim, frozen=True):

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 from typing import Annotated
 
+from growth.api.meta import Slim
 from growth.api.schema import about
-from growth.api.slim import Slim
 
 NO_SCHEDULE = "NoSchedule"
 NO_EXECUTE = "NoExecute"

@@ -2,10 +2,9 @@
 
 from datetime import datetime
 
-from growth.api.meta import Condition, ObjectMeta
+from growth.api.meta import Condition, ObjectMeta, Slim
 from growth.api.pod import TemplateSpec
 from growth.api.selectors import LabelSelector
-from growth.api.slim import Slim
 
 
 class PodTemplate(Slim, frozen=True):

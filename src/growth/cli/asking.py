@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TypeVar
 
-from growth.api.settings import KubeSettings
+from growth.api.settings.model import KubeSettings
 from growth.cli.failures import Refused, sentence_for
 from growth.kube.access import find_access
 from growth.kube.client import Client, connect

@@ -7,8 +7,8 @@ import click
 import msgspec
 from rich.console import Console
 
-from growth.api.settings import Settings
-from growth.api.settings_reading import EffectiveSettings
+from growth.api.settings.loading import EffectiveSettings
+from growth.api.settings.model import Settings
 from growth.cli.doctor_report import Report
 from growth.cli.doctor_seeing import read_report
 from growth.cli.doctor_view import view

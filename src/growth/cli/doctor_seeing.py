@@ -8,10 +8,10 @@ import msgspec
 
 from growth import __version__
 from growth.api.crd import definitions
-from growth.api.features import Feature
 from growth.api.growth_kinds import GROUP, OWN_KINDS
 from growth.api.kinds import Kind
-from growth.api.settings import Settings
+from growth.api.server_features import Feature
+from growth.api.settings.model import Settings
 from growth.cli.doctor_definitions import Document, first_difference
 from growth.cli.doctor_report import FoundKind, KindState, MissingFeature, MissingPermission, Report
 from growth.cli.manifests_deployment import NAME

@@ -6,9 +6,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from growth.api.features import NEWEST, OLDEST
 from growth.api.growth_kinds import GROUP
 from growth.api.queue.kinds import GROUP as QUEUE_GROUP
+from growth.api.server_features import NEWEST, OLDEST
 from growth.cli.doctor_report import FoundKind, KindState, Report
 
 _STATES = {KindState.DIFFERENT: "is of another version of Growth", KindState.MISSING: "is not served"}

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import click
 from rich.console import Console
 
-from growth.api.settings_reading import EffectiveSettings
+from growth.api.settings.loading import EffectiveSettings
 from growth.cli.asking import asking
 from growth.cli.drain_following import follow_wish
 from growth.cli.drain_wishing import take_back, wish_for

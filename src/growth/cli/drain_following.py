@@ -5,9 +5,9 @@ from typing import Final
 
 from rich.console import Console
 
-from growth.api.drain import DRAIN
+from growth.api.annotations import DRAIN
 from growth.api.offering import POOL
-from growth.api.settings import Settings
+from growth.api.settings.model import Settings
 from growth.cli.failures import NotDone
 from growth.cli.move_following import Teller, looks
 from growth.cli.node_leaving import Talk

@@ -3,14 +3,14 @@
 from collections.abc import Callable
 from typing import Final
 
-from growth.api.action import EditObject
-from growth.api.drain import DRAIN
+from growth.api.actions import EditObject
+from growth.api.annotations import DRAIN
 from growth.api.growth_kinds import NODE_MOVES, NODE_POOLS
 from growth.api.kinds import NODES
 from growth.api.node import Node
-from growth.api.nodemove import NodeMove
+from growth.api.node_move import NodeMove
 from growth.api.offering import POOL
-from growth.api.settings import Settings
+from growth.api.settings.model import Settings
 from growth.cli.failures import NotDone, Refused
 from growth.cli.node_leaving import Talk, is_carried_out
 from growth.cli.node_seeing import unknown

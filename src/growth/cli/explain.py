@@ -7,8 +7,8 @@ import msgspec
 from rich.console import Console
 
 from growth.api.kinds import NODES
-from growth.api.settings import Settings
-from growth.api.settings_reading import EffectiveSettings
+from growth.api.settings.loading import EffectiveSettings
+from growth.api.settings.model import Settings
 from growth.cli.asking import asking
 from growth.cli.explain_moving import read_moving
 from growth.cli.explain_report import Report, report_of

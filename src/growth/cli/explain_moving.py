@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import msgspec
 
+from growth.api.annotations import DRAIN
 from growth.api.change import Change, Happened
-from growth.api.drain import DRAIN
 from growth.api.growth_kinds import NODE_MOVES, NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.kinds import (
     NODES,
@@ -20,10 +20,10 @@ from growth.api.kinds import (
     PODS,
     Kind,
 )
-from growth.api.nodemove import NodeMove
-from growth.api.nodepool import NodePool
+from growth.api.node_move import NodeMove
+from growth.api.node_pool import NodePool
 from growth.api.offering import POOL
-from growth.api.settings import Settings
+from growth.api.settings.model import Settings
 from growth.cli.explain_told import Told, read_told
 from growth.cli.memory_report import counted
 from growth.cli.move_words import what_keeps

@@ -7,11 +7,11 @@ from typing import Final
 
 import msgspec
 
-from growth.api.coordination import Lease
+from growth.api.core import Lease
+from growth.api.growth_status import Entry, Timeline
 from growth.api.machine import Power
 from growth.api.out_of_service import OUT_OF_SERVICE, Proof, out_of_service_taint, proof_on
 from growth.api.pod import Pod
-from growth.api.timeline import Entry, Timeline
 from growth.cli.explain_moving import Moving
 from growth.cli.node_following import why_stuck
 from growth.cli.node_seeing import Seen, taken_out_by

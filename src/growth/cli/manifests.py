@@ -8,8 +8,8 @@ from typing import Final
 import click
 
 from growth import __version__
-from growth.api.settings import HealthSettings
-from growth.api.settings_reading import EffectiveSettings
+from growth.api.settings.loading import EffectiveSettings
+from growth.api.settings.model import HealthSettings
 from growth.cli.failures import Refused
 from growth.cli.manifests_documents import Installation, documents
 from growth.cli.settings_options import with_settings

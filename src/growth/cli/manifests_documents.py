@@ -11,9 +11,9 @@ from growth.api.crd import definitions
 from growth.api.growth_kinds import OWN_KINDS
 from growth.api.kinds import LEASES
 from growth.api.queue.kinds import QUEUE_KINDS
-from growth.api.settings import Settings
-from growth.api.settings_fields import plain
-from growth.api.settings_reading import EffectiveSettings
+from growth.api.settings.fields import plain
+from growth.api.settings.loading import EffectiveSettings
+from growth.api.settings.model import Settings
 from growth.cli.manifests_deployment import LABELS, NAME, PRIORITY_CLASS, deployment
 
 Document = dict[str, Any]

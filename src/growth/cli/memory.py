@@ -8,7 +8,7 @@ import msgspec
 from rich.console import Console, RenderableType
 
 from growth.api.duration import DurationError, parse_duration
-from growth.api.settings_reading import EffectiveSettings
+from growth.api.settings.loading import EffectiveSettings
 from growth.cli.asking import asking
 from growth.cli.failures import NotDone, Refused
 from growth.cli.memory_forgetting import Wish, forget_memories

@@ -15,8 +15,7 @@ import msgspec
 import yaml
 
 from growth.api.labels import is_label_key, is_label_value, is_object_name
-from growth.api.memory import Memento
-from growth.api.memory_objects import Remembered, is_too_large
+from growth.api.node_memory import Memento, Remembered, is_too_large
 from growth.api.tolerations import EFFECTS, Taint
 from growth.cli.failures import Refused
 from growth.cli.yaml_stream import yaml_stream

@@ -6,8 +6,8 @@ from typing import Final
 
 import msgspec
 
-from growth.api.memory_objects import MEMORIES, MemoryObject
-from growth.api.settings import MemorySettings
+from growth.api.node_memory import MEMORIES, MemoryObject
+from growth.api.settings.model import MemorySettings
 from growth.cli.failures import NotDone
 from growth.cli.memory_report import Line, Standing, counted, line_of, named
 from growth.cli.memory_seeing import Book, Now, read_book, unknown

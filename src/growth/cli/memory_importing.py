@@ -6,10 +6,9 @@ from typing import Any, Final
 
 import msgspec
 
-from growth.api.memory import is_marked
-from growth.api.memory_objects import MEMORIES, text_of
 from growth.api.node import Node
-from growth.api.settings import MemorySettings
+from growth.api.node_memory import MEMORIES, is_marked, text_of
+from growth.api.settings.model import MemorySettings
 from growth.cli.memory_documents import Entry
 from growth.cli.memory_report import counted, named
 from growth.cli.memory_seeing import Book

@@ -10,8 +10,8 @@ import msgspec
 from rich.console import Console
 
 from growth.api.kinds import CONFIG_MAPS
-from growth.api.settings import MemorySettings
-from growth.api.settings_reading import EffectiveSettings
+from growth.api.settings.loading import EffectiveSettings
+from growth.api.settings.model import MemorySettings
 from growth.cli.asking import asking
 from growth.cli.failures import NotDone, Refused, sentence_for
 from growth.cli.memory_documents import Entry, documents_in, entries_in, written

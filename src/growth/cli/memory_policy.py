@@ -8,10 +8,10 @@ from rich.table import Table
 from rich.text import Text
 
 from growth.api.duration import format_duration
-from growth.api.memory import MARKER
 from growth.api.node import Node
+from growth.api.node_memory import MARKER
 from growth.api.offering import POOL
-from growth.api.settings import MemorySettings
+from growth.api.settings.model import MemorySettings
 from growth.cli.memory_report import counted
 from growth.decide.memory.policy import Policy, template_of
 from growth.decide.memory.scene import Scene

@@ -6,8 +6,8 @@ from enum import StrEnum
 
 import msgspec
 
-from growth.api.memory import MARKER, is_marked
 from growth.api.node import Node
+from growth.api.node_memory import MARKER, is_marked
 from growth.cli.memory_seeing import Book
 from growth.observe.past import Page
 

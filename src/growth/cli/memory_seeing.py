@@ -10,10 +10,10 @@ import msgspec
 from growth.api.change import Change, Happened
 from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
 from growth.api.kinds import NODES, Kind
-from growth.api.memory_objects import MEMORIES, TRANSACTIONS, MemoryObject
 from growth.api.node import Node
+from growth.api.node_memory import MEMORIES, TRANSACTIONS, MemoryObject
 from growth.api.offering import POOL
-from growth.api.settings import MemorySettings, Settings
+from growth.api.settings.model import MemorySettings, Settings
 from growth.cli.failures import Refused
 from growth.decide.memory.scene import Scene
 from growth.kube.client import Client

@@ -6,10 +6,9 @@ from enum import StrEnum
 
 import msgspec
 
-from growth.api.memory import MARKER, Memento, is_marked, legal
-from growth.api.memory_objects import Remembered
 from growth.api.meta import ObjectMeta
 from growth.api.node import Node
+from growth.api.node_memory import MARKER, Memento, Remembered, is_marked, legal
 from growth.api.offering import POOL
 from growth.api.out_of_service import out_of_service_taint
 from growth.api.tolerations import Taint

@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from growth.api.memory import IMPORTED, NOTHING
+from growth.api.node_memory import IMPORTED, NOTHING
 from growth.api.timestamp import format_time
 from growth.cli.memory_report import Standing, counted
 from growth.cli.memory_story import Fate, Item, Story

@@ -10,7 +10,7 @@ from typing import Final, cast
 import msgspec
 
 from growth.api.core import ConfigMap
-from growth.api.memory import Memento
+from growth.api.node_memory import Memento
 from growth.cli.failures import Refused
 from growth.cli.memory_documents import Entry, checked_labels, raise_problems
 

@@ -8,8 +8,8 @@ from typing import Final
 
 from rich.console import Console
 
-from growth.api.nodemove import NodeMove
-from growth.api.settings import Settings
+from growth.api.node_move import NodeMove
+from growth.api.settings.model import Settings
 from growth.cli.failures import NotDone
 from growth.cli.memory_report import counted
 from growth.cli.move_words import progress_of, what_keeps

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from growth.api.nodemove import NodeMove
+from growth.api.node_move import NodeMove
 from growth.cli.memory_report import counted, named
 from growth.decide.consolidate.movable import Bonds
 from growth.decide.consolidate.scene import Scene

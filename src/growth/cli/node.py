@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 
 import click
 
-from growth.api.settings import KubeSettings
-from growth.api.settings_reading import EffectiveSettings
+from growth.api.settings.loading import EffectiveSettings
+from growth.api.settings.model import KubeSettings
 from growth.cli.asking import asking
 from growth.cli.failures import NotDone, Refused
 from growth.cli.node_following import follow

@@ -7,13 +7,12 @@ from typing import Final
 import msgspec
 
 from growth.act.carrying import Doors, carry_out
-from growth.api.action import EditObject
+from growth.api.actions import EditObject, Result
 from growth.api.kinds import NODES
 from growth.api.machine import PowerReading
 from growth.api.node import Node
 from growth.api.out_of_service import Proof, out_of_service_taint
-from growth.api.outcome import Result
-from growth.api.settings import Settings
+from growth.api.settings.model import Settings
 from growth.api.timestamp import format_time
 from growth.cli.failures import NotDone, Refused
 from growth.cli.node_machine import Informant, Nobody, Providers, opened

@@ -7,10 +7,10 @@ from typing import Final
 
 import msgspec
 
-from growth.api.cloud import Cloud
 from growth.api.machine import Power, PowerReading
 from growth.api.node import Node
 from growth.api.offering import POOL
+from growth.api.provider_state import Cloud
 from growth.cli.node_seeing import Now
 from growth.cloud.errors import ProviderError
 from growth.cloud.provider import Provider

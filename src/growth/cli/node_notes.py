@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from growth.api.action import EditObject
+from growth.api.actions import EditObject
 from growth.api.machine import Power, PowerReading
 from growth.api.node import Node
 from growth.api.out_of_service import HARDWARE, PROOF, SHUTDOWN, Proof

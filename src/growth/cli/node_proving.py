@@ -9,13 +9,12 @@ from collections.abc import Callable
 from typing import Final
 
 from growth.act.carrying import Doors, carry_out
-from growth.api.action import FenceMachine
+from growth.api.actions import FenceMachine, Result
 from growth.api.change import Change, Happened
 from growth.api.kinds import NODES
 from growth.api.machine import Power, PowerReading
 from growth.api.node import Node
-from growth.api.outcome import Result
-from growth.api.settings import FailoverSettings
+from growth.api.settings.model import FailoverSettings
 from growth.api.timestamp import format_time
 from growth.cli.failures import NotDone
 from growth.cli.node_machine import Informant

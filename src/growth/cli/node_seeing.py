@@ -8,13 +8,11 @@ from typing import Final
 import msgspec
 
 from growth.api.change import Change, Happened
-from growth.api.cluster_status import GROWTH_STATUS
-from growth.api.coordination import Lease
-from growth.api.core import ConfigMap
+from growth.api.core import ConfigMap, Lease
+from growth.api.growth_status import GROWTH_STATUS, Timeline, timelines_in
 from growth.api.kinds import CONFIG_MAPS, LEASES, NODES, PODS, VOLUME_ATTACHMENTS
 from growth.api.node import Node
 from growth.api.out_of_service import proof_on
-from growth.api.timeline import Timeline, timelines_in
 from growth.cli.failures import Refused
 from growth.decide.failover.leftovers import Leftovers, left_on
 from growth.kube.client import Client

@@ -11,10 +11,10 @@ import msgspec
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from growth.api.action import CreateObject
+from growth.api.actions import CreateObject
 from growth.api.growth_kinds import NODE_POOLS
-from growth.api.settings import Settings
-from growth.api.settings_reading import EffectiveSettings
+from growth.api.settings.loading import EffectiveSettings
+from growth.api.settings.model import Settings
 from growth.cli import plan_optimising_view, plan_waiting_view
 from growth.cli.asking import asking
 from growth.cli.failures import Refused

@@ -12,10 +12,9 @@ from typing import Final
 import click
 
 from growth.act.carrying import Doors, carry_out
-from growth.api.action import CreateObject
+from growth.api.actions import CreateObject, Result
 from growth.api.growth_kinds import NODE_MOVES
-from growth.api.outcome import Result
-from growth.api.settings import Settings
+from growth.api.settings.model import Settings
 from growth.cli.failures import NotDone, Refused
 from growth.cli.memory_report import counted
 from growth.cli.node_leaving import Talk

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from growth.api.growth_kinds import NODE_POOLS
-from growth.api.settings import Settings
+from growth.api.settings.model import Settings
 from growth.cli.memory_report import named
 from growth.decide.decider import State
 from growth.decide.registry.seeing import cluster_in

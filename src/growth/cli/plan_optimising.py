@@ -13,7 +13,7 @@ import msgspec
 
 from growth.api.node import Node
 from growth.api.offering import OFFERING, POOL
-from growth.api.settings import Settings
+from growth.api.settings.model import Settings
 from growth.cli.memory_report import counted, named
 from growth.cli.plan_notices import currency_of, notices_in
 from growth.cli.plan_risk import Risks, name_of

@@ -50,7 +50,7 @@ class Risks:
                 yield f"disruption budget {name} allows {allowed[name]:,} now, and the move needs {count:,}"
 
     def _budgets_of(self, pod: Pod) -> list[PodDisruptionBudget]:
-        """Siblings share their labels (``api.sharing``), so they are judged once: a namespace may have many budgets."""
+        """Siblings share labels (``api.interning``) and are judged once: a namespace may have many budgets."""
         labels, namespace = pod.metadata.labels, pod.metadata.namespace
         found = self._known.get((namespace, id(labels)))
         if found is None:

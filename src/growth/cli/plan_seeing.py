@@ -9,10 +9,10 @@ import msgspec
 from rich.console import Console
 
 from growth.api.change import Change, Happened
-from growth.api.cloud import Cloud
 from growth.api.growth_kinds import NODE_POOLS
 from growth.api.kinds import Kind
-from growth.api.nodepool import NodePool
+from growth.api.node_pool import NodePool
+from growth.api.provider_state import Cloud
 from growth.cli.failures import NotDone, Refused
 from growth.cli.world import reading
 from growth.cloud.errors import ProviderError

@@ -10,10 +10,10 @@ from typing import Final
 
 import msgspec
 
-from growth.api.action import Hold
+from growth.api.actions import Hold
 from growth.api.growth_kinds import NODE_POOLS
 from growth.api.pod import Pod
-from growth.api.settings import Settings
+from growth.api.settings.model import Settings
 from growth.cli.plan_notices import currency_of, notices_in
 from growth.decide.decider import Decision, State
 from growth.decide.fit.demand import importance, why_not

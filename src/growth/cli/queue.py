@@ -13,8 +13,8 @@ from click.core import ParameterSource
 from rich.console import Console, RenderableType
 from rich.live import Live
 
-from growth.api.settings import Settings
-from growth.api.settings_reading import EffectiveSettings
+from growth.api.settings.loading import EffectiveSettings
+from growth.api.settings.model import Settings
 from growth.cli.failures import Refused, sentence_for
 from growth.cli.queue_explain import explain
 from growth.cli.queue_naming import check_namespace, check_queue

@@ -11,8 +11,8 @@ from rich.console import Console
 from growth.api.growth_kinds import NODE_REQUESTS
 from growth.api.kinds import NODES, PODS
 from growth.api.pod import Pod
-from growth.api.settings import Settings
-from growth.api.settings_reading import EffectiveSettings
+from growth.api.settings.loading import EffectiveSettings
+from growth.api.settings.model import Settings
 from growth.cli.failures import Refused, sentence_for
 from growth.cli.queue_explain_report import Explained, explained
 from growth.cli.queue_explain_view import view

@@ -8,11 +8,17 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any, Final
 
-from growth.api.action import Hold
+from growth.api.actions import Hold
 from growth.api.change import Change, Happened, ObjectT
 from growth.api.kinds import Kind
 from growth.api.queue.kinds import QUEUE_KINDS
-from growth.api.queue.kueue import DEPLOYMENT_LABELS, KUEUE_DEPLOYMENTS, KUEUE_LEASES, LEASE_NAME, KueueLease
+from growth.api.queue.kueue_installation import (
+    DEPLOYMENT_LABELS,
+    KUEUE_DEPLOYMENTS,
+    KUEUE_LEASES,
+    LEASE_NAME,
+    KueueLease,
+)
 from growth.cli.failures import Refused
 from growth.decide.decider import State
 from growth.decide.queue.leftovers import advice

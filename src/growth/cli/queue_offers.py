@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from growth.api.quantity import QuantityError
-from growth.api.queue.queues import ClusterQueue
+from growth.api.queue.cluster_queues import ClusterQueue
 from growth.api.queue.workload import Workload
 from growth.cli.memory_report import named
 from growth.cli.queue_entry import Entry, Standing

@@ -6,7 +6,7 @@ from datetime import datetime
 
 import msgspec
 
-from growth.api.queue.queues import ACTIVE, SHORT, ClusterQueue
+from growth.api.queue.cluster_queues import ACTIVE, SHORT, ClusterQueue
 from growth.api.status import condition_of
 from growth.cli.queue_entry import HOLDING, Entry, Standing, entry_of
 from growth.cli.queue_seeing import Seen

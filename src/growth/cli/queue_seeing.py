@@ -14,12 +14,12 @@ from rich.console import Console
 
 from growth.api.change import Change, Happened
 from growth.api.kinds import NAMESPACES, PRIORITY_CLASSES, Kind
-from growth.api.queue.filling import FILLING_KINDS
 from growth.api.queue.job import QUEUED_JOBS
 from growth.api.queue.kinds import QUEUE_KINDS
 from growth.api.queue.pod import QUEUED_PODS
+from growth.api.queue.pod_defaults import FILLING_KINDS
 from growth.api.queue.workload import EVICTED, QUOTA_RESERVED
-from growth.api.settings import Settings
+from growth.api.settings.model import Settings
 from growth.cli.queue_notices import check_readable, notices_in, read_neighbours
 from growth.cli.queue_stock import closed_by
 from growth.cli.world import reading

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
+from growth.api.queue.cluster_queues import ClusterQueue
 from growth.api.queue.kinds import COHORTS
-from growth.api.queue.queues import ClusterQueue
 from growth.cli.queue_lending import borrowed_by, lent_in
 from growth.cli.queue_seeing import Seen
 from growth.decide.queue.tree import Member, Slot

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-from growth.api.queue.queues import SHORT, ClusterQueue
+from growth.api.queue.cluster_queues import SHORT, ClusterQueue
 from growth.api.status import condition_of
 
 

@@ -8,8 +8,8 @@ import msgspec
 from rich.console import Console
 
 from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS, NODE_REQUESTS
-from growth.api.noderemoval import RETRY, NodeRemovalRequest
-from growth.api.settings_reading import EffectiveSettings
+from growth.api.node_removal_request import RETRY, NodeRemovalRequest
+from growth.api.settings.loading import EffectiveSettings
 from growth.api.timestamp import format_time
 from growth.cli.asking import asking
 from growth.cli.failures import Refused

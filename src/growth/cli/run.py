@@ -12,8 +12,8 @@ from typing import Final
 import click
 
 from growth import __version__
-from growth.api.settings import HealthSettings, Settings
-from growth.api.settings_reading import EffectiveSettings
+from growth.api.settings.loading import EffectiveSettings
+from growth.api.settings.model import HealthSettings, Settings
 from growth.cli.failures import Refused, sentence_for
 from growth.cli.settings_options import with_settings
 from growth.cloud.errors import Invalid

@@ -9,8 +9,8 @@ import yaml
 from rich.console import Console
 from rich.table import Table
 
-from growth.api.settings_fields import plain, worded
-from growth.api.settings_reading import EffectiveSetting, EffectiveSettings
+from growth.api.settings.fields import plain, worded
+from growth.api.settings.loading import EffectiveSetting, EffectiveSettings
 from growth.cli.settings_options import with_settings
 
 _WIDEST: Final = 28

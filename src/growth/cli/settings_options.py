@@ -8,8 +8,8 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 import click
 
-from growth.api.settings_fields import SettingField, setting_fields, worded
-from growth.api.settings_reading import EffectiveSettings, SettingsError, read_settings
+from growth.api.settings.fields import SettingField, setting_fields, worded
+from growth.api.settings.loading import EffectiveSettings, SettingsError, read_settings
 
 P = ParamSpec("P")
 R = TypeVar("R")

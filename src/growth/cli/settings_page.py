@@ -2,14 +2,14 @@
 
 import click
 
-from growth.api.settings_fields import SettingField, setting_fields, worded
-from growth.api.settings_reading import SettingsError, read_settings
+from growth.api.settings.fields import SettingField, setting_fields, worded
+from growth.api.settings.loading import SettingsError, read_settings
 from growth.cli.settings import render_yaml
 
 _HEAD = """\
 # Settings
 
-<!-- Made from src/growth/api/settings.py by: python -m growth.cli.settings_page > docs/settings.md -->
+<!-- Made from src/growth/api/settings/model.py by: python -m growth.cli.settings_page > docs/settings.md -->
 
 Growth runs without any setting. What you want otherwise goes into one YAML file (`--settings FILE`), into a `GROWTH_`
 variable or into a flag. A flag wins over a variable, a variable over the file, the file over the default.

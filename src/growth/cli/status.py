@@ -13,13 +13,12 @@ import msgspec
 from rich.console import Console, RenderableType
 from rich.live import Live
 
-from growth.api.cluster_status import GROWTH_STATUS
-from growth.api.coordination import Lease
-from growth.api.core import ConfigMap
+from growth.api.core import ConfigMap, Lease
 from growth.api.growth_kinds import NODE_POOLS
+from growth.api.growth_status import GROWTH_STATUS
 from growth.api.kinds import CONFIG_MAPS, LEASES
-from growth.api.settings import Settings
-from growth.api.settings_reading import EffectiveSettings
+from growth.api.settings.loading import EffectiveSettings
+from growth.api.settings.model import Settings
 from growth.cli.failures import Refused, sentence_for
 from growth.cli.settings_options import with_settings_of
 from growth.cli.spans import span

@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from growth.api.cluster_status import TroubledNode
+from growth.api.growth_status import TroubledNode
 from growth.api.timestamp import format_time
 from growth.cli.spans import span
 from growth.cli.status_report import Closed, Health, Pool, Report

@@ -14,8 +14,8 @@ from rich.live import Live
 
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.kinds import NODES, PODS, Kind
-from growth.api.settings import KubeSettings
-from growth.api.settings_reading import EffectiveSettings
+from growth.api.settings.loading import EffectiveSettings
+from growth.api.settings.model import KubeSettings
 from growth.cli.failures import Refused, sentence_for
 from growth.cli.settings_options import with_settings_of
 from growth.cli.top_view import view

@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from growth.api.nodepool import FailedLaunches
+from growth.api.node_pool import FailedLaunches
 from growth.cli.money import HOURS_A_MONTH
 from growth.cli.spans import span
 from growth.cli.world_view import bar

@@ -13,8 +13,8 @@ from rich.console import Console
 from rich.live import Live
 
 from growth.api.kinds import Kind
-from growth.api.settings import KubeSettings
-from growth.api.settings_reading import EffectiveSettings
+from growth.api.settings.loading import EffectiveSettings
+from growth.api.settings.model import KubeSettings
 from growth.cli.failures import Refused
 from growth.cli.settings_options import with_settings_of
 from growth.cli.world_view import view

@@ -10,9 +10,9 @@ from typing import Final
 
 import msgspec
 
-from growth.api.nodepool import NodePool, OfferingStatus
-from growth.api.noderequest import NodeRequest
-from growth.api.settings import ProvisionSettings
+from growth.api.node_pool import NodePool, OfferingStatus
+from growth.api.node_request import NodeRequest
+from growth.api.settings.model import ProvisionSettings
 from growth.decide.ages import is_ahead
 from growth.decide.failures import ENDS_WITH_STOCK, LAUNCHED, OF_ONE_POOL, Failure, failure_of
 

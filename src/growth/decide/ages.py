@@ -2,7 +2,7 @@
 
 from datetime import datetime, timedelta
 
-from growth.api.noderequest import NodeRequest
+from growth.api.node_request import NodeRequest
 from growth.decide.failures import CLOCKS_DIFFER
 
 

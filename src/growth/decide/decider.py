@@ -12,10 +12,9 @@ from typing import Protocol
 
 import msgspec
 
-from growth.api.action import Action, Hold
+from growth.api.actions import Action, Hold, Outcome, OutcomeKey
 from growth.api.core import ObjectReference
-from growth.api.outcome import Outcome, OutcomeKey
-from growth.api.settings import Settings
+from growth.api.settings.model import Settings
 from growth.decide.ages import since
 from growth.decide.registry.state import ClusterState
 from growth.observe.snapshot import Snapshot

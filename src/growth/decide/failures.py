@@ -7,10 +7,10 @@ from typing import Final
 
 import msgspec
 
-from growth.api.noderequest import NodeRequest
+from growth.api.node_request import NodeRequest
 from growth.api.offering import family_of
 from growth.api.phases import RequestPhase
-from growth.api.settings import ProvisionSettings
+from growth.api.settings.model import ProvisionSettings
 from growth.api.status import condition_of
 
 MET: Final = "Met"

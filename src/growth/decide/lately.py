@@ -19,9 +19,9 @@ from typing import Final
 
 import msgspec
 
-from growth.api.emptiness import ends_by_itself, is_work
 from growth.api.meta import ObjectMeta
 from growth.api.pod import Pod, PodSpec, PodStatus
+from growth.api.pod_classification import ends_by_itself, is_work
 from growth.observe.requests import requests_of
 from growth.observe.snapshot import Snapshot
 

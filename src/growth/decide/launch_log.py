@@ -10,12 +10,11 @@ from typing import Final
 
 import msgspec
 
-from growth.api.nodepool import FailedLaunches, Wasted
-from growth.api.noderequest import NodeRequest
+from growth.api.annotations import mark_of, was_started
+from growth.api.node_pool import FailedLaunches, Wasted
+from growth.api.node_request import NodeRequest
 from growth.api.offering import OFFERING, POOL
-from growth.api.settings import ProvisionSettings
-from growth.api.started import was_started
-from growth.api.template import mark_of
+from growth.api.settings.model import ProvisionSettings
 from growth.decide.billing import as_billed
 from growth.decide.failures import CLOCKS_DIFFER, Failure, failure_of
 from growth.decide.launches import first_failure, noted_in, unnoted_of, wait_after

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from growth.api.action import RecordEvent
+from growth.api.actions import RecordEvent
 from growth.api.growth_kinds import NODE_POOLS
-from growth.api.nodepool import FailedLaunches, NodePool, Unhealthy
+from growth.api.node_pool import FailedLaunches, NodePool, Unhealthy
 from growth.api.offering import Offering
 from growth.api.references import reference_to
 from growth.api.status import MAX_WORDS

@@ -16,10 +16,10 @@ from typing import Final
 
 import msgspec
 
-from growth.api.nodepool import FailedLaunches, NodePool
+from growth.api.annotations import mark_of
+from growth.api.node_pool import FailedLaunches, NodePool
 from growth.api.offering import Offering
-from growth.api.settings import ProvisionSettings
-from growth.api.template import mark_of
+from growth.api.settings.model import ProvisionSettings
 from growth.decide.failures import LAUNCHED, Failure
 
 _NEVER: Final = datetime.min.replace(tzinfo=UTC)

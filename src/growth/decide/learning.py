@@ -13,8 +13,8 @@ from typing import Final
 
 import msgspec
 
-from growth.api.nodepool import OfferingStatus
-from growth.api.settings import ProvisionSettings
+from growth.api.node_pool import OfferingStatus
+from growth.api.settings.model import ProvisionSettings
 from growth.decide.access import BURST, accounts_for
 from growth.decide.failures import CLOCKS_DIFFER, LAUNCHED, OF_ONE_POOL, Failure, failure_of
 from growth.decide.lesson import Lesson, bought_as

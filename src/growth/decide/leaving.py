@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from growth.api.action import CreateObject
+from growth.api.actions import CreateObject
 from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS
-from growth.api.noderemoval import IF_UNREADY
+from growth.api.node_removal_request import IF_UNREADY
 from growth.api.references import reference_by_name
 from growth.api.status import MAX_WORDS
 from growth.observe.snapshot import Snapshot

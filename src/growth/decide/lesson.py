@@ -6,8 +6,8 @@ from datetime import datetime
 import msgspec
 
 from growth.api.node import Node
-from growth.api.nodepool import NodePool
-from growth.api.noderequest import NodeRequest
+from growth.api.node_pool import NodePool
+from growth.api.node_request import NodeRequest
 from growth.api.offering import OFFERING, Offering
 from growth.decide.offerings import Shop
 

@@ -13,8 +13,8 @@ from typing import Final
 import msgspec
 
 from growth.api.node import Node
-from growth.api.nodepool import OfferingStatus
-from growth.api.noderequest import NodeRequest
+from growth.api.node_pool import OfferingStatus
+from growth.api.node_request import NodeRequest
 from growth.api.offering import INSTANCE_TYPE, POOL, left_of
 from growth.api.quantity import NANO, canonical, nano_value
 from growth.decide.access import TOO_MANY_SURPRISES

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from growth.api.action import EditObject
+from growth.api.actions import EditObject
 from growth.api.kinds import NODES
 from growth.api.node import Node
 from growth.api.references import reference_to

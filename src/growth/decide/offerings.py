@@ -11,12 +11,12 @@ from datetime import datetime
 
 import msgspec
 
-from growth.api.cloud import Cloud
 from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
-from growth.api.nodepool import NodePool
-from growth.api.noderequest import NodeRequest
+from growth.api.node_pool import NodePool
+from growth.api.node_request import NodeRequest
 from growth.api.offering import Offering, in_pool
-from growth.api.settings import ProvisionSettings
+from growth.api.provider_state import Cloud
+from growth.api.settings.model import ProvisionSettings
 from growth.api.status import condition_of
 from growth.decide.access import BADNESS, Access, Knowledge, Known, access_by, knowledge_from
 from growth.decide.failures import MET

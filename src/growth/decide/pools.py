@@ -10,11 +10,10 @@ from typing import Final
 
 import msgspec
 
-from growth.api.action import Action, Hold, PatchObject, RecordEvent, held_and_told
-from growth.api.cloud import Cloud
+from growth.api.actions import Action, Hold, PatchObject, RecordEvent, held_and_told
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.kinds import NODES
-from growth.api.nodepool import (
+from growth.api.node_pool import (
     MAX_CURRENCY,
     NodeCounts,
     NodePool,
@@ -22,12 +21,13 @@ from growth.api.nodepool import (
     OfferingStatus,
     Unhealthy,
 )
-from growth.api.noderequest import NodeRequest
+from growth.api.node_request import NodeRequest
 from growth.api.offering import POOL
+from growth.api.provider_state import Cloud
 from growth.api.references import reference_to
-from growth.api.scale_down import has_traces
-from growth.api.settings import Settings
+from growth.api.settings.model import Settings
 from growth.api.status import MAX_WORDS, StatusCondition, condition_of, with_condition
+from growth.api.taints import has_traces
 from growth.decide.ages import is_ahead
 from growth.decide.decider import Decision, State
 from growth.decide.grow.estate import Holding, holdings

@@ -10,12 +10,12 @@ a node that was deleted first is detached six minutes later (docs/removing.md).
 
 from datetime import datetime
 
-from growth.api.action import Action, DeleteObject, Hold
-from growth.api.emptiness import is_daemon
+from growth.api.actions import Action, DeleteObject, Hold
 from growth.api.kinds import NODES, PODS, VOLUME_ATTACHMENTS
 from growth.api.node import Node
 from growth.api.out_of_service import SHUTDOWN, out_of_service_taint
 from growth.api.pod import Pod
+from growth.api.pod_classification import is_daemon
 from growth.api.references import reference_to
 from growth.api.storage import VolumeAttachment
 from growth.decide.node_edits import edited, taint_added

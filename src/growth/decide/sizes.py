@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from growth.api.cloud import Cloud
-from growth.api.nodepool import OfferingStatus
+from growth.api.node_pool import OfferingStatus
 from growth.api.offering import Offering, left_of
+from growth.api.provider_state import Cloud
 from growth.api.quantity import canonical, nano_value
 
 

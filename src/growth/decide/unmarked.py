@@ -1,8 +1,8 @@
 """Nodes that are not given back yet what they were: none of them is to be used before that."""
 
-from growth.api.memory import is_marked
 from growth.api.node import Node
-from growth.api.settings import Settings
+from growth.api.node_memory import is_marked
+from growth.api.settings.model import Settings
 from growth.decide.decider import State
 
 

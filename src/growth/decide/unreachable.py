@@ -7,10 +7,10 @@ action and note.
 
 from typing import Final
 
-from growth.api.action import RecordEvent
+from growth.api.actions import RecordEvent
 from growth.api.kinds import NODES
 from growth.api.node import Node
-from growth.api.nodepool import NodePool
+from growth.api.node_pool import NodePool
 from growth.api.references import reference_to
 
 UNREACHABLE_REASON: Final = "Unreachable"

@@ -6,10 +6,10 @@ from typing import Final
 
 import msgspec
 
-from growth.api.cloud import NOT_ASKED, Cloud
-from growth.api.nodepool import NodePool
+from growth.api.node_pool import NodePool
 from growth.api.not_offered import not_offered
 from growth.api.offering import Offering
+from growth.api.provider_state import NOT_ASKED, Cloud
 from growth.decide.consolidate.budgets import complaints
 
 FINALIZER: Final = "growth.dev/machines"

@@ -6,7 +6,7 @@ anti-affinity kept away is not woken by a new node, and not by an annotation; a 
 
 from typing import Final
 
-from growth.api.action import PatchObject
+from growth.api.actions import PatchObject
 from growth.api.kinds import PODS
 from growth.api.pod import Pod
 from growth.api.references import reference_to

@@ -12,9 +12,9 @@ from typing import Any, Final, Generic, Self, TypeVar, cast
 
 import msgspec
 
+from growth.api.decoding import ListMeta, Reader, Unreadable
+from growth.api.interning import Sharing
 from growth.api.kinds import Kind
-from growth.api.reading import ListMeta, Reader, Unreadable
-from growth.api.sharing import Sharing
 from growth.kube.access import Access
 from growth.kube.errors import Gone, error_from
 from growth.kube.http import HttpSend

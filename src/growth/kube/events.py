@@ -17,7 +17,7 @@ import msgspec
 
 from growth.api.core import EventSeries, ObjectReference
 from growth.api.kinds import EVENTS
-from growth.api.slim import Slim
+from growth.api.meta import Slim
 from growth.kube.backoff import Backoff
 from growth.kube.client import Client
 from growth.kube.errors import AlreadyExists, ApiError, Fenced, Forbidden, Invalid, KubeError, NotFound

@@ -19,8 +19,8 @@ from contextlib import aclosing
 from typing import Final, Generic
 
 from growth.api.change import Change, Happened, ObjectT
+from growth.api.decoding import Reader, Unreadable, WatchLine, bookmark, watch_line
 from growth.api.kinds import Kind
-from growth.api.reading import Reader, Unreadable, WatchLine, bookmark, watch_line
 from growth.kube.backoff import Backoff
 from growth.kube.client import Client, selector_query
 from growth.kube.errors import (

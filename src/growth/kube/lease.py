@@ -25,7 +25,7 @@ from collections.abc import Awaitable, Callable
 from datetime import datetime
 from typing import Final, cast
 
-from growth.api.coordination import Lease
+from growth.api.core import Lease
 from growth.kube.client import Client
 from growth.kube.errors import NEEDS_A_PERSON, AlreadyExists, Conflict, Fenced, KubeError, NotFound
 from growth.kube.lease_object import LeaseObject

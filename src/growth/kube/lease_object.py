@@ -4,7 +4,7 @@ Each call is one request and no retries: those of the client could outlive a lea
 patience, and every change carries the resource version on which it was decided.
 """
 
-from growth.api.coordination import Lease
+from growth.api.core import Lease
 from growth.api.kinds import LEASES
 from growth.kube.client import Client
 from growth.kube.lease_record import Spec

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from growth.api.coordination import Lease
+from growth.api.core import Lease
 from growth.api.timestamp import format_micro_time
 
 MISSING_HOLDER: Final = "unknown-previous-holder"

@@ -3,8 +3,8 @@
 Spread and affinity between pods ask which pods a selector means. It reads nothing but namespace and labels, so it is
 asked once for a family, not once for a pod: 150,000 pods of 300 templates are 300 questions.
 
-Labels and specs are shared (``api.sharing``), so those of two pods are equal exactly if they are the same object. Pods
-that are being deleted are families of their own, because spread does not count them.
+Labels and specs are shared (``api.interning``), so those of two pods are equal exactly if they are the same object.
+Pods that are being deleted are families of their own, because spread does not count them.
 """
 
 from collections.abc import Iterator, Mapping

@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from growth.api.growth_kinds import NODE_POOLS
-from growth.api.nodepool import FailedLaunches, NodePool, OfferingStatus
+from growth.api.node_pool import FailedLaunches, NodePool, OfferingStatus
 from growth.api.offering import POOL
 from growth.api.quantity import QuantityError, nano_value
 from growth.observe.members import Member, Standing, members_of

@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 
 from growth.api.change import Change, Happened
-from growth.api.coordination import Lease
+from growth.api.core import Lease
 
 # A kubelet renews its Lease four times in the time for which it is good. Two that were missed are half of it.
 _MISSED_SHARE: Final = 0.5

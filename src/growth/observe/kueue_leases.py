@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from growth.api.change import Change, Happened
-from growth.api.queue.kueue import KueueLease
+from growth.api.queue.kueue_installation import KueueLease
 
 # What Kueue writes, if a Lease does not say it. A little more is allowed: a server or a watch may be late.
 _USUAL_SECONDS: Final = 15

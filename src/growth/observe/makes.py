@@ -3,10 +3,9 @@
 from collections.abc import ItemsView, Mapping
 from typing import NamedTuple
 
-from growth.api.drain import DRAIN
+from growth.api.annotations import DRAIN, TEMPLATE
 from growth.api.node import Node
 from growth.api.offering import OFFERING, POOL
-from growth.api.template import TEMPLATE
 
 
 class Make(NamedTuple):
@@ -17,7 +16,7 @@ class Make(NamedTuple):
     template: str | None
     """The mark of the template; None if it bears none."""
     is_unwanted: bool
-    """Whether a person wants them to go (``api.drain``)."""
+    """Whether a person wants them to go (``api.annotations``)."""
 
 
 def make_of(node: Node) -> Make:

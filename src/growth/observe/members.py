@@ -11,10 +11,10 @@ import msgspec
 
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.node import Node
-from growth.api.noderemoval import RETRY, NodeRemovalRequest
-from growth.api.noderequest import NodeRequest
+from growth.api.node_removal_request import RETRY, NodeRemovalRequest
+from growth.api.node_request import NodeRequest
 from growth.api.offering import INSTANCE_TYPE, OFFERING, POOL, ZONE
-from growth.api.scale_down import scale_down_at
+from growth.api.taints import scale_down_at
 from growth.observe.snapshot import Snapshot
 from growth.observe.summary import Filled, filled
 
@@ -64,7 +64,7 @@ class Member(msgspec.Struct, frozen=True):
     """The same in words."""
     is_cordoned: bool = False
     work: int = 0
-    """Pods that the node is there for (``api.emptiness``): neither DaemonSets' nor static ones."""
+    """Pods that the node is there for (``api.pod_classification``): neither DaemonSets' nor static ones."""
     cpu_millis: Filled | None = None
     memory_bytes: Filled | None = None
 

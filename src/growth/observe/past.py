@@ -11,8 +11,10 @@ from typing import Final
 import msgspec
 
 from growth.api.change import Change, Happened
-from growth.api.memory import REMOVED_AT_MOST, Memento
-from growth.api.memory_objects import (
+from growth.api.node import Node
+from growth.api.node_memory import (
+    REMOVED_AT_MOST,
+    Memento,
     MemoryObject,
     Remembered,
     Transaction,
@@ -21,7 +23,6 @@ from growth.api.memory_objects import (
     read_memory,
     read_transaction,
 )
-from growth.api.node import Node
 from growth.observe.journal import Journal
 
 # Lives of one name that are remembered as written down. A node that comes and goes faster than three streams can tell

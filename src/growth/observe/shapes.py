@@ -1,6 +1,6 @@
 """Shapes: the distinct specs among all pods, how many pods have each, and what each asks for.
 
-Requests are worked out once for a shape, not once for a pod. Specs are shared (``api.sharing``), so two pods have the
+Requests are worked out once for a shape, not once for a pod. Specs are shared (``api.interning``), so two pods have the
 same shape exactly if they hold the same spec object, and looking one up costs no comparison.
 """
 

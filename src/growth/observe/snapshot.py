@@ -7,11 +7,11 @@ from typing import Any
 import msgspec
 
 from growth.api.change import ObjectT
-from growth.api.cloud import Cloud
+from growth.api.decoding import Unreadable
 from growth.api.kinds import Kind
 from growth.api.node import Node
 from growth.api.pod import Pod
-from growth.api.reading import Unreadable
+from growth.api.provider_state import Cloud
 from growth.observe.families import Families
 from growth.observe.heartbeats import Heartbeats
 from growth.observe.journal import Journal
@@ -61,7 +61,7 @@ class Snapshot(msgspec.Struct, frozen=True):
     past: Past
     """What is known about each name that a node ever had; empty where nobody remembers."""
     work: Mapping[str, int]
-    """How many pods work on which node (``api.emptiness``); a node that is not in it is empty."""
+    """How many pods work on which node (``api.pod_classification``); a node that is not in it is empty."""
     clouds: Mapping[str, Cloud]
     """What the providers that are open said last."""
     journal: Journal

@@ -8,10 +8,9 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from growth.api.backoff import BACK_OFF
+from growth.api.annotations import BACK_OFF
 from growth.api.change import Change, Happened, ObjectT
-from growth.api.cloud import Cloud
-from growth.api.emptiness import is_work
+from growth.api.decoding import Unreadable
 from growth.api.growth_kinds import NODE_MOVES, NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.kinds import (
     CONFIG_MAPS,
@@ -31,21 +30,27 @@ from growth.api.kinds import (
     VOLUME_ATTACHMENTS,
     Kind,
 )
-from growth.api.memory_objects import MEMORIES, SHARD_LEASES, TRANSACTIONS
 from growth.api.node import Node
-from growth.api.nodemove import NodeMove
-from growth.api.noderemoval import NodeRemovalRequest
-from growth.api.noderequest import NodeRequest
+from growth.api.node_memory import MEMORIES, SHARD_LEASES, TRANSACTIONS
+from growth.api.node_move import NodeMove
+from growth.api.node_removal_request import NodeRemovalRequest
+from growth.api.node_request import NodeRequest
 from growth.api.out_of_service import has_marks
 from growth.api.pod import Pod
-from growth.api.queue.filling import FILLING_KINDS
+from growth.api.pod_classification import is_work
+from growth.api.provider_state import Cloud
 from growth.api.queue.job import QUEUED_JOBS
 from growth.api.queue.kinds import QUEUE_KINDS
-from growth.api.queue.kueue import KUEUE_DEPLOYMENTS, KUEUE_LEASES, KUEUE_MUTATING, KUEUE_VALIDATING, KUEUES_OWN
+from growth.api.queue.kueue_installation import (
+    KUEUE_DEPLOYMENTS,
+    KUEUE_LEASES,
+    KUEUE_MUTATING,
+    KUEUE_VALIDATING,
+    KUEUES_OWN,
+)
 from growth.api.queue.pod import QUEUED_PODS
-from growth.api.reading import Unreadable
-from growth.api.scale_down import has_traces
-from growth.api.starting import STARTING
+from growth.api.queue.pod_defaults import FILLING_KINDS
+from growth.api.taints import STARTING, has_traces
 from growth.observe.families import Families
 from growth.observe.heartbeats import Heartbeats
 from growth.observe.journal import Journal

@@ -25,13 +25,13 @@ from growth.api.kinds import (
     VOLUME_ATTACHMENTS,
     Kind,
 )
-from growth.api.memory_objects import MEMORIES, SHARD_LEASES, TRANSACTIONS
-from growth.api.queue.filling import FILLING_KINDS
+from growth.api.node_memory import MEMORIES, SHARD_LEASES, TRANSACTIONS
 from growth.api.queue.job import QUEUED_JOBS
 from growth.api.queue.kinds import QUEUE_KINDS
-from growth.api.queue.kueue import KUEUES_OWN
+from growth.api.queue.kueue_installation import KUEUES_OWN
 from growth.api.queue.pod import QUEUED_PODS
-from growth.api.settings import Settings
+from growth.api.queue.pod_defaults import FILLING_KINDS
+from growth.api.settings.model import Settings
 from growth.decide import pools
 from growth.decide.consolidate import deciding as consolidate
 from growth.decide.decider import Decider

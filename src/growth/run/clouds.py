@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from growth.api.cloud import NOT_ASKED, Cloud
+from growth.api.provider_state import NOT_ASKED, Cloud
 from growth.cloud.errors import ProviderError, RateLimited, Unavailable
 from growth.cloud.provider import Provider
 from growth.kube.client import Client

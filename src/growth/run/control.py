@@ -20,11 +20,11 @@ from growth.act.carrying import Doors
 from growth.act.executor import SILENCE_SECONDS as EXECUTOR_SILENCE_SECONDS
 from growth.act.executor import Executor
 from growth.act.points import Points
-from growth.api.cloud import Cloud
 from growth.api.kinds import Kind
-from growth.api.memory_objects import MEMORIES
+from growth.api.node_memory import MEMORIES
+from growth.api.provider_state import Cloud
 from growth.api.queue.kinds import WORKLOADS
-from growth.api.settings import Settings
+from growth.api.settings.model import Settings
 from growth.kube.client import Client
 from growth.kube.events import EventRecorder
 from growth.kube.informer import Informer

@@ -13,9 +13,9 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from growth.act.executor import Executor
-from growth.api.action import Hold
+from growth.api.actions import Hold
 from growth.api.references import shown
-from growth.api.settings import Settings
+from growth.api.settings.model import Settings
 from growth.decide.consolidate.deciding import Memory as Moves
 from growth.decide.decider import Decider, Decision, State
 from growth.decide.failover.scene import Memory as Failover

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from growth.api.action import Hold
+from growth.api.actions import Hold
 from growth.api.core import ObjectReference
 
 Key = tuple[ObjectReference, str]

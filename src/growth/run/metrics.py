@@ -10,9 +10,8 @@ from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamil
 from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import Collector
 
-from growth.api.action import Hold
+from growth.api.actions import Hold, Outcome
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS
-from growth.api.outcome import Outcome
 from growth.api.phases import REMOVAL_MOVES
 from growth.decide.failover.evidence import Finding
 from growth.decide.failover.scene import Memory

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from growth.api.features import FEATURES, NEWEST, OLDEST, Feature, is_since, minor_of
+from growth.api.server_features import FEATURES, NEWEST, OLDEST, Feature, is_since, minor_of
 from growth.kube.client import Client
 from growth.kube.discovery import served_resources
 

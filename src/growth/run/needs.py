@@ -8,12 +8,12 @@ both equal, and every scenario checks that a capability writes nothing that is n
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
-from growth.api.cluster_status import GROWTH_STATUS
 from growth.api.growth_kinds import NODE_MOVES, NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
+from growth.api.growth_status import GROWTH_STATUS
 from growth.api.kinds import CONFIG_MAPS, EVENTS, LEASES, NODES, PODS, Kind
 from growth.api.queue.job import QUEUED_JOBS
 from growth.api.queue.kinds import CLUSTER_QUEUES, LOCAL_QUEUES, RESOURCE_FLAVORS, WORKLOADS
-from growth.api.settings import Settings
+from growth.api.settings.model import Settings
 from growth.kube.permission_review import ScopedPermission
 from growth.kube.verbs import Permission
 from growth.run.capability import CONSOLIDATE, REGISTRY, Capability

@@ -5,7 +5,7 @@ from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 
 from growth.api.duration import format_duration
-from growth.api.settings import Settings
+from growth.api.settings.model import Settings
 from growth.cloud.finding import Surroundings, find_provider
 from growth.cloud.hetzner.options import (
     CATALOGUE_EVERY_OPTION,

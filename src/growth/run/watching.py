@@ -6,12 +6,12 @@ from contextlib import asynccontextmanager
 from typing import Any, Final
 
 from growth.api.change import Change
-from growth.api.cluster_status import GROWTH_STATUS
 from growth.api.growth_kinds import GROUP
+from growth.api.growth_status import GROWTH_STATUS
 from growth.api.kinds import CONFIG_MAPS, LEASES, Kind
-from growth.api.memory_objects import MEMORIES, SHARD_LABEL, SHARD_LEASES, SHARD_OF, TRANSACTIONS
+from growth.api.node_memory import MEMORIES, SHARD_LABEL, SHARD_LEASES, SHARD_OF, TRANSACTIONS
 from growth.api.queue.job import QUEUED_JOBS
-from growth.api.queue.kueue import (
+from growth.api.queue.kueue_installation import (
     DEPLOYMENT_LABELS,
     KUEUE_DEPLOYMENTS,
     KUEUE_LEASES,
@@ -23,7 +23,7 @@ from growth.api.queue.kueue import (
 )
 from growth.api.queue.pod import QUEUED_PODS
 from growth.api.queue.workload import QUEUE_NAME
-from growth.api.settings import Settings
+from growth.api.settings.model import Settings
 from growth.kube.client import Client
 from growth.kube.informer import Informer
 from growth.observe.world import Listener, World

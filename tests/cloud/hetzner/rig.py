@@ -12,8 +12,8 @@ from hcloud import Client
 
 from growth.api.machine import Machine, MachineRequest, request_for
 from growth.api.meta import ObjectMeta
-from growth.api.nodepool import Machine as MachineSettings
-from growth.api.nodepool import NodePool, NodePoolSpec
+from growth.api.node_pool import Machine as MachineSettings
+from growth.api.node_pool import NodePool, NodePoolSpec
 from growth.api.offering import Offering
 from growth.cloud.hetzner.budget import Budget
 from growth.cloud.hetzner.calling import Api, connect_to

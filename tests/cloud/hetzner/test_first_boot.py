@@ -6,9 +6,9 @@ import pytest
 from growth.api.machine import MachineRequest, request_for
 from growth.api.meta import ObjectMeta
 from growth.api.node import Node
-from growth.api.nodepool import Machine as MachineSettings
-from growth.api.nodepool import NodePool, NodePoolSpec, UserDataSecret
-from growth.api.starting import closed
+from growth.api.node_pool import Machine as MachineSettings
+from growth.api.node_pool import NodePool, NodePoolSpec, UserDataSecret
+from growth.api.taints import closed
 from growth.api.tolerations import NO_EXECUTE, Taint
 from growth.cloud.errors import Invalid
 from growth.decide.provision.arrival import Step, arrival_of

@@ -5,9 +5,9 @@ from datetime import timedelta
 
 import pytest
 
-from growth.api.cloud import Cloud
 from growth.api.meta import ObjectMeta
-from growth.api.nodepool import NodePool, NodePoolSpec, ServerType
+from growth.api.node_pool import NodePool, NodePoolSpec, ServerType
+from growth.api.provider_state import Cloud
 from growth.cloud.errors import Invalid, Unavailable
 from growth.decide.usable import problems
 from growth_lab.hetzner_sandbox.faults import Refuse, SoldOut

@@ -9,7 +9,7 @@ import yaml
 
 from growth.api.kinds import SECRETS
 from growth.api.machine import MachineRequest
-from growth.api.nodepool import UserDataSecret
+from growth.api.node_pool import UserDataSecret
 from growth.api.offering import Offering
 from growth.cloud.hetzner.rendering import Renderer
 from growth.kube.client import Client

@@ -11,12 +11,12 @@ from typing import Any, Final
 import msgspec
 from hypothesis import strategies as st
 
-from growth.api.cloud import Cloud
-from growth.api.emptiness import is_work
 from growth.api.meta import Condition
 from growth.api.node import Node
 from growth.api.offering import Offering
 from growth.api.pod import Pod
+from growth.api.pod_classification import is_work
+from growth.api.provider_state import Cloud
 from growth.decide.consolidate.move import Move
 from growth.decide.consolidate.question import Question
 from growth.decide.fit import Stage, fit

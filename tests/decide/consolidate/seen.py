@@ -8,7 +8,6 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from growth.api.change import Change, Happened
-from growth.api.cloud import Cloud
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.kinds import (
     DAEMON_SETS,
@@ -21,11 +20,12 @@ from growth.api.kinds import (
 )
 from growth.api.machine import Machine
 from growth.api.node import Node
-from growth.api.nodepool import NodePool
-from growth.api.noderemoval import NodeRemovalRequest
-from growth.api.noderequest import NodeRequest
+from growth.api.node_pool import NodePool
+from growth.api.node_removal_request import NodeRemovalRequest
+from growth.api.node_request import NodeRequest
 from growth.api.pod import Pod
-from growth.api.settings import Settings
+from growth.api.provider_state import Cloud
+from growth.api.settings.model import Settings
 from growth.api.storage import PersistentVolume, PersistentVolumeClaim
 from growth.api.workloads import DaemonSet, PodDisruptionBudget
 from growth.decide.consolidate.candidates import Choice, choice_in

@@ -5,8 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from growth.api.out_of_service import PROOF, SHUTDOWN
-from growth.api.scale_down import LEAVES
-from growth.api.starting import closed
+from growth.api.taints import LEAVES, closed
 from growth.decide.consolidate.advice import advise
 from growth.decide.consolidate.asking import question_of
 from growth.decide.consolidate.candidates import choice_in

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from growth.api.annotations import STARTED_AT
 from growth.api.disruption import DisruptionBudget, Reason
 from growth.api.node import Node
-from growth.api.scale_down import SCALE_DOWN
-from growth.api.started import STARTED_AT
+from growth.api.taints import SCALE_DOWN
 from growth.decide.consolidate.budgets import Allowance, allowance, complaints
 from growth.decide.shrink.terms import max_unavailable
 from tests.decide.marketplace import a_pool

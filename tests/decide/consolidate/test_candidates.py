@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from growth.api.machine import Power
 from growth.api.node import Node
 from growth.api.out_of_service import MAINTENANCE, SHUTDOWN
-from growth.api.scale_down import LEAVES, SCALE_DOWN_AT
-from growth.api.starting import closed
+from growth.api.taints import LEAVES, SCALE_DOWN_AT, closed
 from growth.decide.consolidate.question import Candidate
 from growth.decide.pack.market import Bought
 from tests.decide.consolidate.seen import (

@@ -7,13 +7,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from growth.api.action import CreateObject, EvictPod, PatchObject, RecordEvent
+from growth.api.actions import CreateObject, EvictPod, PatchObject, RecordEvent
+from growth.api.annotations import TEMPLATE, mark_of
 from growth.api.change import Change, Happened
 from growth.api.growth_kinds import NODE_MOVES
 from growth.api.meta import ObjectMeta
-from growth.api.nodemove import NodeMove, NodeMoveSpec, NodeMoveStatus, Purchase
+from growth.api.node_move import NodeMove, NodeMoveSpec, NodeMoveStatus, Purchase
 from growth.api.phases import MovePhase
-from growth.api.template import TEMPLATE, mark_of
 from growth.decide.consolidate.carrying import carry
 from growth.decide.consolidate.premises import PLACE_WITHIN
 from growth.decide.consolidate.scene import Scene

@@ -7,11 +7,11 @@ from typing import Any
 import msgspec
 import pytest
 
+from growth.api.annotations import STARTED_AT
 from growth.api.meta import ObjectMeta
-from growth.api.nodemove import NodeMove, NodeMoveSpec, NodeMoveStatus
+from growth.api.node_move import NodeMove, NodeMoveSpec, NodeMoveStatus
 from growth.api.phases import MovePhase
-from growth.api.settings import Settings
-from growth.api.started import STARTED_AT
+from growth.api.settings.model import Settings
 from growth.decide.decider import State
 from growth.decide.lately import LOOKS_WITHIN
 from growth.decide.registry.seeing import cluster_in

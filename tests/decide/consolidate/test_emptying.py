@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from growth.api.node import Node
-from growth.api.nodepool import NodePool
+from growth.api.node_pool import NodePool
 from growth.api.pod import Pod
 from growth.decide.consolidate.asking import question_of
 from growth.decide.consolidate.candidates import wished_in

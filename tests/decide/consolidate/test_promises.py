@@ -8,12 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from growth.api.annotations import DRAIN, STARTED_AT, TEMPLATE
 from growth.api.disruption import Reason
-from growth.api.drain import DRAIN
-from growth.api.scale_down import SCALE_DOWN
-from growth.api.settings import Settings
-from growth.api.started import STARTED_AT
-from growth.api.template import TEMPLATE
+from growth.api.settings.model import Settings
+from growth.api.taints import SCALE_DOWN
 from tests.decide.consolidate.seen import SOLD, a_budget, a_pod
 from tests.decide.consolidate.town import MINUTE, NOW, Town, a_node, acting
 from tests.decide.marketplace import a_pool

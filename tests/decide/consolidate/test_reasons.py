@@ -6,16 +6,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from growth.api.action import Hold, RecordEvent
-from growth.api.drain import DRAIN
+from growth.api.actions import Hold, RecordEvent
+from growth.api.annotations import DRAIN, STARTED_AT, TEMPLATE, mark_of
 from growth.api.meta import ObjectMeta
 from growth.api.node import Node
-from growth.api.nodemove import NodeMove, NodeMoveSpec, NodeMoveStatus
-from growth.api.nodepool import NodePool
+from growth.api.node_move import NodeMove, NodeMoveSpec, NodeMoveStatus
+from growth.api.node_pool import NodePool
 from growth.api.offering import Offering
-from growth.api.settings import Settings
-from growth.api.started import STARTED_AT
-from growth.api.template import TEMPLATE, mark_of
+from growth.api.settings.model import Settings
 from growth.decide.consolidate.reasons import Wish, wishes_in
 from growth.decide.consolidate.scene import Scene
 from growth.decide.decider import State

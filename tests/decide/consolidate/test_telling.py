@@ -5,8 +5,8 @@ from datetime import timedelta
 
 import pytest
 
-from growth.api.action import RecordEvent
-from growth.api.settings import Settings
+from growth.api.actions import RecordEvent
+from growth.api.settings.model import Settings
 from growth.decide.consolidate.telling import LESS_WANTED, ROOM_KEPT, TOLD_EVERY, Damping
 from tests.decide.consolidate.seen import a_pod
 from tests.decide.consolidate.town import HOUR, MINUTE, NOW, Town, a_node, acting, events_of

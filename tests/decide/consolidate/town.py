@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
-from growth.api.action import (
+from growth.api.actions import (
     Action,
     CreateObject,
     DeleteObject,
@@ -25,13 +25,13 @@ from growth.api.growth_kinds import NODE_MOVES, NODE_POOLS, NODE_REMOVAL_REQUEST
 from growth.api.kinds import NODES, POD_DISRUPTION_BUDGETS, PODS, Kind
 from growth.api.meta import ObjectMeta
 from growth.api.node import Node
-from growth.api.nodemove import NodeMove, NodeMoveSpec, NodeMoveStatus
-from growth.api.nodepool import NodePool
+from growth.api.node_move import NodeMove, NodeMoveSpec, NodeMoveStatus
+from growth.api.node_pool import NodePool
 from growth.api.offering import Offering
 from growth.api.pod import Pod
-from growth.api.scale_down import LEAVES
 from growth.api.selectors import selects
-from growth.api.settings import Settings
+from growth.api.settings.model import Settings
+from growth.api.taints import LEAVES
 from growth.decide.consolidate.deciding import decide
 from growth.decide.decider import Decision, State
 from growth.decide.fit.stage import Stage

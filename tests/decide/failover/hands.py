@@ -6,20 +6,22 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from growth.act.lanes import Lane, Rests, lane_of
-from growth.api.action import (
+from growth.api.actions import (
     Action,
     DeleteObject,
     EditObject,
     FenceMachine,
+    Outcome,
     PatchObject,
     ReadPower,
     ReadPowers,
     RecordEvent,
     ReleasePod,
+    Result,
+    key_of,
 )
 from growth.api.machine import Power, PowerReading
 from growth.api.node import Node
-from growth.api.outcome import Outcome, Result, key_of
 from growth.api.tolerations import Taint
 
 if TYPE_CHECKING:

@@ -12,26 +12,23 @@ from typing import Any
 
 import msgspec
 
-from growth.api.action import Action, Hold, RecordEvent
+from growth.api.actions import Action, Hold, Outcome, OutcomeKey, RecordEvent
+from growth.api.annotations import STARTED_AT
 from growth.api.change import Change, Happened
-from growth.api.cloud import Cloud
-from growth.api.cluster_status import GROWTH_STATUS
-from growth.api.coordination import Lease, LeaseSpec
-from growth.api.core import ConfigMap
+from growth.api.core import ConfigMap, Lease, LeaseSpec
 from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS
+from growth.api.growth_status import GROWTH_STATUS, Timeline, timelines_in
 from growth.api.kinds import CONFIG_MAPS, LEASES, NODES, PODS, VOLUME_ATTACHMENTS, Kind
 from growth.api.machine import Machine, Power, PowerReading
 from growth.api.meta import Condition, ObjectMeta
 from growth.api.node import Node, NodeSpec, NodeStatus, NodeSystemInfo
-from growth.api.noderemoval import NodeRemovalRequest, NodeRemovalRequestSpec
+from growth.api.node_removal_request import NodeRemovalRequest, NodeRemovalRequestSpec
 from growth.api.offering import OFFERING, POOL
 from growth.api.out_of_service import SHUTDOWN, out_of_service_taint
-from growth.api.outcome import Outcome, OutcomeKey
 from growth.api.pod import Pod
-from growth.api.settings import FailoverSettings, Settings
-from growth.api.started import STARTED_AT
+from growth.api.provider_state import Cloud
+from growth.api.settings.model import FailoverSettings, Settings
 from growth.api.storage import AttachmentSource, VolumeAttachment, VolumeAttachmentSpec
-from growth.api.timeline import Timeline, timelines_in
 from growth.api.tolerations import tolerates
 from growth.decide.decider import Decision, State
 from growth.decide.failover.deciding import decide

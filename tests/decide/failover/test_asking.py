@@ -5,9 +5,9 @@ from itertools import pairwise
 
 import pytest
 
-from growth.api.action import ReadPower, ReadPowers
+from growth.api.actions import ReadPower, ReadPowers
 from growth.api.machine import Power
-from growth.api.settings import Settings
+from growth.api.settings.model import Settings
 from tests.decide.failover.stage import Stage, machine_id, terms
 
 FIVE = ("n1", "n2", "n3", "n4", "n5")

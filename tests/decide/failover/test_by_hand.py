@@ -4,16 +4,16 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 
-from growth.api.action import EditObject, Hold, ReleasePod
+from growth.api.actions import EditObject, Hold, ReleasePod
 from growth.api.change import Change, Happened
-from growth.api.cloud import Cloud
 from growth.api.kinds import NODES, PODS
 from growth.api.machine import Machine, Power
 from growth.api.meta import Condition, ObjectMeta
 from growth.api.node import Node, NodeSpec, NodeStatus
 from growth.api.out_of_service import PROOF, SHUTDOWN, Proof
 from growth.api.pod import Pod, PodSpec
-from growth.api.settings import FailoverSettings, Settings
+from growth.api.provider_state import Cloud
+from growth.api.settings.model import FailoverSettings, Settings
 from growth.decide.decider import Decision, State
 from growth.decide.failover.deciding import decide
 from growth.decide.failover.evidence import Answers, Case

@@ -6,17 +6,16 @@ from typing import Any
 import msgspec
 import pytest
 
-from growth.api.action import EditObject, FenceMachine
+from growth.api.actions import EditObject, FenceMachine, Outcome, Result, key_of
 from growth.api.change import Change, Happened
-from growth.api.cloud import Cloud
 from growth.api.kinds import NODES, PODS
 from growth.api.machine import Machine, Power
 from growth.api.meta import Condition, ObjectMeta
 from growth.api.node import Node, NodeSpec, NodeStatus
 from growth.api.out_of_service import PROOF, SHUTDOWN, Proof
-from growth.api.outcome import Outcome, Result, key_of
 from growth.api.pod import Pod
-from growth.api.settings import FailoverSettings, Settings
+from growth.api.provider_state import Cloud
+from growth.api.settings.model import FailoverSettings, Settings
 from growth.decide.decider import State
 from growth.decide.displaced import displaced_in
 from growth.decide.failover.deciding import decide

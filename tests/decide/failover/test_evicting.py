@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from growth.api.action import ReleasePod
+from growth.api.actions import ReleasePod
 from growth.api.change import Change, Happened
 from growth.api.kinds import PODS
 from growth.api.machine import Power

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from growth.api.machine import Power, PowerReading
-from growth.api.settings import FailoverSettings
+from growth.api.settings.model import FailoverSettings
 from growth.decide.failover.evidence import Case, Finding
 from tests.decide.failover.stage import SECOND, START
 

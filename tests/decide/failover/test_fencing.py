@@ -1,6 +1,6 @@
 """A machine that runs and whose node is silent: told of, and powered off only where that is allowed."""
 
-from growth.api.action import EditObject, FenceMachine, RecordEvent
+from growth.api.actions import EditObject, FenceMachine, RecordEvent
 from growth.api.machine import Power
 from growth.decide.unreachable import unreachable_event
 from tests.decide.failover.stage import Stage, machine_id, terms

@@ -5,7 +5,7 @@ import pytest
 
 from growth.api.machine import Power
 from growth.api.out_of_service import MAINTENANCE, SHUTDOWN
-from growth.api.settings import RegistrySettings, Settings
+from growth.api.settings.model import RegistrySettings, Settings
 from tests.decide.failover.stage import ZONE, Stage, machine_id, terms
 
 FIVE = ("n1", "n2", "n3", "n4", "n5")

@@ -2,8 +2,8 @@
 
 import pytest
 
-from growth.api.cloud import Cloud
 from growth.api.machine import Machine, Power
+from growth.api.provider_state import Cloud
 from growth.decide.failover.machines import Machines, Place
 from tests.decide.failover.stage import START
 

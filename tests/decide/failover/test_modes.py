@@ -2,7 +2,7 @@
 
 import pytest
 
-from growth.api.action import DeleteObject, EditObject, FenceMachine, ReadPower, ReleasePod
+from growth.api.actions import DeleteObject, EditObject, FenceMachine, ReadPower, ReleasePod
 from growth.api.out_of_service import proof_on
 from tests.decide.failover.stage import Stage, terms
 

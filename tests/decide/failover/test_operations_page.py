@@ -9,12 +9,12 @@ import msgspec
 import pytest
 import yaml
 
-from growth.api import action
+from growth.api import actions
+from growth.api.actions import Result
+from growth.api.growth_status import Entry, Timeline, key_of
 from growth.api.kinds import LEASES
 from growth.api.machine import Power
 from growth.api.out_of_service import PROOF, Proof
-from growth.api.outcome import Result
-from growth.api.timeline import Entry, Timeline, key_of
 from growth.decide.failover.evidence import Finding
 from growth.run.capability import CAPABILITIES
 from growth.run.metrics import Metrics
@@ -69,7 +69,7 @@ def test_every_objective_of_time_is_a_bucket() -> None:
     [
         pytest.param("state", {*Finding, "OutOfService"}, id="state"),
         pytest.param("result", set(Result), id="result"),
-        pytest.param("action", set(vars(action)), id="action"),
+        pytest.param("action", set(vars(actions)), id="action"),
         pytest.param("reason", set(re.findall(r'"([A-Z]\w+)"', SOURCES)) | set(Finding), id="reason"),
     ],
 )

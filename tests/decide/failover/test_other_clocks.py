@@ -1,6 +1,6 @@
 """A proof that another process wrote, whose clock was wrong, neither keeps a node out nor frees its pods for ever."""
 
-from growth.api.action import ReleasePod
+from growth.api.actions import ReleasePod
 from tests.decide.failover.stage import Stage
 
 FIVE = ("n1", "n2", "n3", "n4", "n5")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from growth.api.out_of_service import MAINTENANCE, PROOF, SHUTDOWN
-from growth.api.settings_fields import setting_fields, worded
+from growth.api.settings.fields import setting_fields, worded
 from growth.decide.failover.evidence import Finding
 from tests.stories.all_stories import STORIES
 

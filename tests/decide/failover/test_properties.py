@@ -7,10 +7,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from growth.api.action import EditObject, ReadPower, ReadPowers, ReleasePod
+from growth.api.actions import EditObject, ReadPower, ReadPowers, ReleasePod
 from growth.api.machine import Power
 from growth.api.out_of_service import PROOF, SHUTDOWN, out_of_service_taint
-from growth.api.settings import Settings
+from growth.api.settings.model import Settings
 from tests.decide.failover.stage import EVERYTHING, SECOND, machine_id, terms
 from tests.decide.failover.witness import WatchedStage
 from tests.drawing import examples

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from growth.api.action import DeleteObject, EditObject, ReadPower, RecordEvent, ReleasePod
+from growth.api.actions import DeleteObject, EditObject, ReadPower, RecordEvent, ReleasePod
 from growth.api.change import Happened
 from growth.api.kinds import PODS
 from growth.api.machine import Power

@@ -2,10 +2,10 @@
 
 import pytest
 
-from growth.api.action import EditObject
+from growth.api.actions import EditObject
 from growth.api.machine import Power
 from growth.api.out_of_service import OUT_OF_SERVICE, PROOF, SHUTDOWN
-from growth.api.settings import Settings
+from growth.api.settings.model import Settings
 from growth.api.tolerations import Taint
 from tests.decide.failover.stage import SECOND, Stage, machine_id, terms
 

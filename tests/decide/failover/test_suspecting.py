@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from growth.api.action import ReadPower
+from growth.api.actions import ReadPower
 from growth.api.machine import Power
 from growth.decide.failover.evidence import Finding
 from tests.decide.failover.stage import Stage, machine_id, terms

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from growth.api.action import EditObject, RecordEvent
+from growth.api.actions import EditObject, RecordEvent
 from growth.api.machine import Power
 from growth.api.out_of_service import HARDWARE, PROOF, SHUTDOWN, proof_on
 from growth.api.tolerations import Taint

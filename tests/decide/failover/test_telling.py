@@ -4,9 +4,9 @@ from itertools import pairwise
 
 import msgspec
 
-from growth.api.action import PatchObject
+from growth.api.actions import PatchObject
+from growth.api.growth_status import Entry, Timeline, key_of
 from growth.api.machine import Power
-from growth.api.timeline import Entry, Timeline, key_of
 from tests.decide.failover.stage import Stage, machine_id, terms
 
 FIVE = ("n1", "n2", "n3", "n4", "n5")

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from growth.api.action import ReadPower
+from growth.api.actions import ReadPower
 from growth.api.machine import Power
 from growth.decide.decider import State
 from growth.decide.failover.deciding import decide

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from growth.api.action import Action, DeleteObject, EditObject, FenceMachine, Hold, ReleasePod
+from growth.api.actions import Action, DeleteObject, EditObject, FenceMachine, Hold, ReleasePod
 from growth.api.kinds import VOLUME_ATTACHMENTS
 from growth.api.machine import Power, PowerReading
 from growth.api.out_of_service import HARDWARE, OUT_OF_SERVICE, SHUTDOWN, out_of_service_taint, proof_on

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from growth.api.starting import key_to
+from growth.api.taints import key_to
 from growth.decide.fit.demand import demand_of
 from tests.decide.fit.volumes import a_claim, a_class, using
 from tests.decide.stages import a_node, a_pod, a_stage

@@ -2,8 +2,8 @@
 
 import pytest
 
+from growth.api.reasons.formatting import amount, size
 from growth.decide.fit import Verdict, fits_anywhere
-from growth.decide.fit.words import amount, size
 from tests.decide.stages import a_node, a_pod, a_stage
 
 GPU = [{"key": "gpu", "effect": "NoSchedule"}]

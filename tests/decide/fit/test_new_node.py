@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from growth.api.nodepool import NodePool
+from growth.api.node_pool import NodePool
 from growth.api.offering import Offering
 from growth.decide.fit.new_node import NewNodes, node_from, settled
 from tests.decide.fit.asking import where, why

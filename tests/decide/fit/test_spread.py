@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from growth.api.pod import Pod
-from growth.api.starting import closed, key_to
+from growth.api.taints import closed, key_to
 from tests.decide.fit.asking import where, why
 from tests.decide.stages import a_node, a_pod, a_stage
 

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from growth.api.starting import closed, key_to
+from growth.api.taints import closed, key_to
 from growth.decide.fit import fits_anywhere, grief
 from tests.decide.stages import a_node, a_pod, a_stage
 

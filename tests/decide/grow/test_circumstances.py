@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from growth.api.nodepool import NodePool
+from growth.api.node_pool import NodePool
 from growth.api.offering import Offering
 from growth.decide.access import Access
 from growth.decide.grow.circumstances import Circumstances, circumstances_of

@@ -6,10 +6,10 @@ import msgspec
 import pytest
 
 from growth.api.node import Node
-from growth.api.noderequest import PLANNED_FOR, NodeRequest
+from growth.api.node_request import PLANNED_FOR, NodeRequest
 from growth.api.offering import ZONE
 from growth.api.phases import RequestPhase
-from growth.api.starting import closed
+from growth.api.taints import closed
 from growth.decide.decider import State
 from growth.decide.fit import Stage
 from growth.decide.fit.new_node import NewNodes

@@ -4,9 +4,9 @@ from datetime import timedelta
 
 import msgspec
 
-from growth.api.action import CreateObject
-from growth.api.backoff import BACK_OFF, BackOff
-from growth.api.noderequest import NodeRequest
+from growth.api.actions import CreateObject
+from growth.api.annotations import BACK_OFF, BackOff
+from growth.api.node_request import NodeRequest
 from tests.decide.grow.town import LARGE, MS, NOW, SECOND, SMALL, Town, a_crowd, a_pod, for_pool
 from tests.decide.marketplace import a_node, a_pool
 

@@ -6,13 +6,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from growth.api.action import Action, CreateObject, Hold, PatchObject
+from growth.api.actions import Action, CreateObject, Hold, PatchObject
 from growth.api.change import Change, Happened
 from growth.api.kinds import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, PODS
-from growth.api.noderequest import NodeRequest
+from growth.api.node_request import NodeRequest
 from growth.api.out_of_service import SHUTDOWN
 from growth.api.pod import Pod
-from growth.api.scale_down import LEAVES
+from growth.api.taints import LEAVES
 from tests.decide import stages
 from tests.decide.grow.town import LARGE, MS, NOW, SECOND, SMALL, Town, a_pod
 from tests.decide.marketplace import a_cloud, a_machine, a_node, an_offering

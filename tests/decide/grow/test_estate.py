@@ -6,11 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from growth.api.action import CreateMachine
-from growth.api.cloud import Cloud
+from growth.api.actions import CreateMachine, Outcome, Result, key_of
 from growth.api.growth_kinds import NODE_REQUESTS
 from growth.api.machine import request_for
-from growth.api.outcome import Outcome, Result, key_of
+from growth.api.provider_state import Cloud
 from growth.api.references import reference_by_name
 from growth.decide.decider import State
 from growth.decide.grow.estate import Holding, holdings, just_bought, shortages

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from growth.api.nodepool import NodePool
+from growth.api.node_pool import NodePool
 from growth.api.pod import Pod
 from growth.decide.fit.stage import Stage
 from growth.decide.grow.foreseeing import Foresight, foreseeing

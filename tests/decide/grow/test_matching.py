@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from growth.api.nodepool import NodePool
+from growth.api.node_pool import NodePool
 from growth.decide.grow.matching import Matching, Unmatched
 from tests.decide.grow.town import a_pod, for_pool
 from tests.decide.marketplace import NOW, a_pool

@@ -4,8 +4,8 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from growth.api.nodepool import MAX_POOL_NAME
-from growth.api.noderequest import MAX_NODE_NAME
+from growth.api.node_pool import MAX_POOL_NAME
+from growth.api.node_request import MAX_NODE_NAME
 from growth.decide.grow.naming import request_name
 from tests.decide.marketplace import a_pool
 

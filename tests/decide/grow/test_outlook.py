@@ -4,13 +4,13 @@ from datetime import timedelta
 
 import pytest
 
-from growth.api.memory import MARKER
 from growth.api.node import Node
-from growth.api.noderequest import NodeRequest
+from growth.api.node_memory import MARKER
+from growth.api.node_request import NodeRequest
 from growth.api.out_of_service import SHUTDOWN
 from growth.api.phases import RequestPhase
-from growth.api.settings import Settings
-from growth.api.starting import closed
+from growth.api.settings.model import Settings
+from growth.api.taints import closed
 from growth.decide.decider import State
 from growth.decide.grow.outlook import Outlook
 from growth.decide.grow.planning import NO_PLAN

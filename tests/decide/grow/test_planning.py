@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from growth.api.nodepool import NodePool
+from growth.api.node_pool import NodePool
 from growth.api.offering import Offering
 from growth.api.pod import Pod
 from growth.decide.fit.stage import Stage

@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from growth.api.nodepool import FailedLaunches, NodePool, NodePoolStatus
+from growth.api.node_pool import FailedLaunches, NodePool, NodePoolStatus
 from growth.api.pod import Pod
-from growth.api.settings import ProvisionSettings
+from growth.api.settings.model import ProvisionSettings
 from tests.decide.grow.town import NOW, SECOND, Town, a_crowd, a_pod
 from tests.decide.marketplace import HOUR, MINUTE, a_cloud, a_pool, an_offering
 

@@ -12,8 +12,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from growth.api.action import CreateObject
-from growth.api.noderequest import PLANNED_FOR, NodeRequest
+from growth.api.actions import CreateObject
+from growth.api.node_request import PLANNED_FOR, NodeRequest
 from growth.api.offering import OFFERING, Offering
 from growth.decide.grow.verdicts import Said
 from tests.decide.grow.town import LARGE, MS, SECOND, SMALL, Town, a_pod

@@ -1,8 +1,8 @@
 """NodeRequests as they are written, whole."""
 
-from growth.api.action import CreateObject, PatchObject
+from growth.api.actions import CreateObject, PatchObject
+from growth.api.annotations import mark_of
 from growth.api.core import ObjectReference
-from growth.api.template import mark_of
 from growth.decide.grow.requesting import asked_for
 from growth.decide.grow.wanting import Wanted
 from tests.decide.grow.town import SECOND, SMALL, Town, a_pod

@@ -10,7 +10,7 @@ from growth.api.change import Change, Happened
 from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS
 from growth.api.machine import Power
 from growth.api.node import Node
-from growth.api.noderemoval import IF_UNREADY
+from growth.api.node_removal_request import IF_UNREADY
 from growth.api.out_of_service import PROOF, SHUTDOWN, Proof
 from growth.api.phases import RequestPhase
 from growth.api.pod import Pod

@@ -2,8 +2,8 @@
 
 from datetime import timedelta
 
-from growth.api.action import Action, Hold, PatchObject, RecordEvent
-from growth.api.backoff import BACK_OFF, BackOff
+from growth.api.actions import Action, Hold, PatchObject, RecordEvent
+from growth.api.annotations import BACK_OFF, BackOff
 from growth.api.core import ObjectReference
 from growth.api.kinds import PODS
 from growth.api.pod import Pod

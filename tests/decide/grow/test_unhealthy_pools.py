@@ -5,9 +5,9 @@ from typing import Any
 
 import msgspec
 
-from growth.api.action import Hold
+from growth.api.actions import Hold
 from growth.api.node import Node
-from growth.api.nodepool import NodePoolStatus, Unhealthy
+from growth.api.node_pool import NodePoolStatus, Unhealthy
 from growth.api.offering import INSTANCE_TYPE, OFFERING
 from tests.decide.grow.town import LARGE, NOW, SECOND, SMALL, Town, a_pod, for_pool
 from tests.decide.marketplace import a_cloud, a_machine, a_node, a_pool

@@ -5,9 +5,9 @@ from itertools import pairwise
 
 import pytest
 
-from growth.api.action import Hold, PatchObject
+from growth.api.actions import Hold, PatchObject
 from growth.api.node import Node
-from growth.api.noderequest import NodeRequest
+from growth.api.node_request import NodeRequest
 from growth.api.out_of_service import SHUTDOWN
 from growth.decide.waking import NUDGE
 from tests.decide.grow.town import MS, NOW, REFUSED, SECOND, SMALL, Town, a_crowd, a_pod, for_pool

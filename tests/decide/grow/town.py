@@ -10,21 +10,31 @@ from typing import Any, Final
 
 import msgspec
 
-from growth.api.action import Action, CreateObject, EditObject, Hold, PatchObject, RecordEvent
-from growth.api.backoff import BackOff, back_off_of
+from growth.api.actions import (
+    Action,
+    CreateObject,
+    EditObject,
+    Hold,
+    Outcome,
+    OutcomeKey,
+    PatchObject,
+    RecordEvent,
+    Result,
+    key_of,
+)
+from growth.api.annotations import BackOff, back_off_of
 from growth.api.change import Change, Happened
-from growth.api.cloud import Cloud
 from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
 from growth.api.kinds import PODS
 from growth.api.meta import ObjectMeta
 from growth.api.node import Node
-from growth.api.nodepool import NodePool
-from growth.api.noderequest import NodeRequest, NodeRequestSpec, NodeRequestStatus
+from growth.api.node_pool import NodePool
+from growth.api.node_request import NodeRequest, NodeRequestSpec, NodeRequestStatus
 from growth.api.offering import Offering
-from growth.api.outcome import Outcome, OutcomeKey, Result, key_of
 from growth.api.phases import RequestPhase
 from growth.api.pod import Pod
-from growth.api.settings import Settings
+from growth.api.provider_state import Cloud
+from growth.api.settings.model import Settings
 from growth.decide.announced import note_announced
 from growth.decide.decider import Decision, State
 from growth.decide.displaced import note_displaced

@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from growth.api.memory import MARKER, NOTHING, Memento
+from growth.api.node_memory import MARKER, NOTHING, Memento
 from growth_lab.simulator.store import Event
 
 HOSTNAME: Final = "kubernetes.io/hostname"

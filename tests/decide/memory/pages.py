@@ -5,12 +5,11 @@ from typing import Any
 
 import msgspec
 
-from growth.api.action import Action, CreateObject, DeleteObject, PatchObject
-from growth.api.memory import MARKER, RESTORED_TO, Memento
-from growth.api.memory_objects import Remembered, Transaction, transaction_name
+from growth.api.actions import Action, CreateObject, DeleteObject, PatchObject
 from growth.api.meta import ObjectMeta
 from growth.api.node import Node, NodeSpec
-from growth.api.settings import MemorySettings, Settings
+from growth.api.node_memory import MARKER, RESTORED_TO, Memento, Remembered, Transaction, transaction_name
+from growth.api.settings.model import MemorySettings, Settings
 from growth.api.tolerations import Taint
 from growth.decide.memory.deciding import look_at
 from growth.decide.memory.desk import Look

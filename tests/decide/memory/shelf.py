@@ -6,12 +6,15 @@ from typing import Any, Final
 
 import msgspec
 
-from growth.api.action import Action, CreateObject, DeleteObject, PatchObject, RecordEvent
+from growth.api.actions import Action, CreateObject, DeleteObject, PatchObject, RecordEvent
 from growth.api.change import Change, Happened
 from growth.api.growth_kinds import NODE_REQUESTS
 from growth.api.kinds import NODES
-from growth.api.memory import MARKER, Memento
-from growth.api.memory_objects import (
+from growth.api.meta import ObjectMeta
+from growth.api.node import Node, NodeSpec
+from growth.api.node_memory import (
+    MARKER,
+    Memento,
     MemoryData,
     MemoryObject,
     Remembered,
@@ -21,10 +24,8 @@ from growth.api.memory_objects import (
     transaction_body,
     transaction_name,
 )
-from growth.api.meta import ObjectMeta
-from growth.api.node import Node, NodeSpec
-from growth.api.noderequest import NodeRequest, NodeRequestSpec
-from growth.api.settings import Settings
+from growth.api.node_request import NodeRequest, NodeRequestSpec
+from growth.api.settings.model import Settings
 from growth.api.tolerations import Taint
 from growth.decide.memory.deciding import look_at
 from growth.decide.memory.desk import Look

@@ -13,14 +13,14 @@ from typing import Any, Final
 
 import msgspec
 
-from growth.api.action import Action, CreateObject, DeleteObject, Given, PatchObject
+from growth.api.actions import Action, CreateObject, DeleteObject, Given, PatchObject
 from growth.api.change import Change, Happened
 from growth.api.core import ObjectReference
+from growth.api.decoding import Reader
+from growth.api.interning import Sharing
 from growth.api.kinds import NODES, Kind
-from growth.api.memory_objects import MEMORIES, SHARD_LEASES, TRANSACTIONS
-from growth.api.reading import Reader
-from growth.api.settings import LeaderElectionSettings, MemorySettings, Settings
-from growth.api.sharing import Sharing
+from growth.api.node_memory import MEMORIES, SHARD_LEASES, TRANSACTIONS
+from growth.api.settings.model import LeaderElectionSettings, MemorySettings, Settings
 from growth.decide.decider import Decision, State
 from growth.decide.memory.deciding import decide
 from growth.decide.memory.desk import Desk

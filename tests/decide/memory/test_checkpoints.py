@@ -5,8 +5,8 @@ from datetime import timedelta
 import msgspec
 import pytest
 
-from growth.api.memory import FINALIZER, MARKER
-from growth.api.settings import MemorySettings, Settings
+from growth.api.node_memory import FINALIZER, MARKER
+from growth.api.settings.model import MemorySettings, Settings
 from growth.decide.memory.deciding import look_at
 from growth.decide.memory.desk import Look
 from growth.decide.memory.scene import Scene

@@ -2,9 +2,8 @@
 
 from datetime import timedelta
 
-from growth.api.action import Action, CreateObject, DeleteObject, PatchObject
-from growth.api.memory import MARKER
-from growth.api.outcome import Outcome, Result, key_of
+from growth.api.actions import Action, CreateObject, DeleteObject, Outcome, PatchObject, Result, key_of
+from growth.api.node_memory import MARKER
 from growth.decide.decider import Decision, State
 from growth.decide.memory.deciding import decide
 from growth.decide.memory.desk import Desk

@@ -3,11 +3,10 @@
 import msgspec
 import pytest
 
-from growth.api.memory import IMPORTED, MARKER, NOTHING, Memento, with_removed
-from growth.api.memory_objects import Remembered
 from growth.api.meta import ObjectMeta
 from growth.api.node import Node
-from growth.api.settings import MemorySettings
+from growth.api.node_memory import IMPORTED, MARKER, NOTHING, Memento, Remembered, with_removed
+from growth.api.settings.model import MemorySettings
 from growth.decide.memory.policy import Policy
 from growth.decide.memory.processing import is_heir, is_news
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from growth.api.action import Action
-from growth.api.memory import MARKER
+from growth.api.actions import Action
+from growth.api.node_memory import MARKER
 from growth.decide.decider import Decision
 from growth_lab.simulator import served_kinds
 from growth_lab.simulator.merge_patch import Json

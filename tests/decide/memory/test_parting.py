@@ -4,13 +4,13 @@ from datetime import timedelta
 
 import pytest
 
-from growth.api.action import PatchObject
+from growth.api.actions import PatchObject
 from growth.api.change import Change, Happened
-from growth.api.coordination import LeaseSpec
-from growth.api.memory_objects import SHARD_LEASES, ShardLease, shard_name
+from growth.api.core import LeaseSpec
 from growth.api.meta import ObjectMeta
+from growth.api.node_memory import SHARD_LEASES, ShardLease, shard_name
 from growth.api.references import reference_to
-from growth.api.settings import Settings
+from growth.api.settings.model import Settings
 from growth.decide.decider import State
 from growth.decide.memory.parting import decide
 from growth.observe.world import World

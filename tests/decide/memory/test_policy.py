@@ -2,8 +2,8 @@
 
 import pytest
 
-from growth.api.memory import FINALIZER, MARKER, REMEMBERING, Memento
-from growth.api.settings import MemorySettings
+from growth.api.node_memory import FINALIZER, MARKER, REMEMBERING, Memento
+from growth.api.settings.model import MemorySettings
 from growth.api.tolerations import Taint
 from growth.decide.memory.policy import Policy
 from growth_lab.simulator.clock import BEGINNING as NOW

@@ -3,9 +3,8 @@
 import msgspec
 import pytest
 
-from growth.api.action import PatchObject
-from growth.api.memory import MARKER, RESTORED_TO
-from growth.api.memory_objects import Remembered, Transaction
+from growth.api.actions import PatchObject
+from growth.api.node_memory import MARKER, RESTORED_TO, Remembered, Transaction
 from growth.observe.past import Departure, Page
 from tests.decide.memory.pages import (
     NAME,

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import msgspec
 
-from growth.api.memory import MARKER
+from growth.api.node_memory import MARKER
 from growth.observe.past import Departure, Page
 from growth_lab.simulator.clock import BEGINNING as NOW
 from tests.decide.memory.pages import (

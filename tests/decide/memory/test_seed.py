@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from growth.api.change import Change, Happened
-from growth.api.memory import Memento
-from growth.api.memory_objects import (
+from growth.api.meta import ObjectMeta
+from growth.api.node_memory import (
+    Memento,
     TransactionData,
     TransactionObject,
     digest_of,
@@ -16,7 +17,6 @@ from growth.api.memory_objects import (
     transaction_body,
     transaction_name,
 )
-from growth.api.meta import ObjectMeta
 from growth.observe.past import Past
 from tests.seed_table import check_that_it_is_there, rows_of
 from tests.stories.all_stories import STORIES

@@ -4,12 +4,12 @@ from datetime import timedelta
 
 import pytest
 
-from growth.api.action import PatchObject
+from growth.api.actions import PatchObject
 from growth.api.change import Change, Happened
-from growth.api.coordination import LeaseSpec
-from growth.api.memory_objects import SHARD_LEASES, ShardLease, shard_name
+from growth.api.core import LeaseSpec
 from growth.api.meta import ObjectMeta
-from growth.api.settings import Settings
+from growth.api.node_memory import SHARD_LEASES, ShardLease, shard_name
+from growth.api.settings.model import Settings
 from growth.decide.memory.desk import Sight
 from growth.decide.memory.piles import in_turn
 from growth.decide.memory.shards import Shards, Standing

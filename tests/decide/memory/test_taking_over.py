@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from growth.api.action import Given, Hold, PatchObject
-from growth.api.memory_objects import MEMORIES
+from growth.api.actions import Given, Hold, PatchObject
+from growth.api.node_memory import MEMORIES
 from growth.api.out_of_service import SHUTDOWN
 from growth.api.references import reference_by_name
 from growth.api.tolerations import Taint

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from growth.api.meta import ObjectMeta
-from growth.api.nodepool import Limits, NodePool, NodePoolSpec, ServerType
+from growth.api.node_pool import Limits, NodePool, NodePoolSpec, ServerType
 from growth.api.offering import Offering, offering_id
 from growth.api.pod import Pod
 from growth.api.tolerations import Taint

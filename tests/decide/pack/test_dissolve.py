@@ -2,7 +2,7 @@
 
 import pytest
 
-from growth.api.nodepool import Limits
+from growth.api.node_pool import Limits
 from growth.api.pod import Pod
 from tests.decide.pack.shop import EVERYWHERE, HOST, SMALL, ZONE, a_pool, apart, cost_of, judge, pods, solve, spread
 from tests.decide.stages import a_node, a_pod, a_stage

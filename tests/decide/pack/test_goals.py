@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from growth.api.nodepool import Limits, ServerType
+from growth.api.node_pool import Limits, ServerType
 from growth.api.pod import Pod
 from growth.decide.pack.solution import PlacementSolution
 from tests.decide.pack.shop import (

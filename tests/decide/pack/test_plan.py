@@ -2,7 +2,7 @@
 
 import pytest
 
-from growth.api.nodepool import Limits, ServerType
+from growth.api.node_pool import Limits, ServerType
 from growth.api.pod import Pod
 from growth.api.tolerations import Taint
 from tests.decide.pack.shop import (

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from growth.api.nodepool import Limits, NodePool, ServerType
+from growth.api.node_pool import Limits, NodePool, ServerType
 from growth.api.offering import Offering
 from growth.api.pod import Pod
 from growth.decide.pack.problem import Budget

@@ -2,7 +2,7 @@
 
 import pytest
 
-from growth.api.nodepool import ServerType
+from growth.api.node_pool import ServerType
 from growth.api.pod import Pod
 from tests.decide.pack.shop import HOST, SMALL, ZONE, a_pool, an_offering, apart, judge, pods, solve, together
 

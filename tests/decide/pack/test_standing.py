@@ -5,7 +5,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from growth.api.starting import closed, key_to
+from growth.api.taints import closed, key_to
 from growth.decide.pack.groups import grouped
 from growth.decide.pack.standing import rising
 from tests.decide.pack.shop import ZONE, apart, judge, pods, solve, spread, together

@@ -1,6 +1,6 @@
 """Which zone pods are given: rules about zones, tiers and prices that differ by zone."""
 
-from growth.api.nodepool import ServerType
+from growth.api.node_pool import ServerType
 from tests.decide.pack.shop import (
     LARGE,
     SMALL,

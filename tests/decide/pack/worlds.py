@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from growth.api.node import Node
-from growth.api.nodepool import Limits, NodePool, ServerType
+from growth.api.node_pool import Limits, NodePool, ServerType
 from growth.api.offering import Offering
 from growth.api.pod import Pod
 from growth.api.tolerations import Taint

@@ -8,17 +8,16 @@ import msgspec
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
-from growth.api.action import Action, CreateObject, DeleteObject, EditObject, Hold, PatchObject
-from growth.api.cloud import Cloud
+from growth.api.actions import Action, CreateObject, DeleteObject, EditObject, Hold, Outcome, PatchObject, Result
 from growth.api.node import Node
-from growth.api.noderemoval import NodeRemovalRequest
-from growth.api.noderequest import NodeRequest, NodeRequestStatus
+from growth.api.node_removal_request import NodeRemovalRequest
+from growth.api.node_request import NodeRequest, NodeRequestStatus
 from growth.api.offering import ZONE
-from growth.api.outcome import Outcome, Result
 from growth.api.phases import REQUEST_MOVES, RequestPhase
 from growth.api.pod import Pod
-from growth.api.starting import closed
+from growth.api.provider_state import Cloud
 from growth.api.status import StatusEvent
+from growth.api.taints import closed
 from growth.api.tolerations import NO_EXECUTE, Taint
 from tests.decide.provision.stage import (
     GPU,

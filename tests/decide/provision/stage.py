@@ -10,25 +10,35 @@ from typing import Any
 
 import msgspec
 
-from growth.api.action import Action, CreateMachine, CreateObject, EditObject, Hold, PatchObject, RecordEvent
+from growth.api.actions import (
+    Action,
+    CreateMachine,
+    CreateObject,
+    EditObject,
+    Hold,
+    Outcome,
+    PatchObject,
+    RecordEvent,
+    Result,
+    key_of,
+)
 from growth.api.change import Change, Happened
-from growth.api.cloud import Cloud
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.kinds import NODES, PODS, Kind
 from growth.api.machine import Machine, Power
 from growth.api.meta import Condition, ObjectMeta, OwnerReference
 from growth.api.node import Node, NodeSpec, NodeStatus
-from growth.api.nodepool import NodePool, NodePoolSpec, NodePoolStatus, OfferingStatus, ServerType, Wasted
-from growth.api.noderemoval import NodeRemovalRequest, NodeRemovalRequestSpec
-from growth.api.noderequest import HANDS_KEYS, PLANNED_FOR, WAKES, NodeRequest, NodeRequestSpec, NodeRequestStatus
+from growth.api.node_pool import NodePool, NodePoolSpec, NodePoolStatus, OfferingStatus, ServerType, Wasted
+from growth.api.node_removal_request import NodeRemovalRequest, NodeRemovalRequestSpec
+from growth.api.node_request import HANDS_KEYS, PLANNED_FOR, WAKES, NodeRequest, NodeRequestSpec, NodeRequestStatus
 from growth.api.offering import HOSTNAME, OFFERING, POOL, Offering, offering_id
-from growth.api.outcome import Outcome, Result, key_of
 from growth.api.phases import RequestPhase
 from growth.api.pod import Pod
+from growth.api.provider_state import Cloud
 from growth.api.references import reference_to
-from growth.api.settings import ProvisionSettings, Settings
-from growth.api.starting import closed
+from growth.api.settings.model import ProvisionSettings, Settings
 from growth.api.status import StatusCondition, StatusEvent
+from growth.api.taints import closed
 from growth.api.tolerations import NO_SCHEDULE, Taint
 from growth.decide.decider import Decision, State
 from growth.decide.provision.deciding import decide

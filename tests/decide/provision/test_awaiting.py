@@ -4,12 +4,11 @@ from datetime import datetime
 
 import pytest
 
-from growth.api.action import PatchObject
-from growth.api.cloud import Cloud
+from growth.api.actions import PatchObject, Result
 from growth.api.node import Node
-from growth.api.noderequest import NodeRequest
+from growth.api.node_request import NodeRequest
 from growth.api.offering import OFFERING, ZONE
-from growth.api.outcome import Result
+from growth.api.provider_state import Cloud
 from growth.api.tolerations import NO_EXECUTE, Taint
 from tests.decide.provision.stage import (
     GPU,

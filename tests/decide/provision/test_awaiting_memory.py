@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from growth.api.action import RecordEvent
-from growth.api.memory import MARKER
-from growth.api.settings import MemorySettings
+from growth.api.actions import RecordEvent
+from growth.api.node_memory import MARKER
+from growth.api.settings.model import MemorySettings
 from growth.decide.decider import Decision
 from tests.decide.provision.stage import (
     MINUTE,

@@ -5,10 +5,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from growth.api.action import CreateMachine
+from growth.api.actions import CreateMachine, Result
 from growth.api.machine import request_for
-from growth.api.noderequest import FORESEES
-from growth.api.outcome import Result
+from growth.api.node_request import FORESEES
 from growth.api.status import MAX_EVENTS
 from growth.decide.failures import ANYTHING_ELSE, SAID_BY_PROVIDERS
 from tests.decide.provision.stage import (

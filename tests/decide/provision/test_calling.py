@@ -5,8 +5,8 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from growth.api.action import PatchObject
-from growth.api.noderequest import NodeRequest
+from growth.api.actions import PatchObject
+from growth.api.node_request import NodeRequest
 from growth.api.pod import Pod
 from growth.decide.decider import Decision
 from tests.decide.provision.stage import (

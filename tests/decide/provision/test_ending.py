@@ -4,8 +4,8 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from growth.api.action import CreateObject, DeleteObject
-from growth.api.settings import ProvisionSettings, Settings
+from growth.api.actions import CreateObject, DeleteObject
+from growth.api.settings.model import ProvisionSettings, Settings
 from tests.decide.provision.stage import (
     LARGE,
     MINUTE,

@@ -5,13 +5,12 @@ from datetime import datetime, timedelta
 import msgspec
 import pytest
 
-from growth.api.action import Action, CreateMachine, CreateObject
-from growth.api.cloud import Cloud
+from growth.api.actions import Action, CreateMachine, CreateObject, Outcome, Result
+from growth.api.annotations import STARTED_AT
 from growth.api.machine import Machine
 from growth.api.meta import Condition
 from growth.api.node import Node
-from growth.api.outcome import Outcome, Result
-from growth.api.started import STARTED_AT
+from growth.api.provider_state import Cloud
 from growth.decide.decider import Decision, State
 from growth.decide.provision.deciding import decide
 from growth.decide.provision.leaks import Memory

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from growth.api.action import CreateObject
-from growth.api.cloud import Cloud
+from growth.api.actions import CreateObject
+from growth.api.provider_state import Cloud
 from growth.decide.decider import Decision
 from tests.decide.provision.stage import (
     GPU,

@@ -5,9 +5,9 @@ from datetime import timedelta
 import msgspec
 import pytest
 
-from growth.api.action import CreateMachine
-from growth.api.nodepool import Limits, NodePool, ServerType
-from growth.api.noderequest import NodeRequest
+from growth.api.actions import CreateMachine
+from growth.api.node_pool import Limits, NodePool, ServerType
+from growth.api.node_request import NodeRequest
 from tests.decide.provision.stage import (
     ANOTHER,
     LARGE,

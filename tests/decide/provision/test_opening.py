@@ -6,13 +6,12 @@ from datetime import datetime
 import msgspec
 import pytest
 
-from growth.api.action import EditObject
-from growth.api.nodepool import OfferingStatus
-from growth.api.noderequest import PLANNED_FOR, NodeRequest
+from growth.api.actions import EditObject
+from growth.api.annotations import STARTED_AT, TEMPLATE
+from growth.api.node_pool import OfferingStatus
+from growth.api.node_request import PLANNED_FOR, NodeRequest
 from growth.api.pod import Pod
-from growth.api.started import STARTED_AT
-from growth.api.starting import STARTING, closed
-from growth.api.template import TEMPLATE
+from growth.api.taints import STARTING, closed
 from growth.api.tolerations import NO_EXECUTE, Taint
 from growth.decide.decider import State
 from growth.decide.displaced import note_displaced

@@ -6,14 +6,23 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from growth.api.action import Action, CreateMachine, DeleteObject, EditObject, Hold, PatchObject, RecordEvent
+from growth.api.actions import (
+    Action,
+    CreateMachine,
+    DeleteObject,
+    EditObject,
+    Hold,
+    Outcome,
+    PatchObject,
+    RecordEvent,
+    Result,
+)
 from growth.api.machine import Machine
 from growth.api.node import Node
-from growth.api.noderequest import NodeRequest, NodeRequestStatus
-from growth.api.outcome import Outcome, Result
+from growth.api.node_request import NodeRequest, NodeRequestStatus
 from growth.api.phases import REQUEST_MOVES, may_move
-from growth.api.starting import STARTING
 from growth.api.status import MAX_EVENTS
+from growth.api.taints import STARTING
 from growth.decide.decider import Decision
 from tests.decide.provision.drawing import clusters, done, instants, opened_at, outcomes
 from tests.decide.provision.stage import NOW, decided, told

@@ -4,13 +4,13 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from growth.api.action import Action, CreateObject, Hold
-from growth.api.cloud import Cloud
+from growth.api.actions import Action, CreateObject, Hold
 from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS
 from growth.api.meta import ObjectMeta
-from growth.api.noderemoval import NodeRemovalRequest, NodeRemovalRequestSpec, NodeRemovalRequestStatus
-from growth.api.noderequest import NodeRequest
+from growth.api.node_removal_request import NodeRemovalRequest, NodeRemovalRequestSpec, NodeRemovalRequestStatus
+from growth.api.node_request import NodeRequest
 from growth.api.phases import RemovalPhase
+from growth.api.provider_state import Cloud
 from growth.decide.decider import Decision
 from growth.decide.provision.leaks import Memory
 from tests.decide.provision.stage import (

@@ -7,7 +7,7 @@ each write the promises are looked at.
 from collections.abc import Mapping
 from random import Random
 
-from growth.api.action import Action, Hold
+from growth.api.actions import Action, Hold
 from growth.api.queue.job import QUEUED_JOBS
 from growth.api.queue.kinds import WORKLOADS
 from tests.builders import Json

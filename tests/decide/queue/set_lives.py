@@ -10,7 +10,7 @@ from datetime import timedelta
 from random import Random
 from typing import Final
 
-from growth.api.action import Action, Hold, PatchObject
+from growth.api.actions import Action, Hold, PatchObject
 from growth.api.queue.kinds import WORKLOADS
 from growth.api.queue.workload import EVICTED, PREEMPTED, Workload
 from growth.decide.queue.scene import usage_of

@@ -11,12 +11,14 @@ from typing import Any, Final, cast
 
 import msgspec
 
-from growth.api.action import Action, CreateObject, DeleteObject, EditObject, Given, Hold, PatchObject, RecordEvent
+from growth.api.actions import Action, CreateObject, DeleteObject, EditObject, Given, Hold, PatchObject, RecordEvent
 from growth.api.change import Change, Happened
-from growth.api.cloud import Cloud
+from growth.api.decoding import Reader
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
+from growth.api.interning import Sharing
 from growth.api.kinds import NAMESPACES, NODES, PERSISTENT_VOLUME_CLAIMS, PODS, PRIORITY_CLASSES, Kind
-from growth.api.queue.filling import FILLING_KINDS
+from growth.api.provider_state import Cloud
+from growth.api.queue.cluster_queues import ClusterQueue, LocalQueue
 from growth.api.queue.job import QUEUED_JOBS, QueuedJob
 from growth.api.queue.kinds import (
     CLUSTER_QUEUES,
@@ -26,14 +28,12 @@ from growth.api.queue.kinds import (
     WORKLOAD_PRIORITY_CLASSES,
     WORKLOADS,
 )
-from growth.api.queue.kueue import KUEUES_OWN
+from growth.api.queue.kueue_installation import KUEUES_OWN
 from growth.api.queue.pod import GATE, MANAGED, QUEUED_PODS, QueuedPod
-from growth.api.queue.queues import ClusterQueue, LocalQueue
+from growth.api.queue.pod_defaults import FILLING_KINDS
 from growth.api.queue.workload import QUEUE_NAME, QUOTA_RESERVED, Workload
-from growth.api.reading import Reader
-from growth.api.settings import QueueSettings, Settings
-from growth.api.settings_queue import RequeuingStrategySettings, WaitForPodsReadySettings
-from growth.api.sharing import Sharing
+from growth.api.settings.model import QueueSettings, Settings
+from growth.api.settings.queue import RequeuingStrategySettings, WaitForPodsReadySettings
 from growth.decide.decider import Decision, State
 from growth.decide.queue.beside import decide
 from growth.decide.queue.deciding import Memory

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from growth.api.action import PatchObject
+from growth.api.actions import PatchObject
 from growth.api.kinds import NAMESPACES, Kind
 from growth.api.queue.kinds import CLUSTER_QUEUES, LOCAL_QUEUES, RESOURCE_FLAVORS, WORKLOADS
 from growth.api.queue.workload import EVICTED, PODS_READY, QUOTA_RESERVED

@@ -5,10 +5,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from growth.api.decoding import Reader, Unreadable
+from growth.api.interning import Sharing
 from growth.api.queue.job import QUEUED_JOBS
 from growth.api.queue.kinds import CLUSTER_QUEUES, COHORTS, LOCAL_QUEUES, RESOURCE_FLAVORS, WORKLOADS
-from growth.api.reading import Reader, Unreadable
-from growth.api.sharing import Sharing
 from growth.decide.decider import State
 from growth.decide.queue.beside import decide
 from tests.builders import Json

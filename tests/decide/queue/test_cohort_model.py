@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import settings as profile
 from hypothesis import strategies as st
 
-from growth.api.action import PatchObject
+from growth.api.actions import PatchObject
 from growth.api.queue.kinds import CLUSTER_QUEUES, WORKLOADS
 from growth.api.queue.workload import EVICTED, PREEMPTED, QUOTA_RESERVED, WAITS_FOR_PREEMPTED
 from growth.decide.decider import Decision

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from growth.api.action import Hold, RecordEvent
+from growth.api.actions import Hold, RecordEvent
 from growth.api.queue.job import QUEUED_JOBS
 from growth.api.queue.kinds import CLUSTER_QUEUES, WORKLOADS
 from growth.api.queue.workload import (
@@ -16,7 +16,7 @@ from growth.api.queue.workload import (
     REQUEUED,
     EvictionCount,
 )
-from growth.api.settings import Settings
+from growth.api.settings.model import Settings
 from tests.decide.queue.stage import Stage, a_stage, settings
 
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from growth.api.queue.filling import LIMIT_RANGES, RUNTIME_CLASSES
 from growth.api.queue.kinds import WORKLOADS
+from growth.api.queue.pod_defaults import LIMIT_RANGES, RUNTIME_CLASSES
 from tests.builders import Json
 from tests.decide.queue.stage import Stage, a_stage
 

@@ -6,13 +6,13 @@ import msgspec
 import pytest
 
 from growth.api.change import Change, Happened
+from growth.api.decoding import Reader
+from growth.api.interning import Sharing
 from growth.api.kinds import PODS, Kind
 from growth.api.queue.job import QUEUED_JOBS
 from growth.api.queue.kinds import CLUSTER_QUEUES, RESOURCE_FLAVORS, WORKLOADS
-from growth.api.queue.kueue import IN_USE
+from growth.api.queue.kueue_installation import IN_USE
 from growth.api.queue.pod import MANAGED
-from growth.api.reading import Reader
-from growth.api.sharing import Sharing
 from growth.decide.queue.finalizers import let_go
 from growth.observe.world import World
 from tests.builders import Json, a_pod

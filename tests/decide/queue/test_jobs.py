@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from growth.api.action import CreateObject, Hold, PatchObject
+from growth.api.actions import CreateObject, Hold, PatchObject
 from growth.api.kinds import PRIORITY_CLASSES
 from growth.api.queue.job import QUEUED_JOBS, STOPPING, TEMPLATE_WAS
 from growth.api.queue.kinds import CLUSTER_QUEUES, RESOURCE_FLAVORS, WORKLOAD_PRIORITY_CLASSES, WORKLOADS

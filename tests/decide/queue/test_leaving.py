@@ -1,6 +1,6 @@
 """Jobs that leave a queue, are deleted, or come back."""
 
-from growth.api.action import CreateObject
+from growth.api.actions import CreateObject
 from growth.api.kinds import NAMESPACES
 from growth.api.queue.job import QUEUED_JOBS
 from growth.api.queue.kinds import LOCAL_QUEUES, WORKLOADS

@@ -5,11 +5,10 @@ from datetime import UTC, datetime
 import msgspec
 import pytest
 
-from growth.api.action import Hold, PatchObject, RecordEvent
+from growth.api.actions import Hold, Outcome, PatchObject, RecordEvent, Result, key_of
 from growth.api.core import ObjectReference
 from growth.api.kinds import PODS
-from growth.api.outcome import Outcome, Result, key_of
-from growth.api.queue.kueue import KUEUE_MUTATING, KUEUE_VALIDATING
+from growth.api.queue.kueue_installation import KUEUE_MUTATING, KUEUE_VALIDATING
 from growth.api.references import reference_by_name
 from growth.decide.decider import State
 from growth.decide.queue.leftovers import advice, told_of_leftovers

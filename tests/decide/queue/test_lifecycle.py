@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from growth.api.action import PatchObject
+from growth.api.actions import PatchObject
 from growth.api.kinds import Kind
 from growth.api.queue.kinds import CLUSTER_QUEUES, LOCAL_QUEUES, WORKLOADS
 from growth.api.queue.workload import (
@@ -21,7 +21,7 @@ from growth.api.queue.workload import (
     REQUEUED,
     RequeueState,
 )
-from growth.api.settings import Settings
+from growth.api.settings.model import Settings
 from tests.decide.queue.stage import Stage, a_stage, settings
 
 TIMEOUT = 300

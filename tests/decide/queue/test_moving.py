@@ -5,9 +5,9 @@ import pytest
 
 from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
 from growth.api.kinds import PODS
-from growth.api.noderequest import PLANNED_FOR
+from growth.api.node_request import PLANNED_FOR
 from growth.api.queue.workload import EVICTED, QUOTA_RESERVED
-from growth.api.settings import QueueSettings
+from growth.api.settings.model import QueueSettings
 from growth.api.status import condition_of
 from tests.decide.marketplace import a_cloud, an_offering
 from tests.decide.queue.stage import Stage, settings

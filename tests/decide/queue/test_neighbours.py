@@ -5,9 +5,9 @@ from datetime import datetime, timedelta
 import msgspec
 import pytest
 
-from growth.api.action import Hold, RecordEvent
+from growth.api.actions import Hold, RecordEvent
 from growth.api.change import Change, Happened
-from growth.api.queue.kueue import KUEUE_DEPLOYMENTS, KUEUE_LEASES, LEASE_NAME
+from growth.api.queue.kueue_installation import KUEUE_DEPLOYMENTS, KUEUE_LEASES, LEASE_NAME
 from growth.decide.decider import Decision, State
 from growth.decide.queue.beside import decide
 from growth.decide.queue.deciding import Memory

@@ -1,6 +1,6 @@
 """What is counted, told and shown of workloads, once."""
 
-from growth.api.action import Action, Hold, RecordEvent
+from growth.api.actions import Action, Hold, RecordEvent
 from growth.api.queue.job import QUEUED_JOBS
 from growth.api.queue.kinds import CLUSTER_QUEUES
 from growth.api.queue.workload import EvictionCount

@@ -5,7 +5,7 @@ from datetime import timedelta
 import msgspec
 import pytest
 
-from growth.api.action import DeleteObject, PatchObject, RecordEvent
+from growth.api.actions import DeleteObject, PatchObject, RecordEvent
 from growth.api.kinds import NAMESPACES
 from growth.api.queue.job import STOPPING
 from growth.api.queue.kinds import CLUSTER_QUEUES, RESOURCE_FLAVORS, WORKLOADS

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from growth.api.action import PatchObject
+from growth.api.actions import PatchObject
 from growth.api.queue.kinds import CLUSTER_QUEUES, WORKLOADS
 from growth.api.queue.workload import QUOTA_RESERVED
 from growth.decide.decider import State

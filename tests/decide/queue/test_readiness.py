@@ -5,13 +5,13 @@ from typing import Final
 
 import pytest
 
+from growth.api.annotations import STARTED_AT
 from growth.api.growth_kinds import NODE_REQUESTS
 from growth.api.kinds import NODES, PODS
-from growth.api.noderequest import PLANNED_FOR
+from growth.api.node_request import PLANNED_FOR
 from growth.api.offering import POOL
 from growth.api.queue.kinds import WORKLOADS
 from growth.api.queue.workload import EVICTED, PODS_READY
-from growth.api.started import STARTED_AT
 from growth.api.timestamp import format_time
 from growth.decide.decider import State
 from growth.decide.queue.deciding import decide

@@ -5,14 +5,14 @@ from typing import Final
 
 import pytest
 
+from growth.api.annotations import STARTED_AT
 from growth.api.growth_kinds import NODE_REQUESTS
 from growth.api.kinds import NODES, PODS
 from growth.api.node import Node
-from growth.api.noderequest import PLANNED_FOR, NodeRequest
+from growth.api.node_request import PLANNED_FOR, NodeRequest
 from growth.api.offering import POOL
 from growth.api.pod import Pod
-from growth.api.settings import ProvisionSettings
-from growth.api.started import STARTED_AT
+from growth.api.settings.model import ProvisionSettings
 from growth.decide.queue.requeuing import Term
 from growth.decide.queue.starting import Machine, Provisioning, extended, requests_by_pod, told
 from tests.builders import Json, a_node, a_pod

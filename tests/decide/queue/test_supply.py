@@ -9,7 +9,7 @@ import pytest
 from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
 from growth.api.kinds import NODES
 from growth.api.offering import POOL
-from growth.api.settings import ProvisionSettings
+from growth.api.settings.model import ProvisionSettings
 from growth.decide.access import Access
 from growth.decide.offerings import Shop, shop_of
 from growth.decide.queue.supply import Backing, Supply, backing_in, supply_of

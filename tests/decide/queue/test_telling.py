@@ -1,6 +1,6 @@
 """What people see on the queues."""
 
-from growth.api.action import PatchObject
+from growth.api.actions import PatchObject
 from growth.api.queue.kinds import CLUSTER_QUEUES, RESOURCE_FLAVORS
 from growth.api.status import condition_of
 from tests.decide.queue.stage import Stage, a_stage, settings

@@ -9,7 +9,7 @@ import pytest
 from growth.api.kinds import PODS
 from growth.api.queue.job import QUEUED_JOBS
 from growth.api.queue.workload import EVICTED, REQUEUED
-from growth.api.settings import Settings
+from growth.api.settings.model import Settings
 from growth.decide.queue.tried import FAILED_FLAVORS
 from tests.decide.queue.stage import Stage, settings
 from tests.decide.queue.test_diagnosis import put_node, put_pod

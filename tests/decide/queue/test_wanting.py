@@ -1,6 +1,6 @@
 """What a job wants of its workload, and when that counts."""
 
-from growth.api.action import Hold, PatchObject
+from growth.api.actions import Hold, PatchObject
 from growth.api.kinds import PRIORITY_CLASSES
 from growth.api.queue.job import QUEUED_JOBS
 from growth.api.queue.kinds import WORKLOAD_PRIORITY_CLASSES, WORKLOADS

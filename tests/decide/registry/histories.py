@@ -8,13 +8,13 @@ import msgspec
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
-from growth.api.action import Action, Hold
-from growth.api.cloud import Cloud
+from growth.api.actions import Action, Hold
 from growth.api.machine import Machine, Power
 from growth.api.node import Node
-from growth.api.noderemoval import NodeRemovalRequest
-from growth.api.noderequest import NodeRequest
+from growth.api.node_removal_request import NodeRemovalRequest
+from growth.api.node_request import NodeRequest
 from growth.api.phases import REMOVAL_MOVES, REQUEST_MOVES
+from growth.api.provider_state import Cloud
 from tests.decide import stages
 from tests.decide.registry.stage import (
     LARGE,

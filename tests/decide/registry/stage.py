@@ -10,28 +10,26 @@ from typing import Any, Final
 
 import msgspec
 
-from growth.api.action import Action, Hold
+from growth.api.actions import Action, Hold, Outcome, OutcomeKey
+from growth.api.annotations import STARTED_AT
 from growth.api.change import Change, Happened
-from growth.api.cloud import Cloud
-from growth.api.cluster_status import GROWTH_STATUS, STATUS, ClusterStatus
 from growth.api.core import ConfigMap
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
+from growth.api.growth_status import GROWTH_STATUS, STATUS, ClusterStatus
 from growth.api.kinds import CONFIG_MAPS, NODES, PODS, Kind
 from growth.api.machine import Machine, Power
 from growth.api.meta import Condition, ObjectMeta
 from growth.api.node import Node, NodeSpec, NodeStatus
-from growth.api.nodepool import NodePool
-from growth.api.noderemoval import NodeRemovalRequest, NodeRemovalRequestSpec, NodeRemovalRequestStatus
-from growth.api.noderequest import NodeRequest, NodeRequestSpec, NodeRequestStatus
+from growth.api.node_pool import NodePool
+from growth.api.node_removal_request import NodeRemovalRequest, NodeRemovalRequestSpec, NodeRemovalRequestStatus
+from growth.api.node_request import NodeRequest, NodeRequestSpec, NodeRequestStatus
 from growth.api.offering import HOSTNAME, INSTANCE_TYPE, OFFERING, POOL, ZONE
-from growth.api.outcome import Outcome, OutcomeKey
 from growth.api.phases import RemovalPhase, RequestPhase
 from growth.api.pod import Pod
-from growth.api.scale_down import LEAVES, SCALE_DOWN_AT
-from growth.api.settings import Settings
-from growth.api.started import STARTED_AT
-from growth.api.starting import closed
+from growth.api.provider_state import Cloud
+from growth.api.settings.model import Settings
 from growth.api.status import StatusCondition, StatusEvent
+from growth.api.taints import LEAVES, SCALE_DOWN_AT, closed
 from growth.api.timestamp import format_time
 from growth.api.tolerations import NO_SCHEDULE, Taint
 from growth.decide.decider import Decider, Decision, State

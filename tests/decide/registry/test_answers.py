@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from growth.api.node import Node
-from growth.api.nodepool import NodePoolStatus, Unhealthy
-from growth.api.settings import Settings
+from growth.api.node_pool import NodePoolStatus, Unhealthy
+from growth.api.settings.model import Settings
 from growth.decide.registry.groups import Group
 from growth.decide.registry.health import Census
 from growth.decide.registry.state import ClusterState

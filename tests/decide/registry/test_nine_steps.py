@@ -2,7 +2,7 @@
 
 import pytest
 
-from growth.api.action import (
+from growth.api.actions import (
     CreateMachine,
     CreateObject,
     DeleteMachine,
@@ -15,7 +15,7 @@ from growth.api.action import (
 from growth.api.change import Change, Happened
 from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS
 from growth.api.node import Node
-from growth.api.noderequest import NodeRequest
+from growth.api.node_request import NodeRequest
 from growth.api.pod import Pod
 from growth.decide.decider import Decision
 from growth.decide.grow import deciding as grow

@@ -9,10 +9,10 @@ import pytest
 import yaml
 from prometheus_client import Gauge
 
-from growth.api.cluster_status import GROWTH_STATUS, ClusterStatus, PoolHealth, TroubledNode
+from growth.api.annotations import STARTED_AT
 from growth.api.duration import format_duration
-from growth.api.settings import ProvisionSettings, RegistrySettings
-from growth.api.started import STARTED_AT
+from growth.api.growth_status import GROWTH_STATUS, ClusterStatus, PoolHealth, TroubledNode
+from growth.api.settings.model import ProvisionSettings, RegistrySettings
 from growth.decide.pools import EXPANDING, HEALTHY
 from growth.decide.registry.health import Health, checked
 from growth.decide.registry.unit import MISSING, UPCOMING, NodeState, Unit

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from growth.api.action import CreateMachine, CreateObject, DeleteMachine, EvictPod
+from growth.api.actions import CreateMachine, CreateObject, DeleteMachine, EvictPod
 from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.decide.grow import deciding as grow
 from growth.decide.provision import deciding as provision

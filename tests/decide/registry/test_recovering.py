@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from growth.api.settings import RegistrySettings
+from growth.api.settings.model import RegistrySettings
 from growth.decide.registry.health import Census, Health, checked
 from growth.decide.registry.unit import NodeState, Unit
 

@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from growth.api.action import CreateObject, Hold, PatchObject, RecordEvent
-from growth.api.cluster_status import GROWTH_STATUS, STATUS, SUMMARY, ClusterStatus, status_in
+from growth.api.actions import CreateObject, Hold, PatchObject, RecordEvent
+from growth.api.growth_status import GROWTH_STATUS, STATUS, SUMMARY, ClusterStatus, status_in
 from growth.decide.decider import Decision
 from growth.decide.registry.telling import Memory, decide, status_of
 from tests.decide.registry.stage import (

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from growth.api.action import (
+from growth.api.actions import (
     Action,
     CreateObject,
     DeleteMachine,
@@ -18,35 +18,36 @@ from growth.api.action import (
     EditObject,
     EvictPod,
     Hold,
+    Outcome,
     PatchObject,
     RecordEvent,
+    Result,
+    key_of,
 )
 from growth.api.change import Change, Happened
-from growth.api.cloud import Cloud
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.kinds import NODES, PODS, VOLUME_ATTACHMENTS, Kind
 from growth.api.machine import Machine
 from growth.api.meta import Condition, ObjectMeta
 from growth.api.node import Node, NodeSpec, NodeStatus
-from growth.api.nodepool import NodePool
-from growth.api.noderemoval import (
+from growth.api.node_pool import NodePool
+from growth.api.node_removal_request import (
     IF_UNREADY,
     RETRY,
     NodeRemovalRequest,
     NodeRemovalRequestSpec,
     NodeRemovalRequestStatus,
 )
-from growth.api.noderequest import NodeRequest
+from growth.api.node_request import NodeRequest
 from growth.api.offering import INSTANCE_TYPE, OFFERING, POOL, Offering
-from growth.api.outcome import Outcome, Result, key_of
 from growth.api.phases import RemovalPhase
 from growth.api.pod import Pod
+from growth.api.provider_state import Cloud
 from growth.api.references import reference_to
-from growth.api.scale_down import LEAVES, SCALE_DOWN_AT
-from growth.api.settings import RemovalSettings, Settings
-from growth.api.starting import closed
+from growth.api.settings.model import RemovalSettings, Settings
 from growth.api.status import StatusEvent
 from growth.api.storage import AttachmentSource, VolumeAttachment, VolumeAttachmentSpec
+from growth.api.taints import LEAVES, SCALE_DOWN_AT, closed
 from growth.api.timestamp import format_time
 from growth.api.tolerations import Taint
 from growth.decide.decider import Decision, State

@@ -3,14 +3,13 @@
 import msgspec
 import pytest
 
-from growth.api.action import DeleteMachine
-from growth.api.cloud import Cloud
+from growth.api.actions import DeleteMachine, Result
+from growth.api.annotations import STARTED_AT
 from growth.api.machine import Power
 from growth.api.node import Node
-from growth.api.noderemoval import NodeRemovalRequest
+from growth.api.node_removal_request import NodeRemovalRequest
 from growth.api.out_of_service import SHUTDOWN
-from growth.api.outcome import Result
-from growth.api.started import STARTED_AT
+from growth.api.provider_state import Cloud
 from growth.api.timestamp import format_time
 from tests.decide.shrink.stage import (
     ANOTHER,

@@ -5,12 +5,12 @@ from datetime import datetime, timedelta
 import msgspec
 import pytest
 
-from growth.api.action import CreateObject, EditObject, Hold, RecordEvent
+from growth.api.actions import CreateObject, EditObject, Hold, RecordEvent
 from growth.api.machine import Power
 from growth.api.meta import ObjectMeta
-from growth.api.noderequest import PLANNED_FOR
+from growth.api.node_request import PLANNED_FOR
 from growth.api.queue.workload import RequeueState, Workload, WorkloadStatus
-from growth.api.settings import RemovalSettings, Settings
+from growth.api.settings.model import RemovalSettings, Settings
 from growth.api.tolerations import Taint
 from growth.decide.decider import Decision, State
 from growth.decide.displaced import note_displaced

@@ -3,10 +3,9 @@
 import msgspec
 import pytest
 
-from growth.api.action import CreateObject, DeleteMachine, EvictPod, PatchObject
+from growth.api.actions import CreateObject, DeleteMachine, EvictPod, PatchObject, Result
+from growth.api.annotations import STARTED_AT
 from growth.api.node import Node
-from growth.api.outcome import Result
-from growth.api.started import STARTED_AT
 from growth.api.timestamp import format_time
 from growth.decide.decider import Decision, State
 from growth.decide.registry.health import Health

@@ -8,15 +8,15 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from growth.api.action import Action, CreateObject, DeleteMachine, DeleteObject, EditObject, EvictPod, Hold
-from growth.api.cloud import Cloud
-from growth.api.emptiness import is_work
+from growth.api.actions import Action, CreateObject, DeleteMachine, DeleteObject, EditObject, EvictPod, Hold
 from growth.api.node import Node
-from growth.api.nodepool import NodePool
-from growth.api.noderemoval import NodeRemovalRequest
+from growth.api.node_pool import NodePool
+from growth.api.node_removal_request import NodeRemovalRequest
 from growth.api.offering import INSTANCE_TYPE
 from growth.api.phases import REMOVAL_MOVES
 from growth.api.pod import Pod
+from growth.api.pod_classification import is_work
+from growth.api.provider_state import Cloud
 from growth.decide.decider import State
 from growth.decide.shrink.deciding import decide
 from tests.decide.shrink.stage import (

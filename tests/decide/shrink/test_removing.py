@@ -6,14 +6,13 @@ from datetime import datetime
 import msgspec
 import pytest
 
-from growth.api.action import DeleteMachine, DeleteObject
-from growth.api.cloud import Cloud
+from growth.api.actions import DeleteMachine, DeleteObject, Outcome, Result
 from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS
-from growth.api.noderemoval import NodeRemovalRequest
+from growth.api.node_removal_request import NodeRemovalRequest
 from growth.api.out_of_service import SHUTDOWN
-from growth.api.outcome import Outcome, Result
+from growth.api.provider_state import Cloud
 from growth.api.references import reference_to
-from growth.api.settings import RemovalSettings
+from growth.api.settings.model import RemovalSettings
 from tests.decide.shrink.stage import (
     ANOTHER,
     EVERYTHING,

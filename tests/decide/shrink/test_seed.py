@@ -21,7 +21,7 @@ SEED: dict[str, list[str]] = {
     ],
     "1. The taint must be NoSchedule.": [
         "test_emptying.test_taint_and_annotation_are_one_edit_of_the_version_that_was_seen",
-        "tests.api.test_scale_down.test_the_taint_keeps_new_pods_away_and_no_others",
+        "tests.api.test_taints.test_the_taint_keeps_new_pods_away_and_no_others",
     ],
     "2. Where the current time has passed ScaleDownTime, verify, then create a NodeRemovalRequest, Pending.": [
         "test_emptying.test_when_its_time_is_over_its_removal_is_asked_for",
@@ -97,7 +97,7 @@ REQUIRED: dict[str, list[str]] = {
     ],
     "do-not-disrupt (ours and the peers') is respected.": [
         "test_emptying.test_what_cancels_a_mark",
-        "tests.api.test_emptiness.test_who_must_not_be_disturbed_says_so_in_one_of_three_tongues",
+        "tests.api.test_pod_classification.test_who_must_not_be_disturbed_says_so_in_one_of_three_tongues",
         "story what must not be disturbed stays until that is over",
     ],
     "The machine goes first, then what is left on it is released, then the Node object.": [

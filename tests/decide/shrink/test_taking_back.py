@@ -3,7 +3,7 @@
 from growth.api.change import Change, Happened
 from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS
 from growth.api.node import Node
-from growth.api.nodepool import NodePool
+from growth.api.node_pool import NodePool
 from growth.api.phases import REMOVAL_MOVES
 from growth.api.pod import Pod
 from growth.decide.grow.estate import holdings, shortages

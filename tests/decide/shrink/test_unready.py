@@ -6,14 +6,14 @@ from datetime import datetime, timedelta
 import msgspec
 import pytest
 
-from growth.api.action import CreateObject, Hold, RecordEvent
-from growth.api.cloud import Cloud
+from growth.api.actions import CreateObject, Hold, RecordEvent
+from growth.api.annotations import STARTED_AT
 from growth.api.machine import Machine, Power
 from growth.api.node import Node
-from growth.api.noderemoval import IF_UNREADY
+from growth.api.node_removal_request import IF_UNREADY
 from growth.api.offering import OFFERING
-from growth.api.settings import RemovalSettings, Settings
-from growth.api.started import STARTED_AT
+from growth.api.provider_state import Cloud
+from growth.api.settings.model import RemovalSettings, Settings
 from growth.api.timestamp import format_time
 from growth.decide.unreachable import unreachable_event
 from tests.decide.shrink.stage import (

@@ -12,7 +12,7 @@ from growth.api.node import Node
 from growth.api.offering import INSTANCE_TYPE, POOL
 from growth.api.out_of_service import HARDWARE, MAINTENANCE, PROOF, SHUTDOWN, out_of_service_taint
 from growth.api.pod import Pod
-from growth.api.scale_down import LEAVES
+from growth.api.taints import LEAVES
 from growth.api.tolerations import untolerated
 from growth_lab.scenarios.workloads import DEPLOYMENTS
 from growth_lab.simulator.faults import Fault

@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 
 from growth.api.kinds import NODES
-from growth.api.settings import MemorySettings
+from growth.api.settings.model import MemorySettings
 from growth_lab.local_cluster.nodes import kwok_node, taint
 from growth_lab.scenarios.replica import QUICK
 from tests.trust.chaos.stage import Stage

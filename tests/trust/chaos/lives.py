@@ -7,7 +7,7 @@ from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQU
 from growth.api.kinds import NODES, POD_DISRUPTION_BUDGETS, PODS
 from growth.api.offering import POOL
 from growth.api.out_of_service import MAINTENANCE, OUT_OF_SERVICE, out_of_service_taint
-from growth.api.scale_down import SCALE_DOWN, SCALE_DOWN_AT
+from growth.api.taints import SCALE_DOWN, SCALE_DOWN_AT
 from growth_lab.scenarios.workloads import DEPLOYMENTS, STATEFUL_SETS
 from tests.trust.chaos.disks import SET, holders, the_driver_holds_a_volume_or_lets_go
 from tests.trust.chaos.pods import APPS, drawn_pod

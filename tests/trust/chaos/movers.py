@@ -14,10 +14,10 @@ from typing import Any, Final
 
 import msgspec
 
-from growth.api.drain import DRAIN
+from growth.api.annotations import DRAIN
 from growth.api.growth_kinds import NODE_MOVES
 from growth.api.kinds import NODES, POD_DISRUPTION_BUDGETS, PODS
-from growth.api.settings import ConsolidateSettings
+from growth.api.settings.model import ConsolidateSettings
 from growth_lab.scenarios.replica import CATALOGUE, QUICK
 from growth_lab.scenarios.workloads import DEPLOYMENTS
 from tests.trust.chaos.stage import Stage

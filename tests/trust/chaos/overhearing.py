@@ -7,10 +7,10 @@ from typing import Any, Final
 import msgspec
 
 from growth.api.change import Change, Happened
+from growth.api.decoding import Reader
+from growth.api.interning import Sharing
 from growth.api.kinds import CONFIG_MAPS, LEASES, Kind
-from growth.api.memory_objects import MEMORIES
-from growth.api.reading import Reader
-from growth.api.sharing import Sharing
+from growth.api.node_memory import MEMORIES
 from growth.cloud.kwok.record import MACHINE_LABEL
 from growth_lab.simulator.served_kinds import ALL
 from growth_lab.simulator.store import Event, Key, Listener, Store

@@ -3,7 +3,7 @@
 import random
 from typing import Any, Final
 
-from growth.api.nodepool import NodePool
+from growth.api.node_pool import NodePool
 from growth.api.offering import POOL
 from growth.api.pod import Pod
 from growth.api.quantity import nano_value

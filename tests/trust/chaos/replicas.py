@@ -14,9 +14,8 @@ from typing import Final
 import msgspec
 
 from growth.act.points import Points
-from growth.api.catalogue import Catalogue, read_catalogue
 from growth.api.kinds import LEASES, NAMESPACES
-from growth.api.settings import (
+from growth.api.settings.model import (
     ConsolidateSettings,
     FailoverSettings,
     LeaderElectionSettings,
@@ -25,6 +24,7 @@ from growth.api.settings import (
     RemovalSettings,
 )
 from growth.cloud.finding import Surroundings
+from growth.cloud.kwok.catalog import Catalogue, read_catalogue
 from growth.cloud.kwok.provider import KwokProvider
 from growth.kube.client import Client
 from growth.kube.errors import AlreadyExists, KubeError

@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from growth.api.settings import FailoverSettings
+from growth.api.settings.model import FailoverSettings
 from growth_lab.scenarios.replica import QUICK
 
 _MODES: Final = ("act", "act", "act", "observe", "observe", "off")

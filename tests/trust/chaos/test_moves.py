@@ -9,7 +9,7 @@ from growth.api.change import Happened
 from growth.api.growth_kinds import NODE_MOVES
 from growth.api.kinds import NODES, PODS, Kind
 from growth.api.meta import ObjectMeta
-from growth.api.nodemove import NodeMove, NodeMoveSpec, NodeMoveStatus, Purchase
+from growth.api.node_move import NodeMove, NodeMoveSpec, NodeMoveStatus, Purchase
 from growth.api.offering import OFFERING
 from growth.api.phases import MovePhase
 from tests.decide.consolidate.seen import a_pod

@@ -11,8 +11,8 @@ from contextlib import suppress
 from typing import Final
 
 from growth.api.kinds import NODES
-from growth.api.memory_objects import MEMORIES, TRANSACTIONS
-from growth.api.settings import MemorySettings
+from growth.api.node_memory import MEMORIES, TRANSACTIONS
+from growth.api.settings.model import MemorySettings
 from growth.kube.client import Client
 from growth.kube.errors import Conflict, KubeError, NotFound, ServerTrouble, Unreachable
 from growth.kube.patches import MergePatch

@@ -5,8 +5,7 @@ from typing import Final
 
 import msgspec
 
-from growth.api.memory import Memento
-from growth.api.memory_objects import Remembered, Transaction
+from growth.api.node_memory import Memento, Remembered, Transaction
 from growth.decide.memory import processing, recording
 from growth.decide.memory.recording import Unwritten
 from growth.decide.memory.scene import Looking

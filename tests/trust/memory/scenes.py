@@ -7,7 +7,7 @@ from unittest.mock import patch
 
 import msgspec
 
-from growth.api.memory_objects import MEMORIES
+from growth.api.node_memory import MEMORIES
 from growth_lab.scenarios.context import Play
 from growth_lab.scenarios.replica import QUICK, growing
 from growth_lab.scenarios.scenario import Stories

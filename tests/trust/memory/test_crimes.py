@@ -10,8 +10,8 @@ import pytest
 from growth.act.points import Point
 from growth.api.growth_kinds import NODE_REQUESTS
 from growth.api.kinds import CONFIG_MAPS, NAMESPACES, NODES
-from growth.api.memory import FINALIZER
-from growth.api.settings import MemorySettings
+from growth.api.node_memory import FINALIZER
+from growth.api.settings.model import MemorySettings
 from growth.kube.errors import AlreadyExists
 from growth.kube.patches import MergePatch
 from tests.trust.crimes import Criminal, found_out

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from growth.api.kinds import NODES
-from growth.api.memory_objects import SHARD_LEASES, shard_name, shard_of
-from growth.api.settings import LeaderElectionSettings
+from growth.api.node_memory import SHARD_LEASES, shard_name, shard_of
+from growth.api.settings.model import LeaderElectionSettings
 from growth.kube.patches import MergePatch
 from growth_lab.simulator.faults import Fault
 from tests.trust.chaos.replicas import SETTINGS

@@ -6,24 +6,24 @@ import msgspec
 import pytest
 
 from growth.act.carrying import carry_out
-from growth.api.action import CreateObject, Given, PatchObject
+from growth.api.actions import CreateObject, Given, PatchObject, Result
 from growth.api.change import Change, Happened
 from growth.api.kinds import NODES
-from growth.api.memory import MARKER, Memento
-from growth.api.memory_objects import (
+from growth.api.meta import ObjectMeta
+from growth.api.node import Node
+from growth.api.node_memory import (
+    MARKER,
     MEMORIES,
     TRANSACTIONS,
+    Memento,
     Remembered,
     TransactionData,
     TransactionObject,
     transaction_body,
     transaction_name,
 )
-from growth.api.meta import ObjectMeta
-from growth.api.node import Node
-from growth.api.outcome import Result
 from growth.api.references import reference_by_name
-from growth.api.settings import Settings
+from growth.api.settings.model import Settings
 from growth.decide.memory import processing
 from growth.decide.memory.deciding import look_at
 from growth.decide.memory.desk import Look

@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from growth.api.settings import MemorySettings
+from growth.api.settings.model import MemorySettings
 from growth.kube.client import Client
 from growth.run.host import played as played_host
 from growth.run.role import ACCOUNT, shipped_roles

@@ -8,10 +8,10 @@ from typing import Final
 import msgspec
 
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
-from growth.api.noderequest import NodeRequest
+from growth.api.node_request import NodeRequest
 from growth.api.offering import OFFERING
 from growth.api.quantity import parse
-from growth.api.scale_down import is_tainted
+from growth.api.taints import is_tainted
 from growth.observe.requests import amounts_from
 from growth.observe.snapshot import Snapshot
 from growth.observe.summary import Filled

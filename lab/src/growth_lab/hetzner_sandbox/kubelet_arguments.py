@@ -15,8 +15,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from growth.api.meta import Slim
 from growth.api.quantity import canonical, nano_value
-from growth.api.slim import Slim
 from growth.api.tolerations import EFFECTS, Taint
 
 # Between the key and its list: = or : or a space, quotes, a list's dash, or the next line's "value:".

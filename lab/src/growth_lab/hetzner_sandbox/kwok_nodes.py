@@ -20,8 +20,8 @@ from typing import Final
 from growth.api.change import Change, Happened
 from growth.api.kinds import CSI_NODES, NODES
 from growth.api.kwok import KWOK_LABEL, KWOK_VALUE
+from growth.api.meta import Slim
 from growth.api.node import Node
-from growth.api.slim import Slim
 from growth.cloud.kwok.node_manifest import csi_node_manifest, owner_reference
 from growth.kube.client import Client
 from growth.kube.errors import AlreadyExists, Conflict, KubeError, NotFound

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from growth.api.slim import Slim
+from growth.api.meta import Slim
 
 
 class Location(Slim, frozen=True):

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from growth.api.slim import Slim
+from growth.api.meta import Slim
 
 
 class Request(Slim, frozen=True):

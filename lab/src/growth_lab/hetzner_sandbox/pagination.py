@@ -5,8 +5,7 @@ from datetime import datetime
 from typing import Any, Final, Protocol, TypeVar
 from urllib.parse import urlencode
 
-from growth.api.selector_text import SelectorError, parse_selector
-from growth.api.selectors import LabelSelector
+from growth.api.selectors import LabelSelector, SelectorError, parse_selector
 from growth_lab.hetzner_sandbox.api_errors import invalid_field
 from growth_lab.hetzner_sandbox.messages import Answer, Request
 

@@ -4,7 +4,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from growth.api.slim import Slim
+from growth.api.meta import Slim
 
 
 class Status(StrEnum):

@@ -4,7 +4,7 @@ import ipaddress
 from collections.abc import Callable, Sequence
 from typing import Final, TypeVar
 
-from growth.api.slim import Slim
+from growth.api.meta import Slim
 from growth_lab.hetzner_sandbox.account import Account, check_name_free, found_by
 from growth_lab.hetzner_sandbox.api_errors import Refusal, invalid, invalid_field
 from growth_lab.hetzner_sandbox.locations import LOCATIONS, Location

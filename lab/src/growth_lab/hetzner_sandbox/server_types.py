@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Final
 
-from growth.api.slim import Slim
+from growth.api.meta import Slim
 from growth_lab.hetzner_sandbox.locations import EU, SIN, US
 
 CURRENCY: Final = "EUR"

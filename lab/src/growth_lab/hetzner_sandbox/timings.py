@@ -1,6 +1,6 @@
 """How long things take."""
 
-from growth.api.slim import Slim
+from growth.api.meta import Slim
 
 
 class Timings(Slim, frozen=True):

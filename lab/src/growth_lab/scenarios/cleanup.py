@@ -8,11 +8,10 @@ from typing import Any, Final
 
 from growth.api.growth_kinds import NODE_MOVES, NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.kinds import CONFIG_MAPS, NODES, PODS, VOLUME_ATTACHMENTS, Kind
-from growth.api.memory_objects import SHARD_LABEL, SHARD_LEASES, SHARD_OF
-from growth.api.meta import ObjectMeta
+from growth.api.meta import ObjectMeta, Slim
+from growth.api.node_memory import SHARD_LABEL, SHARD_LEASES, SHARD_OF
 from growth.api.queue.kinds import QUEUE_KINDS
-from growth.api.settings import Settings
-from growth.api.slim import Slim
+from growth.api.settings.model import Settings
 from growth.cloud.kwok.record import SELECTOR
 from growth.kube.client import Client
 from growth.kube.errors import NotFound

@@ -8,12 +8,12 @@ from typing import Final
 
 import msgspec
 
-from growth.api.catalogue import Catalogue
 from growth.api.change import Change, Happened
 from growth.api.growth_kinds import NODE_POOLS
-from growth.api.nodepool import NodePool
+from growth.api.node_pool import NodePool
 from growth.api.offering import OFFERING, Offering
 from growth.api.pod import Pod
+from growth.cloud.kwok.catalog import Catalogue
 from growth.decide.fit.stage import Stage
 from growth.decide.pack.market import market_of
 from growth.decide.pack.plan import plan

@@ -10,11 +10,11 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any, Final
 
-from growth.api.catalogue import Catalogue, read_catalogue
 from growth.api.growth_kinds import NODE_REQUESTS
-from growth.api.noderequest import NodeRequest
+from growth.api.node_request import NodeRequest
 from growth.api.offering import OFFERING
-from growth.api.settings import ProvidersSettings, ProvisionSettings, Settings
+from growth.api.settings.model import ProvidersSettings, ProvisionSettings, Settings
+from growth.cloud.kwok.catalog import Catalogue, read_catalogue
 from growth_lab.scenarios.context import Play
 from growth_lab.scenarios.replica import Growth, a_pool, growing
 from growth_lab.scenarios.workloads import DEPLOYMENTS

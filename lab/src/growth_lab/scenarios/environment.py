@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from growth.act.points import Points
-from growth.api.settings import Settings
+from growth.api.settings.model import Settings
 from growth.cloud.finding import Surroundings
 from growth.cloud.kwok.opening import open_kwok
 from growth.cloud.kwok.provider import KwokProvider

@@ -5,13 +5,13 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import Final
 
-from growth.api.catalogue import Behaviour, Catalogue, shipped_catalogue
-from growth.api.faults import faults_from
 from growth.api.kinds import CONFIG_MAPS
 from growth.api.machine import Machine, MachineRequest
-from growth.api.starting import STARTING
+from growth.api.taints import STARTING
 from growth.cloud.errors import Unavailable
 from growth.cloud.finding import Surroundings
+from growth.cloud.kwok.catalog import Behaviour, Catalogue, shipped_catalogue
+from growth.cloud.kwok.faults import faults_from
 from growth.cloud.kwok.opening import open_kwok
 from growth.cloud.kwok.provider import KwokProvider
 from growth.cloud.kwok.record import FAULTS, config_map_name

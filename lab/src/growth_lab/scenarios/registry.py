@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from growth.api.cluster_status import GROWTH_STATUS, ClusterStatus, status_in
+from growth.api.growth_status import GROWTH_STATUS, ClusterStatus, status_in
 from growth.api.kinds import CONFIG_MAPS
 from growth.kube.errors import NotFound
 from growth_lab.scenarios.context import Play

@@ -12,11 +12,9 @@ from typing import Any, Final
 import msgspec
 
 from growth.act.points import Points
-from growth.api.catalogue import Catalogue, read_catalogue
-from growth.api.faults import faults_from
 from growth.api.growth_kinds import NODE_POOLS
 from growth.api.kinds import CONFIG_MAPS, EVENTS, LEASES, NAMESPACES
-from growth.api.settings import (
+from growth.api.settings.model import (
     ConsolidateSettings,
     FailoverSettings,
     GrowSettings,
@@ -28,6 +26,8 @@ from growth.api.settings import (
     Settings,
 )
 from growth.cloud.finding import Surroundings
+from growth.cloud.kwok.catalog import Catalogue, read_catalogue
+from growth.cloud.kwok.faults import faults_from
 from growth.cloud.kwok.provider import KwokProvider
 from growth.cloud.kwok.record import FAULTS, config_map_name
 from growth.kube.client import Client

@@ -7,13 +7,13 @@ controllers are left out; what people and Growth decide by is in.
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from growth.api.memory import is_marked
 from growth.api.meta import Condition
 from growth.api.node import Node
-from growth.api.nodemove import NodeMove
-from growth.api.nodepool import NodePool
-from growth.api.noderemoval import NodeRemovalRequest
-from growth.api.noderequest import NodeRequest
+from growth.api.node_memory import is_marked
+from growth.api.node_move import NodeMove
+from growth.api.node_pool import NodePool
+from growth.api.node_removal_request import NodeRemovalRequest
+from growth.api.node_request import NodeRequest
 from growth.api.pod import Pod
 from growth.api.storage import PersistentVolumeClaim, VolumeAttachment
 from growth.api.workloads import Job

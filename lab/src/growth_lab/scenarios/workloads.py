@@ -1,8 +1,7 @@
 """Kinds that stories create and Growth never reads: only their names and places are needed."""
 
 from growth.api.kinds import Kind
-from growth.api.meta import ObjectMeta
-from growth.api.slim import Slim
+from growth.api.meta import ObjectMeta, Slim
 
 
 class Workload(Slim, frozen=True):

@@ -7,10 +7,10 @@ import msgspec
 import pytest
 
 from growth.api.change import Change, Happened
+from growth.api.decoding import Reader
+from growth.api.interning import Sharing
 from growth.api.kinds import NODES as NODE_KIND
 from growth.api.kinds import PODS as POD_KIND
-from growth.api.reading import Reader
-from growth.api.sharing import Sharing
 from growth.decide.fit import Stage, fit
 from growth.observe.world import World
 from growth_lab.simulator.served_kinds import NODES, PODS

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from growth.api.starting import closed, key_to
+from growth.api.taints import closed, key_to
 from lab.tests.simulator.scheduler.scene import Json, Scene, on_a_scene
 
 

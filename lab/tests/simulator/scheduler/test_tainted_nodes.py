@@ -8,7 +8,7 @@ import pytest
 
 from growth.api.node import Node
 from growth.api.pod import Pod
-from growth.api.starting import closed, key_to
+from growth.api.taints import closed, key_to
 from growth.decide.fit import fit
 from growth_lab.simulator.scheduler.tainted_nodes import Closed
 from growth_lab.simulator.scheduler.unschedulable_message import Refused, refused

@@ -5,10 +5,9 @@ from typing import Final
 
 import msgspec
 
+from growth.api.interning import kept
 from growth.api.kinds import Kind
-from growth.api.meta import Condition, ObjectMeta
-from growth.api.slim import Slim
-from growth.api.text import kept
+from growth.api.meta import Condition, ObjectMeta, Slim
 
 STOPPING: Final = "kueue.x-k8s.io/stopping"
 """Annotation of a job that is being stopped: what was changed in its template is to be taken back."""

@@ -4,7 +4,7 @@ from typing import Final, TypeVar
 
 from growth.api.growth_kinds import Column, OwnKind
 from growth.api.kinds import Kind
-from growth.api.queue.queues import ClusterQueue, Cohort, LocalQueue, WorkloadPriorityClass
+from growth.api.queue.cluster_queues import ClusterQueue, Cohort, LocalQueue, WorkloadPriorityClass
 from growth.api.queue.quotas import ResourceFlavor
 from growth.api.queue.workload import Workload
 

@@ -9,11 +9,10 @@ from typing import Any, Final
 
 import msgspec
 
+from growth.api.interning import kept
 from growth.api.kinds import Kind
-from growth.api.meta import Condition, ObjectMeta
+from growth.api.meta import Condition, ObjectMeta, Slim
 from growth.api.queue.job import QueuedJob, QueuedJobSpec, QueuedJobStatus
-from growth.api.slim import Slim
-from growth.api.text import kept
 
 GATE: Final = "kueue.x-k8s.io/admission"
 MANAGED: Final = "kueue.x-k8s.io/managed"

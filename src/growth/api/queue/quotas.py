@@ -4,9 +4,8 @@ from typing import Annotated, ClassVar, Literal
 
 import msgspec
 
-from growth.api.meta import ObjectMeta
+from growth.api.meta import ObjectMeta, Slim
 from growth.api.schema import Rule, about
-from growth.api.slim import Slim
 from growth.api.tolerations import EFFECTS, Taint, Toleration
 
 Name = Annotated[str, msgspec.Meta(max_length=253)]

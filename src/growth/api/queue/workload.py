@@ -10,11 +10,10 @@ from typing import Annotated, ClassVar, Final
 
 import msgspec
 
-from growth.api.meta import ObjectMeta
+from growth.api.interning import kept
+from growth.api.meta import ObjectMeta, Slim
 from growth.api.schema import Rule, about
-from growth.api.slim import Slim
 from growth.api.status import MAX_CONDITIONS, Status, StatusCondition, condition_of
-from growth.api.text import kept
 from growth.api.workloads import PodTemplate
 
 QUEUE_NAME: Final = "kueue.x-k8s.io/queue-name"

@@ -15,8 +15,8 @@ import msgspec
 
 from growth.api.labels import is_hostname, is_label_key, is_label_value
 from growth.api.machine import MachineRequest
+from growth.api.meta import Slim
 from growth.api.offering import ARCH, HOSTNAME, INSTANCE_TYPE, OS, REGION, ZONE
-from growth.api.slim import Slim
 from growth.api.tolerations import EFFECTS, Taint
 from growth.cloud.errors import Invalid
 

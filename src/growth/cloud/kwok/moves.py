@@ -17,8 +17,8 @@ from datetime import datetime
 
 from growth.api.kwok import KWOK_LABEL, KWOK_VALUE
 from growth.api.machine import Power
+from growth.api.meta import Slim
 from growth.api.node import Node
-from growth.api.slim import Slim
 from growth.cloud.kwok.record import POWER_CUT_AT, Record
 from growth.cloud.kwok.state import state_of
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import msgspec
 
-from growth.api.faults import Kind, find
 from growth.api.kinds import NODES
 from growth.api.node import Node
 from growth.api.quantity import canonical, milli_value, value
+from growth.cloud.kwok.faults import Kind, find
 from growth.cloud.kwok.record import Record
 
 

@@ -6,9 +6,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
-from growth.api.catalogue import Catalogue, CatalogueError, read_catalogue, shipped_catalogue
 from growth.cloud.errors import Invalid
 from growth.cloud.finding import Surroundings, check_options
+from growth.cloud.kwok.catalog import Catalogue, CatalogueError, read_catalogue, shipped_catalogue
 from growth.cloud.kwok.cloud import PlayedCloud
 from growth.cloud.kwok.provider import KwokProvider
 from growth.cloud.kwok.refusals import as_provider_errors

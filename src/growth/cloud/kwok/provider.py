@@ -8,14 +8,14 @@ from datetime import datetime
 
 import msgspec
 
-from growth.api.catalogue import Behaviour, Catalogue
-from growth.api.faults import Kind, find
 from growth.api.kinds import CONFIG_MAPS
 from growth.api.labels import is_hostname
 from growth.api.machine import Machine, MachineRequest, Power, PowerReading
 from growth.api.offering import Offering
 from growth.api.timestamp import format_micro_time
 from growth.cloud.errors import Invalid, OutOfStock, QuotaExceeded, Unavailable
+from growth.cloud.kwok.catalog import Behaviour, Catalogue
+from growth.cloud.kwok.faults import Kind, find
 from growth.cloud.kwok.record import FENCED_AT, POWER_CUT_AT, SELECTOR, Record, config_map_name, manifest, record_from
 from growth.cloud.kwok.refusals import as_provider_errors
 from growth.cloud.kwok.state import machine_from, state_of

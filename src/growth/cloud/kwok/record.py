@@ -10,15 +10,15 @@ from typing import Any, Final
 
 import msgspec
 
-from growth.api.catalogue import Behaviour
 from growth.api.core import ConfigMap
 from growth.api.duration import DurationError, format_duration, parse_duration
-from growth.api.faults import FaultError, faults_from, faults_text
 from growth.api.machine import MachineRequest
+from growth.api.meta import Slim
 from growth.api.offering import OFFERING, POOL
-from growth.api.slim import Slim
 from growth.api.timestamp import TimestampError, format_micro_time, parse_timestamp
 from growth.cloud.errors import Invalid
+from growth.cloud.kwok.catalog import Behaviour
+from growth.cloud.kwok.faults import FaultError, faults_from, faults_text
 
 MACHINE_LABEL: Final = "growth.dev/machine"
 SELECTOR: Final = f"{MACHINE_LABEL}=kwok"

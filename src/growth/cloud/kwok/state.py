@@ -8,9 +8,9 @@ made ──boot delay──► on, node registers, kubelet speaks ──powerOff
 from datetime import datetime, timedelta
 from typing import Final
 
-from growth.api.faults import Kind, find
 from growth.api.machine import Machine, Power
-from growth.api.slim import Slim
+from growth.api.meta import Slim
+from growth.cloud.kwok.faults import Kind, find
 from growth.cloud.kwok.record import Record
 
 

@@ -19,8 +19,8 @@ from typing import Final
 
 import msgspec
 
-from growth.api.emptiness import is_work
 from growth.api.pod import Pod, PodStatus
+from growth.api.pod_classification import is_work
 from growth.decide.consolidate.move import Move
 from growth.decide.consolidate.question import Candidate, Question, Worth
 from growth.decide.consolidate.shunning import emptying_themselves, shun

@@ -7,7 +7,7 @@ Pods that wait are none of it. As long as somebody wants a place nobody should a
 from collections.abc import Mapping
 
 from growth.api.pod import Pod
-from growth.api.settings import Settings
+from growth.api.settings.model import Settings
 from growth.decide.consolidate.advice import pods_on
 from growth.decide.consolidate.candidates import Choice
 from growth.decide.consolidate.question import Question, Worth

@@ -15,11 +15,11 @@ from typing import Final
 
 import msgspec
 
+from growth.api.annotations import was_started
 from growth.api.disruption import DisruptionBudget, Reason
 from growth.api.node import Node
-from growth.api.nodepool import NodePool
-from growth.api.scale_down import is_tainted
-from growth.api.started import was_started
+from growth.api.node_pool import NodePool
+from growth.api.taints import is_tainted
 from growth.decide.consolidate.schedule import holds, time_faults
 from growth.decide.shrink.terms import max_unavailable, number_of
 

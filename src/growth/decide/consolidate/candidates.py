@@ -15,11 +15,11 @@ import msgspec
 
 from growth.api.disruption import Reason
 from growth.api.duration import format_duration
-from growth.api.emptiness import forbids
 from growth.api.node import Node
 from growth.api.offering import POOL
 from growth.api.out_of_service import MAINTENANCE
-from growth.api.settings import Settings
+from growth.api.pod_classification import forbids
+from growth.api.settings.model import Settings
 from growth.decide.consolidate.movable import Bonds
 from growth.decide.consolidate.question import Candidate
 from growth.decide.decider import State

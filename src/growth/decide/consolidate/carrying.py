@@ -10,16 +10,16 @@ from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import Final
 
-from growth.api.action import CreateObject, DeleteObject, EvictPod
+from growth.api.actions import CreateObject, DeleteObject, EvictPod
+from growth.api.annotations import TEMPLATE, mark_of
 from growth.api.growth_kinds import NODE_MOVES, NODE_REQUESTS
 from growth.api.kinds import PODS
 from growth.api.node import Node
-from growth.api.nodemove import NodeMove, Purchase
+from growth.api.node_move import NodeMove, Purchase
 from growth.api.offering import POOL
 from growth.api.pod import Pod
 from growth.api.references import reference_by_name, reference_to
-from growth.api.scale_down import has_traces, is_tainted
-from growth.api.template import TEMPLATE, mark_of
+from growth.api.taints import has_traces, is_tainted
 from growth.decide.ages import is_ahead
 from growth.decide.consolidate.advice import anew
 from growth.decide.consolidate.moving import moving_in

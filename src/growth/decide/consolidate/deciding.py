@@ -13,12 +13,12 @@ from typing import Final
 
 import msgspec
 
-from growth.api.action import Hold, RecordEvent, held_and_told
+from growth.api.actions import Hold, RecordEvent, held_and_told
 from growth.api.growth_kinds import NODE_POOLS
 from growth.api.kinds import NODES
-from growth.api.nodepool import NodePool
+from growth.api.node_pool import NodePool
 from growth.api.references import reference_to
-from growth.api.settings import Settings
+from growth.api.settings.model import Settings
 from growth.decide.ages import is_ahead
 from growth.decide.consolidate.advice import Advice, advise
 from growth.decide.consolidate.asking import question_of

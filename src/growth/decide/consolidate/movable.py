@@ -20,12 +20,12 @@ budgets for one pod are refused for ever. That a pod which is not ready may some
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from growth.api.emptiness import ends_by_itself, forbids, is_work
 from growth.api.kinds import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, POD_DISRUPTION_BUDGETS
 from growth.api.offering import HOSTNAME
 from growth.api.pod import Pod
-from growth.api.scale_down import LEAVES
+from growth.api.pod_classification import ends_by_itself, forbids, is_work
 from growth.api.selectors import IN, NODE_NAME_FIELD, NodeSelectorTerm, Requirement, selects
+from growth.api.taints import LEAVES
 from growth.api.tolerations import untolerated
 from growth.api.workloads import PodDisruptionBudget
 from growth.decide.fit.claims import named_claims
@@ -45,8 +45,8 @@ def is_safe(pod: Pod) -> bool:
 class Bonds:
     """What ties the pods of one snapshot to their nodes.
 
-    Siblings are judged once: labels, annotations, owners and specs are shared (``api.sharing``), so pods that have the
-    same objects have the same answer. As long as the snapshot is valid no identity is used anew.
+    Siblings are judged once: labels, annotations, owners and specs are shared (``api.interning``), so pods that have
+    the same objects have the same answer. As long as the snapshot is valid no identity is used anew.
     """
 
     def __init__(self, snapshot: Snapshot, *, is_for_money: bool = False) -> None:

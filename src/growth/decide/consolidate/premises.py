@@ -3,12 +3,12 @@
 from datetime import timedelta
 from typing import Final
 
-from growth.api.drain import DRAIN
-from growth.api.emptiness import forbids
+from growth.api.annotations import DRAIN
 from growth.api.node import Node
-from growth.api.nodemove import NodeMove
+from growth.api.node_move import NodeMove
 from growth.api.pod import Pod
-from growth.api.scale_down import scale_down_at
+from growth.api.pod_classification import forbids
+from growth.api.taints import scale_down_at
 from growth.decide.consolidate.movable import is_safe
 from growth.decide.consolidate.scene import Scene
 from growth.decide.fit.demand import why_not

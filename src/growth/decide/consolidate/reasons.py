@@ -1,8 +1,8 @@
 """Which nodes must go for another reason than money, and who of them may go now. Docs: docs/optimising.md.
 
-- Requested: a person wants it (``api.drain``), whatever its pool says and however young it is.
+- Requested: a person wants it (``api.annotations``), whatever its pool says and however young it is.
 - Expired: it is older than its pool lets nodes become.
-- Drifted: it was made from a template that its pool does not have any more (``api.template``).
+- Drifted: it was made from a template that its pool does not have any more (``api.annotations``).
 - Deprecated: its provider does not sell it any more.
 
 All but the first only in pools that let Growth act. The order is that of the list; among equals the name decides.
@@ -14,14 +14,13 @@ from typing import Final
 
 import msgspec
 
-from growth.api.cloud import cloud_of
+from growth.api.annotations import DRAIN, TEMPLATE, mark_of
 from growth.api.disruption import Reason
-from growth.api.drain import DRAIN
 from growth.api.duration import format_duration
 from growth.api.node import Node
-from growth.api.nodepool import NodePool
+from growth.api.node_pool import NodePool
 from growth.api.offering import OFFERING
-from growth.api.template import TEMPLATE, mark_of
+from growth.api.provider_state import cloud_of
 from growth.decide.consolidate.budgets import Allowance
 from growth.decide.consolidate.candidates import Choice, wished_in
 from growth.decide.consolidate.question import Candidate

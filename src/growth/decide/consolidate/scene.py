@@ -3,16 +3,16 @@
 from datetime import datetime
 from functools import cached_property
 
-from growth.api.action import Action, Hold, RecordEvent
+from growth.api.actions import Action, Hold, RecordEvent
 from growth.api.disruption import Reason
-from growth.api.emptiness import is_work
 from growth.api.growth_kinds import NODE_MOVES, NODE_POOLS, NODE_REQUESTS
 from growth.api.node import Node
-from growth.api.nodemove import NodeMove
-from growth.api.nodepool import NodePool
+from growth.api.node_move import NodeMove
+from growth.api.node_pool import NodePool
 from growth.api.pod import Pod
+from growth.api.pod_classification import is_work
 from growth.api.references import reference_to
-from growth.api.settings import Settings
+from growth.api.settings.model import Settings
 from growth.decide.consolidate.budgets import Allowance
 from growth.decide.decider import State
 from growth.decide.leaving import leaving_in

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from growth.api.emptiness import ends_by_itself, is_work
+from growth.api.pod_classification import ends_by_itself, is_work
 from growth.decide.fit.stage import Stage
 
 

@@ -10,10 +10,10 @@ from typing import Final
 
 import msgspec
 
-from growth.api.action import RecordEvent
+from growth.api.actions import RecordEvent
 from growth.api.duration import format_duration
 from growth.api.growth_kinds import NODE_POOLS
-from growth.api.nodepool import NodePool
+from growth.api.node_pool import NodePool
 from growth.api.references import reference_to
 from growth.decide.ages import is_ahead
 from growth.decide.consolidate.scene import Scene

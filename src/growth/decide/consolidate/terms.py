@@ -6,8 +6,8 @@ from functools import lru_cache
 
 from growth.api.disruption import Reason
 from growth.api.duration import parse_duration
-from growth.api.nodemove import NodeMove
-from growth.api.nodepool import NodePool
+from growth.api.node_move import NodeMove
+from growth.api.node_pool import NodePool
 from growth.api.offering import POOL
 from growth.decide.consolidate.budgets import Allowance, allowance
 from growth.decide.consolidate.moving import moving_in

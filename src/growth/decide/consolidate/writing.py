@@ -6,10 +6,10 @@ from typing import Final
 
 import msgspec
 
-from growth.api.action import CreateObject, PatchObject
+from growth.api.actions import CreateObject, PatchObject
 from growth.api.disruption import Reason
 from growth.api.growth_kinds import NODE_MOVES
-from growth.api.nodemove import NodeMove, NodeMoveSpec, NodeMoveStatus, Purchase
+from growth.api.node_move import NodeMove, NodeMoveSpec, NodeMoveStatus, Purchase
 from growth.api.phases import MovePhase
 from growth.api.references import reference_by_name, reference_to
 from growth.api.status import MAX_WORDS, with_events

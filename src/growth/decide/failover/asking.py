@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from growth.api.action import ReadPower, ReadPowers
+from growth.api.actions import ReadPower, ReadPowers
 from growth.api.core import ObjectReference
 from growth.decide.ages import counts_from, is_ahead
 from growth.decide.failover.evidence import READINGS, Case, Finding

@@ -8,7 +8,7 @@ asks and tells, ``act`` acts.
 """
 
 from growth.api.out_of_service import PROOF
-from growth.api.settings import Settings
+from growth.api.settings.model import Settings
 from growth.decide.decider import Decision, State
 from growth.decide.failover.asking import ask
 from growth.decide.failover.displacing import note_who_moves

@@ -7,12 +7,11 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import Final
 
-from growth.api.action import EditObject
-from growth.api.emptiness import is_daemon
+from growth.api.actions import EditObject, Result
 from growth.api.node import Node
 from growth.api.out_of_service import out_of_service_taint, proof_on
-from growth.api.outcome import Result
 from growth.api.pod import Pod
+from growth.api.pod_classification import is_daemon
 from growth.decide.ages import is_ahead
 from growth.decide.displaced import note_displaced
 from growth.decide.failover.leftovers import left_on

@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from growth.api.machine import Power, PowerReading
-from growth.api.settings import FailoverSettings
+from growth.api.settings.model import FailoverSettings
 
 READINGS: Final = 3
 """So many like answers are needed."""

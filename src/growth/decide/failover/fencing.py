@@ -4,9 +4,8 @@ That is never proof. People are told; and only where they allow it (``failover.f
 which makes a proof of it.
 """
 
-from growth.api.action import FenceMachine
+from growth.api.actions import FenceMachine, Result
 from growth.api.node import Node
-from growth.api.outcome import Result
 from growth.decide.failover.evidence import Case, Finding
 from growth.decide.failover.guards import Census, guard_of
 from growth.decide.failover.scene import Scene, reference

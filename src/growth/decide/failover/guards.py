@@ -9,11 +9,11 @@ from typing import Final
 
 import msgspec
 
-from growth.api.emptiness import forbids
 from growth.api.machine import Power
 from growth.api.node import Node
 from growth.api.offering import POOL
 from growth.api.out_of_service import MAINTENANCE, PROOF, out_of_service_taint, proof_on
+from growth.api.pod_classification import forbids
 from growth.decide.ages import counts_from
 from growth.decide.failover.believing import why_not_believed
 from growth.decide.failover.evidence import Case

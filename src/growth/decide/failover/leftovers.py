@@ -7,11 +7,11 @@ from typing import Final
 
 import msgspec
 
-from growth.api.emptiness import is_static
 from growth.api.kinds import VOLUME_ATTACHMENTS
 from growth.api.node import Node
 from growth.api.out_of_service import SHUTDOWN, out_of_service_taint
 from growth.api.pod import Pod
+from growth.api.pod_classification import is_static
 from growth.api.storage import VolumeAttachment
 from growth.api.tolerations import Taint, tolerates
 from growth.observe.snapshot import Snapshot

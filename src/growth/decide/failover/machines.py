@@ -8,8 +8,8 @@ from functools import cached_property
 
 import msgspec
 
-from growth.api.cloud import Cloud
 from growth.api.machine import Machine, PowerReading
+from growth.api.provider_state import Cloud
 
 
 class Place(msgspec.Struct, frozen=True):

@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
-from growth.api.action import DeleteObject, ReleasePod
-from growth.api.emptiness import is_work
+from growth.api.actions import DeleteObject, ReleasePod
 from growth.api.kinds import PODS
 from growth.api.machine import Power
 from growth.api.node import Node
 from growth.api.out_of_service import Proof, out_of_service_taint, proof_on
 from growth.api.pod import Pod
+from growth.api.pod_classification import is_work
 from growth.api.references import reference_to
 from growth.decide.ages import is_ahead
 from growth.decide.failover.evidence import Case

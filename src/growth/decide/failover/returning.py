@@ -8,7 +8,7 @@ lose what keeps it attached while it is mounted.
 from datetime import UTC, datetime
 from typing import Any
 
-from growth.api.action import EditObject
+from growth.api.actions import EditObject
 from growth.api.machine import Power
 from growth.api.node import Node
 from growth.api.out_of_service import HARDWARE, OUT_OF_SERVICE, PROOF, SHUTDOWN, Proof, out_of_service_taint, proof_on

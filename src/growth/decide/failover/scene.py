@@ -7,16 +7,16 @@ from typing import Final
 
 import msgspec
 
-from growth.api.action import Action, Hold, RecordEvent, held_and_told
+from growth.api.actions import Action, Hold, RecordEvent, held_and_told
 from growth.api.core import ObjectReference
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS
+from growth.api.growth_status import Entry, Timeline
 from growth.api.kinds import NODES
 from growth.api.machine import PowerReading
 from growth.api.node import Node
-from growth.api.nodepool import NodePool
+from growth.api.node_pool import NodePool
 from growth.api.references import reference_to
-from growth.api.settings import Settings
-from growth.api.timeline import Entry, Timeline
+from growth.api.settings.model import Settings
 from growth.decide.decider import State
 from growth.decide.failover.evidence import Case
 from growth.decide.failover.machines import Machines

@@ -10,11 +10,10 @@ from datetime import datetime
 
 import msgspec
 
-from growth.api.action import FenceMachine, ReadPower, ReadPowers
+from growth.api.actions import FenceMachine, Outcome, ReadPower, ReadPowers, Result
 from growth.api.machine import PowerReading
 from growth.api.node import Node
 from growth.api.out_of_service import out_of_service_taint
-from growth.api.outcome import Outcome, Result
 from growth.decide.ages import counts_from, is_ahead
 from growth.decide.failover.asking import provider_reference
 from growth.decide.failover.evidence import Case

@@ -1,6 +1,6 @@
 """A machine that is proven dead: its node goes out of service, unless something keeps it in."""
 
-from growth.api.action import EditObject
+from growth.api.actions import EditObject
 from growth.api.machine import Power
 from growth.api.node import Node
 from growth.api.out_of_service import HARDWARE, PROOF, SHUTDOWN, Proof, out_of_service_taint

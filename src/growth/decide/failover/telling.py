@@ -6,13 +6,12 @@ from typing import Any, Final
 
 import msgspec
 
-from growth.api.action import PatchObject
-from growth.api.cluster_status import GROWTH_STATUS
+from growth.api.actions import PatchObject
 from growth.api.core import ConfigMap
+from growth.api.growth_status import GROWTH_STATUS, Timeline, key_of, timelines_in
 from growth.api.kinds import CONFIG_MAPS
 from growth.api.references import reference_to
-from growth.api.settings import Settings
-from growth.api.timeline import Timeline, key_of, timelines_in
+from growth.api.settings.model import Settings
 from growth.decide.ages import is_ahead
 from growth.decide.failover.evidence import Finding
 from growth.decide.failover.scene import Recovery, Scene

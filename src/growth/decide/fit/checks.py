@@ -5,7 +5,7 @@ for all of them and kept up by the Stage.
 """
 
 from growth.api.pod import Pod
-from growth.api.starting import tolerations_of
+from growth.api.taints import tolerations_of
 from growth.decide.fit import (
     declared_features,
     disks,

@@ -10,9 +10,9 @@ from typing import Final, Literal
 
 import msgspec
 
-from growth.api.emptiness import is_daemon, is_static
 from growth.api.pod import Pod
-from growth.api.starting import kept_for
+from growth.api.pod_classification import is_daemon, is_static
+from growth.api.taints import kept_for
 from growth.decide.fit.stage import Stage
 from growth.decide.fit.verdict import fit, unplaceable
 

@@ -14,11 +14,11 @@ from growth.api.kinds import CSI_NODES
 from growth.api.machine import reserved_by
 from growth.api.meta import Condition, ObjectMeta
 from growth.api.node import Node, NodeSpec, NodeStatus
-from growth.api.nodepool import NodePool
+from growth.api.node_pool import NodePool
 from growth.api.offering import HOSTNAME, INSTANCE_TYPE, OFFERING, POOL, Offering, left_of, with_more
 from growth.api.pod import Pod
-from growth.api.starting import STARTING
 from growth.api.storage import CsiNode
+from growth.api.taints import STARTING
 from growth.api.tolerations import Taint
 from growth.decide.fit.daemons import Daemons
 from growth.decide.fit.stage import Stage

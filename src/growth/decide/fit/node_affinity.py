@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from growth.api.pod import Pod, PodSpec, TemplateSpec
+from growth.api.reasons import formatting
 from growth.api.selectors import (
     NODE_NAME_FIELD,
     NodeSelector,
@@ -16,7 +17,6 @@ from growth.api.selectors import (
     is_valid,
     is_valid_field,
 )
-from growth.decide.fit import words
 from growth.decide.fit.misfit import Misfit
 from growth.decide.fit.site import Check, Site
 
@@ -120,7 +120,7 @@ def prepare(spec: PodSpec) -> Check | None:
 def _reason(spec: PodSpec, site: Site) -> str:
     for key, value in spec.node_selector.items():
         if site.labels.get(key) != value:
-            return f"needs a node with {key}={value}; this one has {words.label(site.labels, key)}"
+            return f"needs a node with {key}={value}; this one has {formatting.label(site.labels, key)}"
     required = required_affinity(spec)
     terms = required.node_selector_terms if required else ()
     if len(terms) != 1:
@@ -129,9 +129,11 @@ def _reason(spec: PodSpec, site: Site) -> str:
     for requirement in term.match_expressions:
         if not (is_valid(requirement) and requirement.matches(site.labels)):
             return (
-                f"needs a node with {words.requirement(requirement)}; "
-                f"this one has {words.label(site.labels, requirement.key)}"
+                f"needs a node with {formatting.requirement(requirement)}; "
+                f"this one has {formatting.label(site.labels, requirement.key)}"
             )
     if term.match_fields:
-        return f"needs a node with {' and '.join(map(words.requirement, term.match_fields))}; this one is {site.name}"
+        return (
+            f"needs a node with {' and '.join(map(formatting.requirement, term.match_fields))}; this one is {site.name}"
+        )
     return "its node affinity has an empty term, which matches no node"

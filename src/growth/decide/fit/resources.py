@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final
 
-from growth.decide.fit import words
+from growth.api.reasons import formatting
 from growth.decide.fit.misfit import Misfit
 from growth.decide.fit.site import Check, Site
 from growth.observe.requests import Requests
@@ -66,8 +66,10 @@ def _reason(name: str, amount: int, free: int, total: int) -> str:
     if name == "pods":
         return f"needs a pod slot; node has {free} free of {total}"
     if not total:
-        return f"needs {words.amount(name, amount)} {words.name(name)}; node has none"
-    wanted_words, free_words = words.amount(name, amount), words.amount(name, free)
+        return f"needs {formatting.amount(name, amount)} {formatting.name(name)}; node has none"
+    wanted_words, free_words = formatting.amount(name, amount), formatting.amount(name, free)
     if wanted_words == free_words:  # they differ, if only by a byte
         wanted_words, free_words = str(amount), str(free)
-    return f"needs {wanted_words} {words.name(name)}; node has {free_words} free of {words.amount(name, total)}"
+    return (
+        f"needs {wanted_words} {formatting.name(name)}; node has {free_words} free of {formatting.amount(name, total)}"
+    )

@@ -16,7 +16,7 @@ import msgspec
 
 from growth.api.pod import Pod, TopologySpreadConstraint
 from growth.api.selectors import LabelSelector, NodeSelector, selects
-from growth.api.starting import tolerations_of
+from growth.api.taints import tolerations_of
 from growth.api.tolerations import Toleration, untolerated
 from growth.decide.fit import node_affinity
 from growth.decide.fit.crowd import Crowd, Kin

@@ -17,8 +17,8 @@ import msgspec
 from growth.api.kinds import CSI_DRIVERS, CSI_STORAGE_CAPACITIES, PERSISTENT_VOLUMES
 from growth.api.pod import Pod
 from growth.api.quantity import nano_value, value
+from growth.api.reasons import formatting
 from growth.api.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
-from growth.decide.fit import words
 from growth.decide.fit.claims import BINDING_FILTER, class_name, class_of, sort_claims
 from growth.decide.fit.misfit import Misfit
 from growth.decide.fit.site import Check, Site
@@ -160,7 +160,7 @@ def _why_not_provisioned(stage: "Stage", claim: PersistentVolumeClaim, site: Sit
     if not _is_allowed(storage, site):
         return _no(f"class {storage.metadata.name} of its claim {name} makes no volumes in the node's topology")
     if not _has_room(stage, claim, storage, site):
-        size = words.size(value(claim.spec.resources.requests["storage"]))
+        size = formatting.size(value(claim.spec.resources.requests["storage"]))
         return _no(f"{storage.provisioner} has no room of {size} for its claim {name} here")
     return None
 

@@ -8,8 +8,8 @@ from typing import Final
 
 from growth.api.kinds import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES
 from growth.api.pod import Pod
+from growth.api.reasons import formatting
 from growth.api.storage import PersistentVolume
-from growth.decide.fit import words
 from growth.decide.fit.claims import ZONE_FILTER, named_claims
 from growth.decide.fit.misfit import Misfit
 from growth.decide.fit.site import Check, Site
@@ -40,7 +40,7 @@ def prepare(stage: Stage, pod: Pod) -> Check | None:
         for volume, key, values in places:
             value = labels.get(key, labels.get(_SUCCESSORS[key]))
             if value is None or value not in values:
-                there = words.label(labels, key if key in labels else _SUCCESSORS[key])
+                there = formatting.label(labels, key if key in labels else _SUCCESSORS[key])
                 reason = f"its volume {volume} is at {key}={' or '.join(sorted(values))}; the node has {there}"
                 return Misfit(FILTER, reason, is_permanent=True)
         return None

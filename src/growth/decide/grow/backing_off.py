@@ -12,8 +12,8 @@ Whatever the record says, a pod is tried again at once when the circumstances ar
 from datetime import datetime, timedelta
 from typing import Final
 
-from growth.api.backoff import BackOff
-from growth.api.settings import GrowSettings
+from growth.api.annotations import BackOff
+from growth.api.settings.model import GrowSettings
 from growth.decide.ages import is_ahead
 from growth.decide.grow.circumstances import Circumstances
 

@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from growth.api.nodepool import Limits, NodePool
+from growth.api.node_pool import Limits, NodePool
 from growth.api.offering import Offering
 from growth.decide.access import Access
 from growth.decide.grow.estate import Holding

@@ -9,11 +9,11 @@ from datetime import datetime
 
 import msgspec
 
-from growth.api.nodepool import NodePool
-from growth.api.noderequest import NodeRequest
+from growth.api.node_pool import NodePool
+from growth.api.node_request import NodeRequest
 from growth.api.offering import Offering
 from growth.api.pod import Pod
-from growth.api.settings import ProvisionSettings
+from growth.api.settings.model import ProvisionSettings
 from growth.decide.ages import phase_since
 from growth.decide.decider import State
 from growth.decide.fit.daemons import Daemons

@@ -16,11 +16,10 @@ from typing import Final
 
 import msgspec
 
-from growth.api.action import Action, CreateObject, Hold
+from growth.api.actions import Action, CreateObject, Hold, Outcome, Result
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
-from growth.api.outcome import Outcome, Result
 from growth.api.references import reference_by_name, reference_to
-from growth.api.settings import Settings
+from growth.api.settings.model import Settings
 from growth.decide.ages import is_ahead
 from growth.decide.decider import Decision, State
 from growth.decide.fit.demand import importance

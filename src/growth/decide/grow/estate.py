@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from growth.api.action import CreateMachine
+from growth.api.actions import CreateMachine
 from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
 from growth.api.machine import Machine
 from growth.api.node import Node
-from growth.api.nodepool import NodePool
+from growth.api.node_pool import NodePool
 from growth.api.offering import INSTANCE_TYPE, OFFERING, POOL, Offering
 from growth.api.quantity import milli_value, value
 from growth.decide.billing import as_billed

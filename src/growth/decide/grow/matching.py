@@ -14,7 +14,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from growth.api.nodepool import NodePool
+from growth.api.node_pool import NodePool
 from growth.api.offering import POOL
 from growth.api.pod import Pod, PodSpec
 from growth.api.selectors import NodeSelectorTerm

@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Collection, Iterable
 from typing import Final
 
-from growth.api.nodepool import NodePool
+from growth.api.node_pool import NodePool
 
 _HEX_DIGITS: Final = 10
 

@@ -6,10 +6,10 @@ from functools import cached_property
 from typing import Final
 
 from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
-from growth.api.nodepool import NodePool
-from growth.api.noderequest import NodeRequest
+from growth.api.node_pool import NodePool
+from growth.api.node_request import NodeRequest
 from growth.api.out_of_service import out_of_service_taint
-from growth.api.settings import Settings
+from growth.api.settings.model import Settings
 from growth.decide.access import Access
 from growth.decide.decider import State
 from growth.decide.displaced import displaced_in

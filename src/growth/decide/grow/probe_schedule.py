@@ -18,7 +18,7 @@ from typing import Final
 
 import msgspec
 
-from growth.api.nodepool import NodePool
+from growth.api.node_pool import NodePool
 from growth.api.offering import Offering
 from growth.api.pod import Pod
 from growth.decide.access import Access

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 import msgspec
 
-from growth.api.nodepool import NodePool
+from growth.api.node_pool import NodePool
 from growth.api.offering import Offering
 from growth.api.pod import Pod
 from growth.decide.fit.stage import Stage

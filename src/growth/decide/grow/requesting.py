@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from growth.api.action import CreateObject, PatchObject
+from growth.api.actions import CreateObject, PatchObject
+from growth.api.annotations import TEMPLATE, mark_of
 from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
-from growth.api.nodepool import NodePool
-from growth.api.noderequest import FORESEES, HANDS_KEYS, PLANNED_FOR, PROBE, WAKES, NodeRequest
+from growth.api.node_pool import NodePool
+from growth.api.node_request import FORESEES, HANDS_KEYS, PLANNED_FOR, PROBE, WAKES, NodeRequest
 from growth.api.references import reference_by_name, reference_to
-from growth.api.template import TEMPLATE, mark_of
 from growth.decide.announced import is_announced
 from growth.decide.displaced import is_successor
 from growth.decide.grow.outlook import Outlook

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from growth.api.action import Action, RecordEvent
+from growth.api.actions import Action, RecordEvent
 from growth.api.kinds import NODES
 from growth.api.offering import POOL
 from growth.api.references import reference_to
-from growth.api.scale_down import has_traces, is_tainted
+from growth.api.taints import has_traces, is_tainted
 from growth.decide.consolidate.moving import moving_in
 from growth.decide.grow.expecting import note_expected
 from growth.decide.grow.outlook import Outlook

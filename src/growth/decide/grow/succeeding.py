@@ -24,13 +24,13 @@ from typing import Final
 
 import msgspec
 
-from growth.api.emptiness import is_daemon
 from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.node import Node
-from growth.api.noderemoval import IF_UNREADY
-from growth.api.noderequest import MAX_NODE_NAME
+from growth.api.node_removal_request import IF_UNREADY
+from growth.api.node_request import MAX_NODE_NAME
 from growth.api.out_of_service import out_of_service_taint, proof_on
 from growth.api.pod import Pod
+from growth.api.pod_classification import is_daemon
 from growth.decide.ages import is_ahead
 from growth.decide.displaced import displaced_in
 from growth.decide.grow.estate import Holding

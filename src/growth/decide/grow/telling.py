@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Final
 
-from growth.api.action import Action, Hold, PatchObject, held_and_told
-from growth.api.backoff import BACK_OFF, BackOff, back_off_of
+from growth.api.actions import Action, Hold, PatchObject, held_and_told
+from growth.api.annotations import BACK_OFF, BackOff, back_off_of
 from growth.api.growth_kinds import NODE_POOLS
 from growth.api.kinds import PODS
 from growth.api.pod import Pod

@@ -14,9 +14,9 @@ from typing import Final
 
 import msgspec
 
-from growth.api.cloud import Cloud
 from growth.api.offering import Offering
 from growth.api.pod import Pod, PodSpec
+from growth.api.provider_state import Cloud
 from growth.decide.access import Access
 from growth.decide.fit.demand import SetAside, importance
 from growth.decide.fit.stage import Stage

@@ -14,10 +14,10 @@ from typing import Final
 
 import msgspec
 
-from growth.api.action import PatchObject
-from growth.api.backoff import BackOff, back_off_of
+from growth.api.actions import PatchObject
+from growth.api.annotations import BackOff, back_off_of
 from growth.api.node import Node
-from growth.api.noderequest import NodeRequest
+from growth.api.node_request import NodeRequest
 from growth.api.pod import Pod
 from growth.decide.ages import is_ahead
 from growth.decide.announced import is_announced

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from growth.api.nodepool import NodePool
+from growth.api.node_pool import NodePool
 from growth.api.offering import Offering
 
 

@@ -4,9 +4,8 @@ Never before the node bears its marker: until then what it is says nothing about
 is remembered of a node that is gone, it can be forgotten.
 """
 
-from growth.api.memory import FINALIZER, is_marked, with_removed
-from growth.api.memory_objects import Remembered, is_too_large
 from growth.api.node import Node
+from growth.api.node_memory import FINALIZER, Remembered, is_marked, is_too_large, with_removed
 from growth.decide.memory.claims import is_lost, must_wait
 from growth.decide.memory.processing import earlier
 from growth.decide.memory.scene import Looking

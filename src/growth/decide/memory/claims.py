@@ -15,9 +15,8 @@ or in service again.
 
 from enum import Enum, auto
 
-from growth.api.memory import is_marked
-from growth.api.memory_objects import Remembered
 from growth.api.node import Node
+from growth.api.node_memory import Remembered, is_marked
 from growth.api.out_of_service import out_of_service_taint
 from growth.decide.leaving import leaving_in
 from growth.decide.memory.recording import LAG

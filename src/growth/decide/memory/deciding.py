@@ -11,11 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Final
 
-from growth.api.action import Action, Hold
-from growth.api.memory import is_marked
-from growth.api.memory_objects import shard_of
-from growth.api.outcome import Result
-from growth.api.settings import Settings
+from growth.api.actions import Action, Hold, Result
+from growth.api.node_memory import is_marked, shard_of
+from growth.api.settings.model import Settings
 from growth.decide.decider import Decision, State
 from growth.decide.memory.checkpoints import follow, follow_finalizer, forget
 from growth.decide.memory.desk import UNWRITTEN, Desk, Look

@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from growth.api.action import Action, Hold, RecordEvent
+from growth.api.actions import Action, Hold, RecordEvent
 
 UNWRITTEN: Final = "unwritten"
 """Since when there is something to write down."""

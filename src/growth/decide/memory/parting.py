@@ -1,9 +1,9 @@
 """What a replica does last: it gives up the shards that are still its own, so that nobody waits for them to run out."""
 
-from growth.api.action import PatchObject
-from growth.api.memory_objects import SHARD_LEASES
+from growth.api.actions import PatchObject
+from growth.api.node_memory import SHARD_LEASES
 from growth.api.references import reference_to
-from growth.api.settings import Settings
+from growth.api.settings.model import Settings
 from growth.decide.decider import Decision, State
 from growth.observe.snapshot import Snapshot
 

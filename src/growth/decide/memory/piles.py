@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import msgspec
 
-from growth.api.action import Hold, RecordEvent
+from growth.api.actions import Hold, RecordEvent
 from growth.decide.memory.desk import Look
 
 T = TypeVar("T")

@@ -7,7 +7,8 @@ from typing import Any
 import msgspec
 
 from growth.api.growth_kinds import NODE_POOLS
-from growth.api.memory import (
+from growth.api.node import Node
+from growth.api.node_memory import (
     FINALIZER,
     MARKER,
     NOTHING,
@@ -19,9 +20,8 @@ from growth.api.memory import (
     rememberable_annotations,
     rememberable_taints,
 )
-from growth.api.node import Node
 from growth.api.offering import POOL
-from growth.api.settings import MemorySettings
+from growth.api.settings.model import MemorySettings
 from growth.api.tolerations import Taint
 from growth.observe.snapshot import Snapshot
 

@@ -15,9 +15,8 @@
 A transaction goes once its effect is seen, or there is none.
 """
 
-from growth.api.memory import MARKER, Memento, is_marked, with_removed
-from growth.api.memory_objects import Remembered, Transaction, is_too_large
 from growth.api.node import Node
+from growth.api.node_memory import MARKER, Memento, Remembered, Transaction, is_marked, is_too_large, with_removed
 from growth.decide.memory.claims import Claim, claim_on, claimed_for, lift, must_wait
 from growth.decide.memory.recording import LAG
 from growth.decide.memory.restoring import restore, unchanged

@@ -8,8 +8,7 @@ from typing import Final
 
 import msgspec
 
-from growth.api.memory import Memento, is_marked, with_removed
-from growth.api.memory_objects import is_too_large
+from growth.api.node_memory import Memento, is_marked, is_too_large, with_removed
 from growth.decide.memory.scene import Looking
 from growth.observe.past import Departure
 

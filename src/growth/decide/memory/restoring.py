@@ -1,9 +1,8 @@
 """The write that makes a node what it was."""
 
-from growth.api.action import Given
-from growth.api.memory import Memento
-from growth.api.memory_objects import MEMORIES, Remembered
+from growth.api.actions import Given
 from growth.api.node import Node
+from growth.api.node_memory import MEMORIES, Memento, Remembered
 from growth.api.references import reference_by_name
 from growth.decide.memory.policy import template_of
 from growth.decide.memory.scene import Looking

@@ -4,24 +4,24 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from growth.api.action import Action, CreateObject, DeleteObject, Given, Hold, PatchObject, RecordEvent, held_and_told
+from growth.api.actions import Action, CreateObject, DeleteObject, Given, Hold, PatchObject, RecordEvent, held_and_told
 from growth.api.core import ObjectReference
 from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
 from growth.api.kinds import NODES
-from growth.api.memory import Memento
-from growth.api.memory_objects import (
+from growth.api.node import Node
+from growth.api.node_memory import (
     MEMORIES,
     TRANSACTIONS,
+    Memento,
     Remembered,
     Transaction,
     memory_data,
     transaction_body,
     transaction_name,
 )
-from growth.api.node import Node
 from growth.api.offering import POOL
 from growth.api.references import reference_by_name, reference_to
-from growth.api.settings import Settings
+from growth.api.settings.model import Settings
 from growth.decide.memory.desk import UNWRITTEN, Look
 from growth.decide.memory.policy import Policy
 from growth.observe.past import Page

@@ -14,10 +14,10 @@ from enum import Enum, auto
 from hashlib import sha256
 from typing import Any, Final
 
-from growth.api.action import Action, CreateObject, PatchObject
-from growth.api.memory_objects import SHARD_LABEL, SHARD_LEASES, SHARD_OF, ShardLease, shard_name
+from growth.api.actions import Action, CreateObject, PatchObject
+from growth.api.node_memory import SHARD_LABEL, SHARD_LEASES, SHARD_OF, ShardLease, shard_name
 from growth.api.references import reference_by_name, reference_to
-from growth.api.settings import Settings
+from growth.api.settings.model import Settings
 from growth.api.timestamp import format_micro_time
 from growth.decide.memory.desk import Sight
 from growth.observe.snapshot import Snapshot

@@ -3,9 +3,8 @@
 Its own memory comes first. It is given nothing if its predecessor works again, or if another one was faster.
 """
 
-from growth.api.memory import Memento
-from growth.api.memory_objects import Remembered
 from growth.api.node import Node
+from growth.api.node_memory import Memento, Remembered
 from growth.decide.memory.claims import Claim, claim_on, claimant, claimed_for, is_lost, lift
 from growth.decide.memory.restoring import restore, unchanged
 from growth.decide.memory.scene import Looking

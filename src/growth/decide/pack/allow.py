@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from growth.api.reasons import formatting
 from growth.api.tolerations import untolerated
-from growth.decide.fit import words
 from growth.decide.fit.node_affinity import matcher
 from growth.decide.fit.stage import Stage
 from growth.decide.fit.verdict import fit
@@ -100,10 +100,13 @@ class Allowed:
         for at, name in enumerate(self._table.resources):
             need, most = group.requests.get(name, 0), int(room[:, at].max())
             if need > most:
-                has = words.amount(name, most) if most else "none"
-                return f"needs {words.amount(name, need)} {words.name(name)}; largest offering in {where} has {has}"
+                has = formatting.amount(name, most) if most else "none"
+                asked = f"{formatting.amount(name, need)} {formatting.name(name)}"
+                return f"needs {asked}; largest offering in {where} has {has}"
         if group.banned_zones:
             zones = ", ".join(sorted(group.banned_zones))
             return f"pods that are there keep it out of {zones} (anti-affinity), and elsewhere nothing fits"
-        asked = " and ".join(f"{words.amount(n, a)} {words.name(n)}" for n, a in group.requests.items() if n != "pods")
+        asked = " and ".join(
+            f"{formatting.amount(n, a)} {formatting.name(n)}" for n, a in group.requests.items() if n != "pods"
+        )
         return f"needs {asked}; no single offering in {where} has all of it"

@@ -2,7 +2,7 @@
 
 Alike means: same requests, same rules about nodes and other pods, same priority, and selected by the same selectors,
 those of pods that are there included; labels that no selector in play reads make no difference. Pods of a template
-share their spec and labels (see ``api.sharing``), so most pods are recognised by identity alone.
+share their spec and labels (see ``api.interning``), so most pods are recognised by identity alone.
 """
 
 from collections.abc import Iterable, Mapping

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
-from growth.api.nodepool import NodePool, ServerType
+from growth.api.node_pool import NodePool, ServerType
 from growth.api.offering import ZONE, Offering, in_pool
 from growth.api.quantity import milli_value, parse, value
 from growth.decide.billing import as_billed

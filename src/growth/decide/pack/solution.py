@@ -4,7 +4,7 @@ from typing import Literal
 
 import msgspec
 
-from growth.api.nodepool import NodePool
+from growth.api.node_pool import NodePool
 from growth.api.offering import Offering
 from growth.api.pod import Pod
 
@@ -46,7 +46,7 @@ class PlacementSolution(msgspec.Struct, frozen=True):
     existing: tuple[Filled, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
     keep: frozenset[str] = frozenset()
-    """Uids of pods whose places must be kept (``api.starting``), because the scheduler's own choice could spoil the
+    """Uids of pods whose places must be kept (``api.taints``), because the scheduler's own choice could spoil the
     plan. On one node it is all or none of them."""
 
     cost_per_hour: float = 0.0

@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 
 from growth.api.pod import Pod
-from growth.api.starting import without_keys
+from growth.api.taints import without_keys
 from growth.decide.fit.node_affinity import matcher
 from growth.decide.fit.stage import Stage
 from growth.decide.fit.taints import prepare as taint_check

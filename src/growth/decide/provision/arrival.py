@@ -7,10 +7,10 @@ import msgspec
 
 from growth.api.machine import MachineRequest
 from growth.api.node import Node
-from growth.api.nodepool import NodePool
+from growth.api.node_pool import NodePool
 from growth.api.offering import left_of
 from growth.api.quantity import nano_value
-from growth.api.starting import STARTING
+from growth.api.taints import STARTING
 from growth.api.tolerations import BLOCKING_EFFECTS
 from growth.decide.fit.new_node import is_starting_taint
 

@@ -6,14 +6,13 @@ A provider that does not answer proves nothing: a deadline that needs its word w
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 
-from growth.api.action import CreateMachine, Hold, PatchObject, RecordEvent
-from growth.api.cloud import cloud_of
+from growth.api.actions import CreateMachine, Hold, Outcome, PatchObject, RecordEvent, Result
 from growth.api.growth_kinds import NODE_REQUESTS
 from growth.api.kinds import NODES, PODS
 from growth.api.machine import request_for
 from growth.api.node import Node
-from growth.api.noderequest import NodeRequest
-from growth.api.outcome import Outcome, Result
+from growth.api.node_request import NodeRequest
+from growth.api.provider_state import cloud_of
 from growth.api.references import reference_to
 from growth.decide.failures import ENDING, LAUNCHED, MACHINE_GONE, NEVER_READY, NO_MACHINE, NO_NODE, POOL_GONE
 from growth.decide.provision.arrival import Arrival, Step, arrival_of

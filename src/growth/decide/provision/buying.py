@@ -4,11 +4,10 @@ What an error means is the table in ``decide.failures``. A request that nobody a
 counts from the first trouble with it, however long nobody led.
 """
 
-from growth.api.action import CreateMachine
+from growth.api.actions import CreateMachine, Outcome, Result
 from growth.api.growth_kinds import NODE_REQUESTS
 from growth.api.machine import Machine, request_for
-from growth.api.noderequest import NodeRequest
-from growth.api.outcome import Outcome, Result
+from growth.api.node_request import NodeRequest
 from growth.api.references import reference_to
 from growth.decide.failures import ENDING, LIMIT_REACHED, NO_MACHINE, POOL_GONE, POOL_UNCLEAR
 from growth.decide.provision.moves import REQUEST_FAILED, REQUESTED, moved

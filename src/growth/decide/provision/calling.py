@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Final
 
-from growth.api.noderequest import NodeRequest
+from growth.api.node_request import NodeRequest
 from growth.api.pod import Pod
 from growth.decide.grow.coming import still_fitting
 from growth.decide.provision.scene import Scene

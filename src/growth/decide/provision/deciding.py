@@ -9,9 +9,9 @@ It never decides what to buy, and it never deletes a machine.
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from growth.api.noderequest import NodeRequest
+from growth.api.node_request import NodeRequest
 from growth.api.phases import RequestPhase
-from growth.api.settings import Settings
+from growth.api.settings.model import Settings
 from growth.decide.decider import Decision, State
 from growth.decide.provision.awaiting import await_node
 from growth.decide.provision.buying import buy

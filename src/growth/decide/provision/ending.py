@@ -2,9 +2,9 @@
 
 from datetime import timedelta
 
-from growth.api.action import DeleteObject
+from growth.api.actions import DeleteObject
 from growth.api.growth_kinds import NODE_REQUESTS
-from growth.api.noderequest import NodeRequest
+from growth.api.node_request import NodeRequest
 from growth.api.references import reference_to
 from growth.api.status import condition_of
 from growth.decide.access import is_noted

@@ -11,11 +11,11 @@ from datetime import datetime
 
 import msgspec
 
-from growth.api.action import Action, CreateObject, Hold, held_and_told
-from growth.api.cloud import Cloud
+from growth.api.actions import Action, CreateObject, Hold, held_and_told
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.machine import Machine
-from growth.api.nodepool import NodePool
+from growth.api.node_pool import NodePool
+from growth.api.provider_state import Cloud
 from growth.api.references import reference_by_name, reference_to
 from growth.decide.grow.requesting import owned_by
 from growth.decide.leaving import asked_to_go

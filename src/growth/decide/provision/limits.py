@@ -6,8 +6,8 @@ those that were written last are too many.
 
 from collections.abc import Iterable, Sequence
 
-from growth.api.nodepool import NodePool
-from growth.api.noderequest import NodeRequest
+from growth.api.node_pool import NodePool
+from growth.api.node_request import NodeRequest
 from growth.api.offering import Offering
 from growth.api.quantity import milli_value, nano_value, value
 from growth.decide.billing import as_billed

@@ -5,9 +5,9 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from growth.api.action import PatchObject
+from growth.api.actions import PatchObject
 from growth.api.growth_kinds import NODE_REQUESTS
-from growth.api.noderequest import NodeRequest, NodeRequestStatus
+from growth.api.node_request import NodeRequest, NodeRequestStatus
 from growth.api.phases import RequestPhase
 from growth.api.references import reference_to
 from growth.api.status import MAX_WORDS, StatusCondition, with_condition, with_events

@@ -1,6 +1,6 @@
 """Who may go onto a new node, and when it is opened to all.
 
-A new node is closed (``api.starting``). Once it is what was planned, and was given back what it was, the pods that it
+A new node is closed (``api.taints``). Once it is what was planned, and was given back what it was, the pods that it
 was bought for get keys, if the plan says that others could spoil it; when they are in, or had their time, the node is
 opened. If nobody needs a key, it is opened at once.
 """
@@ -10,16 +10,15 @@ from typing import Any, Final
 
 import msgspec
 
-from growth.api.action import EditObject, Hold, held_and_told
+from growth.api.actions import EditObject, Hold, held_and_told
+from growth.api.annotations import STARTED_AT, TEMPLATE
 from growth.api.kinds import NODES, PODS
 from growth.api.node import Node
-from growth.api.noderequest import NodeRequest
+from growth.api.node_request import NodeRequest
 from growth.api.offering import POOL
 from growth.api.pod import Pod
 from growth.api.references import reference_to
-from growth.api.started import STARTED_AT
-from growth.api.starting import STARTING, key_to, tolerations_of
-from growth.api.template import TEMPLATE
+from growth.api.taints import STARTING, key_to, tolerations_of
 from growth.api.timestamp import format_time
 from growth.decide.node_edits import annotation_path
 from growth.decide.provision.arrival import Step
@@ -113,7 +112,7 @@ def _open(scene: Scene, node: Node, why: str) -> None:
 
 
 def _recorded(scene: Scene, node: Node) -> tuple[dict[str, Any], ...]:
-    """That it was ready once (``api.started``), and what it was made from (``api.template``)."""
+    """That it was ready once (``api.annotations``), and what it was made from (``api.annotations``)."""
     meta, request = node.metadata, scene.requests.get(node.metadata.name)
     mark = request.metadata.annotations.get(TEMPLATE) if request is not None else None
     texts = {STARTED_AT: format_time(scene.now), **({TEMPLATE: mark} if mark else {})}

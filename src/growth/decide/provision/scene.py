@@ -3,15 +3,15 @@
 from collections.abc import Mapping
 from datetime import datetime
 
-from growth.api.action import Action, Hold
-from growth.api.cloud import cloud_of
+from growth.api.actions import Action, Hold
 from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
 from growth.api.machine import Machine
 from growth.api.node import Node
-from growth.api.noderequest import NodeRequest
+from growth.api.node_request import NodeRequest
 from growth.api.offering import Offering
+from growth.api.provider_state import cloud_of
 from growth.api.references import reference_to
-from growth.api.settings import Settings
+from growth.api.settings.model import Settings
 from growth.decide.ages import phase_since
 from growth.decide.decider import State
 from growth.decide.failures import Failure, failure_of

@@ -4,7 +4,7 @@ Of each pool one goes at a time; the next one when the machine of the last is go
 all is used.
 """
 
-from growth.api.action import Hold
+from growth.api.actions import Hold
 from growth.api.growth_kinds import NODE_REQUESTS
 from growth.api.references import reference_by_name
 from growth.decide.provision.scene import Scene

@@ -16,7 +16,7 @@ from heapq import heappop, heappush
 import msgspec
 
 from growth.api.quantity import QuantityError
-from growth.api.queue.queues import ClusterQueue
+from growth.api.queue.cluster_queues import ClusterQueue
 from growth.api.queue.workload import (
     ADMITTED,
     EVICTED,

@@ -5,9 +5,9 @@ from typing import Final
 
 import msgspec
 
-from growth.api.action import Action, Hold, held_and_told
+from growth.api.actions import Action, Hold, held_and_told
 from growth.api.queue.kinds import CLUSTER_QUEUES
-from growth.api.settings import Settings
+from growth.api.settings.model import Settings
 from growth.decide.decider import Decision, State
 from growth.decide.queue import deciding
 from growth.decide.queue.deciding import Memory

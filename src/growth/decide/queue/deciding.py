@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from growth.api.settings import Settings
+from growth.api.settings.model import Settings
 from growth.decide.decider import Decision, State
 from growth.decide.queue.admitting import Assumed, admit
 from growth.decide.queue.announcing import announce

@@ -8,8 +8,9 @@ from collections.abc import Iterable
 
 from growth.api.kinds import PERSISTENT_VOLUME_CLAIMS
 from growth.api.pod import Pod
-from growth.api.starting import tolerations_of
-from growth.decide.fit import node_affinity, resources, taints, words
+from growth.api.reasons import formatting
+from growth.api.taints import tolerations_of
+from growth.decide.fit import node_affinity, resources, taints
 from growth.decide.fit.claims import named_claims
 from growth.decide.fit.misfit import Misfit, verdict_from
 from growth.decide.fit.site import Site
@@ -103,7 +104,7 @@ def _shortage(asked: Requests, frees: list[dict[str, int]]) -> str:
     for resource, amount in sorted(asked.items()):
         largest = max(free.get(resource, 0) for free in frees)
         if amount > largest and resources.is_counted(resource):
-            had = words.amount(resource, max(0, largest))
+            had = formatting.amount(resource, max(0, largest))
             lacking.append(f"{_amount(resource, amount)} asked, largest free node has {had}")
     if lacking:
         return "; ".join(lacking)
@@ -112,4 +113,4 @@ def _shortage(asked: Requests, frees: list[dict[str, int]]) -> str:
 
 
 def _amount(resource: str, amount: int) -> str:
-    return f"{words.amount(resource, amount)} {words.name(resource)}"
+    return f"{formatting.amount(resource, amount)} {formatting.name(resource)}"

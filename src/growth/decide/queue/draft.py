@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from growth.api.action import Action, PatchObject
+from growth.api.actions import Action, PatchObject
 from growth.api.queue.kinds import WORKLOADS
 from growth.api.queue.workload import (
     Admission,

@@ -11,7 +11,7 @@ from functools import lru_cache
 import msgspec
 
 from growth.api.pod import Container, PodSpec, ResourceRequirements
-from growth.api.queue.filling import LimitRange, RuntimeClass
+from growth.api.queue.pod_defaults import LimitRange, RuntimeClass
 from growth.api.queue.workload import PodSet, read_template
 from growth.decide.fit.daemons import pod_spec
 from growth.observe.requests import Requests, requests_of

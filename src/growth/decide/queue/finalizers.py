@@ -13,12 +13,12 @@ Objects that are not being deleted keep theirs: if Kueue comes back, it finds th
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
-from growth.api.action import PatchObject
+from growth.api.actions import PatchObject
 from growth.api.kinds import PODS, Kind
 from growth.api.meta import ObjectMeta
 from growth.api.queue.job import QUEUED_JOBS, STOPPING, QueuedJob
 from growth.api.queue.kinds import CLUSTER_QUEUES, RESOURCE_FLAVORS, WORKLOADS
-from growth.api.queue.kueue import IN_USE
+from growth.api.queue.kueue_installation import IN_USE
 from growth.api.queue.pod import MANAGED
 from growth.api.queue.workload import Workload
 from growth.api.references import reference_to

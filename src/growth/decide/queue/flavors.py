@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 
 from growth.api.pod import PodSpec
-from growth.api.queue.queues import ClusterQueue
+from growth.api.queue.cluster_queues import ClusterQueue
 from growth.api.queue.quotas import FlavorFungibility, ResourceFlavor, ResourceGroup
 from growth.api.queue.workload import Workload
 from growth.api.selectors import NodeSelectorTerm

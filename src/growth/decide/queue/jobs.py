@@ -16,7 +16,7 @@ from typing import Any, Final, cast
 
 import msgspec
 
-from growth.api.action import EditObject, Hold, PatchObject
+from growth.api.actions import EditObject, Hold, PatchObject
 from growth.api.queue.job import QUEUED_JOBS, STOPPING, TEMPLATE_WAS, QueuedJob
 from growth.api.queue.workload import ADMITTED, EVICTED, Workload
 from growth.api.references import reference_to

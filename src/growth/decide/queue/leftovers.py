@@ -5,9 +5,8 @@ They are seen before anything fails (the two configurations, under the names tha
 recognised by what the server says to a write, or to a list, that failed: a chart may have called them otherwise.
 """
 
-from growth.api.action import Action, Hold, held_and_told
-from growth.api.outcome import Outcome, Result
-from growth.api.queue.kueue import KUEUE_MUTATING, KUEUE_VALIDATING, WebhookConfiguration
+from growth.api.actions import Action, Hold, Outcome, Result, held_and_told
+from growth.api.queue.kueue_installation import KUEUE_MUTATING, KUEUE_VALIDATING, WebhookConfiguration
 from growth.api.references import reference_to
 from growth.decide.decider import State
 from growth.observe.snapshot import Snapshot

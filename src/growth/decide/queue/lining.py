@@ -1,6 +1,6 @@
 """Who waits in which queue, at which place; and if nobody can wait there, why."""
 
-from growth.api.queue.queues import ClusterQueue
+from growth.api.queue.cluster_queues import ClusterQueue
 from growth.api.queue.workload import QUOTA_RESERVED, Workload
 from growth.decide.queue.draft import Draft
 from growth.decide.queue.holders import Key

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from hashlib import sha1
 from typing import Any, Final, TypeVar
 
-from growth.api.action import CreateObject, Given, PatchObject, held_and_told
+from growth.api.actions import CreateObject, Given, PatchObject, held_and_told
 from growth.api.kinds import Kind
 from growth.api.meta import ObjectMeta
 from growth.api.queue.job import QueuedJob

@@ -10,7 +10,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from growth.api.action import RecordEvent
+from growth.api.actions import RecordEvent
 from growth.api.core import ObjectReference
 from growth.api.queue.kinds import WORKLOADS
 from growth.api.queue.workload import (

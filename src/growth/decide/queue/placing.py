@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import msgspec
 
-from growth.api.action import Hold
+from growth.api.actions import Hold
 from growth.api.kinds import Kind
 from growth.api.meta import ObjectMeta
 from growth.api.queue.workload import MAIN, Workload

@@ -19,7 +19,7 @@ from typing import Any, Final
 
 import msgspec
 
-from growth.api.action import DeleteObject, PatchObject
+from growth.api.actions import DeleteObject, PatchObject
 from growth.api.queue.job import STOPPING
 from growth.api.queue.pod import GATE, GROUP_NAME, MANAGED, QUEUED_PODS, TERMINATION_TARGET, QueuedPod
 from growth.api.queue.workload import ADMITTED, EVICTED, Workload

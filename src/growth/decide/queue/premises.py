@@ -11,7 +11,6 @@ import msgspec
 from growth.api.change import ObjectT
 from growth.api.growth_kinds import NODE_POOLS
 from growth.api.kinds import NAMESPACES, PRIORITY_CLASSES, Kind
-from growth.api.queue.filling import LIMIT_RANGES, RUNTIME_CLASSES
 from growth.api.queue.kinds import (
     CLUSTER_QUEUES,
     COHORTS,
@@ -19,8 +18,9 @@ from growth.api.queue.kinds import (
     RESOURCE_FLAVORS,
     WORKLOAD_PRIORITY_CLASSES,
 )
+from growth.api.queue.pod_defaults import LIMIT_RANGES, RUNTIME_CLASSES
 from growth.api.queue.quotas import ResourceFlavor
-from growth.api.settings import Settings
+from growth.api.settings.model import Settings
 from growth.decide.offerings import shop_in
 from growth.decide.queue.filling import Filling
 from growth.decide.queue.standing import Standing, standings_of

@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from growth.api.queue.queues import ACTIVE, MAY_BLOCK, SHORT
+from growth.api.queue.cluster_queues import ACTIVE, MAY_BLOCK, SHORT
 from growth.api.queue.workload import (
     ADMITTED,
     DEACTIVATION_TARGET,

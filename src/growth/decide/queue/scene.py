@@ -8,17 +8,17 @@ from itertools import islice
 
 import msgspec
 
-from growth.api.action import Action, Hold
+from growth.api.actions import Action, Hold
 from growth.api.growth_kinds import NODE_REQUESTS
 from growth.api.kinds import NAMESPACES
 from growth.api.pod import Pod
 from growth.api.quantity import QuantityError, nano_value
+from growth.api.queue.cluster_queues import ClusterQueue, LocalQueue
 from growth.api.queue.job import QUEUED_JOBS, QueuedJob
 from growth.api.queue.kinds import CLUSTER_QUEUES, LOCAL_QUEUES, WORKLOADS
 from growth.api.queue.pod import QUEUED_PODS, QueuedPod
-from growth.api.queue.queues import ClusterQueue, LocalQueue
 from growth.api.queue.workload import EVICTED, PODS_READY, QUOTA_RESERVED, PodSetAssignment, Workload
-from growth.api.settings import Settings
+from growth.api.settings.model import Settings
 from growth.decide.decider import State
 from growth.decide.gangs import PLANS, Findings, Unplaced
 from growth.decide.offerings import shop_in

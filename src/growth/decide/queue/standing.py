@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from growth.api.queue.queues import ClusterQueue, Cohort, LocalQueue
+from growth.api.queue.cluster_queues import ClusterQueue, Cohort, LocalQueue
 from growth.api.queue.quotas import ResourceFlavor, ResourceGroup
 from growth.decide.queue.rules import Above, problems_of
 

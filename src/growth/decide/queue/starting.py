@@ -17,12 +17,12 @@ from typing import Final
 
 import msgspec
 
+from growth.api.annotations import STARTED_AT
 from growth.api.node import Node
-from growth.api.noderequest import NodeRequest
+from growth.api.node_request import NodeRequest
 from growth.api.offering import POOL
 from growth.api.pod import Pod
-from growth.api.settings import ProvisionSettings
-from growth.api.started import STARTED_AT
+from growth.api.settings.model import ProvisionSettings
 from growth.api.timestamp import TimestampError, parse_timestamp
 from growth.decide.ages import phase_since
 from growth.decide.grow.coming import is_live

@@ -12,7 +12,7 @@ from datetime import datetime
 
 import msgspec
 
-from growth.api.nodepool import NodePool
+from growth.api.node_pool import NodePool
 from growth.api.offering import Offering
 from growth.api.queue.quotas import ResourceFlavor
 from growth.decide.access import Access

@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
-from growth.api.nodepool import NodePool
+from growth.api.node_pool import NodePool
 from growth.api.offering import POOL, Offering
 from growth.api.queue.quotas import ResourceFlavor
 from growth.decide.access import Access

@@ -6,10 +6,9 @@ from typing import Any
 
 import msgspec
 
-from growth.api.action import PatchObject, held_and_told
+from growth.api.actions import PatchObject, held_and_told
 from growth.api.kinds import Kind
-from growth.api.queue.kinds import CLUSTER_QUEUES, LOCAL_QUEUES
-from growth.api.queue.queues import (
+from growth.api.queue.cluster_queues import (
     ACTIVE,
     MAY_BLOCK,
     SHORT,
@@ -20,6 +19,7 @@ from growth.api.queue.queues import (
     LocalQueueStatus,
     ResourceUsage,
 )
+from growth.api.queue.kinds import CLUSTER_QUEUES, LOCAL_QUEUES
 from growth.api.references import reference_to
 from growth.api.status import StatusCondition, condition_of
 from growth.decide.queue.courtesy import Purse, Spending

@@ -5,7 +5,7 @@ from typing import cast
 
 import msgspec
 
-from growth.api.settings import QueueSettings
+from growth.api.settings.model import QueueSettings
 from growth.decide.queue.ordering import Strategy
 from growth.decide.queue.requeuing import Readiness, Requeuing
 

@@ -7,15 +7,14 @@ from typing import Any
 
 import msgspec
 
-from growth.api.action import Action, Hold, held_and_told
+from growth.api.actions import Action, Hold, held_and_told
 from growth.api.core import ObjectReference
+from growth.api.decoding import Unreadable
 from growth.api.kinds import Kind
-from growth.api.meta import ObjectMeta
+from growth.api.meta import ObjectMeta, Slim
 from growth.api.queue.job import QUEUED_JOBS
 from growth.api.queue.kinds import CLUSTER_QUEUES, COHORTS, QUEUE_KINDS, RESOURCE_FLAVORS, WORKLOADS
-from growth.api.reading import Unreadable
 from growth.api.references import reference_to, shown
-from growth.api.slim import Slim
 from growth.decide.queue.leftovers import advice
 from growth.decide.queue.standing import Unread
 from growth.observe.snapshot import Snapshot

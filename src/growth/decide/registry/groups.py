@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from growth.api.settings import RegistrySettings
+from growth.api.settings.model import RegistrySettings
 from growth.decide.registry.unit import MISSING, UPCOMING, NodeState, Unit
 
 GroupKey = tuple[str, str]

@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from growth.api.settings import RegistrySettings
+from growth.api.settings.model import RegistrySettings
 from growth.api.status import MAX_WORDS
 from growth.decide.ages import is_ahead
 from growth.decide.registry.unit import NodeState, Unit

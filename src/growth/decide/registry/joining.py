@@ -8,12 +8,12 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
-from growth.api.cloud import Cloud
 from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.machine import Machine
 from growth.api.node import Node
-from growth.api.noderemoval import NodeRemovalRequest
-from growth.api.noderequest import NodeRequest
+from growth.api.node_removal_request import NodeRemovalRequest
+from growth.api.node_request import NodeRequest
+from growth.api.provider_state import Cloud
 from growth.observe.snapshot import Snapshot
 from growth.observe.table import Table
 

@@ -9,15 +9,15 @@ from typing import Final, TypeGuard
 
 import msgspec
 
-from growth.api.cloud import Cloud, cloud_of
+from growth.api.annotations import was_started
 from growth.api.machine import Machine
 from growth.api.meta import Condition
 from growth.api.node import Node
-from growth.api.noderemoval import NodeRemovalRequest
-from growth.api.noderequest import NodeRequest
+from growth.api.node_removal_request import NodeRemovalRequest
+from growth.api.node_request import NodeRequest
 from growth.api.offering import OFFERING, POOL
-from growth.api.settings import Settings
-from growth.api.started import was_started
+from growth.api.provider_state import Cloud, cloud_of
+from growth.api.settings.model import Settings
 from growth.api.status import condition_of
 from growth.decide.ages import counts_from, phase_since, since
 from growth.decide.failures import CLOCKS_DIFFER, MACHINE_GONE, MET, NO_MACHINE

@@ -1,9 +1,9 @@
 """What the last process knew, as it wrote it down: how healthy the cluster was, and which pools were to improve."""
 
-from growth.api.cluster_status import GROWTH_STATUS, status_in
 from growth.api.growth_kinds import NODE_POOLS
+from growth.api.growth_status import GROWTH_STATUS, status_in
 from growth.api.kinds import CONFIG_MAPS
-from growth.api.settings import Settings
+from growth.api.settings.model import Settings
 from growth.decide.registry.groups import Group, GroupKey
 from growth.decide.registry.health import Health
 from growth.observe.snapshot import Snapshot

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from growth.api.settings import Settings
+from growth.api.settings.model import Settings
 from growth.decide.decider import State
 from growth.decide.registry.state import ClusterState
 from growth.decide.registry.stepping import step

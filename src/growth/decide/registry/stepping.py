@@ -11,9 +11,9 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from growth.api.cloud import Cloud
 from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
-from growth.api.settings import Settings
+from growth.api.provider_state import Cloud
+from growth.api.settings.model import Settings
 from growth.decide.registry.groups import Group, GroupKey, Tally, grouped
 from growth.decide.registry.health import Health, checked
 from growth.decide.registry.joining import Claims, Lists, Machines, joined

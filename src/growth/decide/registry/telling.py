@@ -10,8 +10,10 @@ from typing import Any, Final
 
 import msgspec
 
-from growth.api.action import Action, CreateObject, Hold, PatchObject, RecordEvent
-from growth.api.cluster_status import (
+from growth.api.actions import Action, CreateObject, Hold, PatchObject, RecordEvent
+from growth.api.core import ConfigMap
+from growth.api.growth_kinds import NODE_POOLS
+from growth.api.growth_status import (
     GROWTH_STATUS,
     STATUS,
     SUMMARY,
@@ -20,11 +22,9 @@ from growth.api.cluster_status import (
     TroubledNode,
     status_in,
 )
-from growth.api.core import ConfigMap
-from growth.api.growth_kinds import NODE_POOLS
 from growth.api.kinds import CONFIG_MAPS
 from growth.api.references import reference_by_name, reference_to
-from growth.api.settings import Settings
+from growth.api.settings.model import Settings
 from growth.api.timestamp import format_time
 from growth.decide.ages import is_ahead
 from growth.decide.decider import Decision, State

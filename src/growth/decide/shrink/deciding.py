@@ -4,7 +4,7 @@ It marks nodes, and asks for their removal; it carries removals out, whoever ask
 it empties first.
 """
 
-from growth.api.settings import Settings
+from growth.api.settings.model import Settings
 from growth.decide.decider import Decision, State
 from growth.decide.shrink.draining import drain
 from growth.decide.shrink.emptying import empty

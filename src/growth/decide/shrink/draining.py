@@ -8,15 +8,15 @@ from collections.abc import Iterable
 from datetime import timedelta
 from typing import Final
 
-from growth.api.action import EvictPod, held_and_told
-from growth.api.emptiness import forbids, is_work
+from growth.api.actions import EvictPod, held_and_told
 from growth.api.growth_kinds import NODE_POOLS
 from growth.api.kinds import NODES, PODS
 from growth.api.node import Node
-from growth.api.nodepool import NodePool
+from growth.api.node_pool import NodePool
 from growth.api.pod import Pod
+from growth.api.pod_classification import forbids, is_work
 from growth.api.references import reference_to
-from growth.api.scale_down import LEAVES, has_traces, scale_down_at
+from growth.api.taints import LEAVES, has_traces, scale_down_at
 from growth.api.tolerations import untolerated
 from growth.decide.shrink.emptying import removal_of
 from growth.decide.shrink.marks import marked, unmarked

@@ -10,13 +10,13 @@ So many of a type as its pool keeps ready (``min``) are never marked.
 from datetime import datetime, timedelta
 from typing import Final
 
-from growth.api.action import CreateObject, Hold
+from growth.api.actions import CreateObject, Hold
 from growth.api.duration import format_duration
 from growth.api.kinds import NODES
 from growth.api.node import Node
-from growth.api.nodepool import NodePool
+from growth.api.node_pool import NodePool
 from growth.api.references import reference_to
-from growth.api.scale_down import has_traces, scale_down_at
+from growth.api.taints import has_traces, scale_down_at
 from growth.api.timestamp import format_time
 from growth.decide.consolidate.moving import moving_in
 from growth.decide.failures import CLOCKS_DIFFER

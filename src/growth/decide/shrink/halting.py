@@ -6,7 +6,7 @@ need, and when all is well again the wait begins anew.
 
 from typing import Final
 
-from growth.api.action import Hold
+from growth.api.actions import Hold
 from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS
 from growth.api.kinds import NODES
 from growth.api.offering import POOL

@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 
-from growth.api.action import EditObject
+from growth.api.actions import EditObject
 from growth.api.node import Node
-from growth.api.scale_down import LEAVES, SCALE_DOWN, SCALE_DOWN_AT, is_tainted
+from growth.api.taints import LEAVES, SCALE_DOWN, SCALE_DOWN_AT, is_tainted
 from growth.api.timestamp import format_time
 from growth.decide.node_edits import annotated, annotation_path, edited, taint_added
 

@@ -1,9 +1,9 @@
 """Why a node must stay: asked when it is to be marked, while it is marked, and before its machine is given back."""
 
-from growth.api.emptiness import forbids
 from growth.api.machine import Power
 from growth.api.node import Node
-from growth.api.nodepool import NodePool
+from growth.api.node_pool import NodePool
+from growth.api.pod_classification import forbids
 from growth.decide.consolidate.moving import moving_in
 from growth.decide.grow.coming import has_places, is_live
 from growth.decide.queue.returning import awaited_in

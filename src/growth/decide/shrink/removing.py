@@ -11,15 +11,23 @@ live, in the instant before. Once the machine is gone there is no way back: what
 from datetime import datetime
 from typing import Final
 
-from growth.api.action import DeleteMachine, DeleteObject, Hold, PatchObject, RecordEvent, held_and_told
+from growth.api.actions import (
+    DeleteMachine,
+    DeleteObject,
+    Hold,
+    Outcome,
+    PatchObject,
+    RecordEvent,
+    Result,
+    held_and_told,
+)
 from growth.api.core import ObjectReference
 from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS
 from growth.api.kinds import NODES
 from growth.api.node import Node
-from growth.api.noderemoval import IF_UNREADY, RETRY, NodeRemovalRequest
-from growth.api.outcome import Outcome, Result
+from growth.api.node_removal_request import IF_UNREADY, RETRY, NodeRemovalRequest
 from growth.api.references import reference_to
-from growth.api.scale_down import has_traces, scale_down_at
+from growth.api.taints import has_traces, scale_down_at
 from growth.decide.release import is_free, orphans_released, released
 from growth.decide.shrink.marks import marked, unmarked
 from growth.decide.shrink.needing import why_awaited, why_busy, why_left_alone

@@ -7,10 +7,10 @@ state registry has it, or that of the node's own pool. How long the delay is, ea
 from datetime import UTC, datetime
 from typing import Final
 
-from growth.api.action import Hold
+from growth.api.actions import Hold
 from growth.api.kinds import NODES
 from growth.api.node import Node
-from growth.api.nodepool import NodePool
+from growth.api.node_pool import NodePool
 from growth.api.references import reference_to
 from growth.api.timestamp import format_time
 from growth.decide.grow.coming import is_live

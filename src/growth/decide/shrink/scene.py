@@ -6,15 +6,15 @@ from functools import cached_property
 
 import msgspec
 
-from growth.api.action import Action, Hold, RecordEvent
-from growth.api.cloud import Cloud
+from growth.api.actions import Action, Hold, RecordEvent
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.kinds import NODES
 from growth.api.machine import Machine
 from growth.api.node import Node
 from growth.api.offering import INSTANCE_TYPE, POOL, Offering
+from growth.api.provider_state import Cloud
 from growth.api.references import reference_to
-from growth.api.settings import Settings
+from growth.api.settings.model import Settings
 from growth.decide.billing import as_billed
 from growth.decide.decider import State
 from growth.decide.grow.expecting import expected_in

@@ -1,11 +1,11 @@
 """What a removal means: which machine, which Node object, and whether the machine was ours at all."""
 
-from growth.api.cloud import Cloud
 from growth.api.machine import Machine
 from growth.api.node import Node
-from growth.api.noderemoval import NodeRemovalRequest
+from growth.api.node_removal_request import NodeRemovalRequest
 from growth.api.offering import POOL
-from growth.api.scale_down import scale_down_at
+from growth.api.provider_state import Cloud
+from growth.api.taints import scale_down_at
 from growth.decide.shrink.scene import Scene
 
 

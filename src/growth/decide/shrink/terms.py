@@ -6,7 +6,7 @@ from functools import lru_cache
 import msgspec
 
 from growth.api.duration import parse_duration
-from growth.api.nodepool import NodePool
+from growth.api.node_pool import NodePool
 
 
 class Terms(msgspec.Struct, frozen=True):

@@ -8,15 +8,15 @@ if its pool says that it may (``scaleDown.removeUnreachable``).
 That a machine is gone is believed of a provider that answers, and that lists the machines of those nodes that work.
 """
 
-from growth.api.action import Hold
-from growth.api.cloud import cloud_of
+from growth.api.actions import Hold
 from growth.api.duration import format_duration
-from growth.api.emptiness import is_work
 from growth.api.kinds import NODES
 from growth.api.machine import Power
 from growth.api.node import Node
-from growth.api.nodepool import NodePool
+from growth.api.node_pool import NodePool
 from growth.api.offering import OFFERING
+from growth.api.pod_classification import is_work
+from growth.api.provider_state import cloud_of
 from growth.api.references import reference_to
 from growth.decide.leaving import asked_to_go
 from growth.decide.registry.unit import NodeState, Unit

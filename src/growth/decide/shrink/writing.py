@@ -6,9 +6,9 @@ from typing import Final
 
 import msgspec
 
-from growth.api.action import PatchObject
+from growth.api.actions import PatchObject
 from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS
-from growth.api.noderemoval import NodeRemovalRequest, NodeRemovalRequestStatus
+from growth.api.node_removal_request import NodeRemovalRequest, NodeRemovalRequestStatus
 from growth.api.phases import RemovalPhase
 from growth.api.references import reference_to
 from growth.api.status import with_events

@@ -4,8 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from growth.api.selector_text import SelectorError, parse_selector
-from growth.api.selectors import LabelSelector
+from growth.api.selectors import LabelSelector, SelectorError, parse_selector
 from growth_lab.simulator.api.error_responses import bad_request
 from growth_lab.simulator.merge_patch import Json
 from growth_lab.simulator.served_kinds import EVENTS, JOBS, NAMESPACES, NODES, PODS, REPLICA_SETS, SECRETS, Resource

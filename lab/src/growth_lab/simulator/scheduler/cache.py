@@ -16,11 +16,11 @@ import msgspec
 
 from growth.api import kinds
 from growth.api.change import Change, Happened
+from growth.api.decoding import Reader
+from growth.api.interning import Sharing
 from growth.api.kinds import Kind
 from growth.api.node import Node
 from growth.api.pod import Pod
-from growth.api.reading import Reader
-from growth.api.sharing import Sharing
 from growth.api.tolerations import PREFER_NO_SCHEDULE
 from growth.decide.fit import Stage
 from growth.observe.requests import Requests, amounts_from

@@ -5,7 +5,7 @@ from typing import Final
 
 from growth.api.node import Node
 from growth.api.pod import Pod
-from growth.api.starting import tolerations_of
+from growth.api.taints import tolerations_of
 from growth.api.tolerations import untolerated
 from growth.decide.fit.crowd import repelling_terms
 from growth.decide.fit.interpod import attracting_terms

@@ -10,7 +10,7 @@ from typing import Final
 
 from growth.api.pod import Pod, PodAffinityTerm
 from growth.api.selectors import selects
-from growth.api.starting import tolerations_of
+from growth.api.taints import tolerations_of
 from growth.api.tolerations import tolerates
 from growth.decide.fit.crowd import repelling_terms
 from growth.decide.fit.disks import is_conflict

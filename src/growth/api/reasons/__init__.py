@@ -1,0 +1,1 @@
+"""Reasons why something is not done, and how their values are written."""
