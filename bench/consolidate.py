@@ -29,8 +29,8 @@ from growth.decide.consolidate.question import Candidate, Question
 from growth.decide.fit.new_node import NewNodes
 from growth.decide.fit.stage import Stage
 from growth.decide.pack.market import Bought
-from growth.observe.requests import amounts_from, requests_of
-from growth.observe.world import World
+from growth.observe.cache import World
+from growth.observe.pod_requests import amounts_from, requests_of
 
 # A tenth was bought when there was nothing else.
 _USUAL = 0.9

@@ -15,7 +15,7 @@ from growth.api.core import Lease
 from growth.api.decoding import Reader, watch_line
 from growth.api.interning import Sharing
 from growth.api.kinds import LEASES
-from growth.observe.world import World
+from growth.observe.cache import World
 
 _BEGIN: Final = datetime(2026, 3, 1, 9, tzinfo=UTC)
 _PERIOD: Final = timedelta(seconds=10)

@@ -15,7 +15,7 @@ from growth.api.interning import Sharing
 from growth.api.kinds import NODES, PODS, Kind
 from growth.api.taints import SCALE_DOWN, SCALE_DOWN_AT, STARTING
 from growth.api.timestamp import format_time
-from growth.observe.world import World
+from growth.observe.cache import World
 
 Json = dict[str, Any]
 NOW: Final = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)

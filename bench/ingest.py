@@ -23,7 +23,7 @@ from bench.peers import PEERS
 from bench.standin import running
 from growth.kube.access import access_from_kubeconfig
 from growth.kube.client import connect
-from growth.observe.world import World
+from growth.observe.cache import World
 from growth.run.watching import watching
 
 PEER_PODS: Final = 20_000

@@ -29,7 +29,7 @@ from growth.api.selectors import LabelSelector
 from growth.cloud.kwok.catalog import shipped_catalogue
 from growth.decide.fit import Stage
 from growth.decide.pack.market import Market, market_of
-from growth.observe.world import World
+from growth.observe.cache import World
 
 NOW: Final = datetime(2026, 3, 1, 9, tzinfo=UTC)
 EU: Final = ("fsn1", "nbg1", "hel1")

@@ -35,12 +35,12 @@ from growth.cli.queue_naming import workload_meant
 from growth.cli.queue_report import report_of as queue_report_of
 from growth.cli.queue_seeing import see
 from growth.cli.queue_view import view as queue_view
+from growth.cli.reports.cluster_summary import Filled, NodeGroup, Summary, WaitingGroup
+from growth.cli.reports.machines import fleet_of
 from growth.cli.status_view import view as status_view
 from growth.cli.top_view import view as top_view
 from growth.cli.world_view import view
-from growth.observe.fleet import fleet_of
-from growth.observe.summary import Filled, NodeGroup, Summary, WaitingGroup
-from growth.observe.world import World
+from growth.observe.cache import World
 from growth.run.logs import silent_logs
 from growth.run.watching import watching
 from growth_lab.cli.demo_frame import Scene, scene_of

@@ -34,7 +34,7 @@ from growth.api.settings.model import QueueSettings, Settings
 from growth.api.status import Status
 from growth.decide.decider import State
 from growth.decide.queue.deciding import decide
-from growth.observe.world import World
+from growth.observe.cache import World
 
 _BEGINNING: Final = datetime(2026, 11, 16, 9, tzinfo=UTC)
 _SETTINGS: Final = Settings(queue=QueueSettings(enabled=True))

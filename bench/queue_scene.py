@@ -34,7 +34,7 @@ from growth.api.selectors import LabelSelector
 from growth.api.settings.model import QueueSettings, Settings
 from growth.api.settings.queue import RequeuingStrategySettings, WaitForPodsReadySettings
 from growth.api.status import StatusCondition
-from growth.observe.world import World
+from growth.observe.cache import World
 
 NOW: Final = datetime(2026, 11, 16, 14, 2, tzinfo=UTC)
 SETTINGS: Final = Settings(

@@ -7,7 +7,7 @@ import msgspec
 from growth.api.node import Node
 from growth.api.offering import INSTANCE_TYPE, Offering
 from growth.api.pod import Pod
-from growth.observe.world import World
+from growth.observe.cache import World
 from tests.decide import marketplace as market
 from tests.decide.consolidate.seen import OWNER, a_budget, a_pod, heard
 from tests.decide.stages import a_pod as a_waiting_pod

@@ -17,7 +17,7 @@ from growth.api.taints import LEAVES, SCALE_DOWN_AT
 from growth.cli.explain_moving import Moving, moving_in
 from growth.cli.explain_report import Report, Standing
 from growth.cli.explain_view import view
-from growth.observe.world import World
+from growth.observe.cache import World
 from tests.cli.node_scene import Desk, at_a_desk
 from tests.cli.plan_scene import a_node, a_shop
 from tests.cli.test_explain import explained

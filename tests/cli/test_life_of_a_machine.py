@@ -5,11 +5,10 @@ from collections.abc import Callable
 from itertools import groupby
 
 from growth.api.kinds import PODS
+from growth.cli.reports.machines import Fleet, Member, Standing, fleet_of
 from growth.cli.request import ask_for_retry
 from growth.cli.top_view import state
-from growth.observe.fleet import Fleet, fleet_of
-from growth.observe.members import Member, Standing
-from growth.observe.world import World
+from growth.observe.cache import World
 from growth.run.logs import silent_logs
 from growth.run.watching import watching
 from growth_lab.scenarios.context import Play

@@ -14,7 +14,7 @@ from growth.decide.decider import State
 from growth.decide.grow.outlook import Outlook
 from growth.decide.grow.planning import NO_PLAN
 from growth.decide.grow.waiting import sort_out
-from growth.observe.world import World
+from growth.observe.cache import World
 from tests.cli.plan_scene import REFUSED, a_crowd, a_node, a_shop, of
 from tests.decide import marketplace as market
 from tests.decide.consolidate.seen import NOW, a_cloud, a_pod, heard

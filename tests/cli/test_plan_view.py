@@ -9,7 +9,7 @@ from growth.api.settings.model import Settings
 from growth.cli import plan_optimising_view, plan_waiting_view
 from growth.cli.plan_optimising import optimising_report
 from growth.cli.plan_waiting import waiting_report
-from growth.observe.world import World
+from growth.observe.cache import World
 from tests.cli.plan_scene import a_crowd, a_shop
 from tests.decide import marketplace as market
 from tests.decide.consolidate.seen import NOW, a_cloud, a_pod, heard

@@ -16,8 +16,8 @@ from rich.console import Console
 from bench.pictures import world as a_summary
 from bench.standin import running
 from growth.cli.main import main
+from growth.cli.reports.cluster_summary import Summary
 from growth.cli.world_view import view
-from growth.observe.summary import Summary
 from growth_lab.local_cluster.certificates import write_certificates
 from growth_lab.local_cluster.kubeconfig import with_certificate, write
 from growth_lab.local_cluster.layout import Layout

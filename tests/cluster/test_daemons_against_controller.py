@@ -8,7 +8,7 @@ from growth.api.kinds import DAEMON_SETS, NODES, PODS
 from growth.api.pod import Pod
 from growth.decide.fit.daemons import Daemons
 from growth.decide.fit.ports import host_ports
-from growth.observe.requests import requests_of
+from growth.observe.pod_requests import requests_of
 from growth_lab.local_cluster.cluster import LocalCluster
 from tests.cluster.conftest import wait_until
 

@@ -23,7 +23,7 @@ from growth.kube.client import Client
 from growth.kube.errors import NotFound
 from growth.kube.patches import MergePatch
 from growth.kube.verbs import Permission
-from growth.observe.world import World
+from growth.observe.cache import World
 from growth.run.capability import chosen
 from growth.run.control import Plant, control, new_health
 from growth.run.host import this_process

@@ -45,7 +45,7 @@ from growth.kube.lease import LeaderLease, LeaseTerms
 from growth.kube.patches import MergePatch
 from growth.kube.transport import Request, Response, Send, Stream
 from growth.kube.verbs import Permission, permission_of, target_of
-from growth.observe.world import World
+from growth.observe.cache import World
 from growth.run.capability import CAPABILITIES, chosen
 from growth.run.control import Plant, control, new_health
 from growth.run.host import this_process

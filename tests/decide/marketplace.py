@@ -27,8 +27,8 @@ from growth.api.status import StatusCondition
 from growth.api.tolerations import Taint
 from growth.decide.failures import MET
 from growth.decide.usable import FINALIZER
+from growth.observe.cache import World
 from growth.observe.snapshot import Snapshot
-from growth.observe.world import World
 
 NOW: Final = datetime(2026, 3, 1, 9, tzinfo=UTC)
 SECOND: Final = timedelta(seconds=1)

@@ -18,9 +18,9 @@ from growth.api.kinds import Kind
 from growth.api.node import Node
 from growth.api.pod import Pod
 from growth.decide.fit import Stage
+from growth.observe.cache import World
 from growth.observe.snapshot import Snapshot
 from growth.observe.table import Table
-from growth.observe.world import World
 from tests.builders import BORN, Json, uid_of
 
 NOW = datetime(2026, 3, 1, 9, tzinfo=UTC)

@@ -10,7 +10,7 @@ from growth.api.interning import Sharing
 from growth.api.kinds import NODES, PODS
 from growth.api.node import Node
 from growth.api.pod import Pod
-from growth.observe.world import World
+from growth.observe.cache import World
 
 Json = Mapping[str, Any]
 

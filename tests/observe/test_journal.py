@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 
 from growth.api.change import Change, Happened
 from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS, NODE_REQUESTS
+from growth.observe.cache import World
 from growth.observe.journal import Journal
-from growth.observe.world import World
 from tests.decide.marketplace import NOW, a_node, a_removal, a_request
 
 

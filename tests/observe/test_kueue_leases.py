@@ -8,7 +8,7 @@ from growth.api.change import Change, Happened
 from growth.api.core import LeaseSpec
 from growth.api.meta import ObjectMeta
 from growth.api.queue.kueue_installation import LEASE_NAME, KueueLease
-from growth.observe.kueue_leases import KueueLeases
+from growth.observe.lease_heartbeats import KueueLeases
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 

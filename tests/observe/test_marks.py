@@ -13,7 +13,7 @@ from growth.api.node import Node
 from growth.api.pod import Pod
 from growth.api.provider_state import Cloud
 from growth.api.taints import SCALE_DOWN, STARTING
-from growth.observe.world import World
+from growth.observe.cache import World
 from tests.builders import Json, a_node, a_pod, uid_of
 from tests.observe.telling import Teller
 

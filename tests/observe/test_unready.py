@@ -1,6 +1,6 @@
 from datetime import UTC, datetime
 
-from growth.observe.world import World
+from growth.observe.cache import World
 from tests.builders import Json, a_pod
 from tests.observe.telling import Teller
 

@@ -26,8 +26,8 @@ from growth.decide.decider import Decision, State
 from growth.decide.failover.scene import Memory
 from growth.decide.registry import stepping
 from growth.kube.client import Client
+from growth.observe.cache import World
 from growth.observe.snapshot import Snapshot
-from growth.observe.world import World
 from growth.run.clouds import OpenProvider
 from growth.run.health import Health
 from growth.run.health_server import serving

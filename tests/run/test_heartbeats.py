@@ -7,7 +7,7 @@ import pytest
 from growth.kube.client import Client
 from growth.kube.errors import Unreachable
 from growth.kube.transport import Method, Request
-from growth.observe.world import World
+from growth.observe.cache import World
 from growth.run.beating import Beating
 from growth.run.heartbeats import Heartbeats, Silence
 from growth.run.watching import watching

@@ -10,7 +10,7 @@ from growth.api.queue.kinds import CLUSTER_QUEUES
 from growth.api.settings.model import Settings
 from growth.decide.decider import State
 from growth.decide.queue.beside import decide
-from growth.observe.world import World
+from growth.observe.cache import World
 from growth.run.watching import watching
 from growth_lab.simulator.faults import Fault
 from lab.tests.simulator.api.worlds import World as Server

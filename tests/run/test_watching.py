@@ -11,7 +11,7 @@ import pytest
 from growth.kube.client import Client
 from growth.kube.errors import Forbidden
 from growth.kube.transport import Request, Response
-from growth.observe.world import World
+from growth.observe.cache import World
 from growth.run.watching import watching
 from growth_lab.simulator.virtual_loop import run_virtually
 from tests.builders import a_bookmark

@@ -11,7 +11,7 @@ from growth.api.queue.pod_defaults import LIMIT_RANGES, RUNTIME_CLASSES
 from growth.api.queue.workload import MAX_EXECUTION_TIME, PRIORITY_CLASS, QUEUE_NAME
 from growth.api.settings.model import QueueSettings, Settings
 from growth.kube.transport import Method, Request
-from growth.observe.requests import requests_of
+from growth.observe.pod_requests import requests_of
 from growth_lab.scenarios.context import STORY_LABEL, Play
 from growth_lab.scenarios.replica import QUICK, growing, until_told
 from growth_lab.scenarios.scenario import Stories

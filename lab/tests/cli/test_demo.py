@@ -9,7 +9,7 @@ from rich.console import Console, RenderableType
 
 from growth.api.offering import Offering
 from growth.cli.main import main
-from growth.observe.summary import Filled
+from growth.cli.reports.cluster_summary import Filled
 from growth_lab.cli.demo_frame import Row, Scene, Stand
 from growth_lab.cli.demo_view import frame, last_words
 from growth_lab.scenarios.cost_report import Bill, Item

@@ -35,8 +35,8 @@ from growth.decide.decider import State
 from growth.decide.fit.claims import named_claims
 from growth.kube.client import Client
 from growth.kube.errors import Forbidden, NotFound
+from growth.observe.cache import World
 from growth.observe.snapshot import Snapshot
-from growth.observe.world import World
 
 _READ: Final[tuple[Kind[Any], ...]] = (
     *(NODES, NODE_POOLS, NODE_MOVES, NODE_REQUESTS, NODE_REMOVAL_REQUESTS),

@@ -9,7 +9,7 @@ import msgspec
 from growth.api.node import Node
 from growth.api.node_memory import MARKER, is_marked
 from growth.cli.memory_seeing import Book
-from growth.observe.past import Page
+from growth.observe.node_history import Page
 
 
 class Standing(StrEnum):

@@ -18,8 +18,8 @@ from growth.cli.failures import Refused
 from growth.decide.memory.scene import Scene
 from growth.kube.client import Client
 from growth.kube.errors import NotFound
-from growth.observe.past import Page
-from growth.observe.world import World
+from growth.observe.cache import World
+from growth.observe.node_history import Page
 
 T = TypeVar("T")
 Now = Callable[[], datetime]

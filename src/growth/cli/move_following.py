@@ -20,7 +20,7 @@ from growth.cli.world import reading
 from growth.decide.consolidate.scene import Scene
 from growth.decide.decider import State
 from growth.kube.client import Client
-from growth.observe.world import World
+from growth.observe.cache import World
 
 _LOOK_SECONDS: Final = 1.0
 # A budget that was used up by the last eviction is free again in less.

@@ -17,7 +17,7 @@ from growth.cli.failures import Refused
 from growth.decide.failover.leftovers import Leftovers, left_on
 from growth.kube.client import Client
 from growth.kube.errors import NotFound
-from growth.observe.world import World
+from growth.observe.cache import World
 
 _NODE_LEASES: Final = "kube-node-lease"
 Now = Callable[[], datetime]

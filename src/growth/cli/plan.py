@@ -27,8 +27,8 @@ from growth.cli.plan_waiting import WaitingReport, waiting_report
 from growth.cli.settings_options import with_settings_of
 from growth.cloud.errors import Invalid
 from growth.kube.client import Client
+from growth.observe.cache import World
 from growth.observe.snapshot import Snapshot
-from growth.observe.world import World
 from growth.run.providers import open_providers
 
 T = TypeVar("T")

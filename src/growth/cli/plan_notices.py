@@ -6,10 +6,10 @@ from typing import Final
 from growth.api.growth_kinds import NODE_POOLS
 from growth.api.settings.model import Settings
 from growth.cli.memory_report import named
+from growth.cli.reports.machines import Limit, fleet_of
 from growth.decide.decider import State
 from growth.decide.registry.seeing import cluster_in
 from growth.decide.usable import problems
-from growth.observe.fleet import Limit, fleet_of
 from growth.observe.snapshot import Snapshot
 
 _NEAR: Final = 0.9

@@ -18,7 +18,7 @@ from growth.cli.world import reading
 from growth.cloud.errors import ProviderError
 from growth.decide.usable import FINALIZER
 from growth.kube.client import Client
-from growth.observe.world import World
+from growth.observe.cache import World
 from growth.run.capability import CAPABILITIES
 from growth.run.clouds import OpenProvider
 

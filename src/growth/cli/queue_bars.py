@@ -13,8 +13,8 @@ from rich.text import Text
 
 from growth.cli.queue_shares import Share
 from growth.cli.queue_words import figure, short
+from growth.cli.reports.cluster_summary import Filled
 from growth.cli.world_view import bar
-from growth.observe.summary import Filled
 
 _SHORTEST_BAR: Final = 6
 _LONGEST_BAR: Final = 20

@@ -27,9 +27,9 @@ from growth.decide.queue.unreadable import told_of_unreadable
 from growth.kube.client import Client
 from growth.kube.errors import NEEDS_A_PERSON, KubeError, ServerTrouble
 from growth.kube.transport import Method, Request
-from growth.observe.kueue_leases import Held
+from growth.observe.cache import World
+from growth.observe.lease_heartbeats import Held
 from growth.observe.snapshot import Snapshot
-from growth.observe.world import World
 
 _SHOWN: Final = 3
 

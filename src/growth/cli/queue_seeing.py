@@ -31,8 +31,8 @@ from growth.decide.queue.scene import Key, Scene
 from growth.decide.queue.tried import is_early
 from growth.kube.client import Client
 from growth.kube.errors import Forbidden, NotFound
+from growth.observe.cache import World
 from growth.observe.snapshot import Snapshot
-from growth.observe.world import World
 
 T = TypeVar("T")
 Now = Callable[[], datetime]

@@ -17,14 +17,14 @@ from growth.api.kinds import NODES, PODS, Kind
 from growth.api.settings.loading import EffectiveSettings
 from growth.api.settings.model import KubeSettings
 from growth.cli.failures import Refused, sentence_for
+from growth.cli.reports.machines import Fleet, fleet_of
 from growth.cli.settings_options import with_settings_of
 from growth.cli.top_view import view
 from growth.cli.world import reading
 from growth.kube.access import find_access
 from growth.kube.client import connect
 from growth.kube.errors import KubeError
-from growth.observe.fleet import Fleet, fleet_of
-from growth.observe.world import World
+from growth.observe.cache import World
 
 _KINDS: Final[tuple[Kind[Any], ...]] = (PODS, NODES, NODE_POOLS, NODE_REQUESTS, NODE_REMOVAL_REQUESTS)
 _FRAME_SECONDS: Final = 0.5

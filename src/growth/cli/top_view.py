@@ -10,10 +10,9 @@ from rich.text import Text
 
 from growth.api.node_pool import FailedLaunches
 from growth.cli.money import HOURS_A_MONTH
+from growth.cli.reports.machines import Fleet, LeftAlone, Limit, Member, PoolSummary, Standing
 from growth.cli.spans import span
 from growth.cli.world_view import bar
-from growth.observe.fleet import Fleet, LeftAlone, Limit, PoolSummary
-from growth.observe.members import Member, Standing
 
 _GIB: Final = 1 << 30
 _WIDE: Final = 100

@@ -16,13 +16,13 @@ from growth.api.kinds import Kind
 from growth.api.settings.loading import EffectiveSettings
 from growth.api.settings.model import KubeSettings
 from growth.cli.failures import Refused
+from growth.cli.reports.cluster_summary import Summary, summary_of
 from growth.cli.settings_options import with_settings_of
 from growth.cli.world_view import view
 from growth.kube.access import find_access
 from growth.kube.client import Client, connect
 from growth.kube.errors import KubeError
-from growth.observe.summary import Summary, summary_of
-from growth.observe.world import World
+from growth.observe.cache import World
 from growth.run.watching import everywhere, watching
 
 _FRAME_SECONDS: Final = 0.25

@@ -7,7 +7,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from growth.observe.summary import Filled, NodeGroup, Summary, WaitingGroup
+from growth.cli.reports.cluster_summary import Filled, NodeGroup, Summary, WaitingGroup
 
 _SHOWN_GROUPS: Final = 12
 _SHOWN_WAITING: Final = 8

@@ -1,9 +1,9 @@
 """What was wanted lately, and what follows from it: who may come back, who is expected, and how fast less is wanted.
 
-Pods are counted by their shape (``observe.shapes``: pods of one spec are interchangeable), not by their labels: when a
-Job follows a Job, or a new ReplicaSet an old one, somebody else has the room, and no more of it is wanted. (Unless it
-asks for something else than before: then room for both is kept for a while.) Counted is who is on a node, has not ended
-and is not leaving; so who waits for a place is among those who may come back.
+Pods are counted by their shape (``observe.pod_equivalence``: pods of one spec are interchangeable), not by their
+labels: when a Job follows a Job, or a new ReplicaSet an old one, somebody else has the room, and no more of it is
+wanted. (Unless it asks for something else than before: then room for both is kept for a while.) Counted is who is on a
+node, has not ended and is not leaving; so who waits for a place is among those who may come back.
 
 Of those who went, who may come back? All of them for a moment: a rollout, a restart. After that as many as came within
 the time that is remembered: what rises and falls does so again, and what only falls, as load does in the evening, does
@@ -22,7 +22,7 @@ import msgspec
 from growth.api.meta import ObjectMeta
 from growth.api.pod import Pod, PodSpec, PodStatus
 from growth.api.pod_classification import ends_by_itself, is_work
-from growth.observe.requests import requests_of
+from growth.observe.pod_requests import requests_of
 from growth.observe.snapshot import Snapshot
 
 _NOTHING: Final = timedelta(0)

@@ -12,17 +12,14 @@ from growth.api.kinds import Kind
 from growth.api.node import Node
 from growth.api.pod import Pod
 from growth.api.provider_state import Cloud
-from growth.observe.families import Families
-from growth.observe.heartbeats import Heartbeats
+from growth.observe.free_capacity import Room
 from growth.observe.journal import Journal
-from growth.observe.kueue_leases import KueueLeases
-from growth.observe.makes import Makes
-from growth.observe.offspring import Offspring
-from growth.observe.past import Past
-from growth.observe.room import Room
-from growth.observe.shapes import Shapes
+from growth.observe.lease_heartbeats import Heartbeats, KueueLeases
+from growth.observe.node_history import Past
+from growth.observe.nodes_by_template import Makes
+from growth.observe.owned_pods import Offspring, Unready
+from growth.observe.pod_equivalence import Families, Shapes
 from growth.observe.table import Table
-from growth.observe.unready import Unready
 
 
 class Snapshot(msgspec.Struct, frozen=True):

@@ -29,7 +29,7 @@ from growth.kube.client import Client
 from growth.kube.events import EventRecorder
 from growth.kube.informer import Informer
 from growth.kube.lease import LeaderLease, LeaseTerms
-from growth.observe.world import World
+from growth.observe.cache import World
 from growth.run.capability import Capability
 from growth.run.catching_up import catch_up
 from growth.run.clouds import Clouds, OpenProvider

@@ -23,8 +23,8 @@ from growth.decide.memory.desk import Desk
 from growth.decide.queue.deciding import Memory as Queue
 from growth.decide.registry.state import ClusterState
 from growth.decide.registry.stepping import step
+from growth.observe.cache import World
 from growth.observe.snapshot import Snapshot
-from growth.observe.world import World
 from growth.run.capability import CONSOLIDATE, REGISTRY, Capability
 from growth.run.heartbeats import Heartbeat
 from growth.run.holds import Holds

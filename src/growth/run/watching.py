@@ -26,7 +26,7 @@ from growth.api.queue.workload import QUEUE_NAME
 from growth.api.settings.model import Settings
 from growth.kube.client import Client
 from growth.kube.informer import Informer
-from growth.observe.world import Listener, World
+from growth.observe.cache import Listener, World
 from growth.run.beating import Beating
 from growth.run.collector import spare_the_collector
 from growth.run.heartbeats import Heartbeats

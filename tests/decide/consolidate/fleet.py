@@ -13,7 +13,7 @@ from growth.decide.consolidate.question import Candidate, Question
 from growth.decide.fit.new_node import NewNodes
 from growth.decide.fit.stage import Stage
 from growth.decide.pack.market import Bought
-from growth.observe.requests import amounts_from
+from growth.observe.pod_requests import amounts_from
 from tests.decide import stages
 from tests.decide.marketplace import a_pool, an_offering
 

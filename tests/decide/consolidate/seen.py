@@ -30,8 +30,8 @@ from growth.api.storage import PersistentVolume, PersistentVolumeClaim
 from growth.api.workloads import DaemonSet, PodDisruptionBudget
 from growth.decide.consolidate.candidates import Choice, choice_in
 from growth.decide.decider import State
+from growth.observe.cache import World
 from growth.observe.snapshot import Snapshot
-from growth.observe.world import World
 from tests.decide import marketplace as market
 from tests.decide import stages
 

@@ -12,7 +12,7 @@ from growth.decide.consolidate.candidates import choice_in
 from growth.decide.consolidate.movable import Bonds
 from growth.decide.consolidate.question import Question
 from growth.decide.displaced import note_displaced
-from growth.observe.world import World
+from growth.observe.cache import World
 from tests.decide.consolidate.fleet import judge
 from tests.decide.consolidate.seen import (
     MINUTE,

@@ -10,7 +10,7 @@ from growth.decide.consolidate.asking import question_of
 from growth.decide.consolidate.candidates import choice_in, wished_in
 from growth.decide.consolidate.emptying import empty
 from growth.decide.consolidate.move import Move
-from growth.observe.world import World
+from growth.observe.cache import World
 from tests.decide.consolidate.ruled import Cluster, carried_out, clusters
 from tests.decide.consolidate.seen import NOW, SETTINGS, STATE, heard
 

@@ -36,7 +36,7 @@ from growth.decide.consolidate.deciding import decide
 from growth.decide.decider import Decision, State
 from growth.decide.fit.stage import Stage
 from growth.decide.fit.verdict import fit
-from growth.observe.world import World
+from growth.observe.cache import World
 from tests.decide import marketplace as market
 from tests.decide.consolidate.seen import SOLD
 

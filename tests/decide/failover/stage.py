@@ -35,7 +35,7 @@ from growth.decide.failover.deciding import decide
 from growth.decide.failover.scene import Memory
 from growth.decide.registry.state import ClusterState
 from growth.decide.registry.stepping import step
-from growth.observe.world import World
+from growth.observe.cache import World
 from tests.decide.failover.hands import Hands
 from tests.decide.marketplace import an_offering
 from tests.decide.stages import a_pod as read_pod

@@ -18,7 +18,7 @@ from growth.decide.decider import Decision, State
 from growth.decide.failover.deciding import decide
 from growth.decide.failover.evidence import Answers, Case
 from growth.decide.failover.scene import Memory
-from growth.observe.world import World
+from growth.observe.cache import World
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 SECOND = timedelta(seconds=1)

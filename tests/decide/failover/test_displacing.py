@@ -21,7 +21,7 @@ from growth.decide.displaced import displaced_in
 from growth.decide.failover.deciding import decide
 from growth.decide.failover.evidence import Answers, Case
 from growth.decide.failover.scene import Memory, reference
-from growth.observe.world import World
+from growth.observe.cache import World
 from tests.decide.stages import NOW, a_pod
 
 SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)

@@ -5,8 +5,8 @@ answers with those of a real kube-scheduler, filter by filter.
 
 | the issue says | shown by | theme of tests/fidelity |
 |---|---|---|
-| containers, init containers, sidecars in order | tests/observe/test_requests.py, test_resources | init_containers |
-| pod overhead, pod-level resources | tests/observe/test_requests.py, test_resources | overhead, pod_level |
+| containers, init containers, sidecars in order | tests/observe/test_pod_requests.py, test_resources | init_containers |
+| pod overhead, pod-level resources | tests/observe/test_pod_requests.py, test_resources | overhead, pod_level |
 | ephemeral storage, extended resources, pod count | test_resources | resources, extended |
 | zero quantities of unknown resources | test_resources | extended |
 | host ports (IP and protocol) | test_ports | ports |
@@ -29,7 +29,7 @@ answers with those of a real kube-scheduler, filter by filter.
 | preferences are honoured where it costs nothing | test_wishes (for the planner to choose by) | |
 | not demand: gated, other scheduler, terminating, ... | test_demand | |
 | nominated pods, while their node exists or is coming and fits | test_demand, test_stage | nominated |
-| pods that are being resized | tests/observe/test_requests.py | resized |
+| pods that are being resized | tests/observe/test_pod_requests.py | resized |
 | disks named in the pod | test_volume_limits | disks |
 | features that a node must declare | test_node_affinity | features |
 """

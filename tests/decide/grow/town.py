@@ -43,7 +43,7 @@ from growth.decide.grow.deciding import Memory, decide
 from growth.decide.grow.planning import Plan
 from growth.decide.registry.state import ClusterState
 from growth.decide.registry.stepping import step
-from growth.observe.world import World
+from growth.observe.cache import World
 from tests.decide import stages
 from tests.decide.marketplace import NOW, a_cloud, a_pool, an_offering
 

@@ -30,7 +30,7 @@ from growth.api.tolerations import Taint
 from growth.decide.memory.deciding import look_at
 from growth.decide.memory.desk import Look
 from growth.decide.memory.scene import Scene
-from growth.observe.world import World
+from growth.observe.cache import World
 from growth_lab.simulator.merge_patch import merged
 from tests.decide.marketplace import NOW
 

@@ -24,7 +24,7 @@ from growth.api.settings.model import LeaderElectionSettings, MemorySettings, Se
 from growth.decide.decider import Decision, State
 from growth.decide.memory.deciding import decide
 from growth.decide.memory.desk import Desk
-from growth.observe.world import World
+from growth.observe.cache import World
 from growth_lab.simulator import served_kinds
 from growth_lab.simulator.clock import BEGINNING, Clock
 from growth_lab.simulator.served_kinds import Resource

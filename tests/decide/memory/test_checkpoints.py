@@ -10,8 +10,8 @@ from growth.api.settings.model import MemorySettings, Settings
 from growth.decide.memory.deciding import look_at
 from growth.decide.memory.desk import Look
 from growth.decide.memory.scene import Scene
-from growth.observe.past import Page
-from growth.observe.world import World
+from growth.observe.cache import World
+from growth.observe.node_history import Page
 from growth_lab.simulator.clock import BEGINNING as NOW
 from tests.decide.memory.pages import NAME, a_memory, a_node, a_transaction, deeds, look, reasons, remembered, waited
 

@@ -13,7 +13,7 @@ from growth.api.references import reference_to
 from growth.api.settings.model import Settings
 from growth.decide.decider import State
 from growth.decide.memory.parting import decide
-from growth.observe.world import World
+from growth.observe.cache import World
 from tests.decide.marketplace import NOW
 
 SECOND = timedelta(seconds=1)

@@ -5,7 +5,7 @@ import pytest
 
 from growth.api.actions import PatchObject
 from growth.api.node_memory import MARKER, RESTORED_TO, Remembered, Transaction
-from growth.observe.past import Departure, Page
+from growth.observe.node_history import Departure, Page
 from tests.decide.memory.pages import (
     NAME,
     a_memory,

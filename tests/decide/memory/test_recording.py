@@ -5,7 +5,7 @@ from datetime import timedelta
 import msgspec
 
 from growth.api.node_memory import MARKER
-from growth.observe.past import Departure, Page
+from growth.observe.node_history import Departure, Page
 from growth_lab.simulator.clock import BEGINNING as NOW
 from tests.decide.memory.pages import (
     NAME,

@@ -17,7 +17,7 @@ from growth.api.node_memory import (
     transaction_body,
     transaction_name,
 )
-from growth.observe.past import Past
+from growth.observe.node_history import Past
 from tests.seed_table import check_that_it_is_there, rows_of
 from tests.stories.all_stories import STORIES
 

@@ -13,7 +13,7 @@ from growth.api.settings.model import Settings
 from growth.decide.memory.desk import Sight
 from growth.decide.memory.piles import in_turn
 from growth.decide.memory.shards import Shards, Standing
-from growth.observe.world import World
+from growth.observe.cache import World
 from growth_lab.simulator.clock import BEGINNING
 
 SETTINGS = Settings()

@@ -43,8 +43,8 @@ from growth.api.tolerations import NO_SCHEDULE, Taint
 from growth.decide.decider import Decision, State
 from growth.decide.provision.deciding import decide
 from growth.decide.usable import FINALIZER
+from growth.observe.cache import World
 from growth.observe.snapshot import Snapshot
-from growth.observe.world import World
 from tests.decide.stages import a_pod as read_pod
 
 NOW = datetime(2026, 3, 1, 9, tzinfo=UTC)

@@ -39,9 +39,9 @@ from growth.decide.queue.beside import decide
 from growth.decide.queue.deciding import Memory
 from growth.decide.queue.desk import Desk
 from growth.decide.queue.premises import members_of
+from growth.observe.cache import World
 from growth.observe.snapshot import Snapshot
 from growth.observe.table import Table
-from growth.observe.world import World
 from tests.builders import Json, uid_of
 
 NOW: Final = datetime(2026, 3, 2, 9, tzinfo=UTC)

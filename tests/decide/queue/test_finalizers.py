@@ -14,7 +14,7 @@ from growth.api.queue.kinds import CLUSTER_QUEUES, RESOURCE_FLAVORS, WORKLOADS
 from growth.api.queue.kueue_installation import IN_USE
 from growth.api.queue.pod import MANAGED
 from growth.decide.queue.finalizers import let_go
-from growth.observe.world import World
+from growth.observe.cache import World
 from tests.builders import Json, a_pod
 from tests.decide.queue.stage import NOW, Stage, a_stage, snapshot_of
 

@@ -11,7 +11,7 @@ from growth.api.queue.kueue_installation import KUEUE_DEPLOYMENTS, KUEUE_LEASES,
 from growth.decide.decider import Decision, State
 from growth.decide.queue.beside import decide
 from growth.decide.queue.deciding import Memory
-from growth.observe.kueue_leases import KueueLeases
+from growth.observe.lease_heartbeats import KueueLeases
 from tests.builders import Json
 from tests.decide.queue.stage import Stage, a_stage, read, snapshot_of
 

@@ -37,8 +37,8 @@ from growth.decide.failures import MET
 from growth.decide.registry.state import ClusterState
 from growth.decide.registry.stepping import step
 from growth.decide.registry.unit import Unit
+from growth.observe.cache import World
 from growth.observe.snapshot import Snapshot
-from growth.observe.world import World
 from tests.decide import marketplace as market
 
 NOW, SECOND, MINUTE, HOUR = market.NOW, market.SECOND, market.MINUTE, market.HOUR

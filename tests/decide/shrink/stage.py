@@ -53,8 +53,8 @@ from growth.api.tolerations import Taint
 from growth.decide.decider import Decision, State
 from growth.decide.grow.expecting import note_expected
 from growth.decide.shrink.deciding import decide
+from growth.observe.cache import World
 from growth.observe.snapshot import Snapshot
-from growth.observe.world import World
 from tests.decide import marketplace as market
 from tests.decide.stages import a_pod as read_pod
 

@@ -28,7 +28,7 @@ from growth.decide.memory import processing
 from growth.decide.memory.deciding import look_at
 from growth.decide.memory.desk import Look
 from growth.decide.memory.scene import Scene
-from growth.observe.world import World
+from growth.observe.cache import World
 from tests.act.workshop import Workshop
 from tests.decide.marketplace import NOW
 from tests.kube.replica import virtual

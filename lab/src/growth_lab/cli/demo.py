@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.live import Live
 
 from growth.cli.failures import Refused
-from growth.observe.world import World
+from growth.observe.cache import World
 from growth.run.logs import silent_logs
 from growth.run.watching import watching
 from growth_lab.cli.demo_frame import Scene, scene_of

@@ -12,9 +12,9 @@ from growth.api.node_request import NodeRequest
 from growth.api.offering import OFFERING
 from growth.api.quantity import parse
 from growth.api.taints import is_tainted
-from growth.observe.requests import amounts_from
+from growth.cli.reports.cluster_summary import Filled
+from growth.observe.pod_requests import amounts_from
 from growth.observe.snapshot import Snapshot
-from growth.observe.summary import Filled
 
 _RESOURCES: Final = ("cpu", "memory")
 

@@ -17,7 +17,7 @@ from growth.cloud.kwok.catalog import Catalogue
 from growth.decide.fit.stage import Stage
 from growth.decide.pack.market import market_of
 from growth.decide.pack.plan import plan
-from growth.observe.world import World
+from growth.observe.cache import World
 from growth_lab.scenarios.trace import Seen, Trace
 
 _ASKS: Final = "asks for "

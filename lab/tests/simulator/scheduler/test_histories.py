@@ -12,7 +12,7 @@ from growth.api.interning import Sharing
 from growth.api.kinds import NODES as NODE_KIND
 from growth.api.kinds import PODS as POD_KIND
 from growth.decide.fit import Stage, fit
-from growth.observe.world import World
+from growth.observe.cache import World
 from growth_lab.simulator.served_kinds import NODES, PODS
 from lab.tests.simulator.scheduler.scene import Scene, on_a_scene
 from tests.decide.stages import NOW

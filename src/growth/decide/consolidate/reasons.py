@@ -26,7 +26,7 @@ from growth.decide.consolidate.candidates import Choice, wished_in
 from growth.decide.consolidate.question import Candidate
 from growth.decide.consolidate.scene import Scene
 from growth.decide.consolidate.terms import allowance_in, expires_after, min_age_of
-from growth.observe.makes import Make
+from growth.observe.nodes_by_template import Make
 
 _ORDER: Final[tuple[Reason, ...]] = ("Requested", "Expired", "Drifted", "Deprecated")
 

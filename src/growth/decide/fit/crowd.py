@@ -1,8 +1,8 @@
 """The crowd: all pods of a stage as selectors see them, and the counts that are kept of them.
 
 Selectors read only namespace and labels, so whether a count includes a pod is decided once for its whole family
-(``observe.families``), its kin. When a pod comes or goes, exactly the counts that include its kin change, by one.
-Nothing is ever counted again for a node, and families are not gathered here: the World keeps them.
+(``observe.pod_equivalence``), its kin. When a pod comes or goes, exactly the counts that include its kin change, by
+one. Nothing is ever counted again for a node, and families are not gathered here: the World keeps them.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -12,7 +12,7 @@ import msgspec
 
 from growth.api.pod import Pod, PodAffinityTerm, PodSpec
 from growth.decide.fit.site import Site
-from growth.observe.families import Family, FamilyKey, family_key, family_of
+from growth.observe.pod_equivalence import Family, FamilyKey, family_key, family_of
 
 K = TypeVar("K")
 C = TypeVar("C")

@@ -12,7 +12,7 @@ from typing import Final
 from growth.api.reasons import formatting
 from growth.decide.fit.misfit import Misfit
 from growth.decide.fit.site import Check, Site
-from growth.observe.requests import Requests
+from growth.observe.pod_requests import Requests
 
 FILTER: Final = "NodeResourcesFit"
 

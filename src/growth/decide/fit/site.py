@@ -13,7 +13,7 @@ from growth.api.storage import CsiNode
 from growth.api.tolerations import BLOCKING_EFFECTS, Taint
 from growth.decide.fit.misfit import Misfit
 from growth.decide.fit.ports import PortsInUse, host_ports
-from growth.observe.requests import Requests, counted
+from growth.observe.pod_requests import Requests, counted
 
 
 class Site:

@@ -24,8 +24,8 @@ from growth.decide.fit.misfit import Misfit
 from growth.decide.fit.shelf import Shelf
 from growth.decide.fit.site import Check, Site
 from growth.decide.fit.volume_binding import bind
-from growth.observe.families import Family, FamilyKey
-from growth.observe.requests import Requests, amounts_from, requests_on_node
+from growth.observe.pod_equivalence import Family, FamilyKey
+from growth.observe.pod_requests import Requests, amounts_from, requests_on_node
 from growth.observe.snapshot import Snapshot
 from growth.observe.table import Table
 

@@ -22,7 +22,7 @@ from growth.decide.memory.processing import process
 from growth.decide.memory.recording import record
 from growth.decide.memory.scene import Looking, Scene
 from growth.decide.memory.shards import Shards
-from growth.observe.past import Page
+from growth.observe.node_history import Page
 from growth.observe.snapshot import Snapshot
 
 # More than can be begun before we look again.

@@ -10,7 +10,7 @@ import msgspec
 
 from growth.api.node_memory import Memento, is_marked, is_too_large, with_removed
 from growth.decide.memory.scene import Looking
-from growth.observe.past import Departure
+from growth.observe.node_history import Departure
 
 LAG: Final = timedelta(seconds=5)
 """Streams of two kinds may lag by different times. What looks like something that everybody missed is one only if it

@@ -24,7 +24,7 @@ from growth.api.references import reference_by_name, reference_to
 from growth.api.settings.model import Settings
 from growth.decide.memory.desk import UNWRITTEN, Look
 from growth.decide.memory.policy import Policy
-from growth.observe.past import Page
+from growth.observe.node_history import Page
 from growth.observe.snapshot import Snapshot
 
 

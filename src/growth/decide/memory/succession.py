@@ -8,7 +8,7 @@ from growth.api.node_memory import Memento, Remembered
 from growth.decide.memory.claims import Claim, claim_on, claimant, claimed_for, is_lost, lift
 from growth.decide.memory.restoring import restore, unchanged
 from growth.decide.memory.scene import Looking
-from growth.observe.past import Page
+from growth.observe.node_history import Page
 
 
 def take_over(look: Looking, node: Node) -> None:

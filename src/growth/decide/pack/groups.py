@@ -17,7 +17,7 @@ from growth.decide.fit.node_affinity import required_affinity
 from growth.decide.fit.resources import is_counted
 from growth.decide.fit.stage import Stage
 from growth.decide.pack.rules import ODD, Rules, Selectors, rules_of
-from growth.observe.requests import Requests
+from growth.observe.pod_requests import Requests
 
 _encode = msgspec.msgpack.Encoder(order="deterministic").encode
 

@@ -15,7 +15,7 @@ from growth.api.quantity import milli_value, parse, value
 from growth.decide.billing import as_billed
 from growth.decide.fit.new_node import NewNode, NewNodes
 from growth.decide.fit.stage import Stage
-from growth.observe.requests import amounts_from, requests_of
+from growth.observe.pod_requests import amounts_from, requests_of
 
 DEFAULT_POOL = "default"
 

@@ -14,7 +14,7 @@ from growth.decide.fit import node_affinity, resources, taints
 from growth.decide.fit.claims import named_claims
 from growth.decide.fit.misfit import Misfit, verdict_from
 from growth.decide.fit.site import Site
-from growth.observe.requests import Requests
+from growth.observe.pod_requests import Requests
 from growth.observe.snapshot import Snapshot
 
 

@@ -14,7 +14,7 @@ from growth.api.pod import Container, PodSpec, ResourceRequirements
 from growth.api.queue.pod_defaults import LimitRange, RuntimeClass
 from growth.api.queue.workload import PodSet, read_template
 from growth.decide.fit.daemons import pod_spec
-from growth.observe.requests import Requests, requests_of
+from growth.observe.pod_requests import Requests, requests_of
 
 Quantities = tuple[tuple[str, str], ...]
 """By resource; not a dict, because what a template comes to is remembered by it."""

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from growth.api.queue.workload import Admission, PodSetAssignment, PodSetRequest
 from growth.decide.queue.flavors import Assignment, PodSetNeeds
-from growth.observe.requests import as_quantity
+from growth.observe.pod_requests import as_quantity
 
 
 def admission_of(queue: str, found: Assignment) -> Admission:

@@ -29,7 +29,7 @@ from growth.decide.fit.site import Check, Site
 from growth.decide.leaving import leaving_in
 from growth.decide.queue.flavors import Assigned, bound_to, needs_of
 from growth.decide.queue.scene import Scene
-from growth.observe.requests import Requests
+from growth.observe.pod_requests import Requests
 
 
 class _Pods(msgspec.Struct, frozen=True):

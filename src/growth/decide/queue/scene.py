@@ -34,7 +34,7 @@ from growth.decide.queue.starting import Provisioning, requests_by_pod
 from growth.decide.queue.supply import Backing, Supply, backing_in, supply_of
 from growth.decide.queue.terms import Terms, terms_of
 from growth.decide.queue.tree import Member, Slot
-from growth.observe.requests import counted
+from growth.observe.pod_requests import counted
 from growth.observe.snapshot import Snapshot
 
 

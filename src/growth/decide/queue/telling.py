@@ -31,7 +31,7 @@ from growth.decide.queue.scene import Scene
 from growth.decide.queue.standing import Standing, standing_of_door
 from growth.decide.queue.tally import Tally
 from growth.decide.queue.tree import Member, Slot
-from growth.observe.requests import as_quantity
+from growth.observe.pod_requests import as_quantity
 
 
 class Told(msgspec.Struct, frozen=True):

@@ -18,7 +18,7 @@ import msgspec
 
 from growth.api.quantity import QuantityError, nano_value
 from growth.api.queue.quotas import ResourceGroup
-from growth.observe.requests import counted
+from growth.observe.pod_requests import counted
 
 Slot = tuple[str, str]
 """A flavor and a resource."""

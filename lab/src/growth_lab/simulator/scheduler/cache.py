@@ -23,8 +23,8 @@ from growth.api.node import Node
 from growth.api.pod import Pod
 from growth.api.tolerations import PREFER_NO_SCHEDULE
 from growth.decide.fit import Stage
-from growth.observe.requests import Requests, amounts_from
-from growth.observe.world import World
+from growth.observe.cache import World
+from growth.observe.pod_requests import Requests, amounts_from
 from growth_lab.simulator import served_kinds
 from growth_lab.simulator.clock import Clock
 from growth_lab.simulator.scheduler.free_columns import Board

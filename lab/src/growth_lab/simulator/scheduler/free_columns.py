@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from growth.observe.requests import Requests
+from growth.observe.pod_requests import Requests
 
 Integers = np.ndarray[tuple[int], np.dtype[np.int64]]
 Numbers = np.ndarray[tuple[int], np.dtype[np.float64]]

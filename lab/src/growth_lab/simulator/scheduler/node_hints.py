@@ -12,7 +12,7 @@ from growth.decide.fit.interpod import attracting_terms
 from growth.decide.fit.node_affinity import matcher
 from growth.decide.fit.resources import is_counted
 from growth.decide.fit.spread import hard_constraints
-from growth.observe.requests import amounts_from, requests_of
+from growth.observe.pod_requests import amounts_from, requests_of
 from growth_lab.simulator.scheduler.cache import NodeChange
 
 

@@ -17,7 +17,7 @@ from growth.decide.fit import fit, grief
 from growth.decide.fit.checks import hindrance
 from growth.decide.fit.node_affinity import required_affinity
 from growth.decide.fit.spread import HARD
-from growth.observe.requests import Requests
+from growth.observe.pod_requests import Requests
 from growth_lab.simulator.scheduler.cache import Picture
 from growth_lab.simulator.scheduler.free_columns import Flags, Numbers
 from growth_lab.simulator.scheduler.full_nodes import Lacking, asks_for_room_first, is_for_all

@@ -18,7 +18,7 @@ from growth.decide.fit.interpod import attracting_terms
 from growth.decide.fit.ports import PortsInUse, host_ports
 from growth.decide.fit.spread import effective_selector, hard_constraints
 from growth.decide.fit.taints import CORDON
-from growth.observe.requests import Requests, requests_of
+from growth.observe.pod_requests import Requests, requests_of
 from growth_lab.simulator.scheduler.cache import PodChange
 
 _NO_LABELS: Final[Mapping[str, str]] = {}

@@ -16,7 +16,7 @@ from growth.decide.fit import Misfit, Stage
 from growth.decide.fit.claims import named_claims
 from growth.decide.fit.resources import is_counted
 from growth.decide.fit.site import Site
-from growth.observe.requests import Requests
+from growth.observe.pod_requests import Requests
 
 RESOURCES: Final = "NodeResourcesFit"
 AFFINITY: Final = "NodeAffinity"

@@ -9,7 +9,7 @@ from growth.api.decoding import Reader
 from growth.api.interning import Sharing
 from growth.api.kinds import PODS
 from growth.api.pod import Pod
-from growth.observe.requests import amounts_from, requests_of, requests_on_node
+from growth.observe.pod_requests import amounts_from, requests_of, requests_on_node
 from tests.builders import a_pod
 
 Json = dict[str, Any]

@@ -9,7 +9,7 @@ import msgspec
 
 from growth.api.node import Node
 from growth.api.pod import Pod
-from growth.observe.requests import amounts_from
+from growth.observe.pod_requests import amounts_from
 from growth.observe.snapshot import Snapshot
 
 _POOL: Final = "growth.dev/pool"

@@ -8,7 +8,7 @@ does, because watches of different kinds do not wait for each other: pods may be
 from array import array
 from collections.abc import Iterable, Mapping
 
-from growth.observe.requests import Requests
+from growth.observe.pod_requests import Requests
 
 
 class Room:

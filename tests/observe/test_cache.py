@@ -16,8 +16,8 @@ from growth.api.node import Node
 from growth.api.offering import POOL
 from growth.api.pod_classification import is_work
 from growth.api.taints import has_traces
-from growth.observe.makes import Make, make_of
-from growth.observe.world import World
+from growth.observe.cache import World
+from growth.observe.nodes_by_template import Make, make_of
 from tests.builders import BORN, Json, a_node, a_pod, uid_of
 from tests.observe.telling import Teller
 

@@ -1,7 +1,7 @@
 """How many pods of each owner are there."""
 
 from growth.api.change import Change, Happened
-from growth.observe.offspring import Offspring
+from growth.observe.owned_pods import Offspring
 from tests.decide import stages
 
 JOB = {"apiVersion": "batch/v1", "kind": "Job", "name": "sum", "uid": "job", "controller": True}

@@ -51,19 +51,16 @@ from growth.api.queue.kueue_installation import (
 from growth.api.queue.pod import QUEUED_PODS
 from growth.api.queue.pod_defaults import FILLING_KINDS
 from growth.api.taints import STARTING, has_traces
-from growth.observe.families import Families
-from growth.observe.heartbeats import Heartbeats
+from growth.observe.free_capacity import Room
 from growth.observe.journal import Journal
-from growth.observe.kueue_leases import KueueLeases
-from growth.observe.makes import Makes
-from growth.observe.offspring import Offspring
-from growth.observe.past import Past
-from growth.observe.requests import Requests, amounts_from, requests_on_node
-from growth.observe.room import Room
-from growth.observe.shapes import Shapes
+from growth.observe.lease_heartbeats import Heartbeats, KueueLeases
+from growth.observe.node_history import Past
+from growth.observe.nodes_by_template import Makes
+from growth.observe.owned_pods import Offspring, Unready
+from growth.observe.pod_equivalence import Families, Shapes
+from growth.observe.pod_requests import Requests, amounts_from, requests_on_node
 from growth.observe.snapshot import Snapshot
 from growth.observe.table import Table
-from growth.observe.unready import Unready
 
 # Kinds that are few enough to be looked up by name alone.
 _TABLED: Final[tuple[Kind[Any], ...]] = (

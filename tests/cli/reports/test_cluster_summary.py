@@ -2,8 +2,8 @@
 
 from datetime import UTC, datetime
 
-from growth.observe.summary import Filled, summary_of
-from growth.observe.world import World
+from growth.cli.reports.cluster_summary import Filled, summary_of
+from growth.observe.cache import World
 from tests.builders import a_node, a_pod
 from tests.observe.telling import Teller
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from growth.api.change import Change, Happened
 from growth.api.core import Lease, LeaseSpec
 from growth.api.meta import ObjectMeta
-from growth.observe.heartbeats import Heartbeats
+from growth.observe.lease_heartbeats import Heartbeats
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 GOOD_FOR = 40

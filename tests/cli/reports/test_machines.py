@@ -10,9 +10,8 @@ from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQU
 from growth.api.kinds import NODES, PODS, Kind
 from growth.api.node_removal_request import RETRY
 from growth.api.taints import SCALE_DOWN, SCALE_DOWN_AT
-from growth.observe.fleet import Fleet, Limit, PoolSummary, fleet_of
-from growth.observe.members import Member, Standing
-from growth.observe.summary import Filled
+from growth.cli.reports.cluster_summary import Filled
+from growth.cli.reports.machines import Fleet, Limit, Member, PoolSummary, Standing, fleet_of
 
 _GIB = 1 << 30
 Objects = dict[Kind[Any], list[Json]]

@@ -16,7 +16,7 @@ from growth.api.node_memory import (
     text_of,
     transaction_name,
 )
-from growth.observe.past import Page, Past
+from growth.observe.node_history import Page, Past
 from growth_lab.simulator.clock import BEGINNING as NOW
 
 NAME = "worker-1"
