@@ -7,7 +7,7 @@ import logging
 import msgspec
 import pytest
 
-from growth.act.points import Point, Points
+from growth.act.effect_hooks import Point, Points
 from growth.api.actions import CreateMachine
 from growth.api.core import ObjectReference
 from growth.api.growth_kinds import NODE_REQUESTS

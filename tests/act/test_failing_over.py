@@ -5,9 +5,9 @@ from datetime import timedelta
 import msgspec
 import pytest
 
-from growth.act.carrying import carry_out
-from growth.act.lanes import Rests, door_of, lane_of
-from growth.act.points import Point
+from growth.act.action_runner import carry_out
+from growth.act.concurrency import Rests, door_of, lane_of
+from growth.act.effect_hooks import Point
 from growth.api.actions import EditObject, FenceMachine, Outcome, ReadPower, ReadPowers, ReleasePod, Result
 from growth.api.core import ObjectReference
 from growth.api.kinds import NODES, PODS

@@ -2,7 +2,7 @@
 
 import pytest
 
-from growth.act.carrying import carry_out
+from growth.act.action_runner import carry_out
 from growth.api.actions import CreateObject, Given, PatchObject, Result
 from growth.api.core import ObjectReference
 from growth.api.kinds import NODES

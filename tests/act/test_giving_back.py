@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from growth.act.carrying import carry_out
+from growth.act.action_runner import carry_out
 from growth.api.actions import DeleteMachine, Result
 from growth.api.kinds import PODS
 from growth.kube.errors import Forbidden, KubeError, ServerTrouble, Unreachable

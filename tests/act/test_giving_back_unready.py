@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 
-from growth.act.carrying import carry_out
+from growth.act.action_runner import carry_out
 from growth.api.actions import DeleteMachine, Result
 from growth.api.kinds import NODES, PODS
 from growth.kube.errors import Forbidden, KubeError, ServerTrouble, Unreachable

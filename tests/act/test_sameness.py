@@ -2,7 +2,7 @@
 
 import pytest
 
-from growth.act.sameness import contains
+from growth.act.action_runner import contains
 
 CASES = [
     pytest.param({"a": 1, "b": 2}, {"a": 1}, True, id="more than was wanted is there"),

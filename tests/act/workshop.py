@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
-from growth.act.carrying import Doors
+from growth.act.action_runner import Doors
+from growth.act.effect_hooks import Point, Points
 from growth.act.executor import Executor
-from growth.act.points import Point, Points
 from growth.api.actions import (
     CreateMachine,
     CreateObject,

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from growth.act.carrying import Doors, carry_out
+from growth.act.action_runner import Doors, carry_out
 from growth.api.actions import Action, CreateObject, DeleteObject, EditObject, EvictPod, Outcome, PatchObject, Result
 from growth.api.core import ObjectReference
 from growth.api.growth_kinds import NODE_REQUESTS

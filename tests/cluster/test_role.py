@@ -15,7 +15,7 @@ import msgspec
 import pytest
 import yaml
 
-from growth.act.carrying import Doors, carry_out
+from growth.act.action_runner import Doors, carry_out
 from growth.api.actions import CreateObject, ReleasePod, Result
 from growth.api.annotations import back_off_of
 from growth.api.core import ObjectReference

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from growth.act.points import Point, Points
+from growth.act.effect_hooks import Point, Points
 from growth.api.actions import CreateObject, PatchObject
 from growth.api.core import ObjectReference
 from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS

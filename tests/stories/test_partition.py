@@ -10,7 +10,7 @@ from typing import Final
 
 import pytest
 
-from growth.act.points import Point, Points
+from growth.act.effect_hooks import Point, Points
 from growth.api.core import ObjectReference
 from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth_lab.scenarios.context import Play

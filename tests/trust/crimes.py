@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from growth.act.points import Point, Points
+from growth.act.effect_hooks import Point, Points
 from growth.api.core import ObjectReference
 from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
 from growth.api.kinds import CONFIG_MAPS, NAMESPACES, NODES, VOLUME_ATTACHMENTS

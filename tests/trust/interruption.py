@@ -15,7 +15,7 @@ from typing import Final, NoReturn
 
 import msgspec
 
-from growth.act.points import Point, Points
+from growth.act.effect_hooks import Point, Points
 from growth.api.core import ObjectReference
 from growth.api.settings.model import LeaderElectionSettings, Settings
 from growth.kube.client import Client

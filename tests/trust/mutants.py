@@ -141,8 +141,8 @@ MUTANTS: Final = (
     Mutant(
         "a precondition is dropped: no uid, no resource version",
         {
-            "growth.act.carrying.MergePatch": _unconditional_merge,
-            "growth.act.carrying.JsonPatch": _unconditional_edit,
+            "growth.act.action_runner.MergePatch": _unconditional_merge,
+            "growth.act.action_runner.JsonPatch": _unconditional_edit,
             "growth.kube.client._delete_options": _unconditional_delete,
         },
         seed=320,
@@ -158,7 +158,7 @@ MUTANTS: Final = (
     Mutant(
         "the check before the provider is asked is skipped",
         {
-            "growth.act.carrying._check_that_nobody_works_on": _no_check,
+            "growth.act.action_runner._check_that_nobody_works_on": _no_check,
             f"{_DECIDE}.shrink.removing._why_cancelled": _no_reason,
         },
     ),

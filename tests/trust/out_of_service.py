@@ -8,7 +8,7 @@ became of servers at Hetzner is known to their sandbox alone, and asked by the s
 from collections.abc import Iterator
 from typing import Final
 
-from growth.act.points import Point
+from growth.act.effect_hooks import Point
 from growth.api.kinds import NODES
 from growth.api.node import Node
 from growth.api.out_of_service import OUT_OF_SERVICE, PROOF

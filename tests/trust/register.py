@@ -6,7 +6,7 @@ stopped at is one of which nobody knows what a crash there does. A new capabilit
 
 from typing import Final
 
-from growth.act.points import Point
+from growth.act.effect_hooks import Point
 from tests.trust.deeds import EVENTS, KWOK, LEASE
 
 MACHINE_POINTS: Final = {

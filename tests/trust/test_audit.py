@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from growth.act.points import Point
+from growth.act.effect_hooks import Point
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.kinds import LEASES, NODES, PODS, VOLUME_ATTACHMENTS
 from growth.cloud.kwok.record import FAULTS, FENCED_AT

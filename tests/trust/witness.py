@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from dataclasses import replace
 from typing import Final
 
-from growth.act.points import Hook, Point, Points
+from growth.act.effect_hooks import Hook, Point, Points
 from growth.api.core import ObjectReference
 from growth.cloud.finding import Surroundings
 from growth.cloud.kwok.provider import KwokProvider

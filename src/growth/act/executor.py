@@ -10,8 +10,8 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Protocol
 
-from growth.act.carrying import Doors, carry_out
-from growth.act.lanes import Lane, Rests, door_of, lane_of
+from growth.act.action_runner import Doors, carry_out
+from growth.act.concurrency import Lane, Rests, door_of, lane_of
 from growth.api.actions import (
     Action,
     EditObject,

@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from growth.act.carrying import Doors, carry_out
+from growth.act.action_runner import Doors, carry_out
 from growth.api.actions import EditObject, Result
 from growth.api.kinds import NODES
 from growth.api.machine import PowerReading

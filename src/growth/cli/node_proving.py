@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Final
 
-from growth.act.carrying import Doors, carry_out
+from growth.act.action_runner import Doors, carry_out
 from growth.api.actions import FenceMachine, Result
 from growth.api.change import Change, Happened
 from growth.api.kinds import NODES

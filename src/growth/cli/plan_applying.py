@@ -11,7 +11,7 @@ from typing import Final
 
 import click
 
-from growth.act.carrying import Doors, carry_out
+from growth.act.action_runner import Doors, carry_out
 from growth.api.actions import CreateObject, Result
 from growth.api.growth_kinds import NODE_MOVES
 from growth.api.settings.model import Settings

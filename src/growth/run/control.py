@@ -16,10 +16,10 @@ from typing import Any, Final
 
 import msgspec
 
-from growth.act.carrying import Doors
+from growth.act.action_runner import Doors
+from growth.act.effect_hooks import Points
 from growth.act.executor import SILENCE_SECONDS as EXECUTOR_SILENCE_SECONDS
 from growth.act.executor import Executor
-from growth.act.points import Points
 from growth.api.kinds import Kind
 from growth.api.node_memory import MEMORIES
 from growth.api.provider_state import Cloud

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from growth.act.lanes import Lane, Rests, lane_of
+from growth.act.concurrency import Lane, Rests, lane_of
 from growth.api.actions import (
     Action,
     DeleteObject,

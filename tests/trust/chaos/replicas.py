@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from growth.act.points import Points
+from growth.act.effect_hooks import Points
 from growth.api.kinds import LEASES, NAMESPACES
 from growth.api.settings.model import (
     ConsolidateSettings,

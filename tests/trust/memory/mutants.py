@@ -73,7 +73,7 @@ MEMORY_MUTANTS: Final = (
         story="replica remembers nodes",
         tests=_RULES,
     ),
-    _mutant("nobody looks once more before giving back", {"growth.act.carrying._check": _no_look}, tests=_RULES),
+    _mutant("nobody looks once more before giving back", {"growth.act.action_runner._check": _no_look}, tests=_RULES),
     _mutant("a transaction goes before its effect", {"processing._deleted": _gone_first}, tests=_RULES),
     _mutant("a checkpoint comes before the marker", {"checkpoints.is_marked": _always}, tests=_FAULTS),
     _mutant("who came is written down before who left", {"deciding.record": _comes_first}, tests=_RULES),

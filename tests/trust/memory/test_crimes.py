@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from growth.act.points import Point
+from growth.act.effect_hooks import Point
 from growth.api.growth_kinds import NODE_REQUESTS
 from growth.api.kinds import CONFIG_MAPS, NAMESPACES, NODES
 from growth.api.node_memory import FINALIZER

@@ -5,7 +5,7 @@ from typing import Literal
 import msgspec
 import pytest
 
-from growth.act.carrying import carry_out
+from growth.act.action_runner import carry_out
 from growth.api.actions import CreateObject, Given, PatchObject, Result
 from growth.api.change import Change, Happened
 from growth.api.kinds import NODES

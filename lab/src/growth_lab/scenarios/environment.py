@@ -6,7 +6,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
 
-from growth.act.points import Points
+from growth.act.effect_hooks import Points
 from growth.api.settings.model import Settings
 from growth.cloud.finding import Surroundings
 from growth.cloud.kwok.opening import open_kwok

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from growth.act.points import Points
+from growth.act.effect_hooks import Points
 from growth.api.growth_kinds import NODE_POOLS
 from growth.api.kinds import CONFIG_MAPS, EVENTS, LEASES, NAMESPACES
 from growth.api.settings.model import (

@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from growth.act.carrying import carry_out
-from growth.act.points import Point
+from growth.act.action_runner import carry_out
+from growth.act.effect_hooks import Point
 from growth.api.actions import Action, DeleteMachine, FenceMachine, Outcome, PatchObject, Result
 from growth.api.growth_kinds import NODE_REQUESTS
 from growth.api.kinds import NODES

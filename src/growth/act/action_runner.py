@@ -1,4 +1,6 @@
-"""One action, carried out: the one way from a decision to the doors.
+"""Whether an object that is there already is the one that was wanted.
+
+One action, carried out: the one way from a decision to the doors.
 
 | what the server or the provider says | what that means |
 |---|---|
@@ -18,12 +20,11 @@
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 
 import msgspec
 
-from growth.act.points import Point, Points
-from growth.act.sameness import contains
+from growth.act.effect_hooks import Point, Points
 from growth.api.actions import (
     Action,
     CreateMachine,
@@ -67,6 +68,21 @@ from growth.kube.errors import (
 from growth.kube.events import EventRecorder, EventType
 from growth.kube.patches import JsonPatch, MergePatch
 from growth.kube.transport import Method, Request
+
+
+def contains(there: object, wanted: object) -> bool:
+    """Whether everything that was wanted is there; what the server added to it (defaults, status) does not matter.
+
+    Lists are compared item by item in their order, because the server adds to items but not between them.
+    """
+    if isinstance(wanted, Mapping):
+        whole, part = cast("Any", there), cast("Mapping[str, Any]", wanted)
+        return isinstance(there, Mapping) and all(contains(whole.get(key), value) for key, value in part.items())
+    if isinstance(wanted, (list, tuple)):
+        items, parts = cast("Any", there), cast("list[Any]", wanted)
+        return isinstance(there, (list, tuple)) and len(items) == len(parts) and all(map(contains, items, parts))
+    return there == wanted
+
 
 T = TypeVar("T")
 

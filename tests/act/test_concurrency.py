@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from growth.act.lanes import Rests, door_of, lane_of
+from growth.act.concurrency import Rests, door_of, lane_of
 from growth.api.actions import Action, DeleteObject, Outcome, Result
 from growth.api.kinds import NODES, PODS
 from growth.api.meta import ObjectMeta
