@@ -28,7 +28,7 @@ from growth.api.taints import STARTING
 from growth.cloud.errors import ProviderError
 from growth.kube.client import Client
 from growth.kube.errors import Unreachable
-from growth.kube.events import EventRecorder
+from growth.kube.event_recorder import EventRecorder
 from growth.kube.transport import Request
 from tests.kube.fake_api import FakeApi, FakeSend
 

@@ -12,7 +12,7 @@ from growth.cli.explain_moving import Moving
 from growth.cli.explain_report import Report, Standing
 from growth.cli.explain_told import Told, read_told, told_in
 from growth.decide.consolidate.telling import LESS_WANTED, ROOM_KEPT
-from growth.kube.events import EventRecorder, EventType
+from growth.kube.event_recorder import EventRecorder, EventType
 from tests.cli.node_scene import DEAD, Desk, at_a_desk
 from tests.cli.test_explain import explained, shown
 from tests.decide.consolidate.seen import NOW

@@ -20,7 +20,7 @@ from growth.api.kinds import CONFIG_MAPS
 from growth.kube.access import access_from_kubeconfig
 from growth.kube.client import Client, connect
 from growth.kube.errors import Conflict, Fenced, KubeError
-from growth.kube.lease import LeaderLease, LeaseTerms
+from growth.kube.leader_election import LeaderLease, LeaseTerms
 from growth.kube.patches import MergePatch
 from growth.kube.transport import Request, Response, Send, Stream
 

@@ -10,7 +10,7 @@ from growth.api.core import ObjectReference
 from growth.api.growth_kinds import NODE_REQUESTS
 from growth.api.kinds import CONFIG_MAPS, POD_DISRUPTION_BUDGETS, PODS
 from growth.api.references import reference_by_name, reference_to
-from growth.kube.events import EventRecorder
+from growth.kube.event_recorder import EventRecorder
 from growth_lab.local_cluster.cluster import LocalCluster
 from tests.cluster.test_role import install_kinds
 

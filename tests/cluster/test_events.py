@@ -10,7 +10,7 @@ import pytest
 from growth.api.core import ObjectReference
 from growth.api.kinds import CONFIG_MAPS, EVENTS, NAMESPACES
 from growth.kube.client import Client
-from growth.kube.events import EventRecorder, EventType
+from growth.kube.event_recorder import EventRecorder, EventType
 from growth.kube.patches import MergePatch
 from growth_lab.local_cluster.cluster import LocalCluster
 from tests.cluster.conftest import wait_until

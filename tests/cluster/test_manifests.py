@@ -22,7 +22,7 @@ from growth.api.queue.kinds import QUEUE_KINDS
 from growth.api.settings.loading import read_settings
 from growth.cli.manifests import DEFAULT_IMAGE, render
 from growth.kube.client import Client
-from growth.kube.lease import LeaderLease, LeaseTerms
+from growth.kube.leader_election import LeaderLease, LeaseTerms
 from growth_lab.local_cluster.cluster import LocalCluster
 from growth_lab.local_cluster.errors import KubectlFailed
 from growth_lab.local_cluster.timings import Timings

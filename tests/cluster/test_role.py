@@ -40,8 +40,8 @@ from growth.cloud.kwok.record import FENCED_AT, config_map_name
 from growth.cloud.provider import Provider
 from growth.kube.client import Client
 from growth.kube.errors import Forbidden, Invalid
-from growth.kube.events import EventRecorder, EventType
-from growth.kube.lease import LeaderLease, LeaseTerms
+from growth.kube.event_recorder import EventRecorder, EventType
+from growth.kube.leader_election import LeaderLease, LeaseTerms
 from growth.kube.patches import MergePatch
 from growth.kube.transport import Request, Response, Send, Stream
 from growth.kube.verbs import Permission, permission_of, target_of

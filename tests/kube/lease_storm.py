@@ -16,7 +16,7 @@ import msgspec
 from growth.api.kinds import CONFIG_MAPS, LEASES
 from growth.kube.client import Client
 from growth.kube.errors import Fenced, KubeError, Unreachable
-from growth.kube.lease import LeaderLease, LeaseTerms
+from growth.kube.leader_election import LeaderLease, LeaseTerms
 from growth.kube.lease_record import MISSING_HOLDER
 from growth.kube.patches import MergePatch
 from growth.kube.transport import Request, Response, Stream

@@ -7,7 +7,7 @@ from typing import Any
 
 from growth.api.kinds import CONFIG_MAPS, LEASES
 from growth.kube.client import Client
-from growth.kube.lease import LeaderLease, LeaseTerms
+from growth.kube.leader_election import LeaderLease, LeaseTerms
 from growth.kube.patches import MergePatch
 from growth_lab.simulator.virtual_loop import run_virtually
 from tests.kube.fake_api import FakeApi, FakeSend

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from growth.kube.access import Access, access_from_kubeconfig
 from growth.kube.credentials import Presented
-from growth.kube.sessions import Sessions, watchful_socket
+from growth.kube.http import Sessions, watchful_socket
 from growth_lab.local_cluster.certificates import write_certificates
 from growth_lab.local_cluster.kubeconfig import with_certificate, write
 from growth_lab.local_cluster.layout import Layout

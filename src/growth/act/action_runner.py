@@ -65,7 +65,7 @@ from growth.kube.errors import (
     ServerTrouble,
     Unreachable,
 )
-from growth.kube.events import EventRecorder, EventType
+from growth.kube.event_recorder import EventRecorder, EventType
 from growth.kube.patches import JsonPatch, MergePatch
 from growth.kube.transport import Method, Request
 

@@ -26,7 +26,7 @@ from growth.api.actions import (
     key_of,
 )
 from growth.api.references import shown
-from growth.kube.events import EventType
+from growth.kube.event_recorder import EventType
 
 _LOG: Final = logging.getLogger(__name__)
 

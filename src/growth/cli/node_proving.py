@@ -23,7 +23,7 @@ from growth.cloud.errors import ProviderError
 from growth.decide.failover.evidence import READINGS, Case, Finding
 from growth.decide.failover.scene import reference
 from growth.kube.client import Client
-from growth.kube.events import EventRecorder
+from growth.kube.event_recorder import EventRecorder
 from growth.observe.lease_heartbeats import Heartbeat, Heartbeats
 
 # So many questions without an answer, one after the other, and nobody can tell.

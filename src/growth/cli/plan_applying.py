@@ -25,7 +25,7 @@ from growth.decide.consolidate.scene import Scene
 from growth.decide.consolidate.writing import made, spec_of
 from growth.decide.decider import State
 from growth.kube.client import Client
-from growth.kube.events import EventRecorder
+from growth.kube.event_recorder import EventRecorder
 from growth.observe.snapshot import Snapshot
 
 _GOOD_FOR: Final = timedelta(minutes=2)

@@ -20,7 +20,7 @@ from growth.cloud.errors import Invalid
 from growth.kube.access import find_access
 from growth.kube.client import Client, connect
 from growth.kube.errors import ApiError, KubeError
-from growth.kube.lease import unique_identity
+from growth.kube.leader_election import unique_identity
 from growth.run.capability import Capability, UnknownCapability, chosen
 from growth.run.clouds import OpenProvider
 from growth.run.control import Plant, control, new_health

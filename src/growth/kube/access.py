@@ -13,14 +13,12 @@ from urllib.parse import SplitResult, urlsplit
 
 import msgspec
 
-from growth.kube.bad_access import bytes_of, shown
 from growth.kube.certificates import authority
-from growth.kube.context import Found, choose
 from growth.kube.credentials import Credentials, Kept, bearer
-from growth.kube.errors import BadAccess
+from growth.kube.errors import BadAccess, bytes_of, shown
 from growth.kube.exec_plugin import cluster_info
-from growth.kube.identity import credentials_of, token_in
-from growth.kube.kubeconfig import Cluster
+from growth.kube.kubeconfig import Cluster, Found, choose
+from growth.kube.user_credentials import credentials_of, token_in
 
 __all__ = ["Access", "BadAccess", "access_from_kubeconfig", "access_in_cluster", "find_access"]
 

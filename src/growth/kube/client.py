@@ -19,7 +19,7 @@ from growth.kube.access import Access
 from growth.kube.errors import Gone, error_from
 from growth.kube.http import HttpSend
 from growth.kube.patches import Json, Patch
-from growth.kube.retrying import send_once, send_with_retries
+from growth.kube.retry import send_once, send_with_retries
 from growth.kube.transport import Method, Query, Request, Response, Send, Stream
 
 T = TypeVar("T")

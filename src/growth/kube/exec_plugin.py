@@ -17,12 +17,10 @@ from typing import Final
 
 import msgspec
 
-from growth.kube.bad_access import shown
 from growth.kube.certificates import ClientCertificate, client_certificate, day
-from growth.kube.context import Found
 from growth.kube.credentials import Presented, bearer
-from growth.kube.errors import BadAccess
-from growth.kube.kubeconfig import Cluster, ExecConfig, User
+from growth.kube.errors import BadAccess, shown
+from growth.kube.kubeconfig import Cluster, ExecConfig, Found, User
 
 API_VERSIONS: Final = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
 PLUGIN_SECONDS: Final = 60.0

@@ -21,7 +21,6 @@ from typing import Final, Generic
 from growth.api.change import Change, Happened, ObjectT
 from growth.api.decoding import Reader, Unreadable, WatchLine, bookmark, watch_line
 from growth.api.kinds import Kind
-from growth.kube.backoff import Backoff
 from growth.kube.client import Client, selector_query
 from growth.kube.errors import (
     NEEDS_A_PERSON,
@@ -32,6 +31,7 @@ from growth.kube.errors import (
     ServerTrouble,
     error_from_line,
 )
+from growth.kube.retry import Backoff
 from growth.kube.transport import Method, Query, Request
 
 _LOG: Final = logging.getLogger(__name__)

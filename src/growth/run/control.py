@@ -26,9 +26,9 @@ from growth.api.provider_state import Cloud
 from growth.api.queue.kinds import WORKLOADS
 from growth.api.settings.model import Settings
 from growth.kube.client import Client
-from growth.kube.events import EventRecorder
+from growth.kube.event_recorder import EventRecorder
 from growth.kube.informer import Informer
-from growth.kube.lease import LeaderLease, LeaseTerms
+from growth.kube.leader_election import LeaderLease, LeaseTerms
 from growth.observe.cache import World
 from growth.run.capability import Capability
 from growth.run.catching_up import catch_up

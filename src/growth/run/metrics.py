@@ -17,7 +17,7 @@ from growth.decide.failover.evidence import Finding
 from growth.decide.failover.scene import Memory
 from growth.decide.memory.desk import Desk
 from growth.decide.registry.state import ClusterState
-from growth.kube.events import EventRecorder
+from growth.kube.event_recorder import EventRecorder
 from growth.observe.cache import World
 from growth.run.move_metrics import MoveMetrics
 from growth.run.queue_metrics import QueueMetrics

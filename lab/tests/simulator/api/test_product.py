@@ -11,9 +11,9 @@ from growth.api.kinds import CONFIG_MAPS, EVENTS, LEASES, NODES, PODS
 from growth.api.pod import Pod
 from growth.kube.client import PAGE_SIZE, Client
 from growth.kube.errors import AlreadyExists, Conflict, Fenced, NotFound, TooManyRequests, Unreachable
-from growth.kube.events import EventRecorder, EventType
+from growth.kube.event_recorder import EventRecorder, EventType
 from growth.kube.informer import Informer
-from growth.kube.lease import LeaderLease, LeaseTerms
+from growth.kube.leader_election import LeaderLease, LeaseTerms
 from growth.kube.patches import ApplyPatch, JsonPatch, MergePatch
 from growth_lab.simulator import served_kinds
 from growth_lab.simulator.faults import Fault

@@ -22,7 +22,7 @@ ROOM_KEPT: Final = "RoomKept"
 LESS_WANTED: Final = "LessWanted"
 TOLD_EVERY: Final = timedelta(minutes=10)
 """As long as it is so. An event that is repeated sooner than after six minutes keeps the figures with which it
-began (``kube.event_series``), and one that is not repeated is forgotten by the server within an hour."""
+began (``kube.event_aggregation``), and one that is not repeated is forgotten by the server within an hour."""
 _HOUR: Final = timedelta(hours=1)
 # So few are told exactly; of more, other words each time would be another event each time.
 _FEW: Final = 20

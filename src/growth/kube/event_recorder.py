@@ -18,13 +18,20 @@ import msgspec
 from growth.api.core import EventSeries, ObjectReference
 from growth.api.kinds import EVENTS
 from growth.api.meta import Slim
-from growth.kube.backoff import Backoff
 from growth.kube.client import Client
 from growth.kube.errors import AlreadyExists, ApiError, Fenced, Forbidden, Invalid, KubeError, NotFound
-from growth.kube.event_book import EventBook
-from growth.kube.event_series import EventType, Series, change, continued, forgotten, manifest, occurrence
+from growth.kube.event_aggregation import (
+    EventBook,
+    EventType,
+    Series,
+    change,
+    continued,
+    forgotten,
+    manifest,
+    occurrence,
+)
 from growth.kube.patches import Json, MergePatch
-from growth.kube.retrying import send_once
+from growth.kube.retry import Backoff, send_once
 from growth.kube.transport import Method, Request, Response
 
 __all__ = ["EventRecorder", "EventType"]

@@ -9,13 +9,11 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
-from growth.kube.bad_access import bytes_of, shown
 from growth.kube.certificates import ClientCertificate, client_certificate
-from growth.kube.context import MEND_PATH, Found
 from growth.kube.credentials import Credentials, Kept, Presented, anonymous, bearer
-from growth.kube.errors import BadAccess
+from growth.kube.errors import BadAccess, bytes_of, shown
 from growth.kube.exec_plugin import ExecCredentials, exec_plugin_in
-from growth.kube.kubeconfig import User
+from growth.kube.kubeconfig import MEND_PATH, Found, User
 
 
 def credentials_of(user: Found[User] | None, cluster_info: Callable[[], dict[str, object]]) -> Credentials:

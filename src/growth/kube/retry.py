@@ -1,4 +1,6 @@
-"""Asking again, only where that is safe.
+"""How long to wait before asking again: doubling, capped, and jittered so that replicas do not march in step.
+
+Asking again, only where that is safe.
 
 A read may always be repeated. A write may be repeated only if the server certainly did nothing: it could not be
 reached, or it said 429 before it looked at the request. After anything else (a reset connection, a 500, a time-out)
@@ -9,9 +11,30 @@ import asyncio
 import random
 from typing import Final
 
-from growth.kube.backoff import Backoff
 from growth.kube.errors import ApiError, KubeError, ServerTrouble, TooManyRequests, Unreachable, Untrusted, error_from
 from growth.kube.transport import Request, Response, Send
+
+
+class Backoff:
+    """The delays of one who keeps failing; a success starts them over."""
+
+    def __init__(self, first_seconds: float, cap_seconds: float, jitter: random.Random) -> None:
+        self._first = first_seconds
+        self._cap = cap_seconds
+        self._jitter = jitter
+        self._failures = 0
+
+    def succeeded(self) -> None:
+        """Forget all failures."""
+        self._failures = 0
+
+    def failed(self, asked_seconds: float | None = None) -> float:
+        """Seconds to wait after one more failure: never less than the server asked for."""
+        # Beyond 2^16 the cap has long been reached; the bound keeps the power from growing for ever.
+        longest = min(self._cap, self._first * 2.0 ** min(self._failures, 16))
+        self._failures += 1
+        return (asked_seconds or 0.0) + longest * self._jitter.uniform(0.5, 1.0)
+
 
 ATTEMPTS: Final = 5
 _FIRST_SECONDS: Final = 0.1

@@ -28,8 +28,7 @@ from typing import Final, cast
 from growth.api.core import Lease
 from growth.kube.client import Client
 from growth.kube.errors import NEEDS_A_PERSON, AlreadyExists, Conflict, Fenced, KubeError, NotFound
-from growth.kube.lease_object import LeaseObject
-from growth.kube.lease_record import LeaseTerms, Sight, claim, free_at, release, replacement, seen
+from growth.kube.lease_record import LeaseObject, LeaseTerms, Sight, claim, free_at, release, replacement, seen
 from growth.kube.lease_term import Term
 
 __all__ = ["LeaderLease", "LeaseTerms", "unique_identity"]

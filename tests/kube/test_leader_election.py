@@ -9,7 +9,7 @@ import pytest
 from growth.api.kinds import LEASES
 from growth.kube.client import Client
 from growth.kube.errors import BadAccess, Fenced, Forbidden, Invalid, KubeError, Unreachable
-from growth.kube.lease import LeaderLease, LeaseTerms, unique_identity
+from growth.kube.leader_election import LeaderLease, LeaseTerms, unique_identity
 from growth.kube.lease_record import MISSING_HOLDER
 from growth.kube.patches import MergePatch
 from growth.kube.transport import Method, Request

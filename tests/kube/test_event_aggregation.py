@@ -9,9 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from growth.api.core import ObjectReference
-from growth.kube.event_book import BURST, KEPT, KIND_BURST, REFILL_SECONDS, WAITING, EventBook
-from growth.kube.event_series import (
+from growth.kube.event_aggregation import (
+    BURST,
     FINISH_SECONDS,
+    KEPT,
+    KIND_BURST,
+    REFILL_SECONDS,
+    WAITING,
+    EventBook,
     EventType,
     Occurrence,
     Series,

@@ -11,7 +11,7 @@ import pytest
 from growth.api.core import ObjectReference
 from growth.kube.client import Client
 from growth.kube.errors import Forbidden, ServerTrouble, Unreachable
-from growth.kube.events import EventRecorder, EventType
+from growth.kube.event_recorder import EventRecorder, EventType
 from growth.kube.transport import Method, Request
 from growth_lab.simulator.virtual_loop import run_virtually
 from tests.kube.fake_api import FakeApi, FakeSend

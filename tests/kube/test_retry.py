@@ -3,7 +3,6 @@
 import pytest
 
 from growth.api.kinds import NODES, PODS
-from growth.kube.backoff import Backoff
 from growth.kube.errors import (
     ApiError,
     Conflict,
@@ -19,7 +18,7 @@ from growth.kube.errors import (
     Unreachable,
     Untrusted,
 )
-from growth.kube.retrying import ATTEMPTS, may_repeat, send_once, send_with_retries
+from growth.kube.retry import ATTEMPTS, Backoff, may_repeat, send_once, send_with_retries
 from growth.kube.transport import Method, Request, Response
 from growth_lab.simulator.virtual_loop import run_virtually
 from tests.kube.scripted import Answer, Scripted, dice, no, ok
