@@ -5,7 +5,7 @@ answers with those of a real kube-scheduler, filter by filter.
 
 | the issue says | shown by | theme of tests/fidelity |
 |---|---|---|
-| containers, init containers, sidecars in order | tests/observe/test_pod_requests.py, test_resources | init_containers |
+| init containers, sidecars in order | tests/observe/test_pod_requests.py, test_resources | init_containers |
 | pod overhead, pod-level resources | tests/observe/test_pod_requests.py, test_resources | overhead, pod_level |
 | ephemeral storage, extended resources, pod count | test_resources | resources, extended |
 | zero quantities of unknown resources | test_resources | extended |
