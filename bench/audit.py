@@ -7,7 +7,7 @@ from typing import Any, Final
 import msgspec
 import yaml
 
-from growth.run.role import ACCOUNT
+from growth.run.shipped_manifests import ACCOUNT
 
 USER: Final = f"system:serviceaccount:{ACCOUNT[0]}:{ACCOUNT[1]}"
 

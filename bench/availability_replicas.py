@@ -14,9 +14,9 @@ from growth.kube.client import Client
 from growth.kube.errors import KubeError, Unreachable
 from growth.kube.transport import Request, Response, Send, Stream
 from growth.run.capability import chosen
-from growth.run.control import Plant, control, new_health
-from growth.run.host import played
-from growth.run.role import ACCOUNT
+from growth.run.replica import Plant, control, new_health
+from growth.run.runtime import played
+from growth.run.shipped_manifests import ACCOUNT
 from growth_lab.simulator.api.rbac import service_account
 from growth_lab.simulator.cluster import VirtualCluster
 from tests.trust.chaos.valve import Valve

@@ -62,7 +62,7 @@ from growth.api.offering import POOL
 from growth.api.settings.model import Settings
 from growth.kube.client import Client
 from growth.kube.errors import NotFound
-from growth.run.role import ACCOUNT
+from growth.run.shipped_manifests import ACCOUNT
 from growth_lab.local_cluster.cluster import LocalCluster
 
 EMPTY_AFTER_SECONDS: Final = 20.0

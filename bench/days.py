@@ -32,7 +32,7 @@ from bench.meter import rss_mb
 from growth.api.settings.model import Settings
 from growth.cloud.kwok.catalog import shipped_catalogue
 from growth.decide.pack.plan import plan
-from growth.run.thinking import undisturbed
+from growth.run.runtime import undisturbed
 from growth_lab.simulator.virtual_loop import run_virtually
 
 # So that Growth knows what was wanted in the last hour, and nodes are old enough to go.

@@ -25,10 +25,10 @@ from growth.cloud.kwok.opening import open_kwok
 from growth.cloud.kwok.provider import KwokProvider
 from growth.kube.client import Client
 from growth.run.capability import CAPABILITIES
-from growth.run.control import Plant, control, new_health
 from growth.run.health import Health
-from growth.run.host import played
-from growth.run.role import ACCOUNT, shipped_roles
+from growth.run.replica import Plant, control, new_health
+from growth.run.runtime import played
+from growth.run.shipped_manifests import ACCOUNT, shipped_roles
 from growth_lab.simulator.api.rbac import service_account
 from growth_lab.simulator.cluster import VirtualCluster
 from growth_lab.simulator.nodes.pod_status import FINISH_AFTER

@@ -15,7 +15,7 @@ from growth.api.growth_kinds import NODE_POOLS
 from growth.api.kinds import CSI_DRIVERS, NODES, PERSISTENT_VOLUMES, SECRETS, STORAGE_CLASSES
 from growth.kube.client import Client
 from growth.kube.patches import MergePatch
-from growth.run.role import ACCOUNT
+from growth.run.shipped_manifests import ACCOUNT
 from growth_lab.hetzner_sandbox.sandbox import TOKEN
 from growth_lab.local_cluster.cluster import LocalCluster
 from growth_lab.local_cluster.timings import Timings

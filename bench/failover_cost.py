@@ -44,7 +44,7 @@ from bench.failover_cost_scene import FAILOVER, Scene, Spent
 from growth.api.growth_status import GROWTH_STATUS, key_of
 from growth.api.out_of_service import PROOF
 from growth.run.logs import silent_logs
-from growth.run.thinking import undisturbed
+from growth.run.runtime import undisturbed
 from growth_lab.simulator.served_kinds import CONFIG_MAPS, NODES
 from growth_lab.simulator.virtual_loop import run_virtually
 

@@ -40,9 +40,9 @@ from growth.kube.transport import Request, Response, Send, Stream
 from growth.kube.verbs import permission_of
 from growth.observe.snapshot import Snapshot
 from growth.run.capability import CAPABILITIES, Capability
-from growth.run.control import Plant, control, new_health
-from growth.run.host import played
-from growth.run.role import ACCOUNT, shipped_roles
+from growth.run.replica import Plant, control, new_health
+from growth.run.runtime import played
+from growth.run.shipped_manifests import ACCOUNT, shipped_roles
 from growth_lab.scenarios.replica import CATALOGUE
 from growth_lab.scenarios.workloads import STATEFUL_SETS
 from growth_lab.simulator.api.rbac import service_account

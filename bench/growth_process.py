@@ -22,7 +22,7 @@ from growth.api.crd import definitions
 from growth.api.duration import format_duration
 from growth.api.kinds import LEASES
 from growth.api.settings.model import Settings
-from growth.run.role import ACCOUNT, shipped_roles
+from growth.run.shipped_manifests import ACCOUNT, shipped_roles
 from growth_lab.local_cluster import process
 from growth_lab.local_cluster.cluster import LocalCluster
 

@@ -15,10 +15,10 @@ from growth.cloud.hetzner.opening import open_hetzner
 from growth.cloud.provider import Provider
 from growth.kube.client import Client
 from growth.run.capability import CAPABILITIES
-from growth.run.control import Plant, control, new_health
-from growth.run.host import played
-from growth.run.providers import options_of
-from growth.run.role import ACCOUNT, shipped_roles
+from growth.run.provider_poller import options_of
+from growth.run.replica import Plant, control, new_health
+from growth.run.runtime import played
+from growth.run.shipped_manifests import ACCOUNT, shipped_roles
 from growth_lab.hetzner_sandbox.faults import Slow
 from growth_lab.hetzner_sandbox.http_server import Gate, serving
 from growth_lab.hetzner_sandbox.kwok_nodes import KwokNodes

@@ -24,7 +24,7 @@ from bench.standin import running
 from growth.kube.access import access_from_kubeconfig
 from growth.kube.client import connect
 from growth.observe.cache import World
-from growth.run.watching import watching
+from growth.run.informers import watching
 
 PEER_PODS: Final = 20_000
 PEER_NODES: Final = 700

@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable
 
-from growth.run.thinking import think
+from growth.run.runtime import think
 
 _TICK_SECONDS = 0.001
 # The collector comes back when the thought is done and looks through what was made meanwhile: that counts, too.

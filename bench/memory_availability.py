@@ -49,8 +49,8 @@ from growth.kube.client import Client
 from growth.kube.errors import AlreadyExists, NotFound, Unreachable
 from growth.kube.patches import MergePatch
 from growth.run.logs import silent_logs
-from growth.run.role import shipped_roles
-from growth.run.thinking import undisturbed
+from growth.run.runtime import undisturbed
+from growth.run.shipped_manifests import shipped_roles
 from growth_lab.simulator import faults as sim
 from growth_lab.simulator.cluster import VirtualCluster
 from growth_lab.simulator.virtual_loop import run_virtually

@@ -35,8 +35,7 @@ from growth.decide.fit import Stage
 from growth.decide.pack.plan import plan
 from growth.decide.pack.problem import Budget
 from growth.decide.pack.solution import PlacementSolution
-from growth.run.collector import spare_the_collector
-from growth.run.thinking import think
+from growth.run.runtime import spare_the_collector, think
 
 FIRST = Budget(passes=1, rounds=0)
 # What the last line of several seeds tells; larger is worse in all of them.

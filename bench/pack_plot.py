@@ -15,7 +15,7 @@ from typing import Final
 from bench import loads
 from growth.decide.fit import Stage
 from growth.decide.pack.plan import plan
-from growth.run.thinking import undisturbed
+from growth.run.runtime import undisturbed
 
 PICTURE: Final = Path(__file__).parent.parent / "docs" / "images" / "pack-cost.svg"
 _WIDTH, _HEIGHT, _LEFT, _TOP = 200, 150, 56, 44

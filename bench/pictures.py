@@ -41,8 +41,8 @@ from growth.cli.status_view import view as status_view
 from growth.cli.top_view import view as top_view
 from growth.cli.world_view import view
 from growth.observe.cache import World
+from growth.run.informers import watching
 from growth.run.logs import silent_logs
-from growth.run.watching import watching
 from growth_lab.cli.demo_frame import Scene, scene_of
 from growth_lab.cli.demo_view import frame, last_words
 from growth_lab.scenarios.context import Play

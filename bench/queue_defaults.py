@@ -53,7 +53,7 @@ from growth.api.settings.queue import WaitForPodsReadySettings
 from growth.cloud.finding import Surroundings
 from growth.cloud.kwok.opening import open_kwok
 from growth.cloud.kwok.provider import KwokProvider
-from growth.run.thinking import undisturbed
+from growth.run.runtime import undisturbed
 from growth_lab.simulator.served_kinds import JOBS, NODES
 from growth_lab.simulator.virtual_loop import run_virtually
 

@@ -17,7 +17,7 @@ from growth.api.kinds import NODES as NODE_KIND
 from growth.api.kinds import PODS as POD_KIND
 from growth.api.kwok import KWOK_LABEL, KWOK_VALUE
 from growth.kube.informer import Informer
-from growth.run.thinking import undisturbed
+from growth.run.runtime import undisturbed
 from growth_lab.simulator.cluster import VirtualCluster
 from growth_lab.simulator.pod_deletion import delete_pod
 from growth_lab.simulator.served_kinds import DEPLOYMENTS, NODES, PODS

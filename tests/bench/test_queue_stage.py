@@ -9,9 +9,9 @@ from bench.queue_stage import furnish, make, watching
 from growth.api.kinds import LEASES, NAMESPACES
 from growth.api.settings.model import QueueSettings, Settings
 from growth.run.capability import chosen
-from growth.run.control import Plant, control, new_health
-from growth.run.host import played
-from growth.run.role import ACCOUNT, shipped_roles
+from growth.run.replica import Plant, control, new_health
+from growth.run.runtime import played
+from growth.run.shipped_manifests import ACCOUNT, shipped_roles
 from growth_lab.simulator.api.rbac import service_account
 from growth_lab.simulator.cluster import VirtualCluster
 from growth_lab.simulator.virtual_loop import run_virtually

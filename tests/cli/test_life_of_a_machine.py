@@ -9,8 +9,8 @@ from growth.cli.reports.machines import Fleet, Member, Standing, fleet_of
 from growth.cli.request import ask_for_retry
 from growth.cli.top_view import state
 from growth.observe.cache import World
+from growth.run.informers import watching
 from growth.run.logs import silent_logs
-from growth.run.watching import watching
 from growth_lab.scenarios.context import Play
 from growth_lab.scenarios.replica import a_pool, growing
 from growth_lab.scenarios.simulated import play_virtually

@@ -22,9 +22,8 @@ from growth.cli.manifests import DEFAULT_IMAGE, render
 from growth.cli.manifests_deployment import CHECKSUM, GRACE_SECONDS
 from growth.cloud.finding import installed_providers
 from growth.kube.lease_record import LeaseTerms, free_at, seen
-from growth.run.queue_policy import shipped_policies
-from growth.run.role import shipped_roles
-from growth.run.stopping import STOP_SECONDS
+from growth.run.shipped_manifests import shipped_policies, shipped_roles
+from growth.run.signals import STOP_SECONDS
 
 ROOT = Path(__file__).parents[2]
 CATALOGUE = "{provider: kwok, extends: kwok, bootDelay: 1s}\n"

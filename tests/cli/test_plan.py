@@ -30,9 +30,8 @@ from growth.cloud.errors import Unavailable
 from growth.cloud.provider import Provider
 from growth.kube.client import Client
 from growth.kube.transport import Request, Response, Send, Stream
-from growth.run.clouds import OpenProvider
 from growth.run.logs import silent_logs
-from growth.run.providers import open_providers
+from growth.run.provider_poller import OpenProvider, open_providers
 from growth_lab.scenarios.context import Play
 from growth_lab.scenarios.replica import CATALOGUE, QUICK, a_pool, growing
 from growth_lab.scenarios.simulated import play_virtually

@@ -29,7 +29,7 @@ from growth.cli.plan_optimising import first_wave, optimising_report
 from growth.cli.plan_seeing import read_world
 from growth.kube.patches import MergePatch
 from growth.run.logs import silent_logs
-from growth.run.providers import open_providers
+from growth.run.provider_poller import open_providers
 from growth_lab.scenarios.context import Play
 from growth_lab.scenarios.replica import CATALOGUE, QUICK, a_pool, growing
 from growth_lab.scenarios.simulated import play_virtually

@@ -9,7 +9,7 @@ from growth.cloud.kwok.catalog import Catalogue
 from growth.cloud.kwok.cloud import PlayedCloud
 from growth.cloud.kwok.provider import KwokProvider
 from growth.kube.client import Client
-from growth.run.role import shipped_roles
+from growth.run.shipped_manifests import shipped_roles
 from growth_lab.simulator.api.rbac import ADMIN, service_account
 from growth_lab.simulator.cluster import VirtualCluster
 from growth_lab.simulator.served_kinds import NAMESPACES, NODES

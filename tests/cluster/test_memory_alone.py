@@ -25,9 +25,9 @@ from growth.kube.patches import MergePatch
 from growth.kube.verbs import Permission
 from growth.observe.cache import World
 from growth.run.capability import chosen
-from growth.run.control import Plant, control, new_health
-from growth.run.host import this_process
-from growth.run.watching import watching
+from growth.run.informers import watching
+from growth.run.replica import Plant, control, new_health
+from growth.run.runtime import this_process
 from growth_lab.local_cluster.cluster import LocalCluster
 from growth_lab.local_cluster.timings import Timings
 from growth_lab.scenarios.replica import QUICK

@@ -17,8 +17,8 @@ from growth.kube.client import Client
 from growth.kube.errors import ServerTrouble
 from growth.kube.patches import MergePatch
 from growth.run.capability import chosen
-from growth.run.control import Plant, control, new_health
-from growth.run.host import this_process
+from growth.run.replica import Plant, control, new_health
+from growth.run.runtime import this_process
 from growth_lab.local_cluster.cluster import LocalCluster
 from growth_lab.scenarios.replica import QUICK
 from tests.builders import Json

@@ -47,9 +47,9 @@ from growth.kube.transport import Request, Response, Send, Stream
 from growth.kube.verbs import Permission, permission_of, target_of
 from growth.observe.cache import World
 from growth.run.capability import CAPABILITIES, chosen
-from growth.run.control import Plant, control, new_health
-from growth.run.host import this_process
-from growth.run.watching import watching
+from growth.run.informers import watching
+from growth.run.replica import Plant, control, new_health
+from growth.run.runtime import this_process
 from growth_lab.local_cluster.cluster import LocalCluster
 from growth_lab.scenarios.cleanup import sweep
 from growth_lab.scenarios.replica import QUICK

@@ -14,9 +14,9 @@ from growth.kube.client import Client
 from growth.kube.transport import Request, Response
 from growth.observe.snapshot import Snapshot
 from growth.run.capability import Capability
-from growth.run.control import Plant, control, new_health
 from growth.run.health import Health
-from growth.run.host import played
+from growth.run.replica import Plant, control, new_health
+from growth.run.runtime import played
 from tests.builders import a_bookmark, a_node, a_pod
 from tests.kube.fake_api import FakeApi, FakeSend, Object
 from tests.kube.scripted import ScriptedStream

@@ -28,11 +28,10 @@ from growth.decide.registry import stepping
 from growth.kube.client import Client
 from growth.observe.cache import World
 from growth.observe.snapshot import Snapshot
-from growth.run.clouds import OpenProvider
-from growth.run.health import Health
-from growth.run.health_server import serving
-from growth.run.heartbeats import Heartbeats
+from growth.run.health import Health, serving
 from growth.run.metrics import Metrics
+from growth.run.provider_poller import OpenProvider
+from growth.run.watchdog import Heartbeats
 from tests.act.workshop import Shop, Workshop, a_purchase
 from tests.kube.replica import virtual
 from tests.run.small_cluster import Replica, Scribe, SmallCluster

@@ -11,7 +11,7 @@ from growth.api.settings.model import Settings
 from growth.decide.decider import State
 from growth.decide.queue.beside import decide
 from growth.observe.cache import World
-from growth.run.watching import watching
+from growth.run.informers import watching
 from growth_lab.simulator.faults import Fault
 from lab.tests.simulator.api.worlds import World as Server
 from lab.tests.simulator.api.worlds import in_a_world

@@ -21,7 +21,7 @@ from growth.api.settings.model import ProvidersSettings, Settings
 from growth.cloud.errors import Invalid, OutOfStock, QuotaExceeded, RateLimited, Unauthorized, Unavailable
 from growth.cloud.provider import Provider
 from growth.kube.client import Client
-from growth.run.host import Host
+from growth.run.runtime import Host
 from growth_lab.scenarios.context import Play
 from growth_lab.scenarios.replica import CATALOGUE, a_pool, growing
 from growth_lab.scenarios.simulated import play_virtually

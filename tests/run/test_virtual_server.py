@@ -17,10 +17,10 @@ from growth.decide.decider import Decision, State
 from growth.kube.client import Client
 from growth.observe.snapshot import Snapshot
 from growth.run.capability import Capability
-from growth.run.control import Plant, control, new_health
 from growth.run.health import Health
-from growth.run.host import played
-from growth.run.role import shipped_roles
+from growth.run.replica import Plant, control, new_health
+from growth.run.runtime import played
+from growth.run.shipped_manifests import shipped_roles
 from growth_lab.simulator import served_kinds
 from growth_lab.simulator.api.rbac import ADMIN, service_account
 from growth_lab.simulator.api.server import VirtualApiServer

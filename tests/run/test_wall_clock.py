@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from growth.run.wall_clock import WallClock
+from growth.run.runtime import WallClock
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 

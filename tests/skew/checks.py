@@ -10,7 +10,7 @@ from growth.api.settings.model import ProvidersSettings, QueueSettings, Settings
 from growth.cli.doctor_report import Report
 from growth.cli.doctor_seeing import read_report
 from growth.run.capability import CAPABILITIES
-from growth.run.role import ACCOUNT
+from growth.run.shipped_manifests import ACCOUNT
 from growth_lab.local_cluster.cluster import LocalCluster
 from growth_lab.scenarios.local import play_on
 from lab.tests.simulator.api import policy_scenes

@@ -19,7 +19,7 @@ from growth.kube.client import Client
 from growth.kube.transport import Method, Request, Response, Send, Stream
 from growth.observe.snapshot import Snapshot
 from growth.run.capability import chosen
-from growth.run.control import Plant, control, new_health
+from growth.run.replica import Plant, control, new_health
 from growth_lab.scenarios.context import Play
 from growth_lab.scenarios.simulated import play_virtually
 from tests.stories.queue_scene import queued, requeuing, some_quota, the_workload, until_said

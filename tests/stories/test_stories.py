@@ -25,7 +25,7 @@ def test_the_story_ends_as_it_should(story: Story, monkeypatch: pytest.MonkeyPat
     surprises: set[str] = set()
     monkeypatch.setattr(replica, "CAPABILITIES", tuple(checked(one, surprises) for one in CAPABILITIES))
     assert play_virtually(story.tell, alone=story.alone)
-    assert surprises == set(), "a capability writes what growth.run.needs does not list for it"
+    assert surprises == set(), "a capability writes what growth.run.permissions does not list for it"
 
 
 @pytest.mark.parametrize("story", STORIES, ids=lambda story: story.name)

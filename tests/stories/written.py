@@ -22,7 +22,7 @@ from growth.decide.decider import Decision, State
 from growth.kube.verbs import Permission
 from growth.observe.snapshot import Snapshot
 from growth.run.capability import Capability
-from growth.run.needs import needs_of
+from growth.run.permissions import needs_of
 
 
 def checked(capability: Capability, surprises: set[str]) -> Capability:

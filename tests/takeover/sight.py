@@ -19,7 +19,7 @@ from growth.api.out_of_service import out_of_service_taint
 from growth.api.pod import Pod
 from growth.kube.client import Client
 from growth.kube.informer import Informer
-from growth.run.role import ACCOUNT
+from growth.run.shipped_manifests import ACCOUNT
 
 WEB: Final = "web"
 """Label ``app`` of the Deployment's pods."""

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from growth.api.settings.model import MemorySettings
-from growth.run.role import shipped_roles
+from growth.run.shipped_manifests import shipped_roles
 from tests.trust.endings import AT_THE_END
 from tests.trust.invariants import ALWAYS
 from tests.trust.register import MACHINE_POINTS, REGISTER

@@ -4,7 +4,7 @@ import asyncio
 from functools import cache
 
 from growth.observe.cache import World
-from growth.run.watching import watching
+from growth.run.informers import watching
 from growth_lab.cli.demo_frame import Scene, Stand, scene_of
 from growth_lab.scenarios.context import Play
 from growth_lab.scenarios.demo import a_sale

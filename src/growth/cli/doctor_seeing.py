@@ -23,9 +23,9 @@ from growth.kube.permission_review import ScopedPermission, current_user, is_all
 from growth.kube.transport import Method, Request
 from growth.kube.verbs import Permission
 from growth.run.capability import Capability
-from growth.run.missing import is_tested, missing_features
-from growth.run.needs import needs
-from growth.run.role import shipped_roles
+from growth.run.missing_features import is_tested, missing_features
+from growth.run.permissions import needs
+from growth.run.shipped_manifests import shipped_roles
 
 _DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 

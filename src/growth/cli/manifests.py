@@ -16,8 +16,7 @@ from growth.cli.settings_options import with_settings
 from growth.cli.yaml_stream import yaml_stream
 from growth.cloud.errors import Invalid
 from growth.cloud.kwok.opening import catalogue_from_file
-from growth.run.queue_policy import shipped_policies
-from growth.run.role import shipped_roles
+from growth.run.shipped_manifests import shipped_policies, shipped_roles
 
 DEFAULT_IMAGE: Final = f"growth:{__version__}"
 HEADER: Final = f"""\

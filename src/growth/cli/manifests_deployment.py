@@ -17,7 +17,7 @@ PRIORITY_CLASS: Final = "system-cluster-critical"
 """Without Growth nothing that waits gets a node, so it must not wait behind it. Legal in any namespace since 1.17."""
 REPLICAS: Final = 2
 GRACE_SECONDS: Final = 30
-"""More than ``run.stopping.STOP_SECONDS``, after which the process ends itself and says why."""
+"""More than ``run.signals.STOP_SECONDS``, after which the process ends itself and says why."""
 CHECKSUM: Final = "growth.dev/settings-checksum"
 """On the pods, so that other settings make other pods: a process reads its settings once."""
 

@@ -18,7 +18,7 @@ from growth.cli.node_returning import take_in
 from growth.cli.settings_options import with_settings_of
 from growth.cloud.errors import Invalid, ProviderError
 from growth.kube.client import Client
-from growth.run.providers import open_providers
+from growth.run.provider_poller import open_providers
 
 
 @click.group()

@@ -22,7 +22,7 @@ from growth.cli.node_seeing import Seen, see_known, taken_out_by, timeline_of
 from growth.cloud.errors import ProviderError
 from growth.kube.client import Client
 from growth.kube.event_recorder import EventRecorder
-from growth.run.clouds import OpenProvider
+from growth.run.provider_poller import OpenProvider
 
 # A node that dies is edited by several controllers at once. One that changes for longer is looked at by a person.
 _ATTEMPTS: Final = 10

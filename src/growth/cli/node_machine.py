@@ -17,7 +17,7 @@ from growth.cloud.provider import Provider
 from growth.decide.failover.believing import why_not_believed
 from growth.decide.failover.machines import Machines, Place
 from growth.kube.client import Client
-from growth.run.clouds import OpenProvider
+from growth.run.provider_poller import OpenProvider
 
 # A person waits: a provider that says nothing for so long has no answer.
 PATIENCE_SECONDS: Final = 30.0

@@ -29,7 +29,7 @@ from growth.cloud.errors import Invalid
 from growth.kube.client import Client
 from growth.observe.cache import World
 from growth.observe.snapshot import Snapshot
-from growth.run.providers import open_providers
+from growth.run.provider_poller import open_providers
 
 T = TypeVar("T")
 

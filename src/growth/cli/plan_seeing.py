@@ -20,7 +20,7 @@ from growth.decide.usable import FINALIZER
 from growth.kube.client import Client
 from growth.observe.cache import World
 from growth.run.capability import CAPABILITIES
-from growth.run.clouds import OpenProvider
+from growth.run.provider_poller import OpenProvider
 
 KINDS: Final[tuple[Kind[Any], ...]] = next(one.kinds for one in CAPABILITIES if one.name == "consolidate")
 """What Growth sees when it thinks of moves, which is more than it sees when it buys."""

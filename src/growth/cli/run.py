@@ -22,15 +22,13 @@ from growth.kube.client import Client, connect
 from growth.kube.errors import ApiError, KubeError
 from growth.kube.leader_election import unique_identity
 from growth.run.capability import Capability, UnknownCapability, chosen
-from growth.run.clouds import OpenProvider
-from growth.run.control import Plant, control, new_health
-from growth.run.health import Health
-from growth.run.health_server import serving
-from growth.run.host import Host, this_process
+from growth.run.health import Health, serving
 from growth.run.logs import set_up_logs
-from growth.run.missing import missing_features, sentence_about
-from growth.run.providers import open_providers
-from growth.run.stopping import run_until_stopped
+from growth.run.missing_features import missing_features, sentence_about
+from growth.run.provider_poller import OpenProvider, open_providers
+from growth.run.replica import Plant, control, new_health
+from growth.run.runtime import Host, this_process
+from growth.run.signals import run_until_stopped
 
 _LOG: Final = logging.getLogger(__name__)
 

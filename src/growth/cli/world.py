@@ -23,7 +23,7 @@ from growth.kube.access import find_access
 from growth.kube.client import Client, connect
 from growth.kube.errors import KubeError
 from growth.observe.cache import World
-from growth.run.watching import everywhere, watching
+from growth.run.informers import everywhere, watching
 
 _FRAME_SECONDS: Final = 0.25
 

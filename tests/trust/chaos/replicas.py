@@ -29,8 +29,8 @@ from growth.cloud.kwok.provider import KwokProvider
 from growth.kube.client import Client
 from growth.kube.errors import AlreadyExists, KubeError
 from growth.run.capability import CAPABILITIES
-from growth.run.control import Plant, control, new_health
-from growth.run.host import Host
+from growth.run.replica import Plant, control, new_health
+from growth.run.runtime import Host
 from growth_lab.scenarios.environment import Process
 from growth_lab.scenarios.replica import CATALOGUE, QUICK
 from tests.trust.chaos.answers import Answering, Answers

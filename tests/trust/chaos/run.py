@@ -13,8 +13,8 @@ from growth.api.kinds import DAEMON_SETS, NAMESPACES, NODES
 from growth.api.pod import Pod
 from growth.api.quantity import nano_value
 from growth.kube.client import Client
-from growth.run.host import played
-from growth.run.role import ACCOUNT, shipped_roles
+from growth.run.runtime import played
+from growth.run.shipped_manifests import ACCOUNT, shipped_roles
 from growth_lab.local_cluster.nodes import kwok_node, taint
 from growth_lab.local_cluster.timings import Timings
 from growth_lab.scenarios.simulated import like

@@ -14,8 +14,8 @@ import msgspec
 
 from growth.api.settings.model import MemorySettings
 from growth.kube.client import Client
-from growth.run.host import played as played_host
-from growth.run.role import ACCOUNT, shipped_roles
+from growth.run.runtime import played as played_host
+from growth.run.shipped_manifests import ACCOUNT, shipped_roles
 from growth_lab.local_cluster.timings import Timings
 from growth_lab.scenarios.simulated import like
 from growth_lab.simulator.api.rbac import service_account

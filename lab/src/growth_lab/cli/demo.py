@@ -11,8 +11,8 @@ from rich.live import Live
 
 from growth.cli.failures import Refused
 from growth.observe.cache import World
+from growth.run.informers import watching
 from growth.run.logs import silent_logs
-from growth.run.watching import watching
 from growth_lab.cli.demo_frame import Scene, scene_of
 from growth_lab.cli.demo_view import frame, last_words, line
 from growth_lab.local_cluster.errors import LocalError

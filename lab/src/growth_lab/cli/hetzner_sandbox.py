@@ -13,7 +13,7 @@ from growth.cli.failures import Refused, sentence_for
 from growth.kube.access import find_access
 from growth.kube.client import connect
 from growth.kube.errors import KubeError
-from growth.run.stopping import run_until_stopped
+from growth.run.signals import run_until_stopped
 from growth_lab.hetzner_sandbox.http_server import Door, running
 from growth_lab.hetzner_sandbox.kwok_nodes import KwokNodes
 from growth_lab.hetzner_sandbox.sandbox import TOKEN, Right, Sandbox

@@ -12,7 +12,7 @@ from growth.cloud.finding import Surroundings
 from growth.cloud.kwok.opening import open_kwok
 from growth.cloud.kwok.provider import KwokProvider
 from growth.kube.client import Client
-from growth.run.host import Host
+from growth.run.runtime import Host
 
 
 async def _for_good() -> None:

@@ -23,7 +23,7 @@ from growth.cloud.provider import Provider
 from growth.kube.client import Client
 from growth.kube.errors import AlreadyExists
 from growth.kube.patches import MergePatch
-from growth.run.clouds import OpenProvider
+from growth.run.provider_poller import OpenProvider
 from growth_lab.hetzner_sandbox.kwok_nodes import KwokNodes
 from growth_lab.hetzner_sandbox.messages import request_from
 from growth_lab.hetzner_sandbox.requests_adapter import ENDPOINT, Adapter

@@ -11,8 +11,8 @@ from growth.api.crd import definitions
 from growth.api.growth_kinds import OWN_KINDS
 from growth.api.queue.kinds import QUEUE_KINDS
 from growth.kube.client import Client
-from growth.run.host import this_process
-from growth.run.role import ACCOUNT, shipped_roles
+from growth.run.runtime import this_process
+from growth.run.shipped_manifests import ACCOUNT, shipped_roles
 from growth_lab.local_cluster.cluster import LocalCluster
 from growth_lab.local_cluster.timings import Timings
 from growth_lab.scenarios.attacher import Attacher

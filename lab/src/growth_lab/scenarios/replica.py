@@ -34,8 +34,8 @@ from growth.kube.client import Client
 from growth.kube.errors import AlreadyExists
 from growth.kube.patches import MergePatch
 from growth.run.capability import CAPABILITIES, Capability
-from growth.run.clouds import OpenProvider
-from growth.run.control import Plant, control, new_health
+from growth.run.provider_poller import OpenProvider
+from growth.run.replica import Plant, control, new_health
 from growth_lab.scenarios.context import Play
 from growth_lab.scenarios.environment import Process
 

@@ -5,8 +5,8 @@ import math
 from typing import Final
 
 from growth.kube.client import Client
-from growth.run.host import played
-from growth.run.role import ACCOUNT, shipped_roles
+from growth.run.runtime import played
+from growth.run.shipped_manifests import ACCOUNT, shipped_roles
 from growth_lab.local_cluster.timings import Timings as LocalTimings
 from growth_lab.scenarios.context import a_play
 from growth_lab.scenarios.environment import Backstage

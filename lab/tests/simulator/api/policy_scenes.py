@@ -5,7 +5,7 @@ from typing import Any, Final
 from growth.api.kinds import JOBS, NAMESPACES, PODS, Kind
 from growth.api.queue.job import QUEUED_JOBS
 from growth.kube.client import Client
-from growth.run.queue_policy import shipped_policies
+from growth.run.shipped_manifests import shipped_policies
 from growth_lab.scenarios.cleanup import POLICIES, POLICY_BINDINGS
 from tests.builders import Json
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from growth.kube.errors import Invalid
-from growth.run.queue_policy import shipped_policies
+from growth.run.shipped_manifests import shipped_policies
 from growth_lab.scenarios.cleanup import POLICIES, POLICY_BINDINGS
 from growth_lab.simulator.api.policies import CONDITIONS, MUTATIONS
 from lab.tests.simulator.api.policy_scenes import SCENES, add_namespaces, install, is_in_force, play

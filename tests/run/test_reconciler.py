@@ -217,7 +217,7 @@ def test_a_hold_is_recorded_told_once_and_never_executed(caplog: pytest.LogCaptu
         assert f"{line}0.0" in replica.health.metrics.text().decode()
         await replica.stop()
 
-    with caplog.at_level(logging.INFO, "growth.run.deciding"):
+    with caplog.at_level(logging.INFO, "growth.run.reconciler"):
         story()
     facts = {"capability": "test-0", "subject": "NodeRequest default-1", "hold": "ClusterUnhealthy"}
     assert [(line.getMessage(), line.__dict__["facts"]) for line in caplog.records] == [(hold.why, facts)]

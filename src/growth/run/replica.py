@@ -30,16 +30,16 @@ from growth.kube.event_recorder import EventRecorder
 from growth.kube.informer import Informer
 from growth.kube.leader_election import LeaderLease, LeaseTerms
 from growth.observe.cache import World
+from growth.run.cache_resync import catch_up
 from growth.run.capability import Capability
-from growth.run.catching_up import catch_up
-from growth.run.clouds import Clouds, OpenProvider
-from growth.run.deciding import SILENCE_SECONDS as LOOP_SILENCE_SECONDS
-from growth.run.deciding import Deciding
 from growth.run.health import Health
-from growth.run.heartbeats import Heartbeats
-from growth.run.host import Host
+from growth.run.informers import watching
 from growth.run.metrics import ActionMetrics, Metrics
-from growth.run.watching import watching
+from growth.run.provider_poller import Clouds, OpenProvider
+from growth.run.reconciler import SILENCE_SECONDS as LOOP_SILENCE_SECONDS
+from growth.run.reconciler import Deciding
+from growth.run.runtime import Host
+from growth.run.watchdog import Heartbeats
 
 _LOG: Final = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from growth.run.stopping import run_until_stopped
+from growth.run.signals import run_until_stopped
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

@@ -1,4 +1,6 @@
-"""The loop of one role: woken by events and deadlines, it lets every decider look, and the executor act.
+"""What is not being done, and why: one list, which explain, metrics and logs read.
+
+The loop of one role: woken by events and deadlines, it lets every decider look, and the executor act.
 
     woken ──► gather (a burst is one pass) ──► pass: snapshot, deciders in order, wishes to the executor ──► wait
 
@@ -8,12 +10,13 @@ named.
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
 from growth.act.executor import Executor
 from growth.api.actions import Hold
+from growth.api.core import ObjectReference
 from growth.api.references import shown
 from growth.api.settings.model import Settings
 from growth.decide.consolidate.deciding import Memory as Moves
@@ -25,13 +28,33 @@ from growth.decide.registry.state import ClusterState
 from growth.decide.registry.stepping import step
 from growth.observe.cache import World
 from growth.observe.snapshot import Snapshot
+from growth.run.background_computation import Thoughts
 from growth.run.capability import CONSOLIDATE, REGISTRY, Capability
-from growth.run.heartbeats import Heartbeat
-from growth.run.holds import Holds
-from growth.run.host import Host
 from growth.run.metrics import Metrics
-from growth.run.thoughts import Thoughts
-from growth.run.wall_clock import WallClock
+from growth.run.runtime import Host, WallClock
+from growth.run.watchdog import Heartbeat
+
+Key = tuple[ObjectReference, str]
+_NONE: Final[Mapping[Key, Hold]] = {}
+
+
+class Holds:
+    """The holds of the latest pass, by capability."""
+
+    def __init__(self) -> None:
+        self._by_capability: dict[str, Mapping[Key, Hold]] = {}
+
+    def replace(self, capability: str, holds: Iterable[Hold]) -> list[Hold]:
+        """Take the holds of a new pass; returns those that were not there before, which are news."""
+        before = self._by_capability.get(capability, _NONE)
+        now = {(hold.subject, hold.reason): hold for hold in holds}
+        self._by_capability[capability] = now
+        return [hold for key, hold in now.items() if key not in before]
+
+    def of(self, capability: str) -> list[Hold]:
+        """What this capability holds back now."""
+        return list(self._by_capability.get(capability, _NONE).values())
+
 
 _LOG: Final = logging.getLogger(__name__)
 

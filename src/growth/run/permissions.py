@@ -17,7 +17,7 @@ from growth.api.settings.model import Settings
 from growth.kube.permission_review import ScopedPermission
 from growth.kube.verbs import Permission
 from growth.run.capability import CONSOLIDATE, REGISTRY, Capability
-from growth.run.watching import part_of
+from growth.run.informers import part_of
 
 Write = tuple[str, Kind[Any], str]
 """Verbs, separated by spaces, on a kind or one of its subresources."""

@@ -8,9 +8,8 @@ from growth.kube.client import Client
 from growth.kube.errors import Unreachable
 from growth.kube.transport import Method, Request
 from growth.observe.cache import World
-from growth.run.beating import Beating
-from growth.run.heartbeats import Heartbeats, Silence
-from growth.run.watching import watching
+from growth.run.informers import watching
+from growth.run.watchdog import Beating, Heartbeats, Silence
 from growth_lab.simulator.virtual_loop import run_virtually
 from tests.kube.scripted import Scripted, ok
 from tests.run.quiet_server import QuietServer

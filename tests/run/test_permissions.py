@@ -6,8 +6,8 @@ from growth.api.settings.model import Settings
 from growth.kube.permission_review import ScopedPermission
 from growth.kube.verbs import Permission
 from growth.run.capability import CAPABILITIES, chosen
-from growth.run.needs import needs, needs_of
-from growth.run.role import shipped_roles
+from growth.run.permissions import needs, needs_of
+from growth.run.shipped_manifests import shipped_roles
 
 SETTINGS = Settings()
 

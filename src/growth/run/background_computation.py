@@ -5,8 +5,8 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from growth.run.host import Think
 from growth.run.metrics import Metrics
+from growth.run.runtime import Think
 
 _LOG: Final = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ from growth.api.provider_state import Cloud
 from growth.cloud.errors import ProviderError, RateLimited, Unauthorized, Unavailable
 from growth.cloud.provider import Provider
 from growth.kube.client import Client
-from growth.run.clouds import Clouds
+from growth.run.provider_poller import Clouds
 from tests.act.workshop import NOON, OFFERING, Shop
 from tests.kube.fake_api import FakeApi, FakeSend
 from tests.kube.replica import virtual
@@ -223,7 +223,7 @@ def test_a_mistake_is_told_once_with_its_trace(caplog: pytest.LogCaptureFixture)
             market.raises = None
             await asyncio.sleep(60)
 
-    with caplog.at_level(logging.INFO, "growth.run.clouds"):
+    with caplog.at_level(logging.INFO, "growth.run.provider_poller"):
         story()
     lines = [record.getMessage() for record in caplog.records]
     assert lines == ["the provider kwok does not answer: ZeroDivisionError: mine", "the provider kwok answers"]

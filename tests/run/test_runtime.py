@@ -8,7 +8,7 @@ from collections.abc import Generator
 
 import pytest
 
-from growth.run.thinking import think, undisturbed
+from growth.run.runtime import think, undisturbed
 
 
 @pytest.fixture(autouse=True)

@@ -27,9 +27,8 @@ from growth.api.settings.model import Settings
 from growth.kube.client import Client
 from growth.kube.informer import Informer
 from growth.observe.cache import Listener, World
-from growth.run.beating import Beating
-from growth.run.collector import spare_the_collector
-from growth.run.heartbeats import Heartbeats
+from growth.run.runtime import spare_the_collector
+from growth.run.watchdog import Beating, Heartbeats
 
 # An informer takes a watch for dead after 190 s and then waits for up to 30 s; a page of a list may take 60.
 _SILENCE_SECONDS: Final = 300.0

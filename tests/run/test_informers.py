@@ -12,7 +12,7 @@ from growth.kube.client import Client
 from growth.kube.errors import Forbidden
 from growth.kube.transport import Request, Response
 from growth.observe.cache import World
-from growth.run.watching import watching
+from growth.run.informers import watching
 from growth_lab.simulator.virtual_loop import run_virtually
 from tests.builders import a_bookmark
 from tests.kube.scripted import ScriptedStream, no
