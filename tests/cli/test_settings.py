@@ -60,7 +60,7 @@ def test_the_command_reads_file_environment_and_flags(tmp_path: Path) -> None:
     assert result.exit_code == 0
     values = {row["field"]: (row["value"], row["from"]) for row in json.loads(result.output)}
     assert values["namespace"] == ("from-file", "file")
-    assert values["kube.kubeconfig"] == ("from-environment", "environment")
+    assert values["kube.context"] == ("from-environment", "environment")
     assert values["kube.maxConcurrentRequests"] == (7, "flag")
 
 

@@ -25,7 +25,7 @@ SETTINGS_KEY: Final = "growth.yaml"
 CATALOGUE_KEY: Final = "kwok-catalogue.yaml"
 SETTINGS_NAME: Final = f"{NAME}-settings"
 
-_OF_THIS_MACHINE: Final = ("kube.kubeconfig", "kube.kubeconfig")
+_OF_THIS_MACHINE: Final = ("kube.kubeconfig", "kube.context")
 """How the one who prints reaches a cluster. A pod has its service account."""
 _CATALOGUE: Final = "kwok.catalogue"
 

@@ -1,14 +1,7 @@
-"""The substance of a note: its text without the figures.
-
-Notes with the same substance are one series of Events (``event_series.py``). Counts, amounts, prices, durations and
-instants are figures: they change from pass to pass while the same thing goes on. Names are substance, with the digits
-in them: a flavor, an offering (``cx33``), a pod (``web-7``), a label (``zone=1a``). An identifier that is nothing but
-digits looks like a count, so notes put a name beside it.
-
-From many occurrences to one Event: values in, values out, neither clock nor network.
+"""From many occurrences to one Event: values in, values out, neither clock nor network.
 
 One Event stands for all occurrences with the same object, type, reason, action and substance of the note: the note
-without its figures (``event_substance.py``). Kubernetes' own recorder (client-go, tools/events) leaves the note out,
+without its figures (``event_notes``). Kubernetes' own recorder (client-go, tools/events) leaves the note out,
 and the API server refuses to change the note of an Event (``message: field is immutable``): an Event "admitted, on
 one" would count on while the job runs on flavor two. With the whole note in the key, a count that changes each second
 would be an Event each second. So figures are those of the first write, until a new series begins: after six minutes
@@ -40,19 +33,7 @@ import msgspec
 
 from growth.api.core import ObjectReference
 from growth.api.timestamp import format_micro_time
-
-_INSTANT: Final = r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:\d\d)?)?"
-_UNIT: Final = r"(?:[KMGTPE]i?B?|k|ms|min|[smhdw]|st|nd|rd|th)"
-# Possessive: a long row of digits before a letter is read once, not in all the ways in which it can be cut.
-_AMOUNT: Final = rf"(?:\d++(?:[.,:/]\d++)*+{_UNIT}?)++"
-# Not inside a name: what stands before or after would belong to the same word.
-_FIGURE: Final = re.compile(rf"(?<![\w.:/@=-])[+-]?(?:{_INSTANT}|{_AMOUNT})(?![\w/@=-]|[.:]\w)")
-
-
-def substance_of(note: str) -> str:
-    """The note with ``#`` for each figure."""
-    return _FIGURE.sub("#", note)
-
+from growth.kube.event_notes import substance_of
 
 FINISH_SECONDS: Final = 360.0
 """A series that was silent for so long is over; client-go's finishTime."""

@@ -150,9 +150,6 @@ class _Stillness:
 _STILLNESS: Final = _Stillness()
 
 
-T = TypeVar("T")
-
-
 class Think(Protocol):
     """Where long thoughts are thought: what the work returns or raises."""
 

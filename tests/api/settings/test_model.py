@@ -43,7 +43,7 @@ def test_every_field_goes_by_names_that_follow_from_where_it_stands() -> None:
         "--leader-election-lease-duration",
     )
     assert names["kube.kubeconfig"] == ("GROWTH_KUBECONFIG", "--kubeconfig")
-    assert names["kube.kubeconfig"] == ("GROWTH_CONTEXT", "--context")
+    assert names["kube.context"] == ("GROWTH_CONTEXT", "--context")
     for one in zip(*names.values(), strict=True):
         assert len(set(one)) == len(names), "two settings share a name"
 
@@ -102,11 +102,11 @@ def test_every_field_says_what_it_means_and_what_it_expects() -> None:
                 "digits and '-' (growth.yaml)"
             ),
         ),
-        ("kube: {context: 7}", "kube.kubeconfig: 7 is not possible: expected a text (growth.yaml)"),
+        ("kube: {context: 7}", "kube.context: 7 is not possible: expected a text (growth.yaml)"),
         (
             "kube: fast",
             (
-                "kube: 'fast' is not possible: expected fields inside it (kube.kubeconfig, kube.kubeconfig, "
+                "kube: 'fast' is not possible: expected fields inside it (kube.kubeconfig, kube.context, "
                 "kube.maxConcurrentRequests) (growth.yaml)"
             ),
         ),

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from growth.kube.event_aggregation import substance_of
+from growth.kube.event_notes import substance_of
 
 
 @pytest.mark.parametrize(
