@@ -20,9 +20,9 @@ from growth.api.settings.model import (
     RemovalSettings,
     Settings,
 )
-from growth.cloud.finding import Surroundings
-from growth.cloud.kwok.opening import open_kwok
+from growth.cloud.kwok.plugin import open_kwok
 from growth.cloud.kwok.provider import KwokProvider
+from growth.cloud.plugins import Surroundings
 from growth.kube.client import Client
 from growth.run.capability import CAPABILITIES
 from growth.run.health import Health

@@ -28,11 +28,11 @@ from growth.api.kinds import (
 )
 from growth.api.offering import POOL
 from growth.api.settings.model import FailoverSettings, ProvidersSettings, Settings
-from growth.cloud.finding import Surroundings
 from growth.cloud.kwok.catalog import read_catalogue
-from growth.cloud.kwok.opening import open_kwok
+from growth.cloud.kwok.machine_record import FAULTS, config_map_name
+from growth.cloud.kwok.plugin import open_kwok
 from growth.cloud.kwok.provider import KwokProvider
-from growth.cloud.kwok.record import FAULTS, config_map_name
+from growth.cloud.plugins import Surroundings
 from growth.decide.decider import Decider, Decision, State
 from growth.kube.client import Client
 from growth.kube.patches import MergePatch

@@ -10,8 +10,8 @@ from typing import Any, Final
 import msgspec
 
 from growth.api.settings.model import HetznerSettings, ProvidersSettings, Settings
-from growth.cloud.finding import Surroundings
-from growth.cloud.hetzner.opening import open_hetzner
+from growth.cloud.hetzner.plugin import open_hetzner
+from growth.cloud.plugins import Surroundings
 from growth.cloud.provider import Provider
 from growth.kube.client import Client
 from growth.run.capability import CAPABILITIES

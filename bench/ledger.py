@@ -20,7 +20,7 @@ from growth.api.node_request import NodeRequest
 from growth.api.offering import POOL
 from growth.api.pod import Pod
 from growth.api.taints import STARTING
-from growth.cloud.kwok.record import SELECTOR, machine_name
+from growth.cloud.kwok.machine_record import SELECTOR, machine_name
 from growth.kube.client import Client
 from growth.kube.informer import Informer
 

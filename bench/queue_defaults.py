@@ -50,9 +50,9 @@ from bench.queue_defaults_witness import Witness
 from growth.api.queue.kinds import CLUSTER_QUEUES, LOCAL_QUEUES, RESOURCE_FLAVORS
 from growth.api.settings.model import QueueSettings, Settings
 from growth.api.settings.queue import WaitForPodsReadySettings
-from growth.cloud.finding import Surroundings
-from growth.cloud.kwok.opening import open_kwok
+from growth.cloud.kwok.plugin import open_kwok
 from growth.cloud.kwok.provider import KwokProvider
+from growth.cloud.plugins import Surroundings
 from growth.run.runtime import undisturbed
 from growth_lab.simulator.served_kinds import JOBS, NODES
 from growth_lab.simulator.virtual_loop import run_virtually

@@ -20,7 +20,7 @@ from growth.api.settings.loading import read_settings
 from growth.cli.main import main
 from growth.cli.manifests import DEFAULT_IMAGE, render
 from growth.cli.manifests_deployment import CHECKSUM, GRACE_SECONDS
-from growth.cloud.finding import installed_providers
+from growth.cloud.plugins import installed_providers
 from growth.kube.lease_record import LeaseTerms, free_at, seen
 from growth.run.shipped_manifests import shipped_policies, shipped_roles
 from growth.run.signals import STOP_SECONDS

@@ -8,7 +8,7 @@ from growth.api.meta import Condition, ObjectMeta
 from growth.api.node import Node, NodeSpec, NodeStatus, NodeSystemInfo
 from growth.cloud.kwok.catalog import Behaviour
 from growth.cloud.kwok.faults import faults_from
-from growth.cloud.kwok.record import Record
+from growth.cloud.kwok.machine_record import Record
 from tests.cloud.kwok_trial import POOL, SMALL
 
 MADE = datetime(2026, 3, 1, 9, tzinfo=UTC)

@@ -13,7 +13,7 @@ from growth.api.kwok import KWOK_LABEL
 from growth.api.machine import Machine, Power, request_for
 from growth.cloud.errors import ProviderError
 from growth.cloud.kwok.catalog import read_catalogue
-from growth.cloud.kwok.record import FAULTS, FENCED_AT, config_map_name
+from growth.cloud.kwok.machine_record import FAULTS, FENCED_AT, config_map_name
 from growth.kube.errors import KubeError, NotFound
 from growth.kube.patches import MergePatch
 from growth_lab.simulator.faults import Fault

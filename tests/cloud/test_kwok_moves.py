@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from growth.api.node import Node
-from growth.cloud.kwok.moves import Enliven, Forget, Move, Register, Remove, Silence, next_move
-from growth.cloud.kwok.record import Record
+from growth.cloud.kwok.machine_record import Record
+from growth.cloud.kwok.transitions import Enliven, Forget, Move, Register, Remove, Silence, next_move
 from tests.cloud.kwok_records import BOOT, MADE, a_record, its_node
 
 UP = a_record()

@@ -7,7 +7,7 @@ import pytest
 
 from growth.api.machine import Power, request_for
 from growth.cloud.errors import Unauthorized
-from growth.cloud.finding import Surroundings, find_provider
+from growth.cloud.plugins import Surroundings, find_provider
 from growth_lab.simulator.served_kinds import NODES
 from growth_lab.simulator.virtual_loop import run_virtually
 from tests.cloud.kwok_trial import POOL

@@ -10,8 +10,8 @@ from growth.api.kinds import CONFIG_MAPS
 from growth.api.machine import Machine, Power, request_for
 from growth.cloud.errors import Invalid, OutOfStock, ProviderError, QuotaExceeded, Unauthorized, Unavailable
 from growth.cloud.kwok.catalog import Catalogue, read_catalogue
+from growth.cloud.kwok.machine_record import FAULTS, config_map_name
 from growth.cloud.kwok.provider import KwokProvider
-from growth.cloud.kwok.record import FAULTS, config_map_name
 from growth.kube.patches import MergePatch
 from growth_lab.simulator.faults import Fault
 from growth_lab.simulator.served_kinds import CONFIG_MAPS as MACHINES

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from growth.api.machine import Power
-from growth.cloud.kwok.state import machine_from, state_of
+from growth.cloud.kwok.machine_record import machine_from, state_of
 from tests.cloud.kwok_records import BOOT, MADE, a_record
 
 UP, MUTE, SILENT = (Power.ON, True, True), (Power.ON, False, False), (Power.ON, True, False)

@@ -11,7 +11,7 @@ import pytest
 from growth.cloud import errors
 from growth.cloud.kwok.catalog import CatalogueError, read_catalogue
 from growth.cloud.kwok.faults import Kind
-from growth.cloud.kwok.record import FAULTS, FENCED_AT
+from growth.cloud.kwok.machine_record import FAULTS, FENCED_AT
 from growth_lab.provider_contract import CHECKS, Check
 from tests.cloud.memory import MemoryTrial
 

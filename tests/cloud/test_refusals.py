@@ -3,7 +3,7 @@
 import pytest
 
 from growth.cloud import errors
-from growth.cloud.kwok.refusals import as_provider_errors
+from growth.cloud.kwok.provider_errors import as_provider_errors
 from growth.kube import errors as kube
 
 

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from typing import Any, Final
 
 from growth.cloud.kwok.catalog import Catalogue
-from growth.cloud.kwok.cloud import PlayedCloud
+from growth.cloud.kwok.machine_controller import PlayedCloud
 from growth.cloud.kwok.provider import KwokProvider
 from growth.kube.client import Client
 from growth.run.shipped_manifests import shipped_roles

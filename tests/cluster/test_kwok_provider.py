@@ -14,10 +14,10 @@ from growth.api.kwok import KWOK_LABEL
 from growth.api.machine import Machine, Power, request_for
 from growth.api.node import Node
 from growth.api.taints import closed
-from growth.cloud.kwok.cloud import PlayedCloud
 from growth.cloud.kwok.faults import Fault, Kind
+from growth.cloud.kwok.machine_controller import PlayedCloud
+from growth.cloud.kwok.machine_record import FAULTS, config_map_name
 from growth.cloud.kwok.provider import KwokProvider
-from growth.cloud.kwok.record import FAULTS, config_map_name
 from growth.decide.fit.new_node import node_from
 from growth.kube.client import Client
 from growth.kube.errors import NotFound

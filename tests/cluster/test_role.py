@@ -32,11 +32,11 @@ from growth.api.queue.workload import QUEUE_NAME
 from growth.api.references import reference_by_name, reference_to
 from growth.api.settings.queue import QueueSettings, RequeuingStrategySettings, WaitForPodsReadySettings
 from growth.api.taints import LEAVES, SCALE_DOWN_AT
-from growth.cloud.finding import Surroundings
-from growth.cloud.hetzner.rendering import Renderer
+from growth.cloud.hetzner.user_data import Renderer
 from growth.cloud.kwok.catalog import read_catalogue, shipped_catalogue
-from growth.cloud.kwok.opening import open_kwok
-from growth.cloud.kwok.record import FENCED_AT, config_map_name
+from growth.cloud.kwok.machine_record import FENCED_AT, config_map_name
+from growth.cloud.kwok.plugin import open_kwok
+from growth.cloud.plugins import Surroundings
 from growth.cloud.provider import Provider
 from growth.kube.client import Client
 from growth.kube.errors import Forbidden, Invalid

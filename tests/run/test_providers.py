@@ -9,7 +9,7 @@ import pytest
 from growth.api.provider_state import Cloud
 from growth.api.settings.model import HetznerSettings, KwokSettings, ProvidersSettings, Settings
 from growth.cloud.errors import Invalid
-from growth.cloud.hetzner.options import Options, options_from
+from growth.cloud.hetzner.plugin import Options, options_from
 from growth.run.provider_poller import Clouds, open_providers, options_of
 from tests.cloud.virtual import VirtualKwok
 from tests.kube.replica import virtual

@@ -5,7 +5,7 @@ import msgspec
 from growth.api.kinds import CONFIG_MAPS, PODS
 from growth.api.out_of_service import proof_on
 from growth.api.settings.model import RegistrySettings
-from growth.cloud.kwok.record import FENCED_AT, config_map_name
+from growth.cloud.kwok.machine_record import FENCED_AT, config_map_name
 from growth_lab.scenarios.context import Play
 from growth_lab.scenarios.replica import QUICK, Growth, growing, until_told
 from growth_lab.scenarios.scenario import Stories

@@ -27,8 +27,8 @@ from growth.api.offering import POOL
 from growth.api.settings.model import Settings
 from growth.api.taints import STARTING
 from growth.cloud.kwok.catalog import Behaviour, read_catalogue
+from growth.cloud.kwok.machine_record import SELECTOR, manifest
 from growth.cloud.kwok.node_manifest import owner_reference
-from growth.cloud.kwok.record import SELECTOR, manifest
 from growth.run.runtime import Host
 from growth_lab.scenarios.context import Json, Play
 from growth_lab.scenarios.replica import CATALOGUE, QUICK, a_pool, growing, until_told

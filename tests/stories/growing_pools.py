@@ -16,8 +16,8 @@ from growth.api.node_request import NodeRequest
 from growth.api.offering import INSTANCE_TYPE, POOL
 from growth.api.settings.model import ProvidersSettings
 from growth.api.status import condition_of
-from growth.cloud.finding import Surroundings
-from growth.cloud.kwok.opening import open_kwok
+from growth.cloud.kwok.plugin import open_kwok
+from growth.cloud.plugins import Surroundings
 from growth.cloud.provider import Provider
 from growth.decide.pools import VALID
 from growth.kube.client import Client

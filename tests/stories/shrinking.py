@@ -17,7 +17,7 @@ from growth.api.node_removal_request import RETRY
 from growth.api.offering import POOL
 from growth.api.taints import is_tainted
 from growth.cloud.kwok.catalog import Behaviour, read_catalogue
-from growth.cloud.kwok.record import manifest
+from growth.cloud.kwok.machine_record import manifest
 from growth_lab.scenarios.context import Play
 from growth_lab.scenarios.replica import CATALOGUE, QUICK, a_pool, growing, until_told
 from growth_lab.scenarios.scenario import Stories

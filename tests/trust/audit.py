@@ -20,7 +20,7 @@ from growth.api.kinds import CONFIG_MAPS, LEASES, NODES, Kind
 from growth.api.node_memory import MEMORIES
 from growth.api.pod import Pod
 from growth.api.settings.model import MemorySettings
-from growth.cloud.kwok.record import SELECTOR
+from growth.cloud.kwok.machine_record import SELECTOR
 from growth.kube.client import Client
 from growth.kube.informer import Informer
 from tests.trust.deeds import Deeds

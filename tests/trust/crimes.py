@@ -17,8 +17,8 @@ from growth.api.machine import MachineRequest, Power
 from growth.api.out_of_service import PROOF, SHUTDOWN, Proof
 from growth.api.tolerations import Taint
 from growth.cloud.kwok.catalog import Behaviour, read_catalogue
+from growth.cloud.kwok.machine_record import config_map_name, manifest, record_from
 from growth.cloud.kwok.node_manifest import node_manifest
-from growth.cloud.kwok.record import config_map_name, manifest, record_from
 from growth.kube.client import Client
 from growth.kube.errors import AlreadyExists
 from growth.kube.patches import MergePatch

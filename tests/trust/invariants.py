@@ -23,7 +23,7 @@ from growth.api.pod import Pod
 from growth.api.queue.job import QUEUED_JOBS
 from growth.api.queue.kinds import WORKLOADS
 from growth.api.status import condition_of
-from growth.cloud.kwok.record import config_map_name, record_from, scheme_of
+from growth.cloud.kwok.machine_record import config_map_name, record_from, scheme_of
 from growth.decide.failures import MACHINE_GONE, MET, NEVER_READY, NO_MACHINE, NO_NODE
 from growth.decide.grow.probe_schedule import MOST_AT_ONCE
 from tests.trust.deeds import Deed, Deeds

@@ -2,7 +2,7 @@
 
 from growth.api.node_pool import NodePoolSpec
 from growth.api.quantity import nano_value
-from growth.cloud.kwok.record import Record
+from growth.cloud.kwok.machine_record import Record
 from tests.trust.picture import Picture, has_vanished
 
 

@@ -15,7 +15,7 @@ from growth.api.out_of_service import OUT_OF_SERVICE, PROOF
 from growth.api.pod import Pod
 from growth.api.storage import VolumeAttachment
 from growth.api.tolerations import Taint, tolerates
-from growth.cloud.kwok.record import config_map_name, record_from
+from growth.cloud.kwok.machine_record import config_map_name, record_from
 from tests.trust.deeds import Deeds
 from tests.trust.picture import Exit, Picture, Step
 

@@ -23,7 +23,7 @@ from growth.api.queue.kinds import CLUSTER_QUEUES, COHORTS, WORKLOADS
 from growth.api.storage import VolumeAttachment
 from growth.cloud.kwok.faults import Kind as Fault
 from growth.cloud.kwok.faults import find
-from growth.cloud.kwok.record import Record, record_from
+from growth.cloud.kwok.machine_record import Record, record_from
 from growth.kube.lease_record import MISSING_HOLDER
 from tests.trust.memoirs import Memoir
 from tests.trust.power import Powers

@@ -7,7 +7,7 @@ from math import inf
 from typing import Final
 
 from growth.cloud.kwok.faults import Kind, find
-from growth.cloud.kwok.record import Record
+from growth.cloud.kwok.machine_record import Record
 
 _DEADLY: Final = (Kind.POWER_OFF, Kind.HARDWARE_FAILS, Kind.VANISHES)
 

@@ -8,7 +8,7 @@ import pytest
 from growth.act.effect_hooks import Point
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.kinds import LEASES, NODES, PODS, VOLUME_ATTACHMENTS
-from growth.cloud.kwok.record import FAULTS, FENCED_AT
+from growth.cloud.kwok.machine_record import FAULTS, FENCED_AT
 from growth.kube.patches import JsonPatch, MergePatch
 from growth_lab.scenarios.context import Play
 from growth_lab.scenarios.local import a_real_world

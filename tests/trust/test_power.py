@@ -7,7 +7,7 @@ import msgspec
 from growth.api.machine import MachineRequest
 from growth.cloud.kwok.catalog import Behaviour, read_catalogue
 from growth.cloud.kwok.faults import faults_from
-from growth.cloud.kwok.record import Record
+from growth.cloud.kwok.machine_record import Record
 from growth_lab.scenarios.replica import CATALOGUE
 from tests.trust.power import Powers
 

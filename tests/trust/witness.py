@@ -12,8 +12,8 @@ from typing import Final
 
 from growth.act.effect_hooks import Hook, Point, Points
 from growth.api.core import ObjectReference
-from growth.cloud.finding import Surroundings
 from growth.cloud.kwok.provider import KwokProvider
+from growth.cloud.plugins import Surroundings
 from growth.kube.client import Client
 from growth.kube.transport import Request, Response, Send, Stream
 from growth_lab.scenarios.environment import Process

@@ -15,7 +15,7 @@ from growth.cli.manifests_documents import Installation, documents
 from growth.cli.settings_options import with_settings
 from growth.cli.yaml_stream import yaml_stream
 from growth.cloud.errors import Invalid
-from growth.cloud.kwok.opening import catalogue_from_file
+from growth.cloud.kwok.plugin import catalogue_from_file
 from growth.run.shipped_manifests import shipped_policies, shipped_roles
 
 DEFAULT_IMAGE: Final = f"growth:{__version__}"

@@ -20,14 +20,14 @@ from growth.api.duration import format_duration
 from growth.api.provider_state import NOT_ASKED, Cloud
 from growth.api.settings.model import Settings
 from growth.cloud.errors import ProviderError, RateLimited, Unavailable
-from growth.cloud.finding import Surroundings, find_provider
-from growth.cloud.hetzner.options import (
+from growth.cloud.hetzner.plugin import (
     CATALOGUE_EVERY_OPTION,
     CLUSTER_OPTION,
     ENDPOINT_OPTION,
     TOKEN_SECRET_OPTION,
 )
-from growth.cloud.kwok.opening import CATALOGUE_OPTION
+from growth.cloud.kwok.plugin import CATALOGUE_OPTION
+from growth.cloud.plugins import Surroundings, find_provider
 from growth.cloud.provider import Provider
 from growth.kube.client import Client
 

@@ -15,9 +15,9 @@ from growth.api.meta import ObjectMeta
 from growth.api.node_pool import Machine as MachineSettings
 from growth.api.node_pool import NodePool, NodePoolSpec
 from growth.api.offering import Offering
-from growth.cloud.hetzner.budget import Budget
-from growth.cloud.hetzner.calling import Api, connect_to
+from growth.cloud.hetzner.api_client import Api, connect_to
 from growth.cloud.hetzner.provider import HetznerProvider
+from growth.cloud.hetzner.rate_budget import Budget
 from growth_lab.hetzner_sandbox.messages import request_from
 from growth_lab.hetzner_sandbox.records import Server
 from growth_lab.hetzner_sandbox.requests_adapter import ENDPOINT, Adapter

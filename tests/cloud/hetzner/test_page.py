@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from growth.cloud.hetzner.refusals import MEANINGS, Refused, error_from
+from growth.cloud.hetzner.provider_errors import MEANINGS, Refused, error_from
 
 PAGE = (Path(__file__).parents[3] / "docs" / "hetzner.md").read_text(encoding="utf-8")
 

@@ -11,7 +11,7 @@ from growth.api.kinds import SECRETS
 from growth.api.machine import MachineRequest
 from growth.api.node_pool import UserDataSecret
 from growth.api.offering import Offering
-from growth.cloud.hetzner.rendering import Renderer
+from growth.cloud.hetzner.user_data import Renderer
 from growth.kube.client import Client
 from growth_lab.simulator import served_kinds
 from growth_lab.simulator.api.rbac import service_account

@@ -11,7 +11,7 @@ from growth.api.decoding import Reader
 from growth.api.interning import Sharing
 from growth.api.kinds import CONFIG_MAPS, LEASES, Kind
 from growth.api.node_memory import MEMORIES
-from growth.cloud.kwok.record import MACHINE_LABEL
+from growth.cloud.kwok.machine_record import MACHINE_LABEL
 from growth_lab.simulator.served_kinds import ALL
 from growth_lab.simulator.store import Event, Key, Listener, Store
 from tests.trust.audit import Audit

@@ -23,9 +23,9 @@ from growth.api.settings.model import (
     ProvidersSettings,
     RemovalSettings,
 )
-from growth.cloud.finding import Surroundings
 from growth.cloud.kwok.catalog import Catalogue, read_catalogue
 from growth.cloud.kwok.provider import KwokProvider
+from growth.cloud.plugins import Surroundings
 from growth.kube.client import Client
 from growth.kube.errors import AlreadyExists, KubeError
 from growth.run.capability import CAPABILITIES

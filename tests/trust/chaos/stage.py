@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 from growth.api.growth_kinds import NODE_POOLS
 from growth.api.kinds import CONFIG_MAPS, NODES, Kind
 from growth.api.offering import POOL
-from growth.cloud.kwok.record import FAULTS, FENCED_AT, config_map_name
+from growth.cloud.kwok.machine_record import FAULTS, FENCED_AT, config_map_name
 from growth.kube.errors import KubeError
 from growth.kube.patches import MergePatch
 from growth_lab.simulator.faults import Faults

@@ -12,7 +12,7 @@ from growth.api.meta import ObjectMeta, Slim
 from growth.api.node_memory import SHARD_LABEL, SHARD_LEASES, SHARD_OF
 from growth.api.queue.kinds import QUEUE_KINDS
 from growth.api.settings.model import Settings
-from growth.cloud.kwok.record import SELECTOR
+from growth.cloud.kwok.machine_record import SELECTOR
 from growth.kube.client import Client
 from growth.kube.errors import NotFound
 from growth.kube.patches import MergePatch

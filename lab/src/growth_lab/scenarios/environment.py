@@ -8,9 +8,9 @@ from datetime import datetime
 
 from growth.act.effect_hooks import Points
 from growth.api.settings.model import Settings
-from growth.cloud.finding import Surroundings
-from growth.cloud.kwok.opening import open_kwok
+from growth.cloud.kwok.plugin import open_kwok
 from growth.cloud.kwok.provider import KwokProvider
+from growth.cloud.plugins import Surroundings
 from growth.kube.client import Client
 from growth.run.runtime import Host
 

@@ -13,12 +13,11 @@ import msgspec
 from hcloud import Client as HetznerClient
 
 from growth.api.kinds import SECRETS
-from growth.cloud.finding import Surroundings
-from growth.cloud.hetzner.budget import Budget
-from growth.cloud.hetzner.calling import Connect, connect_to
-from growth.cloud.hetzner.opening import opened
-from growth.cloud.hetzner.options import CLUSTER_OPTION, ENDPOINT_OPTION, TOKEN_SECRET_OPTION
+from growth.cloud.hetzner.api_client import Connect, connect_to
+from growth.cloud.hetzner.plugin import CLUSTER_OPTION, ENDPOINT_OPTION, TOKEN_SECRET_OPTION, opened
 from growth.cloud.hetzner.provider import HetznerProvider
+from growth.cloud.hetzner.rate_budget import Budget
+from growth.cloud.plugins import Surroundings
 from growth.cloud.provider import Provider
 from growth.kube.client import Client
 from growth.kube.errors import AlreadyExists

@@ -9,12 +9,12 @@ from growth.api.kinds import CONFIG_MAPS
 from growth.api.machine import Machine, MachineRequest
 from growth.api.taints import STARTING
 from growth.cloud.errors import Unavailable
-from growth.cloud.finding import Surroundings
 from growth.cloud.kwok.catalog import Behaviour, Catalogue, shipped_catalogue
 from growth.cloud.kwok.faults import faults_from
-from growth.cloud.kwok.opening import open_kwok
+from growth.cloud.kwok.machine_record import FAULTS, config_map_name
+from growth.cloud.kwok.plugin import open_kwok
 from growth.cloud.kwok.provider import KwokProvider
-from growth.cloud.kwok.record import FAULTS, config_map_name
+from growth.cloud.plugins import Surroundings
 from growth_lab.scenarios.context import STORY_LABEL, Play
 
 POOL: Final = "default"

@@ -25,11 +25,11 @@ from growth.api.settings.model import (
     RemovalSettings,
     Settings,
 )
-from growth.cloud.finding import Surroundings
 from growth.cloud.kwok.catalog import Catalogue, read_catalogue
 from growth.cloud.kwok.faults import faults_from
+from growth.cloud.kwok.machine_record import FAULTS, config_map_name
 from growth.cloud.kwok.provider import KwokProvider
-from growth.cloud.kwok.record import FAULTS, config_map_name
+from growth.cloud.plugins import Surroundings
 from growth.kube.client import Client
 from growth.kube.errors import AlreadyExists
 from growth.kube.patches import MergePatch

@@ -12,11 +12,10 @@ from datetime import datetime
 import msgspec
 
 from growth.api.machine import Machine
-from growth.cloud.hetzner.budget import Pace
-from growth.cloud.hetzner.calling import Api
-from growth.cloud.hetzner.paging import PER_PAGE, read_all
-from growth.cloud.hetzner.refusals import NOT_FOUND, Refused
-from growth.cloud.hetzner.server_reading import CLUSTER, machine_from
+from growth.cloud.hetzner.api_client import PER_PAGE, Api, read_all
+from growth.cloud.hetzner.machine_decoding import CLUSTER, machine_from
+from growth.cloud.hetzner.provider_errors import NOT_FOUND, Refused
+from growth.cloud.hetzner.rate_budget import Pace
 from growth.cloud.hetzner.wire import Server, read
 
 

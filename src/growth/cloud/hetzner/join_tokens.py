@@ -23,7 +23,7 @@ from growth.api.machine import MachineRequest
 from growth.api.offering import POOL
 from growth.api.timestamp import format_time
 from growth.cloud.errors import Invalid, Unavailable
-from growth.cloud.hetzner.secret_reading import ROLE, nothing_bought
+from growth.cloud.hetzner.secrets import ROLE, nothing_bought
 from growth.kube import errors as kube
 from growth.kube.client import Client
 

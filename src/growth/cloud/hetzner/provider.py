@@ -8,17 +8,16 @@ from growth.api.labels import is_hostname
 from growth.api.machine import Machine, MachineRequest, Power, PowerReading
 from growth.api.offering import Offering
 from growth.cloud.errors import Invalid
-from growth.cloud.hetzner.budget import Pace
-from growth.cloud.hetzner.calling import Api
-from growth.cloud.hetzner.catalogue import PROVIDER
+from growth.cloud.hetzner.action_polling import Following
+from growth.cloud.hetzner.api_client import Api
+from growth.cloud.hetzner.catalog import PROVIDER, Stocktaking
 from growth.cloud.hetzner.deletion import Deletion
-from growth.cloud.hetzner.following import Following
 from growth.cloud.hetzner.inventory import Inventory
-from growth.cloud.hetzner.purchase import Purchases, Renderer
-from growth.cloud.hetzner.refusals import as_provider_errors
-from growth.cloud.hetzner.server_reading import number_of, reading_from
-from growth.cloud.hetzner.spreading import Spreading
-from growth.cloud.hetzner.stocktaking import Stocktaking
+from growth.cloud.hetzner.machine_decoding import number_of, reading_from
+from growth.cloud.hetzner.placement_groups import Spreading
+from growth.cloud.hetzner.provider_errors import as_provider_errors
+from growth.cloud.hetzner.rate_budget import Pace
+from growth.cloud.hetzner.server_creation import Purchases, Renderer
 
 
 class HetznerProvider:

@@ -4,11 +4,14 @@ The text comes from a Secret and is never shown: an error names where it stands,
 nothing else of it. What is put in is checked first: names, labels and taints have an alphabet without quotes, spaces
 or line ends, so that they cannot break out of the YAML, JSON or shell in which they stand. All is put in at once, so
 that a label's value that looks like a placeholder stays what it is. Recipes: docs/hetzner.md.
+
+The user data of one machine: read from its Secret when it is bought, with a join token if it asks for one.
 """
 
 import difflib
 import re
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from typing import Final
 
 import msgspec
@@ -19,6 +22,9 @@ from growth.api.meta import Slim
 from growth.api.offering import ARCH, HOSTNAME, INSTANCE_TYPE, OS, REGION, ZONE
 from growth.api.tolerations import EFFECTS, Taint
 from growth.cloud.errors import Invalid
+from growth.cloud.hetzner.join_tokens import STAND_IN, JoinTokens
+from growth.cloud.hetzner.secrets import place_of, secret_text
+from growth.kube.client import Client
 
 MOST_BYTES: Final = 32 * 1024
 """Hetzner takes no more."""
@@ -179,3 +185,30 @@ def _unknown(found: str, where: str) -> Invalid:
     close = difflib.get_close_matches(found.upper().removeprefix("__GROWTH_"), words, 1, 0.6)
     hint = f"the closest is {words[close[0]]}" if close else f"expected one of {', '.join(_VALUES)}"
     return Invalid(f"{where}: there is no placeholder {found}: {hint}")
+
+
+class Renderer:
+    """Makes user data. What it makes holds secrets: hand it to the server, and show it to nobody."""
+
+    def __init__(self, client: Client, namespace: str, cluster: str, now: Callable[[], datetime]) -> None:
+        self._client = client
+        self._namespace = namespace
+        self._cluster = cluster
+        self._tokens = JoinTokens(client, now)
+
+    async def render(self, request: MachineRequest) -> str:
+        """The user data of this machine; empty if its pool names none. Raises a ``ProviderError``.
+
+        All that can be wrong with the text is told before a token is made for it.
+        """
+        if request.user_data_secret is None:
+            return ""
+        name, key = request.user_data_secret.name, request.user_data_secret.key
+        start = start_of(request, self._cluster)
+        text = await secret_text(self._client, self._namespace, name, key)
+        where = place_of(self._namespace, name, key)
+        told = rendered(text, msgspec.structs.replace(start, join_token=STAND_IN), where)
+        if JOIN_TOKEN not in placeholders_in(text, where):
+            return told
+        token = await self._tokens.token_for(request)
+        return rendered(text, msgspec.structs.replace(start, join_token=token), where)

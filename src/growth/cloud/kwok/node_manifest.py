@@ -9,7 +9,7 @@ from growth.api.kinds import NODES
 from growth.api.node import Node
 from growth.api.quantity import canonical, milli_value, value
 from growth.cloud.kwok.faults import Kind, find
-from growth.cloud.kwok.record import Record
+from growth.cloud.kwok.machine_record import Record
 
 
 def node_manifest(record: Record) -> dict[str, Any]:

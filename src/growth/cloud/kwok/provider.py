@@ -16,9 +16,18 @@ from growth.api.timestamp import format_micro_time
 from growth.cloud.errors import Invalid, OutOfStock, QuotaExceeded, Unavailable
 from growth.cloud.kwok.catalog import Behaviour, Catalogue
 from growth.cloud.kwok.faults import Kind, find
-from growth.cloud.kwok.record import FENCED_AT, POWER_CUT_AT, SELECTOR, Record, config_map_name, manifest, record_from
-from growth.cloud.kwok.refusals import as_provider_errors
-from growth.cloud.kwok.state import machine_from, state_of
+from growth.cloud.kwok.machine_record import (
+    FENCED_AT,
+    POWER_CUT_AT,
+    SELECTOR,
+    Record,
+    config_map_name,
+    machine_from,
+    manifest,
+    record_from,
+    state_of,
+)
+from growth.cloud.kwok.provider_errors import as_provider_errors
 from growth.kube.client import Client
 from growth.kube.errors import AlreadyExists, Conflict, NotFound
 from growth.kube.patches import MergePatch

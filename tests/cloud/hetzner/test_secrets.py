@@ -6,7 +6,7 @@ import logging
 import pytest
 
 from growth.cloud.errors import Unauthorized, Unavailable
-from growth.cloud.hetzner.tokens import token_from_environment, token_from_secret
+from growth.cloud.hetzner.secrets import token_from_environment, token_from_secret
 from growth_lab.hetzner_sandbox.sandbox import TOKEN, Right
 from growth_lab.simulator import served_kinds
 from tests.cloud.hetzner.rig import READER, Rig, a_request

@@ -19,9 +19,7 @@ from growth.api.machine import Power
 from growth.api.node import Node
 from growth.api.timestamp import format_micro_time
 from growth.cloud.errors import Invalid
-from growth.cloud.kwok.moves import Enliven, Forget, Move, Register, Remove, Silence, has_yet_to_reboot, next_move
-from growth.cloud.kwok.node_manifest import csi_node_manifest, node_manifest, owner_reference
-from growth.cloud.kwok.record import (
+from growth.cloud.kwok.machine_record import (
     POWER_CUT_AT,
     SELECTOR,
     Record,
@@ -29,8 +27,10 @@ from growth.cloud.kwok.record import (
     machine_name,
     record_from,
     scheme_of,
+    state_of,
 )
-from growth.cloud.kwok.state import state_of
+from growth.cloud.kwok.node_manifest import csi_node_manifest, node_manifest, owner_reference
+from growth.cloud.kwok.transitions import Enliven, Forget, Move, Register, Remove, Silence, has_yet_to_reboot, next_move
 from growth.kube.client import Client
 from growth.kube.errors import AlreadyExists, KubeError, NotFound
 from growth.kube.informer import Informer

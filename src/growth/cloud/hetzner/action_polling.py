@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from growth.cloud.errors import ProviderError
-from growth.cloud.hetzner.calling import Api
-from growth.cloud.hetzner.refusals import Refused, Silent
+from growth.cloud.hetzner.api_client import Api
+from growth.cloud.hetzner.provider_errors import Refused, Silent
 from growth.cloud.hetzner.wire import Action, read
 
 # One page of answers.

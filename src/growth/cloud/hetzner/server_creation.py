@@ -8,14 +8,14 @@ from typing import Any, Final, Protocol
 
 from growth.api.machine import Machine, MachineRequest
 from growth.cloud.errors import Invalid, OutOfStock, ProviderError, QuotaExceeded, Unavailable
-from growth.cloud.hetzner.calling import Api, Json
+from growth.cloud.hetzner.action_polling import Following, reason_of
+from growth.cloud.hetzner.api_client import Api, Json
 from growth.cloud.hetzner.deletion import Deletion
-from growth.cloud.hetzner.following import Following, reason_of
 from growth.cloud.hetzner.inventory import Inventory
-from growth.cloud.hetzner.naming import Naming
-from growth.cloud.hetzner.refusals import GROUP_FULL, NAME_TAKEN, Refused, Silent, error_from
-from growth.cloud.hetzner.server_reading import DELETING, check_is_asked_for, labels_for, machine_from
-from growth.cloud.hetzner.spreading import Spreading
+from growth.cloud.hetzner.machine_decoding import DELETING, check_is_asked_for, labels_for, machine_from
+from growth.cloud.hetzner.placement_groups import Spreading
+from growth.cloud.hetzner.provider_errors import GROUP_FULL, NAME_TAKEN, Refused, Silent, error_from
+from growth.cloud.hetzner.resource_ids import Naming
 from growth.cloud.hetzner.wire import Action, Created, Server, read
 
 # A server that takes longer is handed out as it is: starting. Who buys has a patience of 180 s, and one that fails must

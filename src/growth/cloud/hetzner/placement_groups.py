@@ -13,10 +13,9 @@ import msgspec
 
 from growth.api.offering import POOL
 from growth.cloud.errors import ProviderError
-from growth.cloud.hetzner.calling import Api
-from growth.cloud.hetzner.paging import read_all
-from growth.cloud.hetzner.refusals import NAME_TAKEN, Refused, Silent
-from growth.cloud.hetzner.server_reading import CLUSTER, is_ours
+from growth.cloud.hetzner.api_client import Api, read_all
+from growth.cloud.hetzner.machine_decoding import CLUSTER, is_ours
+from growth.cloud.hetzner.provider_errors import NAME_TAKEN, Refused, Silent
 from growth.cloud.hetzner.wire import Group, read
 
 MOST_IN_GROUP: Final = 10

@@ -1,9 +1,13 @@
 """What the settings say about this provider, and what of it cannot be.
 
 Their names are those of the section ``hetzner`` of the settings.
+
+How Growth opens the provider of servers at Hetzner.
 """
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import Final
 
@@ -12,7 +16,12 @@ import msgspec
 from growth.api.duration import DurationError, parse_duration
 from growth.api.labels import is_hostname
 from growth.cloud.errors import Invalid
-from growth.cloud.finding import check_options
+from growth.cloud.hetzner.api_client import Api, Connect, Run, Threads, connect_to
+from growth.cloud.hetzner.provider import HetznerProvider
+from growth.cloud.hetzner.rate_budget import Budget
+from growth.cloud.hetzner.secrets import ReadToken, token_from_environment, token_from_secret
+from growth.cloud.hetzner.user_data import Renderer
+from growth.cloud.plugins import Surroundings, check_options
 
 CLUSTER_OPTION: Final = "clusterName"
 TOKEN_SECRET_OPTION: Final = "tokenSecret"  # noqa: S105 - the name of an option
@@ -56,3 +65,36 @@ def options_from(given: Mapping[str, str]) -> Options:
 
 def _not_possible(name: str, value: str, expected: str) -> Invalid:
     return Invalid(f"hetzner.{name}: {value!r} is not possible: expected {expected}")
+
+
+@asynccontextmanager
+async def open_hetzner(surroundings: Surroundings) -> AsyncGenerator[HetznerProvider]:
+    """Servers at Hetzner, for as long as the context lasts. Raises Invalid for options that cannot be."""
+    threads = Threads()
+    try:
+        async with opened(surroundings, threads, connect_to) as provider:
+            yield provider
+    finally:
+        threads.close()
+
+
+@asynccontextmanager
+async def opened(
+    surroundings: Surroundings, run: Run, connect_to: Callable[[str, Budget], Connect]
+) -> AsyncGenerator[HetznerProvider]:
+    """The same, where calls are run by somebody else, on clients of somebody else: a sandbox in this process, say."""
+    options = options_from(surroundings.options)
+    budget = Budget(asyncio.get_running_loop().time)
+    api = Api(connect_to(options.endpoint, budget), _token(options, surroundings), budget, run)
+    renderer = Renderer(surroundings.client, surroundings.namespace, options.cluster, surroundings.now)
+    provider = HetznerProvider(api, options.cluster, renderer, surroundings.now, options.catalogue_every)
+    try:
+        yield provider
+    finally:
+        await provider.close()
+
+
+def _token(options: Options, surroundings: Surroundings) -> ReadToken:
+    if options.token_secret:
+        return token_from_secret(surroundings.client, surroundings.namespace, options.token_secret)
+    return token_from_environment()

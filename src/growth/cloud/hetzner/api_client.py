@@ -2,6 +2,8 @@
 
 The client retries by itself what it thinks can be retried, purchases included, and sleeps meanwhile. That is turned
 off: Growth asks again, later and with all it knows by then. It also has no patience of its own, so one is set.
+
+Lists, page by page.
 """
 
 import asyncio
@@ -16,10 +18,10 @@ from hcloud import APIException, Client
 from urllib3.exceptions import ConnectTimeoutError, MaxRetryError, NewConnectionError
 
 from growth.cloud.errors import ProviderError, RateLimited, Unavailable
-from growth.cloud.hetzner.budget import Budget
-from growth.cloud.hetzner.refusals import REFUSED_CREDENTIALS, Refused, Silent
-from growth.cloud.hetzner.tokens import ReadToken
-from growth.cloud.hetzner.wire import Complaint
+from growth.cloud.hetzner.provider_errors import REFUSED_CREDENTIALS, Refused, Silent
+from growth.cloud.hetzner.rate_budget import Budget
+from growth.cloud.hetzner.secrets import ReadToken
+from growth.cloud.hetzner.wire import Complaint, Meta, read
 
 T = TypeVar("T")
 Json = Mapping[str, Any]
@@ -159,3 +161,36 @@ def _was_sent(error: requests.RequestException) -> bool:
     cause: object = error.args[0] if error.args else None
     reason = cause.reason if isinstance(cause, MaxRetryError) else cause
     return not isinstance(reason, NewConnectionError | ConnectTimeoutError)
+
+
+# As many as the API gives at once.
+PER_PAGE: Final = 50
+# A list that changes under our hands is read so many times at most.
+_ATTEMPTS: Final = 3
+
+
+async def read_all(
+    api: Api, path: str, root: str, wanted: type[T], query: Mapping[str, str] | None = None, *, is_urgent: bool = True
+) -> tuple[list[T], int]:
+    """All that a list holds, and how many pages it took.
+
+    Pages are cut anew for each call: when something is deleted while we read, what follows moves up, and one may be
+    missed. A list whose length changed meanwhile is therefore read again.
+    """
+    found: list[T] = []
+    pages = 0
+    for _ in range(_ATTEMPTS):
+        found, lengths = [], set[int]()
+        page: int | None = 1
+        while page is not None:
+            asked: Query = {**(query or {}), "page": page, "per_page": PER_PAGE}
+            answer = await api.ask("GET", path, query=asked, is_urgent=is_urgent)
+            pages += 1
+            found.extend(read(answer.get(root), list[wanted], f"GET {path}"))
+            paging = read(answer.get("meta") or {}, Meta, f"GET {path}").pagination
+            if paging.total_entries is not None:
+                lengths.add(paging.total_entries)
+            page = paging.next_page
+        if not lengths or lengths == {len(found)}:
+            break
+    return found, pages

@@ -8,7 +8,7 @@ import pytest
 
 from growth.api.offering import Offering, left_of
 from growth.api.quantity import nano_value
-from growth.cloud.hetzner.catalogue import offerings_from
+from growth.cloud.hetzner.catalog import offerings_from
 from growth.cloud.hetzner.wire import AddressPrices, Amount, Deprecation, Place, Price, Pricing, ServerType
 from growth_lab.hetzner_sandbox.node_manifest import node_manifest
 from growth_lab.hetzner_sandbox.records import Server

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Final
 
 from growth.cloud.errors import Invalid
-from growth.cloud.finding import Surroundings, check_options
 from growth.cloud.kwok.catalog import Catalogue, CatalogueError, read_catalogue, shipped_catalogue
-from growth.cloud.kwok.cloud import PlayedCloud
+from growth.cloud.kwok.machine_controller import PlayedCloud
 from growth.cloud.kwok.provider import KwokProvider
-from growth.cloud.kwok.refusals import as_provider_errors
+from growth.cloud.kwok.provider_errors import as_provider_errors
+from growth.cloud.plugins import Surroundings, check_options
 
 CATALOGUE_OPTION: Final = "catalogue"
 

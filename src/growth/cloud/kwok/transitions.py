@@ -19,8 +19,7 @@ from growth.api.kwok import KWOK_LABEL, KWOK_VALUE
 from growth.api.machine import Power
 from growth.api.meta import Slim
 from growth.api.node import Node
-from growth.cloud.kwok.record import POWER_CUT_AT, Record
-from growth.cloud.kwok.state import state_of
+from growth.cloud.kwok.machine_record import POWER_CUT_AT, Record, state_of
 
 
 class Forget(Slim, frozen=True):

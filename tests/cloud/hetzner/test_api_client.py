@@ -12,11 +12,11 @@ import pytest
 from growth.api.kinds import SECRETS
 from growth.api.machine import Power
 from growth.cloud.errors import Invalid, ProviderError, Unavailable
-from growth.cloud.finding import Surroundings, find_provider
-from growth.cloud.hetzner import calling
-from growth.cloud.hetzner.budget import Budget
-from growth.cloud.hetzner.calling import Api, Threads, connect_to
-from growth.cloud.hetzner.refusals import Refused, Silent
+from growth.cloud.hetzner import api_client
+from growth.cloud.hetzner.api_client import Api, Threads, connect_to
+from growth.cloud.hetzner.provider_errors import Refused, Silent
+from growth.cloud.hetzner.rate_budget import Budget
+from growth.cloud.plugins import Surroundings, find_provider
 from growth.cloud.provider import Provider
 from growth.kube.client import Client
 from growth.kube.transport import Request, Response
@@ -100,7 +100,7 @@ async def test_nothing_is_repeated_by_the_client_itself(door: Door) -> None:
 
 
 async def test_who_does_not_answer_is_left_after_a_while(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(calling, "_TIMEOUT_SECONDS", (0.1, 0.1))
+    monkeypatch.setattr(api_client, "_TIMEOUT_SECONDS", (0.1, 0.1))
     door.sandbox.order(Slow(seconds=5, times=2))
     async with an_api(door.endpoint) as api:
         with pytest.raises(Silent) as read:

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from growth.cloud.errors import Invalid
-from growth.cloud.finding import Surroundings, find_provider, installed_providers
-from growth.cloud.kwok.opening import catalogue_from_file, open_kwok
+from growth.cloud.kwok.plugin import catalogue_from_file, open_kwok
+from growth.cloud.plugins import Surroundings, find_provider, installed_providers
 from growth.kube.client import Client
 from tests.kube.fake_api import FakeApi, FakeSend
 

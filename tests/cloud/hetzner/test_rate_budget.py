@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from growth.cloud.hetzner.budget import Budget, Pace
-from growth.cloud.hetzner.refusals import Refused
+from growth.cloud.hetzner.provider_errors import Refused
+from growth.cloud.hetzner.rate_budget import Budget, Pace
 from growth_lab.simulator.virtual_loop import run_virtually
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from growth.api.machine import Machine, Power
 from growth.cloud.errors import Invalid
-from growth.cloud.hetzner.server_reading import check_is_asked_for, labels_for, machine_from, number_of, reading_from
+from growth.cloud.hetzner.machine_decoding import check_is_asked_for, labels_for, machine_from, number_of, reading_from
 from growth.cloud.hetzner.wire import Named, Server
 from tests.cloud.hetzner.rig import a_request, an_offering
 

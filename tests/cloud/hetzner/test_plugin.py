@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from growth.cloud.errors import Invalid
-from growth.cloud.hetzner.options import Options, options_from
+from growth.cloud.hetzner.plugin import Options, options_from
 
 
 def test_only_the_name_of_the_cluster_is_needed() -> None:

@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from growth.cloud.hetzner.refusals import RATE_LIMITED_SECONDS, Refused
+from growth.cloud.hetzner.provider_errors import RATE_LIMITED_SECONDS, Refused
 
 _HOUR_SECONDS: Final = 3600.0
 # Published; each answer says what holds for this project.

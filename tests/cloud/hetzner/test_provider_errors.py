@@ -12,7 +12,7 @@ from growth.cloud.errors import (
     Unauthorized,
     Unavailable,
 )
-from growth.cloud.hetzner.refusals import MEANINGS, Refused, Silent, as_provider_errors, error_from
+from growth.cloud.hetzner.provider_errors import MEANINGS, Refused, Silent, as_provider_errors, error_from
 from growth_lab.hetzner_sandbox.api_errors import STATUS
 
 MEANT: dict[type[ProviderError], tuple[str | int, ...]] = {
