@@ -106,7 +106,7 @@ def test_every_field_says_what_it_means_and_what_it_expects() -> None:
         (
             "kube: fast",
             (
-                "kube: 'fast' is not possible: expected fields inside it (kube.kubeconfig, kube.context, "
+                "kube: 'fast' is not possible: expected fields inside it (kube.context, kube.kubeconfig, "
                 "kube.maxConcurrentRequests) (growth.yaml)"
             ),
         ),
