@@ -31,7 +31,7 @@ from bench.days_witness import Witness
 from bench.meter import rss_mb
 from growth.api.settings.model import Settings
 from growth.cloud.kwok.catalog import shipped_catalogue
-from growth.decide.pack.plan import plan
+from growth.decide.solver.planner import plan
 from growth.run.runtime import undisturbed
 from growth_lab.simulator.virtual_loop import run_virtually
 

@@ -9,7 +9,7 @@ from growth.api.offering import HOSTNAME, ZONE
 from growth.api.pod import Pod
 from growth.api.quantity import milli_value, value
 from growth.api.selectors import LabelSelector
-from growth.decide.pack.solution import PlacementSolution
+from growth.decide.solver.placement_solution import PlacementSolution
 
 _RESOURCES: Final = ("cpu", "memory", "pods")
 

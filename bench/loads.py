@@ -28,7 +28,7 @@ from growth.api.pod import (
 from growth.api.selectors import LabelSelector
 from growth.cloud.kwok.catalog import shipped_catalogue
 from growth.decide.fit import Stage
-from growth.decide.pack.market import Market, market_of
+from growth.decide.solver.node_options import Market, market_of
 from growth.observe.cache import World
 
 NOW: Final = datetime(2026, 3, 1, 9, tzinfo=UTC)

@@ -32,9 +32,9 @@ from bench.judge import judged
 from bench.lateness import lateness_ms
 from bench.yardsticks import configuration_bound, first_fit_decreasing
 from growth.decide.fit import Stage
-from growth.decide.pack.plan import plan
-from growth.decide.pack.problem import Budget
-from growth.decide.pack.solution import PlacementSolution
+from growth.decide.solver.placement_solution import PlacementSolution
+from growth.decide.solver.planner import plan
+from growth.decide.solver.problem import Budget
 from growth.run.runtime import spare_the_collector, think
 
 FIRST = Budget(passes=1, rounds=0)

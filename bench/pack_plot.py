@@ -14,7 +14,7 @@ from typing import Final
 
 from bench import loads
 from growth.decide.fit import Stage
-from growth.decide.pack.plan import plan
+from growth.decide.solver.planner import plan
 from growth.run.runtime import undisturbed
 
 PICTURE: Final = Path(__file__).parent.parent / "docs" / "images" / "pack-cost.svg"

@@ -50,7 +50,7 @@ from growth.api.kinds import NODES
 from growth.api.offering import OFFERING, Offering
 from growth.cloud.kwok.catalog import read_catalogue
 from growth.decide.fit.new_node import allocatable_from
-from growth.decide.pack.plan import plan
+from growth.decide.solver.planner import plan
 from growth.kube.patches import MergePatch
 from growth_lab.local_cluster.cluster import LocalCluster
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from bench.loads import Load
 from growth.api.pod import Pod
 from growth.api.quantity import milli_value, value
-from growth.decide.pack.lp import INFINITE, LinearProgram
+from growth.decide.solver.linear_program import INFINITE, LinearProgram
 
 Ints = NDArray[np.int64]
 _ROUNDS = 400

@@ -26,9 +26,9 @@ from click.testing import CliRunner
 from bench import loads
 from growth.cli.main import main as growth
 from growth.decide.fit import Stage
-from growth.decide.pack.plan import plan
-from growth.decide.pack.problem import Budget
-from growth.decide.pack.solution import PlacementSolution
+from growth.decide.solver.placement_solution import PlacementSolution
+from growth.decide.solver.planner import plan
+from growth.decide.solver.problem import Budget
 from growth_lab.scenarios.simulated import play_virtually
 from tests.stories.all_stories import STORIES
 

@@ -10,10 +10,10 @@ from growth.decide.decider import State
 from growth.decide.fit.stage import Stage
 from growth.decide.grow.estate import holdings
 from growth.decide.offerings import shop_in
-from growth.decide.pack.market import market_of
 from growth.decide.provision.limits import too_many
 from growth.decide.provision.scene import Scene as ProvisionScene
 from growth.decide.shrink.scene import Memory, Scene
+from growth.decide.solver.node_options import market_of
 from tests.decide.marketplace import PROVISION, Thing, a_cloud, a_machine, a_node, a_pool, a_request, a_snapshot
 from tests.decide.marketplace import an_offering as plain
 

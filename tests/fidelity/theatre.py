@@ -12,9 +12,9 @@ from growth.api.kinds import NAMESPACES, NODES, PODS
 from growth.api.pod import Pod
 from growth.decide.fit import Stage
 from growth.decide.fit.new_node import NewNodes
-from growth.decide.pack.market import market_of
-from growth.decide.pack.plan import plan
-from growth.decide.pack.solution import PlacementSolution
+from growth.decide.solver.node_options import market_of
+from growth.decide.solver.placement_solution import PlacementSolution
+from growth.decide.solver.planner import plan
 from growth.kube.client import Client
 from growth.kube.errors import NotFound
 from growth.kube.informer import Informer

@@ -26,7 +26,7 @@ from growth.decide.consolidate.move import Form, Move
 from growth.decide.consolidate.scene import Scene
 from growth.decide.consolidate.terms import allowance_in, min_age_of, worth_of
 from growth.decide.decider import State
-from growth.decide.pack.solution import PlannedNode
+from growth.decide.solver.placement_solution import PlannedNode
 from growth.observe.snapshot import Snapshot
 
 NO_MEMORY: Final = "made for the pods that are there now: nobody here remembers what was wanted in the last hour"

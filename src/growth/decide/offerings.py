@@ -21,8 +21,8 @@ from growth.api.status import condition_of
 from growth.decide.access import BADNESS, Access, Knowledge, Known, access_by, knowledge_from
 from growth.decide.failures import MET
 from growth.decide.launches import LaunchRecord, record_of, unnoted_of
-from growth.decide.pack.market import may_buy
 from growth.decide.sizes import corrected, measured_by_type
+from growth.decide.solver.node_options import may_buy
 from growth.observe.snapshot import Snapshot
 
 

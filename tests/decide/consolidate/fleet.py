@@ -12,7 +12,7 @@ from growth.decide.consolidate.advice import Advice
 from growth.decide.consolidate.question import Candidate, Question
 from growth.decide.fit.new_node import NewNodes
 from growth.decide.fit.stage import Stage
-from growth.decide.pack.market import Bought
+from growth.decide.solver.node_options import Bought
 from growth.observe.pod_requests import amounts_from
 from tests.decide import stages
 from tests.decide.marketplace import a_pool, an_offering

@@ -24,8 +24,8 @@ from growth.decide.fit.new_node import NewNodes
 from tests.decide.consolidate.seen import DAEMON as OF_DAEMON
 from tests.decide.consolidate.seen import OWNER, a_budget, a_pod
 from tests.decide.marketplace import HOUR, NOW, a_cloud, a_machine, a_pool, an_offering
-from tests.decide.pack.shop import ZONE, ZONES
-from tests.decide.pack.worlds import APPS, drawn_pod, rules
+from tests.decide.solver.shop import ZONE, ZONES
+from tests.decide.solver.worlds import APPS, drawn_pod, rules
 from tests.decide.stages import a_stage, an_object
 
 TYPES: Final[Mapping[str, tuple[int, float]]] = {"small": (2, 1.0), "middle": (4, 1.8), "dear": (4, 5.0)}

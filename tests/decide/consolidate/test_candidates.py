@@ -12,7 +12,7 @@ from growth.api.node import Node
 from growth.api.out_of_service import MAINTENANCE, SHUTDOWN
 from growth.api.taints import LEAVES, SCALE_DOWN_AT, closed
 from growth.decide.consolidate.question import Candidate
-from growth.decide.pack.market import Bought
+from growth.decide.solver.node_options import Bought
 from tests.decide.consolidate.seen import (
     HOUR,
     MINUTE,

@@ -15,7 +15,7 @@ from growth.decide.decider import State
 from growth.decide.grow.estate import Holding, holdings, just_bought, shortages
 from growth.decide.grow.warming import Shortage
 from growth.decide.offerings import shop_of
-from growth.decide.pack.market import Bought
+from growth.decide.solver.node_options import Bought
 from tests.decide.marketplace import (
     NOW,
     PROVISION,

@@ -12,9 +12,9 @@ from growth.api.pod import Pod
 from growth.decide.fit.stage import Stage
 from growth.decide.grow.foreseeing import Foresight, foreseeing
 from growth.decide.lately import Expected
-from growth.decide.pack.market import market_of
-from growth.decide.pack.plan import plan
-from growth.decide.pack.solution import PlacementSolution
+from growth.decide.solver.node_options import market_of
+from growth.decide.solver.placement_solution import PlacementSolution
+from growth.decide.solver.planner import plan
 from tests.decide.grow.town import LARGE, NOW, SMALL, Town, a_crowd, a_pod
 from tests.decide.marketplace import a_pool
 from tests.drawing import examples

@@ -14,7 +14,7 @@ from growth.decide.grow.circumstances import Circumstances
 from growth.decide.grow.coming import Coming
 from growth.decide.grow.planning import Joining, Plan, Question, answer
 from growth.decide.grow.warming import Shortage
-from growth.decide.pack.market import Bought
+from growth.decide.solver.node_options import Bought
 from tests.decide.grow.town import LARGE, NOW, SMALL, Town, a_crowd, a_pod
 from tests.decide.marketplace import a_node, a_pool
 

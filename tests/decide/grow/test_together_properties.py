@@ -10,7 +10,7 @@ from growth.api.pod import Pod
 from growth.decide.gangs import Gang
 from growth.decide.grow.coming import Coming
 from growth.decide.grow.planning import Plan, Question, answer
-from growth.decide.pack.market import Bought
+from growth.decide.solver.node_options import Bought
 from tests.decide.grow.test_planning import ask, uids
 from tests.decide.grow.test_together import gang, job
 from tests.decide.grow.town import LARGE, NOW, SMALL, Town, a_pod

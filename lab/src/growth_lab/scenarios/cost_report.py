@@ -15,8 +15,8 @@ from growth.api.offering import OFFERING, Offering
 from growth.api.pod import Pod
 from growth.cloud.kwok.catalog import Catalogue
 from growth.decide.fit.stage import Stage
-from growth.decide.pack.market import market_of
-from growth.decide.pack.plan import plan
+from growth.decide.solver.node_options import market_of
+from growth.decide.solver.planner import plan
 from growth.observe.cache import World
 from growth_lab.scenarios.trace import Seen, Trace
 

@@ -28,9 +28,9 @@ from growth.decide.consolidate.today import today
 from growth.decide.fit.new_node import NewNodes
 from growth.decide.fit.stage import Stage
 from growth.decide.fit.verdict import fit
-from growth.decide.pack.market import Bought, Market
-from growth.decide.pack.plan import plan
-from growth.decide.pack.solution import PlacementSolution, PlannedNode
+from growth.decide.solver.node_options import Bought, Market
+from growth.decide.solver.placement_solution import PlacementSolution, PlannedNode
+from growth.decide.solver.planner import plan
 
 # So many nodes are looked at one by one when sets of them save nothing any more.
 _SINGLY: Final = 16

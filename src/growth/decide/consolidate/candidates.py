@@ -26,9 +26,9 @@ from growth.decide.decider import State
 from growth.decide.displaced import displaced_in
 from growth.decide.grow.estate import Holding, holdings, just_bought
 from growth.decide.offerings import shop_in
-from growth.decide.pack.market import Bought
 from growth.decide.shrink.needing import is_off, is_ours, why_awaited
 from growth.decide.shrink.scene import Memory, Scene
+from growth.decide.solver.node_options import Bought
 from growth.observe.snapshot import Snapshot
 
 _AT_ONCE: Final = timedelta(0)

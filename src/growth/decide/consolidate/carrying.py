@@ -32,9 +32,9 @@ from growth.decide.fit.new_node import NewNodes
 from growth.decide.fit.stage import Stage
 from growth.decide.grow.requesting import owned_by
 from growth.decide.leaving import asked_to_go
-from growth.decide.pack.market import Market
-from growth.decide.pack.plan import plan
 from growth.decide.shrink.marks import marked, unmarked
+from growth.decide.solver.node_options import Market
+from growth.decide.solver.planner import plan
 
 # Where its pods would go is a whole plan; a move that is held back need not be planned anew with every event.
 _LOOKS_FOR_ROOM_EVERY: Final = timedelta(seconds=5)

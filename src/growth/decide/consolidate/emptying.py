@@ -19,9 +19,9 @@ from growth.decide.consolidate.move import Move
 from growth.decide.consolidate.question import Candidate, Question
 from growth.decide.consolidate.shunning import shun
 from growth.decide.grow.warming import Shortage, warmed
-from growth.decide.pack.market import Bought, Market
-from growth.decide.pack.plan import plan
-from growth.decide.pack.solution import PlacementSolution, PlannedNode
+from growth.decide.solver.node_options import Bought, Market
+from growth.decide.solver.placement_solution import PlacementSolution, PlannedNode
+from growth.decide.solver.planner import plan
 
 
 class Emptying(msgspec.Struct, frozen=True):

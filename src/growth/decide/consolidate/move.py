@@ -4,7 +4,7 @@ from typing import Literal
 
 import msgspec
 
-from growth.decide.pack.solution import PlannedNode
+from growth.decide.solver.placement_solution import PlannedNode
 
 Form = Literal["delete", "fold", "replace", "merge", "split", "rebuild"]
 

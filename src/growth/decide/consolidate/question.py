@@ -12,8 +12,8 @@ from growth.api.offering import Offering
 from growth.api.pod import Pod
 from growth.decide.fit.stage import Stage
 from growth.decide.grow.warming import closed_by, less_bought
-from growth.decide.pack.market import Bought, Market, market_of
-from growth.decide.pack.solution import PlannedNode
+from growth.decide.solver.node_options import Bought, Market, market_of
+from growth.decide.solver.placement_solution import PlannedNode
 
 _HOUR: Final = timedelta(hours=1)
 

@@ -11,8 +11,8 @@ import msgspec
 from growth.api.pod import Pod
 from growth.decide.consolidate.question import Question
 from growth.decide.fit.stage import Stage
-from growth.decide.pack.plan import plan
-from growth.decide.pack.solution import PlannedNode
+from growth.decide.solver.placement_solution import PlannedNode
+from growth.decide.solver.planner import plan
 
 
 class Today(msgspec.Struct, frozen=True):

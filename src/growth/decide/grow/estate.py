@@ -21,7 +21,7 @@ from growth.decide.grow.coming import is_live
 from growth.decide.grow.warming import Shortage
 from growth.decide.leaving import leaving_in
 from growth.decide.offerings import Shop, offering_for
-from growth.decide.pack.market import Bought
+from growth.decide.solver.node_options import Bought
 from growth.observe.snapshot import Snapshot
 
 

@@ -17,9 +17,9 @@ import msgspec
 from growth.api.pod import Pod
 from growth.decide.fit.stage import Stage
 from growth.decide.lately import NOBODY, Expected
-from growth.decide.pack.market import Market
-from growth.decide.pack.plan import plan
-from growth.decide.pack.solution import Filled, PlacementSolution, PlannedNode
+from growth.decide.solver.node_options import Market
+from growth.decide.solver.placement_solution import Filled, PlacementSolution, PlannedNode
+from growth.decide.solver.planner import plan
 
 MOST: Final = 64
 """More need not be foreseen: they fill several of the largest machines."""

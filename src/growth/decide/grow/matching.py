@@ -19,7 +19,7 @@ from growth.api.offering import POOL
 from growth.api.pod import Pod, PodSpec
 from growth.api.selectors import NodeSelectorTerm
 from growth.decide.fit.node_affinity import required_affinity
-from growth.decide.pack.market import DEFAULT_POOL
+from growth.decide.solver.node_options import DEFAULT_POOL
 
 NO_POOL: Final = "NoPool"
 NO_SUCH_POOL: Final = "NoSuchPool"

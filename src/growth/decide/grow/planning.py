@@ -26,9 +26,9 @@ from growth.decide.grow.succeeding import Predecessor, succeeding
 from growth.decide.grow.together import plan_together, without_held_back
 from growth.decide.grow.wanting import Wanted
 from growth.decide.grow.warming import Shortage, closed_by, less_bought, warmed
-from growth.decide.pack.market import Bought, Kind, Market, market_of
-from growth.decide.pack.solution import Outcome, PlacementSolution
 from growth.decide.shrink.marks import without_mark
+from growth.decide.solver.node_options import Bought, Kind, Market, market_of
+from growth.decide.solver.placement_solution import Outcome, PlacementSolution
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):

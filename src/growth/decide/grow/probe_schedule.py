@@ -29,7 +29,7 @@ from growth.decide.grow.matching import Matching
 from growth.decide.grow.outlook import Outlook
 from growth.decide.grow.probes import Probe
 from growth.decide.launches import LaunchRecord
-from growth.decide.pack.market import may_buy
+from growth.decide.solver.node_options import may_buy
 
 MOST_AT_ONCE: Final = 12
 """Probes of one pool that are on their way at one time."""

@@ -12,7 +12,7 @@ from growth.decide.fit.verdict import fit
 from growth.decide.grow.naming import request_name
 from growth.decide.grow.wanting import Wanted
 from growth.decide.grow.warming import hindrance
-from growth.decide.pack.market import Bought, Kind, market_of
+from growth.decide.solver.node_options import Bought, Kind, market_of
 
 
 class Probe(msgspec.Struct, frozen=True):

@@ -22,9 +22,9 @@ from growth.decide.fit.demand import SetAside, importance
 from growth.decide.fit.stage import Stage
 from growth.decide.gangs import Gang, Unplaced
 from growth.decide.offerings import Shop
-from growth.decide.pack.market import Market
-from growth.decide.pack.plan import plan
-from growth.decide.pack.solution import LeftOut, PlacementSolution
+from growth.decide.solver.node_options import Market
+from growth.decide.solver.placement_solution import LeftOut, PlacementSolution
+from growth.decide.solver.planner import plan
 
 # Each gang that is added costs one more plan. Those for which this one has no time are demand in the next one.
 _TRIES: Final = 8

@@ -7,8 +7,8 @@ from typing import Final
 import msgspec
 
 from growth.api.offering import Offering, in_pool
-from growth.decide.pack.market import Kind, Market
-from growth.decide.pack.solution import PlannedNode
+from growth.decide.solver.node_options import Kind, Market
+from growth.decide.solver.placement_solution import PlannedNode
 
 # Prices are fractions: three times 0.1 must fit into 0.3.
 _ROUNDING: Final = 1e-9

@@ -13,8 +13,8 @@ from growth.api.quantity import milli_value, nano_value, value
 from growth.decide.billing import as_billed
 from growth.decide.grow.circumstances import is_limited
 from growth.decide.grow.estate import holdings, just_bought
-from growth.decide.pack.market import Bought
 from growth.decide.provision.scene import Scene
+from growth.decide.solver.node_options import Bought
 
 _NANO = 10**9
 

@@ -18,7 +18,7 @@ from growth.api.queue.quotas import ResourceFlavor
 from growth.decide.access import Access
 from growth.decide.fit.new_node import node_from
 from growth.decide.offerings import Shop, Sold
-from growth.decide.pack.market import may_buy
+from growth.decide.solver.node_options import may_buy
 
 
 def out_of_stock(

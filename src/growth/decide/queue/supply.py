@@ -20,7 +20,7 @@ from growth.decide.fit.new_node import node_from
 from growth.decide.grow.circumstances import is_limited
 from growth.decide.grow.coming import is_live
 from growth.decide.offerings import Shop
-from growth.decide.pack.market import may_buy
+from growth.decide.solver.node_options import may_buy
 from growth.observe.snapshot import Snapshot
 
 _HEX_DIGITS: Final = 8

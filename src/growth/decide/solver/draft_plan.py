@@ -1,0 +1,104 @@
+"""A plan in the making: who goes where so far. Steps of planning add to it and take from it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import count
+
+from growth.api.pod import Pod
+from growth.decide.fit.stage import Stage
+from growth.decide.solver.equivalence_groups import Group
+from growth.decide.solver.placement_solution import LeftOut
+from growth.decide.solver.problem import Bools, Floats
+from growth.decide.solver.problem_rows import KindTable
+
+State = tuple[dict[str, list[Pod]], dict[str, tuple[int, list[Pod]]], Floats]
+
+# What machines of a plan are called until they are requested; no real node's name begins so.
+PLANNED = "planned-"
+
+
+@dataclass(slots=True)
+class Sketch:
+    """Nodes with their pods, and pods that are left out."""
+
+    stage: Stage
+    table: KindTable
+    groups: Sequence[Group]
+    masks: Sequence[Bools]
+    """[group] which kinds take its pods."""
+
+    limits: Floats
+    """What is left of the market's limits."""
+
+    existing: dict[str, list[Pod]] = field(default_factory=dict[str, list[Pod]])
+    bought: dict[str, tuple[int, list[Pod]]] = field(default_factory=dict[str, tuple[int, list[Pod]]])
+    """By name, the kind and its pods."""
+
+    left_out: list[LeftOut] = field(default_factory=list[LeftOut])
+    _numbers: "count[int]" = field(default_factory=lambda: count(1))
+
+    def new_name(self) -> str:
+        """A name for one more machine, which nothing on the stage has."""
+        while (name := f"{PLANNED}{next(self._numbers):05d}") in self.stage.nodes:
+            pass
+        return name
+
+    def state(self) -> State:
+        """Who is where at the moment, to come back to."""
+        existing = {name: list(pods) for name, pods in self.existing.items()}
+        bought = {name: (kind, list(pods)) for name, (kind, pods) in self.bought.items()}
+        return existing, bought, self.limits.copy()
+
+    def return_to(self, state: State) -> None:
+        """Everybody is where they were; the stage is not touched."""
+        self.existing, self.bought = state[0], state[1]
+        self.limits[:] = state[2]
+
+    def placements(self) -> list[tuple[Pod, str]]:
+        """Every placed pod and its node."""
+        placed = [(pod, name) for name, (_, pods) in self.bought.items() for pod in pods]
+        return placed + [(pod, name) for name, pods in self.existing.items() for pod in pods]
+
+    def put(self, pod: Pod, node: str, kind: int = -1) -> None:
+        """A pod goes to a node, which may be bought only now."""
+        if node in self.bought:
+            self.bought[node][1].append(pod)
+        elif kind >= 0:
+            self.bought[node] = (kind, [pod])
+        else:
+            self.existing.setdefault(node, []).append(pod)
+
+    def take_away(self, uids: set[str]) -> list[Pod]:
+        """These pods leave their nodes, on the stage, too; machines that would stand empty are not bought."""
+        for pod, name in self.placements():
+            if pod.metadata.uid in uids and self.stage.is_placed(pod.metadata.uid):
+                self.stage.remove(pod.metadata.uid, name)
+        taken: list[Pod] = []
+        for pods in [*self.existing.values(), *(pods for _, pods in self.bought.values())]:
+            leaving = [pod for pod in pods if pod.metadata.uid in uids]
+            if leaving:
+                taken += leaving
+                pods[:] = [pod for pod in pods if pod.metadata.uid not in uids]
+        self.existing = {name: pods for name, pods in self.existing.items() if pods}
+        for name in [name for name, (_, pods) in self.bought.items() if not pods]:
+            self.limits += self.table.limit_use[:, self.bought[name][0]]
+            del self.bought[name]
+            if name in self.stage.nodes:
+                self.stage.remove_node(name)
+        return taken
+
+    def enact(self) -> None:
+        """Bring the stage up to the sketch: all machines there, all pods on them, and nobody else."""
+        stage = self.stage
+        for name, (kind, _) in self.bought.items():
+            if name not in stage.nodes:
+                self.table.market.node(name, kind).enter(stage)
+        for pod, name in self.placements():
+            if not stage.is_placed(pod.metadata.uid):
+                stage.place(pod, name)
+
+    def clear(self) -> None:
+        """Take all pods of the sketch off the stage again; the machines stay."""
+        for pod, name in self.placements():
+            if self.stage.is_placed(pod.metadata.uid):
+                self.stage.remove(pod.metadata.uid, name)

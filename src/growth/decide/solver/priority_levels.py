@@ -1,0 +1,67 @@
+"""When limits bind, the important pods first.
+
+Packing looks at all pods at once, because that is cheapest; if there is enough for everybody, priorities make no
+difference. If there is not, and somebody is left out who matters more than somebody who is served, the plan is made
+again level by level: each level finds the machines of those above it standing there, with what room they have left, and
+the limits as far as they are used up.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from growth.api.pod import Pod
+from growth.decide.solver.draft_plan import Sketch
+from growth.decide.solver.node_options import Market
+from growth.decide.solver.placement_solution import LeftOut, PlacementSolution
+
+
+def left_out_by_importance(levels: Sequence[int], left_out: Sequence[LeftOut]) -> tuple[int, ...]:
+    """How many are left out of each level, the most important first: what is smaller serves the important better."""
+    counts = Counter(one.pod.spec.priority for one in left_out)
+    return tuple(counts[level] for level in levels)
+
+
+def wrongs_the_important(solution: PlacementSolution, left_out: Sequence[LeftOut]) -> bool:
+    """Whether a machine is bought for somebody who matters less than one of these who are left out."""
+    most = max((one.pod.spec.priority for one in left_out), default=None)
+    return most is not None and any(pod.spec.priority < most for node in solution.buy for pod in node.pods)
+
+
+def plan_by_levels(
+    sketch: Sketch, pods: Sequence[Pod], subplan: Callable[[Sequence[Pod], Market], PlacementSolution]
+) -> None:
+    """Fill an empty sketch level by level; ``subplan`` plans on the sketch's stage, within the limits it is given.
+
+    Who needs somebody of a lower level near is asked once more at the end.
+    """
+    waiting: dict[int, list[Pod]] = {}
+    for pod in pods:
+        waiting.setdefault(pod.spec.priority, []).append(pod)
+    left: list[LeftOut] = []
+    for level in sorted(waiting, reverse=True):
+        left += _adopted(sketch, waiting[level], subplan)
+    if left and len(left) < len(pods):
+        left = _adopted(sketch, [one.pod for one in left], subplan)
+    sketch.left_out += left
+
+
+def _adopted(
+    sketch: Sketch, pods: Sequence[Pod], subplan: Callable[[Sequence[Pod], Market], PlacementSolution]
+) -> list[LeftOut]:
+    """Plan for these beside what the sketch holds, and take it into the sketch; returned are those left out."""
+    market = sketch.table.market
+    limits = [replace(limit, left=left) for limit, left in zip(market.limits, sketch.limits.tolist(), strict=True)]
+    mark = sketch.stage.mark()
+    found = subplan(pods, replace(market, limits=tuple(limits)))
+    sketch.stage.back_to(mark)
+    kinds = {(kind.pool.metadata.name, kind.offering.id): number for number, kind in enumerate(market.kinds)}
+    for node in found.buy:
+        kind = kinds[node.pool.metadata.name, node.offering.id]
+        sketch.bought[node.name] = (kind, list(node.pods))
+        sketch.limits -= sketch.table.limit_use[:, kind]
+    for filled in found.existing:
+        for pod in filled.pods:
+            sketch.put(pod, filled.node)
+    sketch.enact()
+    return list(found.left_out)
