@@ -26,8 +26,8 @@ from growth.api.node_pool import NodePool, NodePoolSpec, ServerType
 from growth.api.pod import Pod
 from growth.decide.consolidate.advice import Advice, advise
 from growth.decide.consolidate.question import Candidate, Question
-from growth.decide.fit.new_node import NewNodes
-from growth.decide.fit.stage import Stage
+from growth.decide.fit.simulated_cluster import Stage
+from growth.decide.fit.template_node import NewNodes
 from growth.decide.solver.node_options import Bought
 from growth.observe.cache import World
 from growth.observe.pod_requests import amounts_from, requests_of

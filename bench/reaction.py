@@ -49,7 +49,7 @@ from growth.api.growth_kinds import NODE_POOLS
 from growth.api.kinds import NODES
 from growth.api.offering import OFFERING, Offering
 from growth.cloud.kwok.catalog import read_catalogue
-from growth.decide.fit.new_node import allocatable_from
+from growth.decide.fit.template_node import allocatable_from
 from growth.decide.solver.planner import plan
 from growth.kube.patches import MergePatch
 from growth_lab.local_cluster.cluster import LocalCluster

@@ -11,7 +11,7 @@ from growth.api.node_pool import NodePool, NodePoolSpec, Reserved, UserDataSecre
 from growth.api.offering import Offering
 from growth.api.taints import closed
 from growth.api.tolerations import NO_SCHEDULE, Taint
-from growth.decide.fit.new_node import node_from
+from growth.decide.fit.template_node import node_from
 
 OFFERING = Offering(
     id="shop-small-here",

@@ -14,7 +14,7 @@ from growth.cloud.kwok.catalog import Behaviour
 from growth.cloud.kwok.faults import faults_from
 from growth.cloud.kwok.machine_record import FAULTS, MACHINE_LABEL, manifest, record_from
 from growth.cloud.kwok.node_manifest import node_manifest
-from growth.decide.fit.new_node import node_from
+from growth.decide.fit.template_node import node_from
 from tests.builders import Json
 from tests.cloud.kwok_records import BOOT, MADE, a_record
 from tests.cloud.kwok_trial import GPU, POOL, SMALL

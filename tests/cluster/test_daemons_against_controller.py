@@ -6,8 +6,8 @@ import pytest
 
 from growth.api.kinds import DAEMON_SETS, NODES, PODS
 from growth.api.pod import Pod
-from growth.decide.fit.daemons import Daemons
-from growth.decide.fit.ports import host_ports
+from growth.decide.fit.daemonset_pods import Daemons
+from growth.decide.fit.node_ports import host_ports
 from growth.observe.pod_requests import requests_of
 from growth_lab.local_cluster.cluster import LocalCluster
 from tests.cluster.conftest import wait_until

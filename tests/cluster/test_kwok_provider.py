@@ -18,7 +18,7 @@ from growth.cloud.kwok.faults import Fault, Kind
 from growth.cloud.kwok.machine_controller import PlayedCloud
 from growth.cloud.kwok.machine_record import FAULTS, config_map_name
 from growth.cloud.kwok.provider import KwokProvider
-from growth.decide.fit.new_node import node_from
+from growth.decide.fit.template_node import node_from
 from growth.kube.client import Client
 from growth.kube.errors import NotFound
 from growth.kube.patches import MergePatch

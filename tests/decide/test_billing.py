@@ -7,7 +7,7 @@ from growth.api.node_pool import NodePool
 from growth.api.settings.model import Settings
 from growth.decide.billing import as_billed
 from growth.decide.decider import State
-from growth.decide.fit.stage import Stage
+from growth.decide.fit.simulated_cluster import Stage
 from growth.decide.grow.estate import holdings
 from growth.decide.offerings import shop_in
 from growth.decide.provision.limits import too_many

@@ -11,7 +11,7 @@ from growth.api.node_pool import NodePool, OfferingStatus
 from growth.api.node_request import NodeRequest
 from growth.api.phases import RequestPhase
 from growth.api.quantity import nano_value
-from growth.decide.fit.new_node import allocatable_from
+from growth.decide.fit.template_node import allocatable_from
 from growth.decide.measuring import SMALLER
 from growth.decide.offerings import shop_of
 from tests.decide.lessons import lesson_of

@@ -11,7 +11,7 @@ from growth.api.change import Change, Happened
 from growth.api.kinds import NAMESPACES, NODES, PODS
 from growth.api.pod import Pod
 from growth.decide.fit import Stage
-from growth.decide.fit.new_node import NewNodes
+from growth.decide.fit.template_node import NewNodes
 from growth.decide.solver.node_options import market_of
 from growth.decide.solver.placement_solution import PlacementSolution
 from growth.decide.solver.planner import plan

@@ -8,7 +8,7 @@ from growth.api.pod import Pod
 from growth.api.selectors import selects
 from growth.api.workloads import PodDisruptionBudget
 from growth.cli.memory_report import counted, named
-from growth.decide.fit.claims import named_claims
+from growth.decide.fit.volume_claims import named_claims
 from growth.observe.snapshot import Snapshot
 
 

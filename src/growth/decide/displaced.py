@@ -13,7 +13,7 @@ import msgspec
 from growth.api.meta import ObjectMeta
 from growth.api.out_of_service import SHUTDOWN, out_of_service_taint
 from growth.api.pod import Pod, PodStatus
-from growth.decide.fit.stage import Stage
+from growth.decide.fit.simulated_cluster import Stage
 from growth.observe.snapshot import Snapshot
 
 _DISPLACED: Final = "pods that lose their machine"

@@ -18,7 +18,7 @@ from growth.api.node_request import NodeRequest
 from growth.api.offering import INSTANCE_TYPE, POOL, left_of
 from growth.api.quantity import NANO, canonical, nano_value
 from growth.decide.access import TOO_MANY_SURPRISES
-from growth.decide.fit.new_node import allocatable_from
+from growth.decide.fit.template_node import allocatable_from
 from growth.decide.lesson import Lesson, bought_as
 from growth.decide.provision.arrival import shortfall
 

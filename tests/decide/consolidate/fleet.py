@@ -10,8 +10,8 @@ from growth.api.offering import Offering
 from growth.api.pod import Pod
 from growth.decide.consolidate.advice import Advice
 from growth.decide.consolidate.question import Candidate, Question
-from growth.decide.fit.new_node import NewNodes
-from growth.decide.fit.stage import Stage
+from growth.decide.fit.simulated_cluster import Stage
+from growth.decide.fit.template_node import NewNodes
 from growth.decide.solver.node_options import Bought
 from growth.observe.pod_requests import amounts_from
 from tests.decide import stages

@@ -20,7 +20,7 @@ from growth.api.provider_state import Cloud
 from growth.decide.consolidate.move import Move
 from growth.decide.consolidate.question import Question
 from growth.decide.fit import Stage, fit
-from growth.decide.fit.new_node import NewNodes
+from growth.decide.fit.template_node import NewNodes
 from tests.decide.consolidate.seen import DAEMON as OF_DAEMON
 from tests.decide.consolidate.seen import OWNER, a_budget, a_pod
 from tests.decide.marketplace import HOUR, NOW, a_cloud, a_machine, a_pool, an_offering

@@ -34,8 +34,8 @@ from growth.api.settings.model import Settings
 from growth.api.taints import LEAVES
 from growth.decide.consolidate.deciding import decide
 from growth.decide.decider import Decision, State
-from growth.decide.fit.stage import Stage
-from growth.decide.fit.verdict import fit
+from growth.decide.fit.predicates import fit
+from growth.decide.fit.simulated_cluster import Stage
 from growth.observe.cache import World
 from tests.decide import marketplace as market
 from tests.decide.consolidate.seen import SOLD

@@ -12,7 +12,7 @@ from growth.api.phases import RequestPhase
 from growth.api.taints import closed
 from growth.decide.decider import State
 from growth.decide.fit import Stage
-from growth.decide.fit.new_node import NewNodes
+from growth.decide.fit.template_node import NewNodes
 from growth.decide.grow.coming import Coming, enter, hand_over_ends, has_places, seat, still_fitting
 from tests.decide.grow.town import SMALL, Town, a_pod
 from tests.decide.marketplace import HOUR, MINUTE, NOW, PROVISION, SECOND, a_node, a_pool, a_request, a_snapshot

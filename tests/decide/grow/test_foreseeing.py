@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from growth.api.node_pool import NodePool
 from growth.api.pod import Pod
-from growth.decide.fit.stage import Stage
+from growth.decide.fit.simulated_cluster import Stage
 from growth.decide.grow.foreseeing import Foresight, foreseeing
 from growth.decide.lately import Expected
 from growth.decide.solver.node_options import market_of

@@ -9,7 +9,7 @@ import pytest
 from growth.api.node_pool import NodePool
 from growth.api.offering import Offering
 from growth.api.pod import Pod
-from growth.decide.fit.stage import Stage
+from growth.decide.fit.simulated_cluster import Stage
 from growth.decide.grow.circumstances import Circumstances
 from growth.decide.grow.coming import Coming
 from growth.decide.grow.planning import Joining, Plan, Question, answer

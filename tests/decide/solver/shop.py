@@ -12,7 +12,7 @@ from growth.api.offering import Offering, offering_id
 from growth.api.pod import Pod
 from growth.api.tolerations import Taint
 from growth.decide.fit import Stage, fit
-from growth.decide.fit.new_node import NewNodes
+from growth.decide.fit.template_node import NewNodes
 from growth.decide.solver.node_options import market_of
 from growth.decide.solver.placement_solution import PlacementSolution
 from growth.decide.solver.planner import plan

@@ -15,7 +15,7 @@ from growth.api.offering import Offering
 from growth.api.pod import Pod
 from growth.api.tolerations import Taint
 from growth.decide.fit import Stage, fit
-from growth.decide.fit.new_node import NewNodes
+from growth.decide.fit.template_node import NewNodes
 from growth.decide.solver.placement_solution import PlacementSolution
 from tests.decide.solver.shop import HOST, ZONE, ZONES, a_pool, an_offering, apart, spread, together
 from tests.decide.stages import a_node, a_pod, a_stage

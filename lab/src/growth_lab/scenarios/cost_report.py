@@ -14,7 +14,7 @@ from growth.api.node_pool import NodePool
 from growth.api.offering import OFFERING, Offering
 from growth.api.pod import Pod
 from growth.cloud.kwok.catalog import Catalogue
-from growth.decide.fit.stage import Stage
+from growth.decide.fit.simulated_cluster import Stage
 from growth.decide.solver.node_options import market_of
 from growth.decide.solver.planner import plan
 from growth.observe.cache import World

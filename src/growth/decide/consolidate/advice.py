@@ -25,9 +25,9 @@ from growth.decide.consolidate.move import Move
 from growth.decide.consolidate.question import Candidate, Question, Worth
 from growth.decide.consolidate.shunning import emptying_themselves, shun
 from growth.decide.consolidate.today import today
-from growth.decide.fit.new_node import NewNodes
-from growth.decide.fit.stage import Stage
-from growth.decide.fit.verdict import fit
+from growth.decide.fit.predicates import fit
+from growth.decide.fit.simulated_cluster import Stage
+from growth.decide.fit.template_node import NewNodes
 from growth.decide.solver.node_options import Bought, Market
 from growth.decide.solver.placement_solution import PlacementSolution, PlannedNode
 from growth.decide.solver.planner import plan

@@ -12,7 +12,7 @@ from growth.decide.consolidate.advice import pods_on
 from growth.decide.consolidate.candidates import Choice
 from growth.decide.consolidate.question import Question, Worth
 from growth.decide.decider import State
-from growth.decide.fit.stage import Stage
+from growth.decide.fit.simulated_cluster import Stage
 from growth.decide.grow.outlook import Outlook
 from growth.decide.grow.planning import NO_PLAN
 from growth.observe.snapshot import Snapshot

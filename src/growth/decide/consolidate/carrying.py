@@ -28,8 +28,8 @@ from growth.decide.consolidate.scene import Scene
 from growth.decide.consolidate.terms import why_not_let
 from growth.decide.consolidate.writing import MOVE, into
 from growth.decide.fit.demand import demand_of
-from growth.decide.fit.new_node import NewNodes
-from growth.decide.fit.stage import Stage
+from growth.decide.fit.simulated_cluster import Stage
+from growth.decide.fit.template_node import NewNodes
 from growth.decide.grow.requesting import owned_by
 from growth.decide.leaving import asked_to_go
 from growth.decide.shrink.marks import marked, unmarked

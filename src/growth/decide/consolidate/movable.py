@@ -28,7 +28,7 @@ from growth.api.selectors import IN, NODE_NAME_FIELD, NodeSelectorTerm, Requirem
 from growth.api.taints import LEAVES
 from growth.api.tolerations import untolerated
 from growth.api.workloads import PodDisruptionBudget
-from growth.decide.fit.claims import named_claims
+from growth.decide.fit.volume_claims import named_claims
 from growth.observe.snapshot import Snapshot
 
 SAFE_TO_EVICT: Final = "cluster-autoscaler.kubernetes.io/safe-to-evict"

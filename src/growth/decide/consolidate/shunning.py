@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from growth.api.pod_classification import ends_by_itself, is_work
-from growth.decide.fit.stage import Stage
+from growth.decide.fit.simulated_cluster import Stage
 
 
 def shun(stage: Stage, names: Iterable[str]) -> None:

@@ -10,7 +10,7 @@ import msgspec
 
 from growth.api.pod import Pod
 from growth.decide.consolidate.question import Question
-from growth.decide.fit.stage import Stage
+from growth.decide.fit.simulated_cluster import Stage
 from growth.decide.solver.placement_solution import PlannedNode
 from growth.decide.solver.planner import plan
 

@@ -5,10 +5,9 @@ strict as kube-scheduler 1.36: what is allowed here and refused there buys a nod
 leaves a pod waiting for ever. ``tests/fidelity`` compares the two.
 """
 
-from growth.decide.fit.checks import prepare
-from growth.decide.fit.misfit import Cause, Misfit, Verdict
-from growth.decide.fit.stage import Stage
-from growth.decide.fit.verdict import fit, fits_anywhere, unplaceable
-from growth.decide.fit.wishes import grief
+from growth.decide.fit.filter_result import Cause, Misfit, Verdict
+from growth.decide.fit.predicates import fit, fits_anywhere, prepare, unplaceable
+from growth.decide.fit.preferences import grief
+from growth.decide.fit.simulated_cluster import Stage
 
 __all__ = ["Cause", "Misfit", "Stage", "Verdict", "fit", "fits_anywhere", "grief", "prepare", "unplaceable"]

@@ -13,8 +13,8 @@ import msgspec
 from growth.api.pod import Pod
 from growth.api.pod_classification import is_daemon, is_static
 from growth.api.taints import kept_for
-from growth.decide.fit.stage import Stage
-from growth.decide.fit.verdict import fit, unplaceable
+from growth.decide.fit.predicates import fit, unplaceable
+from growth.decide.fit.simulated_cluster import Stage
 
 DEFAULT_SCHEDULER: Final = "default-scheduler"
 

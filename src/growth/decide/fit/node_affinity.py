@@ -17,8 +17,8 @@ from growth.api.selectors import (
     is_valid,
     is_valid_field,
 )
-from growth.decide.fit.misfit import Misfit
-from growth.decide.fit.site import Check, Site
+from growth.decide.fit.filter_result import Misfit
+from growth.decide.fit.node_info import Check, Site
 
 NAME_FILTER: Final = "NodeName"
 FILTER: Final = "NodeAffinity"

@@ -19,13 +19,13 @@ from growth.api.pod import Pod
 from growth.api.quantity import nano_value, value
 from growth.api.reasons import formatting
 from growth.api.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
-from growth.decide.fit.claims import BINDING_FILTER, class_name, class_of, sort_claims
-from growth.decide.fit.misfit import Misfit
-from growth.decide.fit.site import Check, Site
+from growth.decide.fit.filter_result import Misfit
+from growth.decide.fit.node_info import Check, Site
+from growth.decide.fit.volume_claims import BINDING_FILTER, class_name, class_of, sort_claims
 from growth.observe.table import Key
 
 if TYPE_CHECKING:
-    from growth.decide.fit.stage import Stage
+    from growth.decide.fit.simulated_cluster import Stage
 
 FILTER: Final = BINDING_FILTER
 

@@ -10,10 +10,10 @@ from growth.api.kinds import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES
 from growth.api.pod import Pod
 from growth.api.reasons import formatting
 from growth.api.storage import PersistentVolume
-from growth.decide.fit.claims import ZONE_FILTER, named_claims
-from growth.decide.fit.misfit import Misfit
-from growth.decide.fit.site import Check, Site
-from growth.decide.fit.stage import Stage
+from growth.decide.fit.filter_result import Misfit
+from growth.decide.fit.node_info import Check, Site
+from growth.decide.fit.simulated_cluster import Stage
+from growth.decide.fit.volume_claims import ZONE_FILTER, named_claims
 
 FILTER: Final = ZONE_FILTER
 

@@ -16,11 +16,11 @@ from growth.api.pod import Pod
 from growth.api.settings.model import ProvisionSettings
 from growth.decide.ages import phase_since
 from growth.decide.decider import State
-from growth.decide.fit.daemons import Daemons
-from growth.decide.fit.new_node import NewNodes, settled
-from growth.decide.fit.resources import has_room
-from growth.decide.fit.stage import Stage
-from growth.decide.fit.verdict import fit
+from growth.decide.fit.daemonset_pods import Daemons
+from growth.decide.fit.node_resources import has_room
+from growth.decide.fit.predicates import fit
+from growth.decide.fit.simulated_cluster import Stage
+from growth.decide.fit.template_node import NewNodes, settled
 from growth.observe.snapshot import Snapshot
 
 

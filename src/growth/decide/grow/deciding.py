@@ -23,7 +23,7 @@ from growth.api.settings.model import Settings
 from growth.decide.ages import is_ahead
 from growth.decide.decider import Decision, State
 from growth.decide.fit.demand import importance
-from growth.decide.fit.stage import Stage
+from growth.decide.fit.simulated_cluster import Stage
 from growth.decide.grow.coming import Coming
 from growth.decide.grow.estate import shortages
 from growth.decide.grow.foreseeing import MOST, Foresight

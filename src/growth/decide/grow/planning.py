@@ -14,8 +14,8 @@ from growth.api.offering import Offering
 from growth.api.pod import Pod
 from growth.decide.displaced import Displaced, clear
 from growth.decide.fit.demand import SetAside, has_place, why_unplaceable
-from growth.decide.fit.interpod import feared_by
-from growth.decide.fit.stage import Stage
+from growth.decide.fit.inter_pod_affinity import feared_by
+from growth.decide.fit.simulated_cluster import Stage
 from growth.decide.gangs import Findings, Gang
 from growth.decide.grow.circumstances import Circumstances
 from growth.decide.grow.coming import Coming, enter, seat

@@ -7,8 +7,8 @@ import msgspec
 from growth.api.node_pool import NodePool
 from growth.api.offering import Offering
 from growth.api.pod import Pod
-from growth.decide.fit.stage import Stage
-from growth.decide.fit.verdict import fit
+from growth.decide.fit.predicates import fit
+from growth.decide.fit.simulated_cluster import Stage
 from growth.decide.grow.naming import request_name
 from growth.decide.grow.wanting import Wanted
 from growth.decide.grow.warming import hindrance

@@ -19,7 +19,7 @@ from growth.api.pod import Pod, PodSpec
 from growth.api.provider_state import Cloud
 from growth.decide.access import Access
 from growth.decide.fit.demand import SetAside, importance
-from growth.decide.fit.stage import Stage
+from growth.decide.fit.simulated_cluster import Stage
 from growth.decide.gangs import Gang, Unplaced
 from growth.decide.offerings import Shop
 from growth.decide.solver.node_options import Market

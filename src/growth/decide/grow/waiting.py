@@ -22,8 +22,8 @@ from growth.api.pod import Pod
 from growth.decide.ages import is_ahead
 from growth.decide.announced import is_announced
 from growth.decide.fit.demand import why_not
-from growth.decide.fit.new_node import allocatable_from
-from growth.decide.fit.resources import has_room
+from growth.decide.fit.node_resources import has_room
+from growth.decide.fit.template_node import allocatable_from
 from growth.decide.grow.backing_off import failed, is_held
 from growth.decide.grow.coming import still_fitting
 from growth.decide.grow.matching import Matching, Unmatched

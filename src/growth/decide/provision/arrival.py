@@ -12,7 +12,7 @@ from growth.api.offering import left_of
 from growth.api.quantity import nano_value
 from growth.api.taints import STARTING
 from growth.api.tolerations import BLOCKING_EFFECTS
-from growth.decide.fit.new_node import is_starting_taint
+from growth.decide.fit.template_node import is_starting_taint
 
 
 class Step(StrEnum):

@@ -10,10 +10,10 @@ from growth.api.kinds import PERSISTENT_VOLUME_CLAIMS
 from growth.api.pod import Pod
 from growth.api.reasons import formatting
 from growth.api.taints import tolerations_of
-from growth.decide.fit import node_affinity, resources, taints
-from growth.decide.fit.claims import named_claims
-from growth.decide.fit.misfit import Misfit, verdict_from
-from growth.decide.fit.site import Site
+from growth.decide.fit import node_affinity, node_resources, taint_toleration
+from growth.decide.fit.filter_result import Misfit, verdict_from
+from growth.decide.fit.node_info import Site
+from growth.decide.fit.volume_claims import named_claims
 from growth.observe.pod_requests import Requests
 from growth.observe.snapshot import Snapshot
 
@@ -78,8 +78,8 @@ def _no_place(snapshot: Snapshot, pod: Pod) -> str:
 def _misfit(snapshot: Snapshot, pod: Pod) -> str:
     may_use, misfits = list[Site](), dict[str, Misfit]()
     checks = [
-        taints.prepare_unschedulable(pod.spec),
-        taints.prepare(tolerations_of(pod)),
+        taint_toleration.prepare_unschedulable(pod.spec),
+        taint_toleration.prepare(tolerations_of(pod)),
         node_affinity.prepare(pod.spec),
     ]
     for name, node in snapshot.nodes.items():
@@ -98,12 +98,12 @@ def _misfit(snapshot: Snapshot, pod: Pod) -> str:
 
 def _shortage(asked: Requests, frees: list[dict[str, int]]) -> str:
     """What no node has enough of; empty if one has enough of everything."""
-    if any(resources.has_room(free, asked) for free in frees):
+    if any(node_resources.has_room(free, asked) for free in frees):
         return ""
     lacking: list[str] = []
     for resource, amount in sorted(asked.items()):
         largest = max(free.get(resource, 0) for free in frees)
-        if amount > largest and resources.is_counted(resource):
+        if amount > largest and node_resources.is_counted(resource):
             had = formatting.amount(resource, max(0, largest))
             lacking.append(f"{_amount(resource, amount)} asked, largest free node has {had}")
     if lacking:

@@ -13,7 +13,7 @@ import msgspec
 from growth.api.pod import Container, PodSpec, ResourceRequirements
 from growth.api.queue.pod_defaults import LimitRange, RuntimeClass
 from growth.api.queue.workload import PodSet, read_template
-from growth.decide.fit.daemons import pod_spec
+from growth.decide.fit.daemonset_pods import pod_spec
 from growth.observe.pod_requests import Requests, requests_of
 
 Quantities = tuple[tuple[str, str], ...]

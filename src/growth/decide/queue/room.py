@@ -22,10 +22,10 @@ from growth.api.node import Node
 from growth.api.pod import PodSpec
 from growth.api.quantity import QuantityError
 from growth.api.queue.workload import Admission, Workload
-from growth.decide.fit import node_affinity, taints
-from growth.decide.fit.ports import host_ports
-from growth.decide.fit.resources import is_counted
-from growth.decide.fit.site import Check, Site
+from growth.decide.fit import node_affinity, taint_toleration
+from growth.decide.fit.node_info import Check, Site
+from growth.decide.fit.node_ports import host_ports
+from growth.decide.fit.node_resources import is_counted
 from growth.decide.leaving import leaving_in
 from growth.decide.queue.flavors import Assigned, bound_to, needs_of
 from growth.decide.queue.scene import Scene
@@ -198,7 +198,11 @@ def _spread(sites: Sequence[Site], pods: _Pods, booked: list[tuple[dict[str, int
 
 def _checks(spec: PodSpec) -> list[Check]:
     """Which nodes a pod may go to, by what nodes are like."""
-    checks = [taints.prepare_unschedulable(spec), taints.prepare(spec.tolerations), node_affinity.prepare(spec)]
+    checks = [
+        taint_toleration.prepare_unschedulable(spec),
+        taint_toleration.prepare(spec.tolerations),
+        node_affinity.prepare(spec),
+    ]
     return [check for check in checks if check is not None]
 
 

@@ -16,7 +16,7 @@ from growth.api.node_pool import NodePool
 from growth.api.offering import Offering
 from growth.api.queue.quotas import ResourceFlavor
 from growth.decide.access import Access
-from growth.decide.fit.new_node import node_from
+from growth.decide.fit.template_node import node_from
 from growth.decide.offerings import Shop, Sold
 from growth.decide.solver.node_options import may_buy
 

@@ -16,7 +16,7 @@ from growth.api.node_pool import NodePool
 from growth.api.offering import POOL, Offering
 from growth.api.queue.quotas import ResourceFlavor
 from growth.decide.access import Access
-from growth.decide.fit.new_node import node_from
+from growth.decide.fit.template_node import node_from
 from growth.decide.grow.circumstances import is_limited
 from growth.decide.grow.coming import is_live
 from growth.decide.offerings import Shop

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from itertools import count
 
 from growth.api.pod import Pod
-from growth.decide.fit.stage import Stage
+from growth.decide.fit.simulated_cluster import Stage
 from growth.decide.solver.equivalence_groups import Group
 from growth.decide.solver.placement_solution import LeftOut
 from growth.decide.solver.problem import Bools, Floats

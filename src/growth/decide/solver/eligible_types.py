@@ -7,8 +7,8 @@ import numpy as np
 from growth.api.reasons import formatting
 from growth.api.tolerations import untolerated
 from growth.decide.fit.node_affinity import matcher
-from growth.decide.fit.stage import Stage
-from growth.decide.fit.verdict import fit
+from growth.decide.fit.predicates import fit
+from growth.decide.fit.simulated_cluster import Stage
 from growth.decide.solver.equivalence_groups import Group
 from growth.decide.solver.node_options import DEFAULT_POOL, Kind
 from growth.decide.solver.problem import Bools

@@ -12,10 +12,10 @@ import msgspec
 
 from growth.api.offering import HOSTNAME, ZONE
 from growth.api.pod import Pod, PodSpec
-from growth.decide.fit.interpod import feared_by
+from growth.decide.fit.inter_pod_affinity import feared_by
 from growth.decide.fit.node_affinity import required_affinity
-from growth.decide.fit.resources import is_counted
-from growth.decide.fit.stage import Stage
+from growth.decide.fit.node_resources import is_counted
+from growth.decide.fit.simulated_cluster import Stage
 from growth.decide.solver.pod_constraints import ODD, Rules, Selectors, rules_of
 from growth.observe.pod_requests import Requests
 

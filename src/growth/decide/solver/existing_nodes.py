@@ -13,10 +13,10 @@ import numpy as np
 from growth.api.pod import Pod
 from growth.api.taints import without_keys
 from growth.decide.fit.node_affinity import matcher
-from growth.decide.fit.stage import Stage
-from growth.decide.fit.taints import prepare as taint_check
-from growth.decide.fit.taints import prepare_unschedulable
-from growth.decide.fit.verdict import fit
+from growth.decide.fit.predicates import fit
+from growth.decide.fit.simulated_cluster import Stage
+from growth.decide.fit.taint_toleration import prepare as taint_check
+from growth.decide.fit.taint_toleration import prepare_unschedulable
 from growth.decide.solver.equivalence_groups import Group
 from growth.decide.solver.pod_constraints import PLAIN
 from growth.decide.solver.problem import Bools, Floats, Ints

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from growth.api.offering import ZONE
-from growth.decide.fit.interpod import FILTER as INTERPOD
+from growth.decide.fit.inter_pod_affinity import FILTER as INTERPOD
 from growth.decide.fit.node_affinity import matcher
-from growth.decide.fit.stage import Stage
-from growth.decide.fit.verdict import fit
+from growth.decide.fit.predicates import fit
+from growth.decide.fit.simulated_cluster import Stage
 from growth.decide.solver.equivalence_groups import Group
 from growth.decide.solver.node_options import Market
 from growth.decide.solver.pod_constraints import Selectors

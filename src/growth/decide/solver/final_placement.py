@@ -13,8 +13,8 @@ import numpy as np
 
 from growth.api.offering import HOSTNAME
 from growth.api.pod import Pod
-from growth.decide.fit.stage import Stage
-from growth.decide.fit.verdict import fit, fits_anywhere
+from growth.decide.fit.predicates import fit, fits_anywhere
+from growth.decide.fit.simulated_cluster import Stage
 from growth.decide.solver.draft_plan import Sketch
 from growth.decide.solver.existing_nodes import Standing
 from growth.decide.solver.improvement import dissolve

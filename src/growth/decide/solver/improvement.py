@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 
 from growth.api.pod import Pod
-from growth.decide.fit.verdict import fit
+from growth.decide.fit.predicates import fit
 from growth.decide.solver.draft_plan import Sketch
 from growth.decide.solver.existing_nodes import Standing
 from growth.decide.solver.problem import NO_CLIQUE, Bin, Bools, Ints, Packing, Problem, packing_of

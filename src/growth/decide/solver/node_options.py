@@ -13,8 +13,8 @@ from growth.api.node_pool import NodePool, ServerType
 from growth.api.offering import ZONE, Offering, in_pool
 from growth.api.quantity import milli_value, parse, value
 from growth.decide.billing import as_billed
-from growth.decide.fit.new_node import NewNode, NewNodes
-from growth.decide.fit.stage import Stage
+from growth.decide.fit.simulated_cluster import Stage
+from growth.decide.fit.template_node import NewNode, NewNodes
 from growth.observe.pod_requests import amounts_from, requests_of
 
 DEFAULT_POOL = "default"

@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 
 from growth.api.pod import Pod
-from growth.decide.fit.stage import Stage
+from growth.decide.fit.simulated_cluster import Stage
 from growth.decide.solver.colocation import tags_of
 from growth.decide.solver.draft_plan import Sketch
 from growth.decide.solver.eligible_types import Allowed

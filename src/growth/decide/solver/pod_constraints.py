@@ -12,7 +12,7 @@ import msgspec
 from growth.api.offering import HOSTNAME, ZONE
 from growth.api.pod import Pod, PodAffinityTerm, TopologySpreadConstraint
 from growth.api.selectors import LabelSelector
-from growth.decide.fit.ports import host_ports
+from growth.decide.fit.node_ports import host_ports
 
 _encode = msgspec.msgpack.Encoder(order="deterministic").encode
 

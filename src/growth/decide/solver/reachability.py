@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from growth.api.pod import Pod
-from growth.decide.fit.stage import Stage
-from growth.decide.fit.verdict import fit
+from growth.decide.fit.predicates import fit
+from growth.decide.fit.simulated_cluster import Stage
 from growth.decide.solver.problem import Bools
 
 Placement = tuple[Pod, str]

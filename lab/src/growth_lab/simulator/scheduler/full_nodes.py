@@ -8,7 +8,7 @@ import msgspec
 
 from growth.api.node import Node
 from growth.api.pod import Pod
-from growth.decide.fit.ports import host_ports
+from growth.decide.fit.node_ports import host_ports
 from growth.observe.pod_requests import Requests
 from growth_lab.simulator.scheduler.cache import Picture
 from growth_lab.simulator.scheduler.unschedulable_message import RESOURCES, Refused

@@ -7,11 +7,11 @@ from growth.api.node import Node
 from growth.api.pod import Pod
 from growth.api.taints import tolerations_of
 from growth.api.tolerations import untolerated
-from growth.decide.fit.crowd import repelling_terms
-from growth.decide.fit.interpod import attracting_terms
+from growth.decide.fit.inter_pod_affinity import attracting_terms
 from growth.decide.fit.node_affinity import matcher
-from growth.decide.fit.resources import is_counted
-from growth.decide.fit.spread import hard_constraints
+from growth.decide.fit.node_resources import is_counted
+from growth.decide.fit.pod_counts import repelling_terms
+from growth.decide.fit.topology_spread import hard_constraints
 from growth.observe.pod_requests import amounts_from, requests_of
 from growth_lab.simulator.scheduler.cache import NodeChange
 

@@ -14,9 +14,9 @@ import numpy as np
 from growth.api.pod import Pod
 from growth.api.selectors import NODE_NAME_FIELD
 from growth.decide.fit import fit, grief
-from growth.decide.fit.checks import hindrance
 from growth.decide.fit.node_affinity import required_affinity
-from growth.decide.fit.spread import HARD
+from growth.decide.fit.predicates import hindrance
+from growth.decide.fit.topology_spread import HARD
 from growth.observe.pod_requests import Requests
 from growth_lab.simulator.scheduler.cache import Picture
 from growth_lab.simulator.scheduler.free_columns import Flags, Numbers

@@ -12,12 +12,12 @@ from growth.api.pod import Pod, PodAffinityTerm
 from growth.api.selectors import selects
 from growth.api.taints import tolerations_of
 from growth.api.tolerations import tolerates
-from growth.decide.fit.crowd import repelling_terms
-from growth.decide.fit.disks import is_conflict
-from growth.decide.fit.interpod import attracting_terms
-from growth.decide.fit.ports import PortsInUse, host_ports
-from growth.decide.fit.spread import effective_selector, hard_constraints
-from growth.decide.fit.taints import CORDON
+from growth.decide.fit.inter_pod_affinity import attracting_terms
+from growth.decide.fit.node_ports import PortsInUse, host_ports
+from growth.decide.fit.pod_counts import repelling_terms
+from growth.decide.fit.taint_toleration import CORDON
+from growth.decide.fit.topology_spread import effective_selector, hard_constraints
+from growth.decide.fit.volume_restrictions import is_conflict
 from growth.observe.pod_requests import Requests, requests_of
 from growth_lab.simulator.scheduler.cache import PodChange
 

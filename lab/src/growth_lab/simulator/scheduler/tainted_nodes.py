@@ -11,7 +11,7 @@ import msgspec
 from growth.api.node import Node
 from growth.api.pod import Pod
 from growth.api.tolerations import Toleration
-from growth.decide.fit.taints import FILTER, UNSCHEDULABLE_FILTER
+from growth.decide.fit.taint_toleration import FILTER, UNSCHEDULABLE_FILTER
 from growth_lab.simulator.scheduler.unschedulable_message import Refused
 
 _CLOSED_BY: Final = (UNSCHEDULABLE_FILTER, FILTER)

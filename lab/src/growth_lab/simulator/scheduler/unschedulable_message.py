@@ -13,9 +13,9 @@ import msgspec
 from growth.api.kinds import PERSISTENT_VOLUME_CLAIMS
 from growth.api.pod import Pod
 from growth.decide.fit import Misfit, Stage
-from growth.decide.fit.claims import named_claims
-from growth.decide.fit.resources import is_counted
-from growth.decide.fit.site import Site
+from growth.decide.fit.node_info import Site
+from growth.decide.fit.node_resources import is_counted
+from growth.decide.fit.volume_claims import named_claims
 from growth.observe.pod_requests import Requests
 
 RESOURCES: Final = "NodeResourcesFit"

@@ -6,8 +6,8 @@ from typing import Any, Final
 from growth.api.pod import Pod
 from growth.api.quantity import value
 from growth.api.storage import CsiNode, CsiStorageCapacity, PersistentVolume, PersistentVolumeClaim, StorageClass
-from growth.decide.fit.claims import WAIT, named_claims
-from growth.decide.fit.volume_limits import limits_of
+from growth.decide.fit.node_volume_limits import limits_of
+from growth.decide.fit.volume_claims import WAIT, named_claims
 from growth_lab.simulator import served_kinds
 from growth_lab.simulator.scheduler.cache import ThingChange
 from growth_lab.simulator.served_kinds import Resource

@@ -12,8 +12,8 @@ from typing import Final, NamedTuple
 from growth.api.pod import Pod
 from growth.api.storage import PersistentVolumeClaim
 from growth.decide.fit import Misfit
-from growth.decide.fit.claims import is_bound, named_claims, unbound_claims
 from growth.decide.fit.volume_binding import Binding, bind
+from growth.decide.fit.volume_claims import is_bound, named_claims, unbound_claims
 from growth_lab.simulator.clock import Clock
 from growth_lab.simulator.merge_patch import Json
 from growth_lab.simulator.scheduler.cache import Picture

@@ -7,7 +7,7 @@ import msgspec
 from growth.api.pod import TemplateSpec
 from growth.api.tolerations import NO_EXECUTE, Taint, untolerated
 from growth.decide.fit import node_affinity
-from growth.decide.fit.daemons import daemon_spec
+from growth.decide.fit.daemonset_pods import daemon_spec
 from growth_lab.simulator.json_parts import part, parts
 from growth_lab.simulator.merge_patch import Json
 from growth_lab.simulator.served_kinds import DAEMON_SETS

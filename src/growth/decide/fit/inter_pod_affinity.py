@@ -16,10 +16,10 @@ import msgspec
 from growth.api.kinds import NAMESPACES
 from growth.api.pod import Pod, PodAffinityTerm
 from growth.api.selectors import selects
-from growth.decide.fit.crowd import Kin, Repellent, add, repelling_terms
-from growth.decide.fit.misfit import Misfit
-from growth.decide.fit.site import Check, Site
-from growth.decide.fit.stage import Stage
+from growth.decide.fit.filter_result import Misfit
+from growth.decide.fit.node_info import Check, Site
+from growth.decide.fit.pod_counts import Kin, Repellent, add, repelling_terms
+from growth.decide.fit.simulated_cluster import Stage
 
 FILTER: Final = "InterPodAffinity"
 

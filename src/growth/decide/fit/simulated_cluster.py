@@ -18,12 +18,12 @@ from growth.api.kinds import CSI_NODES, PERSISTENT_VOLUMES, Kind
 from growth.api.node import Node
 from growth.api.pod import Pod
 from growth.api.storage import CsiNode
-from growth.decide.fit.claims import unbound_claims
-from growth.decide.fit.crowd import Crowd, repelling_terms
-from growth.decide.fit.misfit import Misfit
-from growth.decide.fit.shelf import Shelf
-from growth.decide.fit.site import Check, Site
+from growth.decide.fit.filter_result import Misfit
+from growth.decide.fit.node_info import Check, Site
+from growth.decide.fit.pod_counts import Crowd, repelling_terms
 from growth.decide.fit.volume_binding import bind
+from growth.decide.fit.volume_claims import unbound_claims
+from growth.decide.fit.volume_state import Shelf
 from growth.observe.pod_equivalence import Family, FamilyKey
 from growth.observe.pod_requests import Requests, amounts_from, requests_on_node
 from growth.observe.snapshot import Snapshot

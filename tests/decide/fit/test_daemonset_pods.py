@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from growth.api.pod import Pod
-from growth.decide.fit.daemons import Daemons
-from growth.decide.fit.ports import host_ports
+from growth.decide.fit.daemonset_pods import Daemons
+from growth.decide.fit.node_ports import host_ports
 from growth.observe.pod_requests import requests_of
 from tests.builders import BORN
 from tests.decide.stages import a_node, a_pod, a_stage, an_object

@@ -10,8 +10,8 @@ from functools import lru_cache
 from typing import Final
 
 from growth.api.reasons import formatting
-from growth.decide.fit.misfit import Misfit
-from growth.decide.fit.site import Check, Site
+from growth.decide.fit.filter_result import Misfit
+from growth.decide.fit.node_info import Check, Site
 from growth.observe.pod_requests import Requests
 
 FILTER: Final = "NodeResourcesFit"

@@ -19,9 +19,9 @@ from growth.api.selectors import LabelSelector, NodeSelector, selects
 from growth.api.taints import tolerations_of
 from growth.api.tolerations import Toleration, untolerated
 from growth.decide.fit import node_affinity
-from growth.decide.fit.crowd import Crowd, Kin
-from growth.decide.fit.misfit import Misfit
-from growth.decide.fit.site import Check, Site
+from growth.decide.fit.filter_result import Misfit
+from growth.decide.fit.node_info import Check, Site
+from growth.decide.fit.pod_counts import Crowd, Kin
 
 FILTER: Final = "PodTopologySpread"
 HARD: Final = "DoNotSchedule"

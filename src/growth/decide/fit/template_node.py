@@ -20,8 +20,8 @@ from growth.api.pod import Pod
 from growth.api.storage import CsiNode
 from growth.api.taints import STARTING
 from growth.api.tolerations import Taint
-from growth.decide.fit.daemons import Daemons
-from growth.decide.fit.stage import Stage
+from growth.decide.fit.daemonset_pods import Daemons
+from growth.decide.fit.simulated_cluster import Stage
 
 # What the control plane puts on a node that has yet to start, and takes away itself.
 _STARTING_KEYS: Final = frozenset(

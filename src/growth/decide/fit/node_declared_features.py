@@ -3,8 +3,8 @@
 from typing import Final
 
 from growth.api.pod import PodSpec
-from growth.decide.fit.misfit import Misfit
-from growth.decide.fit.site import Check, Site
+from growth.decide.fit.filter_result import Misfit
+from growth.decide.fit.node_info import Check, Site
 
 FILTER: Final = "NodeDeclaredFeatures"
 

@@ -14,10 +14,10 @@ from typing import Final
 from growth.api.kinds import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, VOLUME_ATTACHMENTS
 from growth.api.pod import Pod
 from growth.api.storage import CsiNode, PersistentVolumeClaim
-from growth.decide.fit.claims import class_of, is_of_pod, named_claims
-from growth.decide.fit.misfit import Misfit
-from growth.decide.fit.site import Check, Site
-from growth.decide.fit.stage import Stage
+from growth.decide.fit.filter_result import Misfit
+from growth.decide.fit.node_info import Check, Site
+from growth.decide.fit.simulated_cluster import Stage
+from growth.decide.fit.volume_claims import class_of, is_of_pod, named_claims
 
 FILTER: Final = "NodeVolumeLimits"
 

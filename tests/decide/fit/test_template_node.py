@@ -7,7 +7,7 @@ import pytest
 
 from growth.api.node_pool import NodePool
 from growth.api.offering import Offering
-from growth.decide.fit.new_node import NewNodes, node_from, settled
+from growth.decide.fit.template_node import NewNodes, node_from, settled
 from tests.decide.fit.asking import where, why
 from tests.decide.fit.volumes import a_claim, a_class, limits, using
 from tests.decide.stages import a_node, a_pod, a_stage, an_object

@@ -11,10 +11,10 @@ import msgspec
 from growth.api.kinds import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, STORAGE_CLASSES
 from growth.api.pod import Pod, Volume
 from growth.api.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
-from growth.decide.fit.misfit import Misfit
+from growth.decide.fit.filter_result import Misfit
 
 if TYPE_CHECKING:
-    from growth.decide.fit.stage import Stage
+    from growth.decide.fit.simulated_cluster import Stage
 
 RESTRICTIONS_FILTER: Final = "VolumeRestrictions"
 BINDING_FILTER: Final = "VolumeBinding"

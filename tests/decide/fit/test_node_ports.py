@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from growth.api.pod import Pod
-from growth.decide.fit.ports import ANY_ADDRESS
+from growth.decide.fit.node_ports import ANY_ADDRESS
 from tests.decide.fit.asking import why
 from tests.decide.stages import a_node, a_pod, a_stage
 

@@ -11,9 +11,9 @@ from typing import Final
 from growth.api.pod import Pod, WeightedPodAffinityTerm
 from growth.api.selectors import NodeSelectorTerm
 from growth.api.tolerations import PREFER_NO_SCHEDULE, tolerates
-from growth.decide.fit import interpod, spread
-from growth.decide.fit.site import Site
-from growth.decide.fit.stage import Stage
+from growth.decide.fit import inter_pod_affinity, topology_spread
+from growth.decide.fit.node_info import Site
+from growth.decide.fit.simulated_cluster import Stage
 
 # As much as the strongest wish that somebody can write down.
 FULL_WEIGHT: Final = 100
@@ -47,7 +47,7 @@ def _griefs(stage: Stage, pod: Pod) -> list[Grief]:
     if affinity is not None and affinity.pod_anti_affinity is not None:
         found += [_neighbour(stage, pod, wish, wanted=False) for wish in affinity.pod_anti_affinity.preferred]
     if pod.spec.topology_spread_constraints:
-        found += [_evenness(excess) for excess in spread.prepare_wishes(stage.crowd, pod)]
+        found += [_evenness(excess) for excess in topology_spread.prepare_wishes(stage.crowd, pod)]
     return found
 
 
@@ -56,7 +56,7 @@ def _label(term: NodeSelectorTerm, weight: int) -> Grief:
 
 
 def _neighbour(stage: Stage, pod: Pod, wish: WeightedPodAffinityTerm, *, wanted: bool) -> Grief:
-    is_present = interpod.presence(stage, pod, wish.pod_affinity_term)
+    is_present = inter_pod_affinity.presence(stage, pod, wish.pod_affinity_term)
     return lambda site: 0 if is_present(site) is wanted else wish.weight
 
 

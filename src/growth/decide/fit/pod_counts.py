@@ -11,7 +11,7 @@ from typing import Final, Protocol, TypeVar, cast
 import msgspec
 
 from growth.api.pod import Pod, PodAffinityTerm, PodSpec
-from growth.decide.fit.site import Site
+from growth.decide.fit.node_info import Site
 from growth.observe.pod_equivalence import Family, FamilyKey, family_key, family_of
 
 K = TypeVar("K")

@@ -26,8 +26,8 @@ from growth.api.pod import (
 from growth.api.tolerations import NO_EXECUTE, NO_SCHEDULE, Toleration, untolerated
 from growth.api.workloads import DaemonSet
 from growth.decide.fit import node_affinity
-from growth.decide.fit.site import Site
-from growth.decide.fit.stage import Stage
+from growth.decide.fit.node_info import Site
+from growth.decide.fit.simulated_cluster import Stage
 
 _ADDED: Final = tuple(
     Toleration(f"node.kubernetes.io/{key}", "Exists", "", effect)

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from growth.api.pod import Pod
 from growth.api.storage import PersistentVolume
-from growth.decide.fit.claims import class_name
-from growth.decide.fit.crowd import add
+from growth.decide.fit.pod_counts import add
 from growth.decide.fit.volume_binding import Binding
+from growth.decide.fit.volume_claims import class_name
 from growth.observe.table import Key
 
 PodsByNode = Iterable[tuple[str, Mapping[str, Pod]]]

@@ -7,10 +7,10 @@ the others only if every pod reads. A ReadWriteOncePod claim in use by any pod b
 from typing import Final
 
 from growth.api.pod import Pod, Volume
-from growth.decide.fit.claims import RESTRICTIONS_FILTER, single_pod_claims
-from growth.decide.fit.misfit import Misfit
-from growth.decide.fit.site import Check, Site
-from growth.decide.fit.stage import Stage
+from growth.decide.fit.filter_result import Misfit
+from growth.decide.fit.node_info import Check, Site
+from growth.decide.fit.simulated_cluster import Stage
+from growth.decide.fit.volume_claims import RESTRICTIONS_FILTER, single_pod_claims
 
 FILTER: Final = RESTRICTIONS_FILTER
 

@@ -5,8 +5,8 @@ from typing import Final
 
 from growth.api.pod import PodSpec
 from growth.api.tolerations import NO_SCHEDULE, Taint, Toleration, tolerates, untolerated
-from growth.decide.fit.misfit import Misfit
-from growth.decide.fit.site import Check, Site
+from growth.decide.fit.filter_result import Misfit
+from growth.decide.fit.node_info import Check, Site
 
 UNSCHEDULABLE_FILTER: Final = "NodeUnschedulable"
 FILTER: Final = "TaintToleration"

@@ -11,8 +11,8 @@ from growth.api.pod import Pod
 from growth.api.quantity import nano_value
 from growth.api.storage import CsiNode
 from growth.api.tolerations import BLOCKING_EFFECTS, Taint
-from growth.decide.fit.misfit import Misfit
-from growth.decide.fit.ports import PortsInUse, host_ports
+from growth.decide.fit.filter_result import Misfit
+from growth.decide.fit.node_ports import PortsInUse, host_ports
 from growth.observe.pod_requests import Requests, counted
 
 

@@ -10,10 +10,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from growth.api.pod import Container, PodSpec
-from growth.decide.fit.misfit import Misfit
+from growth.decide.fit.filter_result import Misfit
 
 if TYPE_CHECKING:
-    from growth.decide.fit.site import Check, Site
+    from growth.decide.fit.node_info import Check, Site
 
 FILTER: Final = "NodePorts"
 ANY_ADDRESS: Final = "0.0.0.0"  # noqa: S104 - compared, never listened on
