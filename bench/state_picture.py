@@ -3,7 +3,7 @@
 from typing import Final
 
 from growth.api.node_pool import ScaleDown
-from growth.decide.registry.unit import NodeState
+from growth.decide.facts.cluster_state import NodeState
 
 _STYLE: Final = """<style>
   text { font-family: system-ui, sans-serif; font-size: 14px; fill: #14202b; text-anchor: middle; }

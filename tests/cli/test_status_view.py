@@ -11,8 +11,8 @@ from growth.api.growth_status import ClusterStatus
 from growth.api.node_pool import NodeCounts, NodePoolStatus, Unhealthy
 from growth.cli.status_report import Leader, Report
 from growth.cli.status_view import view
-from growth.decide.registry.telling import status_of
-from growth.decide.registry.unit import NodeState
+from growth.decide.facts.cluster_state import NodeState
+from growth.decide.registry.decider import status_of
 
 ONE_POOL = a_pool("default", NodePoolStatus(nodes=NodeCounts(ready=12)))
 GONE = Leader(

@@ -24,7 +24,7 @@ from growth.cloud.errors import Unavailable
 from growth.cloud.provider import Provider
 from growth.decide.decider import Decision, State
 from growth.decide.failover.scene import Memory
-from growth.decide.registry import stepping
+from growth.decide.registry import step as stepping
 from growth.kube.client import Client
 from growth.observe.cache import World
 from growth.observe.snapshot import Snapshot

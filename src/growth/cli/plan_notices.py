@@ -8,7 +8,7 @@ from growth.api.settings.model import Settings
 from growth.cli.memory_report import named
 from growth.cli.reports.machines import Limit, fleet_of
 from growth.decide.decider import State
-from growth.decide.registry.seeing import cluster_in
+from growth.decide.facts.cluster_state import cluster_in
 from growth.decide.usable import problems
 from growth.observe.snapshot import Snapshot
 

@@ -15,7 +15,7 @@ from growth.api.growth_status import TroubledNode
 from growth.api.timestamp import format_time
 from growth.cli.spans import span
 from growth.cli.status_report import Closed, Health, Pool, Report
-from growth.decide.registry.unit import NodeState
+from growth.decide.facts.cluster_state import NodeState
 
 _WIDE: Final = 100
 _WORDS: Final = {

@@ -16,7 +16,7 @@ from growth.api.actions import Action, Hold, Outcome, OutcomeKey
 from growth.api.core import ObjectReference
 from growth.api.settings.model import Settings
 from growth.decide.ages import since
-from growth.decide.registry.state import ClusterState
+from growth.decide.facts.cluster_state import ClusterState
 from growth.observe.snapshot import Snapshot
 
 

@@ -30,6 +30,7 @@ from growth.api.status import MAX_WORDS, StatusCondition, condition_of, with_con
 from growth.api.taints import has_traces
 from growth.decide.ages import is_ahead
 from growth.decide.decider import Decision, State
+from growth.decide.facts.cluster_state import ClusterState, NodeState, cluster_in
 from growth.decide.grow.estate import Holding, holdings
 from growth.decide.launch_log import failed_launches, next_forgotten, wasted
 from growth.decide.launch_report import failing_parts, launch_events
@@ -38,10 +39,7 @@ from growth.decide.learning import learnt, next_change
 from growth.decide.leaving import leaving_in
 from growth.decide.lesson import Lesson
 from growth.decide.offerings import shop_in
-from growth.decide.registry.groups import Group
-from growth.decide.registry.seeing import cluster_in
-from growth.decide.registry.state import ClusterState
-from growth.decide.registry.unit import NodeState
+from growth.decide.registry.pool_health import Group
 from growth.decide.usable import FINALIZER, Problem, is_asked, problems, provider_of
 from growth.observe.snapshot import Snapshot
 

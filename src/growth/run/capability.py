@@ -41,7 +41,7 @@ from growth.decide.memory import deciding as memory
 from growth.decide.memory import parting
 from growth.decide.provision import deciding as provision
 from growth.decide.queue import beside as queue
-from growth.decide.registry import telling as registry
+from growth.decide.registry import decider as registry
 from growth.decide.shrink import deciding as shrink
 
 REGISTRY: Final = "registry"

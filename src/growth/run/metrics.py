@@ -13,10 +13,10 @@ from prometheus_client.registry import Collector
 from growth.api.actions import Hold, Outcome
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS
 from growth.api.phases import REMOVAL_MOVES
+from growth.decide.facts.cluster_state import ClusterState
 from growth.decide.failover.evidence import Finding
 from growth.decide.failover.scene import Memory
 from growth.decide.memory.desk import Desk
-from growth.decide.registry.state import ClusterState
 from growth.kube.event_recorder import EventRecorder
 from growth.observe.cache import World
 from growth.run.move_metrics import MoveMetrics

@@ -21,11 +21,11 @@ from growth.api.references import shown
 from growth.api.settings.model import Settings
 from growth.decide.consolidate.deciding import Memory as Moves
 from growth.decide.decider import Decider, Decision, State
+from growth.decide.facts.cluster_state import ClusterState
 from growth.decide.failover.scene import Memory as Failover
 from growth.decide.memory.desk import Desk
 from growth.decide.queue.deciding import Memory as Queue
-from growth.decide.registry.state import ClusterState
-from growth.decide.registry.stepping import step
+from growth.decide.registry.step import step
 from growth.observe.cache import World
 from growth.observe.snapshot import Snapshot
 from growth.run.background_computation import Thoughts

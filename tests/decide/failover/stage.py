@@ -31,10 +31,10 @@ from growth.api.settings.model import FailoverSettings, Settings
 from growth.api.storage import AttachmentSource, VolumeAttachment, VolumeAttachmentSpec
 from growth.api.tolerations import tolerates
 from growth.decide.decider import Decision, State
+from growth.decide.facts.cluster_state import ClusterState
 from growth.decide.failover.deciding import decide
 from growth.decide.failover.scene import Memory
-from growth.decide.registry.state import ClusterState
-from growth.decide.registry.stepping import step
+from growth.decide.registry.step import step
 from growth.observe.cache import World
 from tests.decide.failover.hands import Hands
 from tests.decide.marketplace import an_offering

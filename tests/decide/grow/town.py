@@ -38,11 +38,11 @@ from growth.api.settings.model import Settings
 from growth.decide.announced import note_announced
 from growth.decide.decider import Decision, State
 from growth.decide.displaced import note_displaced
+from growth.decide.facts.cluster_state import ClusterState
 from growth.decide.gangs import Gang, note_gangs
 from growth.decide.grow.deciding import Memory, decide
 from growth.decide.grow.planning import Plan
-from growth.decide.registry.state import ClusterState
-from growth.decide.registry.stepping import step
+from growth.decide.registry.step import step
 from growth.observe.cache import World
 from tests.decide import stages
 from tests.decide.marketplace import NOW, a_cloud, a_pool, an_offering

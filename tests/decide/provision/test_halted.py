@@ -14,8 +14,8 @@ from growth.api.provider_state import Cloud
 from growth.decide.decider import Decision, State
 from growth.decide.provision.deciding import decide
 from growth.decide.provision.leaks import Memory
-from growth.decide.registry.health import Health
-from growth.decide.registry.stepping import step
+from growth.decide.registry.cluster_health import Health
+from growth.decide.registry.step import step
 from tests.decide.provision.stage import (
     MINUTE,
     NAME,

@@ -33,10 +33,9 @@ from growth.api.taints import LEAVES, SCALE_DOWN_AT, closed
 from growth.api.timestamp import format_time
 from growth.api.tolerations import NO_SCHEDULE, Taint
 from growth.decide.decider import Decider, Decision, State
+from growth.decide.facts.cluster_state import ClusterState, Unit
 from growth.decide.failures import MET
-from growth.decide.registry.state import ClusterState
-from growth.decide.registry.stepping import step
-from growth.decide.registry.unit import Unit
+from growth.decide.registry.step import step
 from growth.observe.cache import World
 from growth.observe.snapshot import Snapshot
 from tests.decide import marketplace as market

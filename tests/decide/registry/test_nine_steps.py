@@ -18,10 +18,10 @@ from growth.api.node import Node
 from growth.api.node_request import NodeRequest
 from growth.api.pod import Pod
 from growth.decide.decider import Decision
+from growth.decide.facts.cluster_state import NodeState
 from growth.decide.grow import deciding as grow
 from growth.decide.provision import deciding as provision
-from growth.decide.registry import telling
-from growth.decide.registry.unit import NodeState
+from growth.decide.registry import decider as telling
 from growth.decide.shrink import deciding as shrink
 from tests.decide.grow import town
 from tests.decide.registry.stage import (

@@ -6,7 +6,7 @@ import pytest
 
 from growth.api.machine import Power
 from growth.api.phases import RequestPhase
-from growth.decide.registry.unit import NodeState, Unit
+from growth.decide.facts.cluster_state import NodeState, Unit
 from tests.decide.registry.stage import (
     ANOTHER,
     BORN,

@@ -18,10 +18,9 @@ from growth.api.node_pool import NodePool
 from growth.api.references import reference_to
 from growth.api.settings.model import Settings
 from growth.decide.decider import State
+from growth.decide.facts.cluster_state import NodeState, Unit, cluster_in
 from growth.decide.failover.evidence import Case
 from growth.decide.failover.machines import Machines
-from growth.decide.registry.seeing import cluster_in
-from growth.decide.registry.unit import NodeState, Unit
 from growth.observe.snapshot import Snapshot
 
 ACTION: Final = "FailingOver"

@@ -13,6 +13,7 @@ from growth.api.settings.model import Settings
 from growth.decide.access import Access
 from growth.decide.decider import State
 from growth.decide.displaced import displaced_in
+from growth.decide.facts.cluster_state import NodeState, cluster_in
 from growth.decide.gangs import gangs_in
 from growth.decide.grow.circumstances import Circumstances, circumstances_of, is_limited
 from growth.decide.grow.coming import hand_over_ends, has_places
@@ -21,8 +22,6 @@ from growth.decide.grow.planning import Plan
 from growth.decide.grow.verdicts import Verdict
 from growth.decide.leaving import leaving_in
 from growth.decide.offerings import shop_in
-from growth.decide.registry.seeing import cluster_in
-from growth.decide.registry.unit import NodeState
 from growth.decide.stand_ins import stand_ins_in, waiting_in
 from growth.decide.unmarked import awaits_memory
 from growth.decide.usable import usable

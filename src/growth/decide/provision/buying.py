@@ -9,10 +9,10 @@ from growth.api.growth_kinds import NODE_REQUESTS
 from growth.api.machine import Machine, request_for
 from growth.api.node_request import NodeRequest
 from growth.api.references import reference_to
+from growth.decide.facts.cluster_state import NodeState
 from growth.decide.failures import ENDING, LIMIT_REACHED, NO_MACHINE, POOL_GONE, POOL_UNCLEAR
 from growth.decide.provision.moves import REQUEST_FAILED, REQUESTED, moved
 from growth.decide.provision.scene import Scene
-from growth.decide.registry.unit import NodeState
 
 
 def buy(scene: Scene, request: NodeRequest) -> None:

@@ -7,8 +7,8 @@ all is used.
 from growth.api.actions import Hold
 from growth.api.growth_kinds import NODE_REQUESTS
 from growth.api.references import reference_by_name
+from growth.decide.facts.cluster_state import NodeState
 from growth.decide.provision.scene import Scene
-from growth.decide.registry.unit import NodeState
 
 
 def give_up_unregistered(scene: Scene) -> None:

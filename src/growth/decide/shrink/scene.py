@@ -17,10 +17,10 @@ from growth.api.references import reference_to
 from growth.api.settings.model import Settings
 from growth.decide.billing import as_billed
 from growth.decide.decider import State
+from growth.decide.facts.cluster_state import cluster_in
 from growth.decide.grow.expecting import expected_in
 from growth.decide.leaving import leaving_in
 from growth.decide.offerings import shop_in
-from growth.decide.registry.seeing import cluster_in
 from growth.decide.usable import provider_of
 from growth.observe.snapshot import Snapshot
 

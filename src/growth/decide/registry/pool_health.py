@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from growth.api.settings.model import RegistrySettings
-from growth.decide.registry.unit import MISSING, UPCOMING, NodeState, Unit
+from growth.decide.facts.cluster_state import MISSING, UPCOMING, NodeState, Unit
 
 GroupKey = tuple[str, str]
 """Pool and offering; the offering is empty for a pool as a whole."""

@@ -28,9 +28,7 @@ from growth.api.settings.model import Settings
 from growth.api.timestamp import format_time
 from growth.decide.ages import is_ahead
 from growth.decide.decider import Decision, State
-from growth.decide.registry.seeing import cluster_in
-from growth.decide.registry.state import ClusterState
-from growth.decide.registry.unit import NodeState, Unit
+from growth.decide.facts.cluster_state import ClusterState, NodeState, Unit, cluster_in
 from growth.observe.snapshot import Snapshot
 
 _ACTION: Final = "Watching"

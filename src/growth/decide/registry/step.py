@@ -1,4 +1,6 @@
-"""One step of the registry: what has changed since the last one is looked at again, the rest stands.
+"""What the last process knew, as it wrote it down: how healthy the cluster was, and which pools were to improve.
+
+One step of the registry: what has changed since the last one is looked at again, the rest stands.
 
     step(previous, snapshot, settings) -> ClusterState
 
@@ -12,17 +14,46 @@ from datetime import datetime, timedelta
 import msgspec
 
 from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
+from growth.api.growth_status import GROWTH_STATUS, status_in
+from growth.api.kinds import CONFIG_MAPS
 from growth.api.provider_state import Cloud
 from growth.api.settings.model import Settings
-from growth.decide.registry.groups import Group, GroupKey, Tally, grouped
-from growth.decide.registry.health import Health, checked
-from growth.decide.registry.joining import Claims, Lists, Machines, joined
-from growth.decide.registry.judging import Bench, judge
-from growth.decide.registry.remembering import remembered_groups, remembered_health
-from growth.decide.registry.state import ClusterState
-from growth.decide.registry.unit import NodeState, Unit
+from growth.decide.facts.cluster_state import ClusterState, NodeState, Unit
+from growth.decide.registry.classification import Bench, judge
+from growth.decide.registry.cluster_health import Health, checked
+from growth.decide.registry.inventory_join import Claims, Lists, Machines, joined
+from growth.decide.registry.pool_health import Group, GroupKey, Tally, grouped
 from growth.decide.shrink.terms import terms_of
 from growth.observe.snapshot import Snapshot
+
+
+def remembered_health(snapshot: Snapshot, settings: Settings) -> Health:
+    """How healthy the cluster was said to be; one of which nobody has said anything is taken for healthy."""
+    known = status_in(snapshot.table(CONFIG_MAPS).get((settings.namespace, GROWTH_STATUS)))
+    if known is None:
+        return Health()
+    return Health(
+        is_healthy=known.is_healthy,
+        is_halted=known.is_halted,
+        healthy_since=known.healthy_since,
+        unhealthy_since=known.unhealthy_since,
+        alarm=known.alarm,
+    )
+
+
+def remembered_groups(snapshot: Snapshot) -> dict[GroupKey, Group]:
+    """The unhealthy ones; the others begin anew."""
+    return {
+        (pool.metadata.name, one.offering): Group(
+            pool=pool.metadata.name,
+            offering=one.offering,
+            is_unhealthy=True,
+            unhealthy_since=one.since,
+            why=one.message,
+        )
+        for pool in snapshot.table(NODE_POOLS).values()
+        for one in pool.status.unhealthy
+    }
 
 
 class Notes(msgspec.Struct, frozen=True):

@@ -15,7 +15,7 @@ import msgspec
 from growth.api.settings.model import RegistrySettings
 from growth.api.status import MAX_WORDS
 from growth.decide.ages import is_ahead
-from growth.decide.registry.unit import NodeState, Unit
+from growth.decide.facts.cluster_state import NodeState, Unit
 
 _NAMED: Final = 20
 # What follows from it is said after it, in the same sentence.

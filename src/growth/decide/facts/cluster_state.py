@@ -1,0 +1,166 @@
+"""One unit: a node with its machine and its request, as far as there are these; and the one state that it is in.
+
+What the registry knows at one instant, as every decider reads it.
+
+The registry as a decider reads it.
+"""
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from enum import StrEnum
+from typing import Final
+
+import msgspec
+
+from growth.api.settings.model import Settings
+from growth.decide.decider import State
+from growth.decide.registry.cluster_health import Health
+from growth.decide.registry.pool_health import Group, GroupKey
+from growth.decide.registry.step import step
+from growth.observe.snapshot import Snapshot
+
+
+class NodeState(StrEnum):
+    """In which state a node, a machine or a request is (UC1 to UC7 of the seed); docs/registry.md has the indicators.
+
+    What somebody should look at comes first.
+    """
+
+    REMOVAL_FAILED = "RemovalFailed"
+    """Its machine could not be removed: it costs, and a person must look."""
+    UNREADY = "Unready"
+    """UC6: it worked, and does not now."""
+    FAILED_TO_START = "FailedToStart"
+    """UC3: its node registered and did not become ready in time."""
+    NEVER_REGISTERED = "NeverRegistered"
+    """UC5: its machine is there, and no node registered in time."""
+    NEVER_CREATED = "NeverCreated"
+    """UC4: its provider had no machine in time, or said that there will be none."""
+    BEING_REMOVED = "BeingRemoved"
+    """UC7."""
+    REQUESTED = "Requested"
+    """UC1: asked for; its node has not registered, and has time left."""
+    BOOTING = "Booting"
+    """UC2: its node is there, was never ready, or is still closed, and has time left."""
+    READY = "Ready"
+    FOREIGN = "Foreign"
+    """Not ours: it is counted for the alarm, shown, and never touched."""
+
+
+UPCOMING: Final = frozenset({NodeState.REQUESTED, NodeState.BOOTING})
+"""S3: these will soon be there."""
+MISSING: Final = frozenset({NodeState.REQUESTED, NodeState.NEVER_REGISTERED, NodeState.NEVER_CREATED})
+"""S4: these were asked for and have no node."""
+
+
+class Unit(msgspec.Struct, frozen=True):
+    """One thing that is, or was asked to be, a node."""
+
+    name: str
+    state: NodeState
+    since: datetime | None = None
+    """Since when it is in this state, as far as objects tell."""
+    why: str = ""
+    """What there is to say beyond the state; empty if nothing."""
+    pool: str = ""
+    offering: str = ""
+    """What it was bought as; empty if it is not ours, or nobody knows."""
+    has_node: bool = False
+    is_ready: bool = False
+    """Whether its node says so; also of nodes that are booting, leaving or foreign."""
+    is_unjustified: bool = False
+    """S1: whether its node is unready without a reason: neither coming nor going."""
+    is_amiss: bool = False
+    """S2: whether it speaks against its pool, and against what it was bought as: unready, failed to start or overdue.
+    What its provider refused to sell (no stock, say) does not: that offering is left alone anyway."""
+    is_long: bool = False
+    """Whether it is unready for so long that it is one to be removed (UC6)."""
+    provider_id: str = ""
+    has_machine: bool = False
+    """Whether its provider lists a machine behind it."""
+    has_request: bool = False
+    has_live_request: bool = False
+    """Whether a request still waits for it."""
+    changes_at: datetime | None = None
+    """When time alone may change its state; None if only an event can."""
+    asks_cloud: bool = False
+    """Whether a provider's next word may change its state."""
+    missing_since: datetime | None = None
+    """S4: when it was asked for, if it has no node, whatever has become of it since; None if it is not missing."""
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether there is nothing to look at: it works."""
+        return self.state is NodeState.READY or (self.state is NodeState.FOREIGN and not self.is_unjustified)
+
+
+class ClusterState(msgspec.Struct, frozen=True):
+    """All units, and what follows from them."""
+
+    at: datetime
+    units: Mapping[str, tuple[Unit, ...]]
+    """By name: one each, as a rule; the one with the node first."""
+    troubled: Mapping[str, tuple[Unit, ...]]
+    """Those of them that do not simply work, which are few."""
+    ready: int
+    """Nodes that work, foreign ones included."""
+    ready_of: Mapping[GroupKey, int]
+    """Machines that work, by pool and offering."""
+    health: Health
+    groups: Mapping[GroupKey, Group]
+    next_change: datetime | None = None
+    """When time alone will change something."""
+    notes: object = None
+    """What the next step goes on from; nobody else's business."""
+
+    def unit(self, name: str) -> Unit | None:
+        """The unit of this name, the one with the node if there are several."""
+        found = self.units.get(name)
+        return found[0] if found else None
+
+    def request_unit(self, name: str) -> Unit | None:
+        """The unit that the request of this name belongs to."""
+        found = self.units.get(name, ())
+        return next((unit for unit in found if unit.has_request), None)
+
+    def in_state(self, *states: NodeState) -> Iterator[Unit]:
+        """All units in one of these states; for those that do not simply work."""
+        for units in self.troubled.values():
+            for unit in units:
+                if unit.state in states:
+                    yield unit
+
+    @property
+    def is_halted(self) -> bool:
+        """Whether nothing is bought and nothing removed (S1)."""
+        return self.health.is_halted
+
+    @property
+    def gives_up(self) -> bool:
+        """Whether requests are just being given up for lack of a machine: then this pass ends with that (step 4)."""
+        return any(unit.has_live_request for unit in self.in_state(NodeState.NEVER_CREATED))
+
+    @property
+    def closed_pools(self) -> frozenset[str]:
+        """S2: pools that are not expanded until they improve."""
+        return frozenset(group.pool for group in self.groups.values() if group.is_unhealthy and not group.offering)
+
+    @property
+    def closed_offerings(self) -> frozenset[GroupKey]:
+        """S2: what is not bought for which pool until it improves."""
+        return frozenset(
+            (group.pool, group.offering) for group in self.groups.values() if group.is_unhealthy and group.offering
+        )
+
+
+_CLUSTER: Final = "the cluster as the registry sees it"
+
+
+def cluster_in(snapshot: Snapshot, state: State, settings: Settings) -> ClusterState:
+    """What the loop's registry knows; worked out anew where a decider is asked without one."""
+    if state.cluster is not None:
+        return state.cluster
+    known = snapshot.memo.get(_CLUSTER)
+    if not isinstance(known, ClusterState):
+        known = snapshot.memo[_CLUSTER] = step(None, snapshot, settings, state.steady_since)
+    return known
