@@ -20,12 +20,12 @@ from growth.cli.plan_risk import Risks, name_of
 from growth.cli.plan_waiting import Machine
 from growth.decide.consolidate.advice import advise
 from growth.decide.consolidate.asking import question_of
-from growth.decide.consolidate.budgets import Allowance
 from growth.decide.consolidate.candidates import Choice, choice_in
 from growth.decide.consolidate.move import Form, Move
 from growth.decide.consolidate.scene import Scene
 from growth.decide.consolidate.terms import allowance_in, min_age_of, worth_of
 from growth.decide.decider import State
+from growth.decide.policy.budgets import Allowance
 from growth.decide.solver.placement_solution import PlannedNode
 from growth.observe.snapshot import Snapshot
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from growth.decide.shrink.terms import max_unavailable
+from growth.decide.policy.pool_terms import max_unavailable
 from tests.decide.shrink.stage import (
     ANOTHER,
     EVERYTHING,

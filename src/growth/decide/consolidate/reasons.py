@@ -21,11 +21,11 @@ from growth.api.node import Node
 from growth.api.node_pool import NodePool
 from growth.api.offering import OFFERING
 from growth.api.provider_state import cloud_of
-from growth.decide.consolidate.budgets import Allowance
 from growth.decide.consolidate.candidates import Choice, wished_in
 from growth.decide.consolidate.question import Candidate
 from growth.decide.consolidate.scene import Scene
 from growth.decide.consolidate.terms import allowance_in, expires_after, min_age_of
+from growth.decide.policy.budgets import Allowance
 from growth.observe.nodes_by_template import Make
 
 _ORDER: Final[tuple[Reason, ...]] = ("Requested", "Expired", "Drifted", "Deprecated")

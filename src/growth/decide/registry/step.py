@@ -19,11 +19,11 @@ from growth.api.kinds import CONFIG_MAPS
 from growth.api.provider_state import Cloud
 from growth.api.settings.model import Settings
 from growth.decide.facts.cluster_state import ClusterState, NodeState, Unit
+from growth.decide.policy.pool_terms import terms_of
 from growth.decide.registry.classification import Bench, judge
 from growth.decide.registry.cluster_health import Health, checked
 from growth.decide.registry.inventory_join import Claims, Lists, Machines, joined
 from growth.decide.registry.pool_health import Group, GroupKey, Tally, grouped
-from growth.decide.shrink.terms import terms_of
 from growth.observe.snapshot import Snapshot
 
 

@@ -14,8 +14,8 @@ from growth.api.node_pool import NodePool
 from growth.api.references import reference_to
 from growth.api.timestamp import format_time
 from growth.decide.grow.coming import is_live
+from growth.decide.policy.pool_terms import terms_of
 from growth.decide.shrink.scene import Scene
-from growth.decide.shrink.terms import terms_of
 
 POOL: Final = "pool"
 """The scope in which only the node's own pool counts; the other one is ``cluster``."""

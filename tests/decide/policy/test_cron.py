@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from growth.decide.consolidate.cron import ScheduleError, parse_schedule
+from growth.decide.policy.cron import ScheduleError, parse_schedule
 from tests.decide.consolidate.crons import Drawn, schedules
 
 

@@ -20,8 +20,8 @@ from growth.api.disruption import DisruptionBudget, Reason
 from growth.api.node import Node
 from growth.api.node_pool import NodePool
 from growth.api.taints import is_tainted
-from growth.decide.consolidate.schedule import holds, time_faults
-from growth.decide.shrink.terms import max_unavailable, number_of
+from growth.decide.policy.pool_terms import max_unavailable, number_of
+from growth.decide.policy.schedule import holds, time_faults
 
 _NODES: Final = re.compile("[0-9]{1,9}|[0-9]{1,2}%|100%")
 

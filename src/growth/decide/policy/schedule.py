@@ -18,7 +18,7 @@ import msgspec
 
 from growth.api.disruption import DisruptionBudget
 from growth.api.duration import DurationError, parse_duration
-from growth.decide.consolidate.cron import Schedule, ScheduleError, parse_schedule
+from growth.decide.policy.cron import Schedule, ScheduleError, parse_schedule
 
 # A year: what holds for longer needs no schedule.
 _LONGEST: Final = timedelta(hours=8784)
