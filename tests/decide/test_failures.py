@@ -20,7 +20,7 @@ from growth.decide.failures import (
     Scope,
     failure_of,
 )
-from growth.decide.provision.moves import REQUEST_FAILED
+from growth.decide.writes.node_requests import REQUEST_FAILED
 from tests.decide.marketplace import HOUR, MINUTE, NOW, PROVISION, SECOND, SMALL, a_failed_request, a_request
 
 PAGE = Path(__file__).parents[2] / "docs" / "growing.md"

@@ -13,7 +13,7 @@ from growth.api.phases import REQUEST_MOVES
 from growth.api.settings.model import GrowSettings, ProvisionSettings
 from growth.api.taints import STARTING
 from growth.decide.usable import FINALIZER
-from growth.decide.waking import NUDGE
+from growth.decide.writes.pod_wakeup import NUDGE
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "growing.md").read_text(encoding="utf-8")

@@ -15,7 +15,7 @@ from growth.cli.failures import NotDone, Refused
 from growth.cli.node_leaving import Talk, is_carried_out
 from growth.cli.node_seeing import unknown
 from growth.cli.plan_applying import check_that_growth_runs
-from growth.decide.node_edits import annotated, annotation_path, edited
+from growth.decide.writes.node_patches import annotated, annotation_path, edited
 from growth.kube.client import Client
 from growth.kube.errors import NotFound
 

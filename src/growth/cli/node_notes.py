@@ -10,7 +10,7 @@ from growth.api.machine import Power, PowerReading
 from growth.api.node import Node
 from growth.api.out_of_service import HARDWARE, PROOF, SHUTDOWN, Proof
 from growth.decide.failover.evidence import Case
-from growth.decide.node_edits import annotated, edited, taint_added
+from growth.decide.writes.node_patches import annotated, edited, taint_added
 
 REASONS: Final = {taint.value: taint for taint in (SHUTDOWN, HARDWARE)}
 

@@ -36,11 +36,11 @@ from growth.decide.launch_log import failed_launches, next_forgotten, wasted
 from growth.decide.launch_report import failing_parts, launch_events
 from growth.decide.launches import are_alike
 from growth.decide.learning import learnt, next_change
-from growth.decide.leaving import leaving_in
 from growth.decide.lesson import Lesson
 from growth.decide.offerings import shop_in
 from growth.decide.registry.pool_health import Group
 from growth.decide.usable import FINALIZER, Problem, is_asked, problems, provider_of
+from growth.decide.writes.removal_requests import leaving_in
 from growth.observe.snapshot import Snapshot
 
 VALID: Final = "Valid"

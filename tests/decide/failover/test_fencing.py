@@ -2,7 +2,7 @@
 
 from growth.api.actions import EditObject, FenceMachine, RecordEvent
 from growth.api.machine import Power
-from growth.decide.unreachable import unreachable_event
+from growth.decide.writes.unreachable_event import unreachable_event
 from tests.decide.failover.stage import Stage, machine_id, terms
 
 FIVE = ("n1", "n2", "n3", "n4", "n5")

@@ -23,7 +23,10 @@ ROOT: Final = Path(__file__).parents[3]
 PAGE: Final = (ROOT / "docs" / "failover-operations.md").read_text(encoding="utf-8").replace("\\|", "|")
 SOURCES: Final = "".join(
     path.read_text(encoding="utf-8")
-    for path in [*(ROOT / "src/growth/decide/failover").glob("*.py"), ROOT / "src/growth/decide/unreachable.py"]
+    for path in [
+        *(ROOT / "src/growth/decide/failover").glob("*.py"),
+        ROOT / "src/growth/decide/writes/unreachable_event.py",
+    ]
 )
 NOW: Final = datetime(2026, 3, 1, 9, 0, 0, 123_456, tzinfo=UTC)
 # The longest that Kubernetes allows for what is in them.

@@ -9,7 +9,7 @@ from growth.api.actions import Hold, PatchObject
 from growth.api.node import Node
 from growth.api.node_request import NodeRequest
 from growth.api.out_of_service import SHUTDOWN
-from growth.decide.waking import NUDGE
+from growth.decide.writes.pod_wakeup import NUDGE
 from tests.decide.grow.town import MS, NOW, REFUSED, SECOND, SMALL, Town, a_crowd, a_pod, for_pool
 from tests.decide.marketplace import a_node, a_pool, an_entry
 

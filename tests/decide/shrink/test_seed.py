@@ -102,7 +102,7 @@ REQUIRED: dict[str, list[str]] = {
     ],
     "The machine goes first, then what is left on it is released, then the Node object.": [
         "test_removing.test_the_machine_goes_first_then_what_is_left_then_the_node_then_the_request",
-        "tests.decide.test_release.test_the_node_waits_for_its_volumes",
+        "tests.decide.writes.test_pod_release.test_the_node_waits_for_its_volumes",
         "story a volume is detached before its node goes",
     ],
     "Requests in Deprovisioning take the same way.": [

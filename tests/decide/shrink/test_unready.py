@@ -15,7 +15,7 @@ from growth.api.offering import OFFERING
 from growth.api.provider_state import Cloud
 from growth.api.settings.model import RemovalSettings, Settings
 from growth.api.timestamp import format_time
-from growth.decide.unreachable import unreachable_event
+from growth.decide.writes.unreachable_event import unreachable_event
 from tests.decide.shrink.stage import (
     ANOTHER,
     EVERYTHING,

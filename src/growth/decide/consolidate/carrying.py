@@ -31,10 +31,10 @@ from growth.decide.fit.demand import demand_of
 from growth.decide.fit.simulated_cluster import Stage
 from growth.decide.fit.template_node import NewNodes
 from growth.decide.grow.requesting import owned_by
-from growth.decide.leaving import asked_to_go
-from growth.decide.shrink.marks import marked, unmarked
 from growth.decide.solver.node_options import Market
 from growth.decide.solver.planner import plan
+from growth.decide.writes.node_patches import marked, unmarked
+from growth.decide.writes.removal_requests import asked_to_go
 
 # Where its pods would go is a whole plan; a move that is held back need not be planned anew with every event.
 _LOOKS_FOR_ROOM_EVERY: Final = timedelta(seconds=5)

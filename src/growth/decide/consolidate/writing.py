@@ -15,7 +15,7 @@ from growth.api.references import reference_by_name, reference_to
 from growth.api.status import MAX_WORDS, with_events
 from growth.decide.consolidate.move import Move
 from growth.decide.consolidate.scene import Scene
-from growth.decide.grow.naming import request_name
+from growth.decide.writes.node_requests import request_name
 
 MOVE: Final = "growth.dev/move"
 """Annotation of a NodeRequest: the move for which it was made."""

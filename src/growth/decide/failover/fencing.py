@@ -9,7 +9,7 @@ from growth.api.node import Node
 from growth.decide.failover.evidence import Case, Finding
 from growth.decide.failover.guards import Census, guard_of
 from growth.decide.failover.scene import Scene, reference
-from growth.decide.unreachable import UNREACHABLE_REASON, unreachable_event
+from growth.decide.writes.unreachable_event import UNREACHABLE_REASON, unreachable_event
 
 
 def follow_running(scene: Scene) -> None:

@@ -15,7 +15,7 @@ from growth.api.out_of_service import HARDWARE, OUT_OF_SERVICE, PROOF, SHUTDOWN,
 from growth.decide.ages import counts_from, is_ahead
 from growth.decide.failover.leftovers import left_on
 from growth.decide.failover.scene import Scene, reference
-from growth.decide.node_edits import annotation_path, edited
+from growth.decide.writes.node_patches import annotation_path, edited
 
 
 def follow_return(scene: Scene) -> None:

@@ -8,7 +8,7 @@ from growth.api.timestamp import format_time
 from growth.decide.failover.evidence import Case, Finding
 from growth.decide.failover.guards import Census, guard_of
 from growth.decide.failover.scene import Scene, reference
-from growth.decide.node_edits import annotated, edited, taint_added
+from growth.decide.writes.node_patches import annotated, edited, taint_added
 
 
 def take_out_of_service(scene: Scene) -> None:

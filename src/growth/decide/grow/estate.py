@@ -19,9 +19,9 @@ from growth.decide.billing import as_billed
 from growth.decide.decider import State
 from growth.decide.grow.coming import is_live
 from growth.decide.grow.warming import Shortage
-from growth.decide.leaving import leaving_in
 from growth.decide.offerings import Shop, offering_for
 from growth.decide.solver.node_options import Bought
+from growth.decide.writes.removal_requests import leaving_in
 from growth.observe.snapshot import Snapshot
 
 

@@ -20,11 +20,11 @@ from growth.decide.grow.coming import hand_over_ends, has_places
 from growth.decide.grow.estate import Holding, holdings, just_bought
 from growth.decide.grow.planning import Plan
 from growth.decide.grow.verdicts import Verdict
-from growth.decide.leaving import leaving_in
 from growth.decide.offerings import shop_in
 from growth.decide.stand_ins import stand_ins_in, waiting_in
 from growth.decide.unmarked import awaits_memory
 from growth.decide.usable import usable
+from growth.decide.writes.removal_requests import leaving_in
 from growth.observe.snapshot import Snapshot
 from growth.observe.table import Table
 

@@ -20,15 +20,15 @@ from growth.decide.gangs import Findings, Gang
 from growth.decide.grow.circumstances import Circumstances
 from growth.decide.grow.coming import Coming, enter, seat
 from growth.decide.grow.foreseeing import Foresight, foreseeing
-from growth.decide.grow.naming import request_name
 from growth.decide.grow.probes import Probe, launched
 from growth.decide.grow.succeeding import Predecessor, succeeding
 from growth.decide.grow.together import plan_together, without_held_back
 from growth.decide.grow.wanting import Wanted
 from growth.decide.grow.warming import Shortage, closed_by, less_bought, warmed
-from growth.decide.shrink.marks import without_mark
 from growth.decide.solver.node_options import Bought, Kind, Market, market_of
 from growth.decide.solver.placement_solution import Outcome, PlacementSolution
+from growth.decide.writes.node_patches import without_mark
+from growth.decide.writes.node_requests import request_name
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):

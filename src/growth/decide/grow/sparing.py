@@ -11,7 +11,7 @@ from growth.decide.consolidate.moving import moving_in
 from growth.decide.grow.expecting import note_expected
 from growth.decide.grow.outlook import Outlook
 from growth.decide.grow.waiting import nodes_expected
-from growth.decide.shrink.marks import unmarked
+from growth.decide.writes.node_patches import unmarked
 
 
 def spare_nodes(outlook: Outlook) -> tuple[str, ...]:

@@ -1,11 +1,9 @@
 """Who waits, and how it stands with each: who has a place, who is left alone for now, and who is demand.
 
-1. It has a place on a machine that is coming: nothing is to be done.
-2. A node that stands has room for it: the scheduler will see that, too, or is made to look (``decide.waking``).
-3. No machine helps it: it is gated, belongs to a DaemonSet, waits for a claim.
-4. It asks for a pool that is not there, or of which nothing can be bought now: it is told so.
-5. It found no place before and is left alone for a while.
-6. Else it is demand.
+1. It has a place on a machine that is coming: nothing is to be done. 2. A node that stands has room for it: the
+scheduler will see that, too, or is made to look (``decide.writes.pod_wakeup``). 3. No machine helps it: it is gated,
+belongs to a DaemonSet, waits for a claim. 4. It asks for a pool that is not there, or of which nothing can be bought
+now: it is told so. 5. It found no place before and is left alone for a while. 6. Else it is demand.
 """
 
 from collections.abc import Iterable
@@ -32,7 +30,7 @@ from growth.decide.grow.verdicts import Said, Verdict
 from growth.decide.grow.warming import Shortage
 from growth.decide.offerings import offering_for
 from growth.decide.provision.arrival import shortfall
-from growth.decide.waking import nudge
+from growth.decide.writes.pod_wakeup import nudge
 
 # The scheduler sees free room within a second or so, unless nothing wakes the pod; then a nudge does.
 _EXPECTED: Final = timedelta(seconds=15)

@@ -17,8 +17,8 @@ from growth.api.references import reference_to
 from growth.decide.facts.cluster_state import NodeState
 from growth.decide.failures import ENDING, LAUNCHED, MACHINE_GONE, NEVER_READY, NO_MACHINE, NO_NODE, POOL_GONE
 from growth.decide.provision.arrival import Arrival, Step, arrival_of
-from growth.decide.provision.moves import LABELLED, PROVISIONED, REQUEST_FAILED, moved
 from growth.decide.provision.scene import Scene
+from growth.decide.writes.node_requests import LABELLED, PROVISIONED, REQUEST_FAILED, moved
 
 
 def await_node(scene: Scene, request: NodeRequest) -> None:

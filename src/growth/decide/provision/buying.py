@@ -11,8 +11,8 @@ from growth.api.node_request import NodeRequest
 from growth.api.references import reference_to
 from growth.decide.facts.cluster_state import NodeState
 from growth.decide.failures import ENDING, LIMIT_REACHED, NO_MACHINE, POOL_GONE, POOL_UNCLEAR
-from growth.decide.provision.moves import REQUEST_FAILED, REQUESTED, moved
 from growth.decide.provision.scene import Scene
+from growth.decide.writes.node_requests import REQUEST_FAILED, REQUESTED, moved
 
 
 def buy(scene: Scene, request: NodeRequest) -> None:

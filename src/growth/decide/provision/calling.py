@@ -12,7 +12,7 @@ from growth.api.node_request import NodeRequest
 from growth.api.pod import Pod
 from growth.decide.grow.coming import still_fitting
 from growth.decide.provision.scene import Scene
-from growth.decide.waking import NUDGE, nudge
+from growth.decide.writes.pod_wakeup import NUDGE, nudge
 
 # A pod whose place is ready is bound within a second or so. One that is not may wait for an event that does not come.
 _LATE_AFTER: Final = timedelta(seconds=10)

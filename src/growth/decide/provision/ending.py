@@ -9,8 +9,8 @@ from growth.api.references import reference_to
 from growth.api.status import condition_of
 from growth.decide.access import is_noted
 from growth.decide.failures import MET, POOL_UNCLEAR
-from growth.decide.leaving import asked_to_go
 from growth.decide.provision.scene import Scene
+from growth.decide.writes.removal_requests import asked_to_go
 
 
 def keep(scene: Scene, request: NodeRequest) -> None:

@@ -18,8 +18,8 @@ from growth.api.node_pool import NodePool
 from growth.api.provider_state import Cloud
 from growth.api.references import reference_by_name, reference_to
 from growth.decide.grow.requesting import owned_by
-from growth.decide.leaving import asked_to_go
 from growth.decide.provision.scene import Scene
+from growth.decide.writes.removal_requests import asked_to_go
 
 
 class Memory(msgspec.Struct, frozen=True):

@@ -16,10 +16,10 @@ from growth.decide.ages import phase_since
 from growth.decide.decider import State
 from growth.decide.facts.cluster_state import NodeState, cluster_in
 from growth.decide.failures import Failure, failure_of
-from growth.decide.leaving import leaving_in
 from growth.decide.offerings import offering_for, shop_in
 from growth.decide.provision.arrival import Arrival
 from growth.decide.unmarked import awaits_memory
+from growth.decide.writes.removal_requests import leaving_in
 from growth.observe.snapshot import Snapshot
 
 

@@ -26,9 +26,9 @@ from growth.decide.fit import node_affinity, taint_toleration
 from growth.decide.fit.node_info import Check, Site
 from growth.decide.fit.node_ports import host_ports
 from growth.decide.fit.node_resources import is_counted
-from growth.decide.leaving import leaving_in
 from growth.decide.queue.flavors import Assigned, bound_to, needs_of
 from growth.decide.queue.scene import Scene
+from growth.decide.writes.removal_requests import leaving_in
 from growth.observe.pod_requests import Requests
 
 

@@ -20,12 +20,12 @@ from growth.api.taints import has_traces, scale_down_at
 from growth.api.timestamp import format_time
 from growth.decide.consolidate.moving import moving_in
 from growth.decide.failures import CLOCKS_DIFFER
-from growth.decide.leaving import asked_to_go
 from growth.decide.policy.pool_terms import Terms, terms_of
-from growth.decide.shrink.marks import marked, unmarked
 from growth.decide.shrink.needing import is_off, is_ours, was_ours, why_left_alone, why_needed
 from growth.decide.shrink.scale_up import hold_after_scale_up, quiet_until
 from growth.decide.shrink.scene import Scene
+from growth.decide.writes.node_patches import marked, unmarked
+from growth.decide.writes.removal_requests import asked_to_go
 
 # The scheduler leaves a pod alone for up to 10 s before it tries again: so long, at least, free room is for those that
 # wait. A pool that is less patient than that is taken at its word.

@@ -29,13 +29,13 @@ from growth.api.node_removal_request import IF_UNREADY, RETRY, NodeRemovalReques
 from growth.api.references import reference_to
 from growth.api.taints import has_traces, scale_down_at
 from growth.decide.policy.pool_terms import terms_of
-from growth.decide.release import is_free, orphans_released, released
-from growth.decide.shrink.marks import marked, unmarked
 from growth.decide.shrink.needing import why_awaited, why_busy, why_left_alone
 from growth.decide.shrink.scene import Scene
 from growth.decide.shrink.target import machine_of, node_of, was_removed_by_us
 from growth.decide.shrink.unready import may_go_with_work, why_unheard_of
 from growth.decide.shrink.writing import DELETION_FAILED, DELETION_REQUESTED, moved
+from growth.decide.writes.node_patches import marked, unmarked
+from growth.decide.writes.pod_release import is_free, orphans_released, released
 
 # Whoever asked a provider knows how that ended; these ends say that it was not asked.
 _NOT_ASKED: Final = (Result.STALE, Result.FENCED)

@@ -19,9 +19,9 @@ from growth.decide.billing import as_billed
 from growth.decide.decider import State
 from growth.decide.facts.cluster_state import cluster_in
 from growth.decide.grow.expecting import expected_in
-from growth.decide.leaving import leaving_in
 from growth.decide.offerings import shop_in
 from growth.decide.usable import provider_of
+from growth.decide.writes.removal_requests import leaving_in
 from growth.observe.snapshot import Snapshot
 
 

@@ -1,7 +1,7 @@
 """A pod is woken by a change of a label of ours, once for each mark."""
 
 from growth.api.actions import PatchObject
-from growth.decide.waking import NUDGE, nudge
+from growth.decide.writes.pod_wakeup import NUDGE, nudge
 from tests.decide.stages import a_pod
 
 

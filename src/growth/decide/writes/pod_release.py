@@ -18,7 +18,7 @@ from growth.api.pod import Pod
 from growth.api.pod_classification import is_daemon
 from growth.api.references import reference_to
 from growth.api.storage import VolumeAttachment
-from growth.decide.node_edits import edited, taint_added
+from growth.decide.writes.node_patches import edited, taint_added
 from growth.observe.snapshot import Snapshot
 
 

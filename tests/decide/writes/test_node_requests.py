@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from growth.api.node_pool import MAX_POOL_NAME
 from growth.api.node_request import MAX_NODE_NAME
-from growth.decide.grow.naming import request_name
+from growth.decide.writes.node_requests import request_name
 from tests.decide.marketplace import a_pool
 
 POOL = a_pool()

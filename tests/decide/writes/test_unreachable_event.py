@@ -1,6 +1,6 @@
 """The event about an unreachable node names each way out, and fits into an Event."""
 
-from growth.decide.unreachable import unreachable_event
+from growth.decide.writes.unreachable_event import unreachable_event
 from tests.decide.shrink.stage import a_node, a_pool
 
 NODE = a_node("web-1", ready=False)
