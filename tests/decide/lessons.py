@@ -9,9 +9,8 @@ from growth.api.node import Node
 from growth.api.node_pool import NodePool, OfferingStatus
 from growth.api.node_request import NodeRequest
 from growth.api.provider_state import Cloud
-from growth.decide.learning import learnt
-from growth.decide.lesson import Lesson
-from growth.decide.offerings import shop_of
+from growth.decide.capacity.offering_catalog import shop_of
+from growth.decide.capacity.offering_history import Lesson, learnt
 from tests.decide.marketplace import NOW, PROVISION, a_cloud, a_pool
 
 

@@ -25,8 +25,8 @@ from growth.api.provider_state import Cloud
 from growth.api.settings.model import ProvisionSettings
 from growth.api.status import StatusCondition
 from growth.api.tolerations import Taint
-from growth.decide.failures import MET
-from growth.decide.usable import FINALIZER
+from growth.decide.capacity.pool_validation import FINALIZER
+from growth.decide.capacity.provider_failures import MET
 from growth.observe.cache import World
 from growth.observe.snapshot import Snapshot
 

@@ -12,7 +12,7 @@ from growth.api.offering import CAPACITY_TYPE, OFFERING, POOL
 from growth.api.phases import REQUEST_MOVES
 from growth.api.settings.model import GrowSettings, ProvisionSettings
 from growth.api.taints import STARTING
-from growth.decide.usable import FINALIZER
+from growth.decide.capacity.pool_validation import FINALIZER
 from growth.decide.writes.pod_wakeup import NUDGE
 
 ROOT = Path(__file__).parents[2]

@@ -14,9 +14,9 @@ from growth.api.provider_state import NOT_ASKED, Cloud
 from growth.api.settings.model import Settings
 from growth.api.status import StatusCondition, condition_of
 from growth.api.taints import LEAVES, closed
+from growth.decide.capacity.pool_validation import FINALIZER
 from growth.decide.decider import Decision, State
 from growth.decide.pools import EXPANDING, HEALTHY, READY, VALID, Memory, decide
-from growth.decide.usable import FINALIZER
 from tests.decide.marketplace import (
     HOUR,
     MINUTE,

@@ -13,10 +13,10 @@ from growth.api.node_request import NodeRequest
 from growth.api.phases import RequestPhase
 from growth.api.provider_state import Cloud
 from growth.api.settings.model import Settings
+from growth.decide.capacity.offering_history import MOST_ENTRIES
+from growth.decide.capacity.pool_validation import FINALIZER
 from growth.decide.decider import Decision, State
-from growth.decide.learning import MOST_ENTRIES
 from growth.decide.pools import decide
-from growth.decide.usable import FINALIZER
 from tests.decide.marketplace import (
     HOUR,
     NOW,

@@ -9,8 +9,8 @@ import msgspec
 from growth.api.queue.job import QueuedJob
 from growth.api.queue.quotas import FlavorQuotas
 from growth.api.queue.workload import EVICTED, RequeueState, Workload
-from growth.decide.access import Access
-from growth.decide.offerings import Sold
+from growth.decide.capacity.availability import Access
+from growth.decide.capacity.offering_catalog import Sold
 from growth.decide.queue.draft import Draft
 from growth.decide.queue.ordering import Order, Strategy, order_of
 from growth.decide.queue.requeuing import Requeuing, delay

@@ -39,7 +39,7 @@ class BackOff(Slim, frozen=True):
     """When it is tried again; None means that time alone does not help any more."""
 
     saw: str = ""
-    """Under which circumstances it failed (``decide.grow.circumstances``): under others it is tried again at once."""
+    """What it failed under (``decide.capacity.retry_fingerprint``): when that changes, it is tried again at once."""
 
     @property
     def is_final(self) -> bool:

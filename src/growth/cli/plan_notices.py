@@ -7,9 +7,9 @@ from growth.api.growth_kinds import NODE_POOLS
 from growth.api.settings.model import Settings
 from growth.cli.memory_report import named
 from growth.cli.reports.machines import Limit, fleet_of
+from growth.decide.capacity.pool_validation import problems
 from growth.decide.decider import State
 from growth.decide.facts.cluster_state import cluster_in
-from growth.decide.usable import problems
 from growth.observe.snapshot import Snapshot
 
 _NEAR: Final = 0.9

@@ -16,7 +16,7 @@ from growth.api.provider_state import Cloud
 from growth.cli.failures import NotDone, Refused
 from growth.cli.world import reading
 from growth.cloud.errors import ProviderError
-from growth.decide.usable import FINALIZER
+from growth.decide.capacity.pool_validation import FINALIZER
 from growth.kube.client import Client
 from growth.observe.cache import World
 from growth.run.capability import CAPABILITIES

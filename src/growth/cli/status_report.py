@@ -13,7 +13,7 @@ from growth.api.core import ConfigMap
 from growth.api.growth_status import GROWTH_STATUS, ClusterStatus, TroubledNode, status_in
 from growth.api.node_pool import NodeCounts, NodePool
 from growth.api.status import condition_of
-from growth.decide.access import TOO_MANY_SURPRISES
+from growth.decide.capacity.availability import TOO_MANY_SURPRISES
 from growth.decide.pools import VALID
 
 

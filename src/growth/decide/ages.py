@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 
 from growth.api.node_request import NodeRequest
-from growth.decide.failures import CLOCKS_DIFFER
+from growth.decide.capacity.provider_failures import CLOCKS_DIFFER
 
 
 def counts_from(written: datetime | None, now: datetime, steady_since: datetime | None) -> datetime:

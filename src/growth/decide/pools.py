@@ -29,17 +29,21 @@ from growth.api.settings.model import Settings
 from growth.api.status import MAX_WORDS, StatusCondition, condition_of, with_condition
 from growth.api.taints import has_traces
 from growth.decide.ages import is_ahead
+from growth.decide.capacity.failed_launch_status import (
+    failed_launches,
+    failing_parts,
+    launch_events,
+    next_forgotten,
+    wasted,
+)
+from growth.decide.capacity.launch_failures import are_alike
+from growth.decide.capacity.offering_catalog import shop_in
+from growth.decide.capacity.offering_history import Lesson, learnt, next_change
+from growth.decide.capacity.pool_inventory import Holding, holdings
+from growth.decide.capacity.pool_validation import FINALIZER, Problem, is_asked, problems, provider_of
 from growth.decide.decider import Decision, State
 from growth.decide.facts.cluster_state import ClusterState, NodeState, cluster_in
-from growth.decide.grow.estate import Holding, holdings
-from growth.decide.launch_log import failed_launches, next_forgotten, wasted
-from growth.decide.launch_report import failing_parts, launch_events
-from growth.decide.launches import are_alike
-from growth.decide.learning import learnt, next_change
-from growth.decide.lesson import Lesson
-from growth.decide.offerings import shop_in
 from growth.decide.registry.pool_health import Group
-from growth.decide.usable import FINALIZER, Problem, is_asked, problems, provider_of
 from growth.decide.writes.removal_requests import leaving_in
 from growth.observe.snapshot import Snapshot
 

@@ -11,7 +11,7 @@ from growth.api.node_pool import NodePool, NodePoolSpec, UserDataSecret
 from growth.api.taints import closed
 from growth.api.tolerations import NO_EXECUTE, Taint
 from growth.cloud.errors import Invalid
-from growth.decide.provision.arrival import Step, arrival_of
+from growth.decide.capacity.node_startup import Step, arrival_of
 from growth_lab.hetzner_sandbox.node_manifest import node_manifest
 from growth_lab.simulator.virtual_loop import run_virtually
 from tests.cloud.hetzner.rig import Rig

@@ -9,7 +9,7 @@ from growth.api.meta import ObjectMeta
 from growth.api.node_pool import NodePool, NodePoolSpec, ServerType
 from growth.api.provider_state import Cloud
 from growth.cloud.errors import Invalid, Unavailable
-from growth.decide.usable import problems
+from growth.decide.capacity.pool_validation import problems
 from growth_lab.hetzner_sandbox.faults import Refuse, SoldOut
 from tests.cloud.hetzner.rig import Rig, a_request, an_offering
 from tests.kube.replica import virtual

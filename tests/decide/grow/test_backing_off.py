@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from growth.api.annotations import BACK_OFF, BackOff, back_off_of
 from growth.api.settings.model import GrowSettings
+from growth.decide.capacity.retry_fingerprint import Circumstances
 from growth.decide.grow.backing_off import failed, is_held
-from growth.decide.grow.circumstances import Circumstances
 from tests.decide.grow.town import NOW, a_pod
 
 SETTINGS = GrowSettings()

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from growth.api.node_pool import NodePool
 from growth.api.pod import Pod
+from growth.decide.capacity.demand_history import Expected
 from growth.decide.fit.simulated_cluster import Stage
 from growth.decide.grow.foreseeing import Foresight, foreseeing
-from growth.decide.lately import Expected
 from growth.decide.solver.node_options import market_of
 from growth.decide.solver.placement_solution import PlacementSolution
 from growth.decide.solver.planner import plan

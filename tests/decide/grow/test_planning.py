@@ -9,9 +9,9 @@ import pytest
 from growth.api.node_pool import NodePool
 from growth.api.offering import Offering
 from growth.api.pod import Pod
+from growth.decide.capacity.retry_fingerprint import Circumstances
+from growth.decide.capacity.upcoming_nodes import Coming
 from growth.decide.fit.simulated_cluster import Stage
-from growth.decide.grow.circumstances import Circumstances
-from growth.decide.grow.coming import Coming
 from growth.decide.grow.planning import Joining, Plan, Question, answer
 from growth.decide.grow.warming import Shortage
 from growth.decide.solver.node_options import Bought

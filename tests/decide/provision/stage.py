@@ -40,9 +40,9 @@ from growth.api.settings.model import ProvisionSettings, Settings
 from growth.api.status import StatusCondition, StatusEvent
 from growth.api.taints import closed
 from growth.api.tolerations import NO_SCHEDULE, Taint
+from growth.decide.capacity.pool_validation import FINALIZER
 from growth.decide.decider import Decision, State
 from growth.decide.provision.deciding import decide
-from growth.decide.usable import FINALIZER
 from growth.observe.cache import World
 from growth.observe.snapshot import Snapshot
 from tests.decide.stages import a_pod as read_pod

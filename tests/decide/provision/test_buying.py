@@ -9,7 +9,7 @@ from growth.api.actions import CreateMachine, Result
 from growth.api.machine import request_for
 from growth.api.node_request import FORESEES
 from growth.api.status import MAX_EVENTS
-from growth.decide.failures import ANYTHING_ELSE, SAID_BY_PROVIDERS
+from growth.decide.capacity.provider_failures import ANYTHING_ELSE, SAID_BY_PROVIDERS
 from tests.decide.provision.stage import (
     LARGE,
     MINUTE,

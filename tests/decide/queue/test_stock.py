@@ -8,8 +8,8 @@ import pytest
 from growth.api.offering import Offering
 from growth.api.queue.kinds import RESOURCE_FLAVORS
 from growth.api.queue.quotas import ResourceFlavor
-from growth.decide.access import Access
-from growth.decide.offerings import Shop, Sold
+from growth.decide.capacity.availability import Access
+from growth.decide.capacity.offering_catalog import Shop, Sold
 from growth.decide.queue.stock import out_of_stock
 from tests.decide.marketplace import NOW, a_pool, an_offering
 from tests.decide.queue.stage import read

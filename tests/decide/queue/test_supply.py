@@ -10,8 +10,8 @@ from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
 from growth.api.kinds import NODES
 from growth.api.offering import POOL
 from growth.api.settings.model import ProvisionSettings
-from growth.decide.access import Access
-from growth.decide.offerings import Shop, shop_of
+from growth.decide.capacity.availability import Access
+from growth.decide.capacity.offering_catalog import Shop, shop_of
 from growth.decide.queue.supply import Backing, Supply, backing_in, supply_of
 from growth.observe.snapshot import Snapshot
 from tests.builders import a_node

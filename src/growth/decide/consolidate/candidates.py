@@ -20,13 +20,13 @@ from growth.api.offering import POOL
 from growth.api.out_of_service import MAINTENANCE
 from growth.api.pod_classification import forbids
 from growth.api.settings.model import Settings
+from growth.decide.capacity.disruptability import is_off, is_ours, why_awaited
+from growth.decide.capacity.offering_catalog import shop_in
+from growth.decide.capacity.pool_inventory import Holding, holdings, just_bought
 from growth.decide.consolidate.movable import Bonds
 from growth.decide.consolidate.question import Candidate
 from growth.decide.decider import State
 from growth.decide.displaced import displaced_in
-from growth.decide.grow.estate import Holding, holdings, just_bought
-from growth.decide.offerings import shop_in
-from growth.decide.shrink.needing import is_off, is_ours, why_awaited
 from growth.decide.shrink.scene import Memory, Scene
 from growth.decide.solver.node_options import Bought
 from growth.observe.snapshot import Snapshot

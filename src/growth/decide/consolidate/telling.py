@@ -1,7 +1,7 @@
 """What was wanted lately is a reason for nodes to stay, and not to buy what would be cheaper: that is told.
 
-Only whoever leads remembers it (``decide.lately``). So it is told on the pools when a thought about them begins, where
-everybody can read it; ``growth explain node`` does. Docs: docs/optimising.md.
+Only whoever leads remembers it (``decide.capacity.demand_history``). So it is told on the pools when a thought about
+them begins, where everybody can read it; ``growth explain node`` does. Docs: docs/optimising.md.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

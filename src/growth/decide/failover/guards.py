@@ -15,11 +15,11 @@ from growth.api.offering import POOL
 from growth.api.out_of_service import MAINTENANCE, PROOF, out_of_service_taint, proof_on
 from growth.api.pod_classification import forbids
 from growth.decide.ages import counts_from
+from growth.decide.capacity.provider_failures import CLOCKS_DIFFER
 from growth.decide.failover.believing import why_not_believed
 from growth.decide.failover.evidence import Case
 from growth.decide.failover.leftovers import left_on
 from growth.decide.failover.scene import IN_THE_WAY, Scene
-from growth.decide.failures import CLOCKS_DIFFER
 
 CONTROL_PLANE: Final = "node-role.kubernetes.io/control-plane"
 _ZONE: Final = "topology.kubernetes.io/zone"

@@ -15,7 +15,7 @@ from typing import Final
 from growth.api.annotations import BackOff
 from growth.api.settings.model import GrowSettings
 from growth.decide.ages import is_ahead
-from growth.decide.grow.circumstances import Circumstances
+from growth.decide.capacity.retry_fingerprint import Circumstances
 
 _FREE_FAILURES: Final = 2
 

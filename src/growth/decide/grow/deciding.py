@@ -21,11 +21,13 @@ from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQU
 from growth.api.references import reference_by_name, reference_to
 from growth.api.settings.model import Settings
 from growth.decide.ages import is_ahead
+from growth.decide.capacity.demand_history import Demand, noted
+from growth.decide.capacity.offering_catalog import offering_for
+from growth.decide.capacity.pool_inventory import shortages
+from growth.decide.capacity.upcoming_nodes import Coming
 from growth.decide.decider import Decision, State
 from growth.decide.fit.demand import importance
 from growth.decide.fit.simulated_cluster import Stage
-from growth.decide.grow.coming import Coming
-from growth.decide.grow.estate import shortages
 from growth.decide.grow.foreseeing import MOST, Foresight
 from growth.decide.grow.outlook import Outlook
 from growth.decide.grow.planning import NO_PLAN, Plan, Question, answer
@@ -40,8 +42,6 @@ from growth.decide.grow.verdicts import Said, Verdict, after
 from growth.decide.grow.waiting import Waiting, sort_out
 from growth.decide.grow.wanting import Wanted
 from growth.decide.grow.warming import Shortage
-from growth.decide.lately import Demand, noted
-from growth.decide.offerings import offering_for
 from growth.decide.stand_ins import is_stand_in, waiting_in
 from growth.observe.snapshot import Snapshot
 

@@ -15,8 +15,8 @@ from typing import Final
 import msgspec
 
 from growth.api.pod import Pod
+from growth.decide.capacity.demand_history import NOBODY, Expected
 from growth.decide.fit.simulated_cluster import Stage
-from growth.decide.lately import NOBODY, Expected
 from growth.decide.solver.node_options import Market
 from growth.decide.solver.placement_solution import Filled, PlacementSolution, PlannedNode
 from growth.decide.solver.planner import plan

@@ -10,20 +10,20 @@ from growth.api.node_pool import NodePool
 from growth.api.node_request import NodeRequest
 from growth.api.out_of_service import out_of_service_taint
 from growth.api.settings.model import Settings
-from growth.decide.access import Access
+from growth.decide.capacity.availability import Access
+from growth.decide.capacity.node_startup import awaits_memory
+from growth.decide.capacity.offering_catalog import shop_in
+from growth.decide.capacity.pool_inventory import Holding, holdings, just_bought
+from growth.decide.capacity.pool_validation import usable
+from growth.decide.capacity.retry_fingerprint import Circumstances, circumstances_of, is_limited
+from growth.decide.capacity.upcoming_nodes import hand_over_ends, has_places
 from growth.decide.decider import State
 from growth.decide.displaced import displaced_in
 from growth.decide.facts.cluster_state import NodeState, cluster_in
 from growth.decide.gangs import gangs_in
-from growth.decide.grow.circumstances import Circumstances, circumstances_of, is_limited
-from growth.decide.grow.coming import hand_over_ends, has_places
-from growth.decide.grow.estate import Holding, holdings, just_bought
 from growth.decide.grow.planning import Plan
 from growth.decide.grow.verdicts import Verdict
-from growth.decide.offerings import shop_in
 from growth.decide.stand_ins import stand_ins_in, waiting_in
-from growth.decide.unmarked import awaits_memory
-from growth.decide.usable import usable
 from growth.decide.writes.removal_requests import leaving_in
 from growth.observe.snapshot import Snapshot
 from growth.observe.table import Table

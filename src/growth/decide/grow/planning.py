@@ -12,13 +12,13 @@ import msgspec
 from growth.api.node_pool import NodePool
 from growth.api.offering import Offering
 from growth.api.pod import Pod
+from growth.decide.capacity.retry_fingerprint import Circumstances
+from growth.decide.capacity.upcoming_nodes import Coming, enter, seat
 from growth.decide.displaced import Displaced, clear
 from growth.decide.fit.demand import SetAside, has_place, why_unplaceable
 from growth.decide.fit.inter_pod_affinity import feared_by
 from growth.decide.fit.simulated_cluster import Stage
 from growth.decide.gangs import Findings, Gang
-from growth.decide.grow.circumstances import Circumstances
-from growth.decide.grow.coming import Coming, enter, seat
 from growth.decide.grow.foreseeing import Foresight, foreseeing
 from growth.decide.grow.probes import Probe, launched
 from growth.decide.grow.succeeding import Predecessor, succeeding

@@ -1,4 +1,6 @@
-"""When machines test offerings of a pool in which launches fail (``decide.launches``). Docs: docs/failed-launches.md.
+"""When machines test offerings of a pool in which launches fail (``decide.capacity.launch_failures``).
+
+Docs: docs/failed-launches.md.
 
 A plan launches only what is not suspect. A probe is one machine beside it, on which no pod relies before it works:
 
@@ -21,14 +23,14 @@ import msgspec
 from growth.api.node_pool import NodePool
 from growth.api.offering import Offering
 from growth.api.pod import Pod
-from growth.decide.access import Access
+from growth.decide.capacity.availability import Access
+from growth.decide.capacity.launch_failures import LaunchRecord
+from growth.decide.capacity.pool_inventory import shortages
+from growth.decide.capacity.upcoming_nodes import is_live
 from growth.decide.fit.demand import why_not
-from growth.decide.grow.coming import is_live
-from growth.decide.grow.estate import shortages
 from growth.decide.grow.matching import Matching
 from growth.decide.grow.outlook import Outlook
 from growth.decide.grow.probes import Probe
-from growth.decide.launches import LaunchRecord
 from growth.decide.solver.node_options import may_buy
 
 MOST_AT_ONCE: Final = 12

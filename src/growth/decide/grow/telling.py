@@ -9,8 +9,8 @@ from growth.api.growth_kinds import NODE_POOLS
 from growth.api.kinds import PODS
 from growth.api.pod import Pod
 from growth.api.references import reference_to
+from growth.decide.capacity.upcoming_nodes import is_live
 from growth.decide.fit.demand import why_not
-from growth.decide.grow.coming import is_live
 from growth.decide.grow.matching import POOL_UNUSABLE, Matching
 from growth.decide.grow.outlook import Outlook
 from growth.decide.grow.waiting import Waiting

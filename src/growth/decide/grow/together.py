@@ -17,11 +17,11 @@ import msgspec
 from growth.api.offering import Offering
 from growth.api.pod import Pod, PodSpec
 from growth.api.provider_state import Cloud
-from growth.decide.access import Access
+from growth.decide.capacity.availability import Access
+from growth.decide.capacity.offering_catalog import Shop
 from growth.decide.fit.demand import SetAside, importance
 from growth.decide.fit.simulated_cluster import Stage
 from growth.decide.gangs import Gang, Unplaced
-from growth.decide.offerings import Shop
 from growth.decide.solver.node_options import Market
 from growth.decide.solver.placement_solution import LeftOut, PlacementSolution
 from growth.decide.solver.planner import plan

@@ -19,17 +19,17 @@ from growth.api.node_request import NodeRequest
 from growth.api.pod import Pod
 from growth.decide.ages import is_ahead
 from growth.decide.announced import is_announced
+from growth.decide.capacity.node_startup import shortfall
+from growth.decide.capacity.offering_catalog import offering_for
+from growth.decide.capacity.upcoming_nodes import still_fitting
 from growth.decide.fit.demand import why_not
 from growth.decide.fit.node_resources import has_room
 from growth.decide.fit.template_node import allocatable_from
 from growth.decide.grow.backing_off import failed, is_held
-from growth.decide.grow.coming import still_fitting
 from growth.decide.grow.matching import Matching, Unmatched
 from growth.decide.grow.outlook import Outlook
 from growth.decide.grow.verdicts import Said, Verdict
 from growth.decide.grow.warming import Shortage
-from growth.decide.offerings import offering_for
-from growth.decide.provision.arrival import shortfall
 from growth.decide.writes.pod_wakeup import nudge
 
 # The scheduler sees free room within a second or so, unless nothing wakes the pod; then a nudge does.

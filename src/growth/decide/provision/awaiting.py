@@ -14,9 +14,17 @@ from growth.api.node import Node
 from growth.api.node_request import NodeRequest
 from growth.api.provider_state import cloud_of
 from growth.api.references import reference_to
+from growth.decide.capacity.node_startup import Arrival, Step, arrival_of
+from growth.decide.capacity.provider_failures import (
+    ENDING,
+    LAUNCHED,
+    MACHINE_GONE,
+    NEVER_READY,
+    NO_MACHINE,
+    NO_NODE,
+    POOL_GONE,
+)
 from growth.decide.facts.cluster_state import NodeState
-from growth.decide.failures import ENDING, LAUNCHED, MACHINE_GONE, NEVER_READY, NO_MACHINE, NO_NODE, POOL_GONE
-from growth.decide.provision.arrival import Arrival, Step, arrival_of
 from growth.decide.provision.scene import Scene
 from growth.decide.writes.node_requests import LABELLED, PROVISIONED, REQUEST_FAILED, moved
 

@@ -1,7 +1,7 @@
 """Pending: ask for the machine until there is one, or until the answer says that there will be none.
 
-What an error means is the table in ``decide.failures``. A request that nobody asked about is never given up: its time
-counts from the first trouble with it, however long nobody led.
+What an error means is the table in ``decide.capacity.provider_failures``. A request that nobody asked about is never
+given up: its time counts from the first trouble with it, however long nobody led.
 """
 
 from growth.api.actions import CreateMachine, Outcome, Result
@@ -9,8 +9,8 @@ from growth.api.growth_kinds import NODE_REQUESTS
 from growth.api.machine import Machine, request_for
 from growth.api.node_request import NodeRequest
 from growth.api.references import reference_to
+from growth.decide.capacity.provider_failures import ENDING, LIMIT_REACHED, NO_MACHINE, POOL_GONE, POOL_UNCLEAR
 from growth.decide.facts.cluster_state import NodeState
-from growth.decide.failures import ENDING, LIMIT_REACHED, NO_MACHINE, POOL_GONE, POOL_UNCLEAR
 from growth.decide.provision.scene import Scene
 from growth.decide.writes.node_requests import REQUEST_FAILED, REQUESTED, moved
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from growth.api.node_request import NodeRequest
 from growth.api.pod import Pod
-from growth.decide.grow.coming import still_fitting
+from growth.decide.capacity.upcoming_nodes import still_fitting
 from growth.decide.provision.scene import Scene
 from growth.decide.writes.pod_wakeup import NUDGE, nudge
 

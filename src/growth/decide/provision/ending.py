@@ -7,8 +7,8 @@ from growth.api.growth_kinds import NODE_REQUESTS
 from growth.api.node_request import NodeRequest
 from growth.api.references import reference_to
 from growth.api.status import condition_of
-from growth.decide.access import is_noted
-from growth.decide.failures import MET, POOL_UNCLEAR
+from growth.decide.capacity.availability import is_noted
+from growth.decide.capacity.provider_failures import MET, POOL_UNCLEAR
 from growth.decide.provision.scene import Scene
 from growth.decide.writes.removal_requests import asked_to_go
 

@@ -10,9 +10,9 @@ from growth.api.node_pool import NodePool
 from growth.api.node_request import NodeRequest
 from growth.api.offering import Offering
 from growth.api.quantity import milli_value, nano_value, value
-from growth.decide.billing import as_billed
-from growth.decide.grow.circumstances import is_limited
-from growth.decide.grow.estate import holdings, just_bought
+from growth.decide.capacity.offering_catalog import as_billed
+from growth.decide.capacity.pool_inventory import holdings, just_bought
+from growth.decide.capacity.retry_fingerprint import is_limited
 from growth.decide.provision.scene import Scene
 from growth.decide.solver.node_options import Bought
 

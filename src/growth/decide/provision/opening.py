@@ -20,7 +20,7 @@ from growth.api.pod import Pod
 from growth.api.references import reference_to
 from growth.api.taints import STARTING, key_to, tolerations_of
 from growth.api.timestamp import format_time
-from growth.decide.provision.arrival import Step
+from growth.decide.capacity.node_startup import Step
 from growth.decide.provision.awaiting import arrival_at, is_another_machine
 from growth.decide.provision.calling import call, planned
 from growth.decide.provision.scene import Scene

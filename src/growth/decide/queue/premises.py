@@ -21,7 +21,7 @@ from growth.api.queue.kinds import (
 from growth.api.queue.pod_defaults import LIMIT_RANGES, RUNTIME_CLASSES
 from growth.api.queue.quotas import ResourceFlavor
 from growth.api.settings.model import Settings
-from growth.decide.offerings import shop_in
+from growth.decide.capacity.offering_catalog import shop_in
 from growth.decide.queue.filling import Filling
 from growth.decide.queue.standing import Standing, standings_of
 from growth.decide.queue.stock import out_of_stock

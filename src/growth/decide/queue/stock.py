@@ -15,9 +15,9 @@ import msgspec
 from growth.api.node_pool import NodePool
 from growth.api.offering import Offering
 from growth.api.queue.quotas import ResourceFlavor
-from growth.decide.access import Access
+from growth.decide.capacity.availability import Access
+from growth.decide.capacity.offering_catalog import Shop, Sold
 from growth.decide.fit.template_node import node_from
-from growth.decide.offerings import Shop, Sold
 from growth.decide.solver.node_options import may_buy
 
 

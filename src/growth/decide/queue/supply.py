@@ -15,11 +15,11 @@ from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
 from growth.api.node_pool import NodePool
 from growth.api.offering import POOL, Offering
 from growth.api.queue.quotas import ResourceFlavor
-from growth.decide.access import Access
+from growth.decide.capacity.availability import Access
+from growth.decide.capacity.offering_catalog import Shop
+from growth.decide.capacity.retry_fingerprint import is_limited
+from growth.decide.capacity.upcoming_nodes import is_live
 from growth.decide.fit.template_node import node_from
-from growth.decide.grow.circumstances import is_limited
-from growth.decide.grow.coming import is_live
-from growth.decide.offerings import Shop
 from growth.decide.solver.node_options import may_buy
 from growth.observe.snapshot import Snapshot
 

@@ -48,7 +48,7 @@ class Tally:
         self.counts: dict[GroupKey, dict[NodeState, int]] = {}
         self.amiss: dict[GroupKey, int] = {}
         """Of a pool as a whole, only machines that worked before: what never did speaks of its type, not of the pool
-        (``decide.launches``)."""
+        (``decide.capacity.launch_failures``)."""
         self._broken: dict[GroupKey, int] = {}
         """Of those of an offering, the ones that worked before."""
         self.missing_since: dict[GroupKey, datetime] = {}

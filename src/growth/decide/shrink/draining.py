@@ -18,9 +18,9 @@ from growth.api.pod_classification import forbids, is_work
 from growth.api.references import reference_to
 from growth.api.taints import LEAVES, has_traces, scale_down_at
 from growth.api.tolerations import untolerated
+from growth.decide.capacity.disruptability import is_ours
 from growth.decide.policy.pool_terms import max_unavailable
 from growth.decide.shrink.emptying import removal_of
-from growth.decide.shrink.needing import is_ours
 from growth.decide.shrink.scene import Scene
 from growth.decide.writes.node_patches import marked, unmarked
 

@@ -18,10 +18,10 @@ from growth.api.node_pool import NodePool
 from growth.api.references import reference_to
 from growth.api.taints import has_traces, scale_down_at
 from growth.api.timestamp import format_time
+from growth.decide.capacity.disruptability import is_off, is_ours, was_ours, why_left_alone, why_needed
+from growth.decide.capacity.provider_failures import CLOCKS_DIFFER
 from growth.decide.consolidate.moving import moving_in
-from growth.decide.failures import CLOCKS_DIFFER
 from growth.decide.policy.pool_terms import Terms, terms_of
-from growth.decide.shrink.needing import is_off, is_ours, was_ours, why_left_alone, why_needed
 from growth.decide.shrink.scale_up import hold_after_scale_up, quiet_until
 from growth.decide.shrink.scene import Scene
 from growth.decide.writes.node_patches import marked, unmarked

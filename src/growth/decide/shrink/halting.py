@@ -11,7 +11,7 @@ from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS
 from growth.api.kinds import NODES
 from growth.api.offering import POOL
 from growth.api.references import reference_to
-from growth.decide.shrink.needing import was_ours
+from growth.decide.capacity.disruptability import was_ours
 from growth.decide.shrink.removing import note_answer
 from growth.decide.shrink.scene import Scene
 from growth.decide.writes.node_patches import unmarked

@@ -28,8 +28,8 @@ from growth.api.node import Node
 from growth.api.node_removal_request import IF_UNREADY, RETRY, NodeRemovalRequest
 from growth.api.references import reference_to
 from growth.api.taints import has_traces, scale_down_at
+from growth.decide.capacity.disruptability import why_awaited, why_busy, why_left_alone
 from growth.decide.policy.pool_terms import terms_of
-from growth.decide.shrink.needing import why_awaited, why_busy, why_left_alone
 from growth.decide.shrink.scene import Scene
 from growth.decide.shrink.target import machine_of, node_of, was_removed_by_us
 from growth.decide.shrink.unready import may_go_with_work, why_unheard_of

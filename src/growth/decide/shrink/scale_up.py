@@ -13,7 +13,7 @@ from growth.api.node import Node
 from growth.api.node_pool import NodePool
 from growth.api.references import reference_to
 from growth.api.timestamp import format_time
-from growth.decide.grow.coming import is_live
+from growth.decide.capacity.upcoming_nodes import is_live
 from growth.decide.policy.pool_terms import terms_of
 from growth.decide.shrink.scene import Scene
 

@@ -15,12 +15,11 @@ from growth.api.offering import INSTANCE_TYPE, POOL, Offering
 from growth.api.provider_state import Cloud
 from growth.api.references import reference_to
 from growth.api.settings.model import Settings
-from growth.decide.billing import as_billed
+from growth.decide.capacity.offering_catalog import as_billed, shop_in
+from growth.decide.capacity.pool_validation import provider_of
 from growth.decide.decider import State
 from growth.decide.facts.cluster_state import cluster_in
 from growth.decide.grow.expecting import expected_in
-from growth.decide.offerings import shop_in
-from growth.decide.usable import provider_of
 from growth.decide.writes.removal_requests import leaving_in
 from growth.observe.snapshot import Snapshot
 

@@ -18,9 +18,9 @@ from growth.api.offering import OFFERING
 from growth.api.pod_classification import is_work
 from growth.api.provider_state import cloud_of
 from growth.api.references import reference_to
+from growth.decide.capacity.disruptability import why_busy, why_left_alone
 from growth.decide.facts.cluster_state import NodeState, Unit
 from growth.decide.policy.pool_terms import terms_of
-from growth.decide.shrink.needing import why_busy, why_left_alone
 from growth.decide.shrink.scale_up import hold_after_scale_up, quiet_until
 from growth.decide.shrink.scene import Scene
 from growth.decide.writes.removal_requests import asked_to_go

@@ -12,7 +12,7 @@ import msgspec
 from growth.api.node_pool import NodePool, ServerType
 from growth.api.offering import ZONE, Offering, in_pool
 from growth.api.quantity import milli_value, parse, value
-from growth.decide.billing import as_billed
+from growth.decide.capacity.offering_catalog import as_billed
 from growth.decide.fit.simulated_cluster import Stage
 from growth.decide.fit.template_node import NewNode, NewNodes
 from growth.observe.pod_requests import amounts_from, requests_of

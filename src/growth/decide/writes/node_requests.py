@@ -19,7 +19,7 @@ from growth.api.node_request import NodeRequest, NodeRequestStatus
 from growth.api.phases import RequestPhase
 from growth.api.references import reference_to
 from growth.api.status import MAX_WORDS, StatusCondition, with_condition, with_events
-from growth.decide.failures import MET
+from growth.decide.capacity.provider_failures import MET
 
 _HEX_DIGITS: Final = 10
 

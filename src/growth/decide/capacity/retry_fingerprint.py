@@ -15,9 +15,9 @@ import msgspec
 
 from growth.api.node_pool import Limits, NodePool
 from growth.api.offering import Offering
-from growth.decide.access import Access
-from growth.decide.grow.estate import Holding
-from growth.decide.offerings import Shop
+from growth.decide.capacity.availability import Access
+from growth.decide.capacity.offering_catalog import Shop
+from growth.decide.capacity.pool_inventory import Holding
 
 _HEX_DIGITS: Final = 10
 _USED_UP: Final = "!"

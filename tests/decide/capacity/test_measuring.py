@@ -11,9 +11,9 @@ from growth.api.node_pool import NodePool, OfferingStatus
 from growth.api.node_request import NodeRequest
 from growth.api.phases import RequestPhase
 from growth.api.quantity import nano_value
+from growth.decide.capacity.offering_catalog import shop_of
+from growth.decide.capacity.offering_history import SMALLER
 from growth.decide.fit.template_node import allocatable_from
-from growth.decide.measuring import SMALLER
-from growth.decide.offerings import shop_of
 from tests.decide.lessons import lesson_of
 from tests.decide.marketplace import (
     MINUTE,

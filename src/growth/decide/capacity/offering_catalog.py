@@ -1,8 +1,10 @@
 """What may be bought now: what providers sell, less what could not be had, corrected by what nodes turned out to be.
 
-What was learnt stands in the status of the pools (``decide.learning`` writes it), so that it outlives the requests and
-the process. It holds for all pools: an offering that one of them could not have, the others cannot have either; unless
-it was the pool's own mistake.
+What was learnt stands in the status of the pools (``decide.capacity.offering_history`` writes it), so that it outlives
+the requests and the process. It holds for all pools: an offering that one of them could not have, the others cannot
+have either; unless it was the pool's own mistake.
+
+What an offering costs in one pool: what the pool does without is not billed.
 """
 
 from collections import Counter
@@ -18,10 +20,10 @@ from growth.api.offering import Offering, in_pool
 from growth.api.provider_state import Cloud
 from growth.api.settings.model import ProvisionSettings
 from growth.api.status import condition_of
-from growth.decide.access import BADNESS, Access, Knowledge, Known, access_by, knowledge_from
-from growth.decide.failures import MET
-from growth.decide.launches import LaunchRecord, record_of, unnoted_of
-from growth.decide.sizes import corrected, measured_by_type
+from growth.decide.capacity.availability import BADNESS, Access, Knowledge, Known, access_by, knowledge_from
+from growth.decide.capacity.launch_failures import LaunchRecord, record_of, unnoted_of
+from growth.decide.capacity.measured_resources import corrected, measured_by_type
+from growth.decide.capacity.provider_failures import MET
 from growth.decide.solver.node_options import may_buy
 from growth.observe.snapshot import Snapshot
 
@@ -231,3 +233,16 @@ def _is_younger(request: NodeRequest, read_at: datetime | None) -> bool:
         return True
     accepted_at = accepted_at_of(request)
     return accepted_at is not None and read_at is not None and accepted_at >= read_at
+
+
+# Prices have fewer decimals than this; what lies behind them comes from subtracting floats.
+_DECIMALS = 12
+
+
+def as_billed(offering: Offering, pool: NodePool | None) -> Offering:
+    """The offering with the price that machines of this pool have; of a pool that is gone, with everything."""
+    if pool is None or pool.spec.machine.public_ipv4 or not offering.ipv4_per_hour:
+        return offering
+    price = max(0.0, round(offering.price_per_hour - offering.ipv4_per_hour, _DECIMALS))
+    # Nobody said what a month costs without it.
+    return msgspec.structs.replace(offering, price_per_hour=price, ipv4_per_hour=0.0, price_per_month=None)

@@ -8,10 +8,10 @@ import pytest
 
 from growth.api.node_pool import NodePool
 from growth.api.offering import Offering
-from growth.decide.access import Access
-from growth.decide.grow.circumstances import Circumstances, circumstances_of
-from growth.decide.grow.estate import Holding
-from growth.decide.offerings import Shop, Sold
+from growth.decide.capacity.availability import Access
+from growth.decide.capacity.offering_catalog import Shop, Sold
+from growth.decide.capacity.pool_inventory import Holding
+from growth.decide.capacity.retry_fingerprint import Circumstances, circumstances_of
 from tests.decide.grow.town import LARGE, SMALL
 from tests.decide.marketplace import a_pool
 

@@ -1,26 +1,65 @@
-"""What nodes turn out to have: more or less than was estimated of their type, with the image of their pool.
+"""What there is to learn from, for one pool.
+
+What nodes turn out to have: more or less than was estimated of their type, with the image of their pool.
 
 - A node that is smaller corrects the estimate at once. If it is smaller than was promised and another one was, too, its
   offering is not bought any more.
 - One that is larger corrects it only if it is the first of its type and image: a hundredth less is believed than it
   has, as far as all of its kind have that are there. After that only smaller ones count, because what is bought for
   pods that then do not fit on it costs money, and a little room that nobody counts on does not.
+
+What requests and nodes teach about offerings: it is written into the status of their pool, where it outlives them.
+
+- An offering that could not be had is left alone, longer each time. One machine that could be had after that opens it.
+  (A machine that was launched and never worked is another matter: ``decide.capacity.failed_launch_status``.)
+- Nodes that turn out smaller or larger than was estimated correct that (``decide.capacity.offering_history``).
+- What went wrong is forgotten when for long enough nothing did; what nodes turned out to have is not.
+- What lies ahead of us was written before a clock was set back: it counts as if it had just happened, and may be tried.
 """
 
 from collections.abc import Collection, Iterable, Mapping
+from datetime import UTC, datetime
 from typing import Final
 
 import msgspec
 
 from growth.api.node import Node
-from growth.api.node_pool import OfferingStatus
+from growth.api.node_pool import NodePool, OfferingStatus
 from growth.api.node_request import NodeRequest
-from growth.api.offering import INSTANCE_TYPE, POOL, left_of
+from growth.api.offering import INSTANCE_TYPE, OFFERING, POOL, Offering, left_of
 from growth.api.quantity import NANO, canonical, nano_value
-from growth.decide.access import TOO_MANY_SURPRISES
+from growth.api.settings.model import ProvisionSettings
+from growth.decide.capacity.availability import BURST, TOO_MANY_SURPRISES, accounts_for
+from growth.decide.capacity.node_startup import shortfall
+from growth.decide.capacity.offering_catalog import Shop, accepted_at_of
+from growth.decide.capacity.provider_failures import CLOCKS_DIFFER, LAUNCHED, OF_ONE_POOL, Failure, failure_of
 from growth.decide.fit.template_node import allocatable_from
-from growth.decide.lesson import Lesson, bought_as
-from growth.decide.provision.arrival import shortfall
+
+
+class Lesson(msgspec.Struct, frozen=True):
+    """Everything there is to learn from, for one pool."""
+
+    pool: NodePool
+    requests: tuple[NodeRequest, ...]
+    """Those of the pool."""
+    every_request: Collection[NodeRequest]
+    """Those of all pools: what another one could have, this one can have, too."""
+    nodes: Mapping[str, Node]
+    shop: Shop
+    listed: Mapping[str, Offering]
+    """Offerings as their providers list them, not corrected by what was learnt."""
+    providers: tuple[str, ...]
+    now: datetime
+    alike: Collection[str] = ()
+    """Names of pools whose machines are made like this one's, itself among them."""
+
+
+def bought_as(request: NodeRequest, lesson: Lesson) -> Offering | None:
+    """What its machine is, as it is believed to be. A request may leave the location open; then its node says it."""
+    exact = lesson.shop.get(request.spec.target_offering)
+    node = lesson.nodes.get(request.metadata.name)
+    return exact or (lesson.shop.get(node.metadata.labels.get(OFFERING, "")) if node is not None else None)
+
 
 # Machines of one type differ by a little: a hundredth less is believed without a word, and of a larger one so much less
 # than it has. What would be gained by less than another one is not worth a word either.
@@ -170,3 +209,91 @@ def _without_devices(amounts: Mapping[str, str], *, keep: bool) -> dict[str, str
 
 def _is_remarkable(less: Mapping[str, str], expected: Mapping[str, str]) -> bool:
     return any(nano_value(amount) > _NEGLIGIBLE * nano_value(expected[name]) for name, amount in less.items())
+
+
+# As many as a pool's status may hold; the whole status would be refused otherwise.
+MOST_ENTRIES: Final = 256
+
+
+def learnt(lesson: Lesson, settings: ProvisionSettings) -> tuple[OfferingStatus, ...]:
+    """What the pool's status should say about offerings, in the order of their names."""
+    image = lesson.pool.spec.machine.image
+    entries = {
+        entry.offering: _on_this_clock(with_image(entry, image), lesson.now) for entry in lesson.pool.status.offerings
+    }
+    found = (failure_of(request, lesson.providers, lesson.now, settings) for request in lesson.requests)
+    failures = [failure for failure in found if failure is not None and failure.reason not in LAUNCHED]
+    for failure in sorted(failures, key=lambda one: (one.at, one.scope)):
+        entry = entries.get(failure.scope, OfferingStatus(failure.scope))
+        if not accounts_for(entry, failure):
+            entries[failure.scope] = _left_alone(entry, failure, settings)
+    for scope, entry in list(entries.items()):
+        if _is_had_again(entry, lesson):
+            entries[scope] = msgspec.structs.replace(entry, available_since=lesson.now)
+    measure(lesson, entries)
+    forgotten = (_forgetting(entry, lesson.now, settings) for _, entry in sorted(entries.items()))
+    return _bounded([entry for entry in forgotten if entry is not None])
+
+
+def next_change(entries: Iterable[OfferingStatus], now: datetime, settings: ProvisionSettings) -> datetime | None:
+    """When one of these is forgotten, if nothing happens before."""
+    ends = [_worst(entry) + settings.forget_after for entry in entries if entry.since is not None]
+    return min((end for end in ends if end > now), default=None)
+
+
+def _left_alone(entry: OfferingStatus, failure: Failure, settings: ProvisionSettings) -> OfferingStatus:
+    level = entry.level + 1
+    # More doublings than this are beyond any bound.
+    wait = min(settings.unmet * 2 ** min(level - 1, 16), settings.unmet_at_most)
+    return msgspec.structs.replace(
+        entry,
+        level=level,
+        since=failure.at,
+        until=failure.at + wait,
+        available_since=None,
+        reason=failure.reason,
+        message=failure.message,
+    )
+
+
+def _is_had_again(entry: OfferingStatus, lesson: Lesson) -> bool:
+    """Whether a machine could be had that was asked for after the failure.
+
+    Those that were asked for together with it are no news: of ten, seven may be had before the stock is used up. When
+    that was is told by our own clock: the API server's may be another one, and would open what just failed for ever.
+    """
+    if entry.until is None or entry.since is None or entry.available_since is not None:
+        return False
+    news_from = min(entry.until, entry.since + BURST)
+    # What another pool could have says nothing about what this one asks for.
+    for request in lesson.requests if entry.reason in OF_ONE_POOL else lesson.every_request:
+        offering, accepted_at = bought_as(request, lesson), accepted_at_of(request)
+        is_of_it = offering is not None and entry.offering in (offering.id, *offering.groups)
+        is_had = request.status.phase in ("Provisioning", "Ready")
+        if is_of_it and is_had and accepted_at is not None and news_from <= accepted_at <= lesson.now:
+            return True
+    return False
+
+
+def _on_this_clock(entry: OfferingStatus, now: datetime) -> OfferingStatus:
+    if entry.since is None or entry.since <= now + CLOCKS_DIFFER:
+        return entry
+    return msgspec.structs.replace(entry, since=now, until=now if entry.until is not None else None)
+
+
+def _bounded(entries: list[OfferingStatus]) -> tuple[OfferingStatus, ...]:
+    newest = sorted(entries, key=_worst, reverse=True)[:MOST_ENTRIES]
+    return tuple(sorted(newest, key=lambda one: one.offering))
+
+
+def _forgetting(entry: OfferingStatus, now: datetime, settings: ProvisionSettings) -> OfferingStatus | None:
+    """The entry as far as it is still remembered."""
+    if entry.since is None or now < _worst(entry) + settings.forget_after:
+        return entry
+    return OfferingStatus(entry.offering, lacks=entry.lacks, image=entry.image) if entry.lacks else None
+
+
+def _worst(entry: OfferingStatus) -> datetime:
+    """When it was last known to be wrong with it."""
+    since = entry.since or datetime.min.replace(tzinfo=UTC)
+    return max(since, entry.until or since)

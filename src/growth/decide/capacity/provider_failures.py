@@ -36,7 +36,7 @@ class Scope(StrEnum):
     POOLS_OWN = "the offering, for its pool"
     """What is asked for is wrong, and each pool asks for something else."""
     LAUNCHES = "the server type, for its pool"
-    """The machine was launched and never worked (``decide.launches``)."""
+    """The machine was launched and never worked (``decide.capacity.launch_failures``)."""
     NOTHING = "nothing"
 
 

@@ -20,7 +20,7 @@ from growth.api.annotations import mark_of
 from growth.api.node_pool import FailedLaunches, NodePool
 from growth.api.offering import Offering
 from growth.api.settings.model import ProvisionSettings
-from growth.decide.failures import LAUNCHED, Failure
+from growth.decide.capacity.provider_failures import LAUNCHED, Failure
 
 _NEVER: Final = datetime.min.replace(tzinfo=UTC)
 # More doublings than this are beyond any bound.

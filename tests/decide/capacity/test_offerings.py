@@ -11,8 +11,8 @@ from growth.api.node_pool import NodePool, OfferingStatus
 from growth.api.node_request import NodeRequest
 from growth.api.offering import Offering
 from growth.api.provider_state import Cloud
-from growth.decide.access import Access
-from growth.decide.offerings import Shop, offering_for, shop_of
+from growth.decide.capacity.availability import Access
+from growth.decide.capacity.offering_catalog import Shop, offering_for, shop_of
 from tests.decide.marketplace import (
     HOUR,
     MINUTE,

@@ -7,7 +7,7 @@ import pytest
 
 from growth.api.node_pool import NodePool
 from growth.api.provider_state import NOT_ASKED, Cloud
-from growth.decide.usable import Problem, is_asked, problems, usable
+from growth.decide.capacity.pool_validation import Problem, is_asked, problems, usable
 from tests.decide.marketplace import NOW, a_cloud, a_pool, an_offering
 
 KWOK = a_cloud(an_offering("cax11"), an_offering("cax11", "nbg1"), an_offering("cx23", "hel1"))

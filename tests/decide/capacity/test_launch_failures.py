@@ -11,10 +11,10 @@ from growth.api.annotations import STARTED_AT, mark_of
 from growth.api.node_pool import FailedLaunches, NodePool, NodePoolStatus
 from growth.api.node_request import NodeRequest
 from growth.api.offering import OFFERING, POOL
-from growth.decide.launch_log import failed_launches, wasted
-from growth.decide.launches import LaunchRecord, record_of, wait_after
-from growth.decide.lesson import Lesson
-from growth.decide.offerings import shop_of
+from growth.decide.capacity.failed_launch_status import failed_launches, wasted
+from growth.decide.capacity.launch_failures import LaunchRecord, record_of, wait_after
+from growth.decide.capacity.offering_catalog import shop_of
+from growth.decide.capacity.offering_history import Lesson
 from tests.decide.marketplace import (
     HOUR,
     MINUTE,

@@ -5,11 +5,10 @@ import pytest
 
 from growth.api.node_pool import NodePool
 from growth.api.settings.model import Settings
-from growth.decide.billing import as_billed
+from growth.decide.capacity.offering_catalog import as_billed, shop_in
+from growth.decide.capacity.pool_inventory import holdings
 from growth.decide.decider import State
 from growth.decide.fit.simulated_cluster import Stage
-from growth.decide.grow.estate import holdings
-from growth.decide.offerings import shop_in
 from growth.decide.provision.limits import too_many
 from growth.decide.provision.scene import Scene as ProvisionScene
 from growth.decide.shrink.scene import Memory, Scene

@@ -2,23 +2,30 @@
 
 Each given-up request is counted once, by its uid: the status keeps the uids until the requests are gone. Working nodes
 are noted only while something fails, because only then they tell anything.
+
+What people read about launches that fail: in the pool's status and conditions, and as events on it.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from typing import Final
 
 import msgspec
 
+from growth.api.actions import RecordEvent
 from growth.api.annotations import mark_of, was_started
-from growth.api.node_pool import FailedLaunches, Wasted
+from growth.api.growth_kinds import NODE_POOLS
+from growth.api.node_pool import FailedLaunches, NodePool, Unhealthy, Wasted
 from growth.api.node_request import NodeRequest
-from growth.api.offering import OFFERING, POOL
+from growth.api.offering import OFFERING, POOL, Offering
+from growth.api.references import reference_to
 from growth.api.settings.model import ProvisionSettings
-from growth.decide.billing import as_billed
-from growth.decide.failures import CLOCKS_DIFFER, Failure, failure_of
-from growth.decide.launches import first_failure, noted_in, unnoted_of, wait_after
-from growth.decide.lesson import Lesson, bought_as
+from growth.api.status import MAX_WORDS
+from growth.api.timestamp import format_time
+from growth.decide.capacity.launch_failures import LaunchRecord, first_failure, noted_in, unnoted_of, wait_after
+from growth.decide.capacity.offering_catalog import as_billed
+from growth.decide.capacity.offering_history import Lesson, bought_as
+from growth.decide.capacity.provider_failures import CLOCKS_DIFFER, Failure, failure_of
 
 # As many as a pool's status may hold.
 _MOST_ENTRIES: Final = 256
@@ -139,3 +146,35 @@ def next_forgotten(entries: Iterable[FailedLaunches], now: datetime, settings: P
     """When one of these failures is forgotten, if nothing happens before."""
     ends = [forgotten_at(one, now, settings) for one in entries if one.failures]
     return min((end for end in ends if end > now), default=None)
+
+
+# A single machine that never works may be chance; a second one in a row is not.
+_FAILURES_IN_A_ROW: Final = 2
+
+
+def failing_parts(record: LaunchRecord, offerings: Iterable[Offering]) -> list[Unhealthy]:
+    """Offerings that make their pool unhealthy: two machines in a row failed, of their type or of the whole pool."""
+    listed = list(offerings)
+    types = {one.id: one.type_id for one in listed}
+    in_pool = sum(record.failing[name].failures for name in record.tried)
+    return [
+        Unhealthy(name, one.since, _sentence(one))
+        for name, one in sorted(record.failing.items())
+        if max(in_pool, record.failures_of(listed, types.get(name, name))) >= _FAILURES_IN_A_ROW
+    ]
+
+
+def launch_events(pool: NodePool, failed: Iterable[FailedLaunches]) -> Iterator[RecordEvent]:
+    """One event for each cause, however many machines it costs."""
+    subject = reference_to(NODE_POOLS, pool.metadata)
+    for one in failed:
+        if one.failures:
+            why = f"{one.offering}: {one.message}"
+            yield RecordEvent(subject=subject, why=why, type="Warning", reason=one.reason, action="Checking")
+
+
+def _sentence(failing: FailedLaunches) -> str:
+    count = failing.failures
+    times = f"{count} machines in a row never worked" if count > 1 else "the last machine never worked"
+    retry = f"; one more is tried after {format_time(failing.retry_at)}" if failing.retry_at is not None else ""
+    return f"{times} ({failing.reason}: {failing.message}){retry}"[:MAX_WORDS]

@@ -1,4 +1,7 @@
-"""Is a node that registered the one that was planned?"""
+"""Is a node that registered the one that was planned?
+
+Nodes that are not given back yet what they were: none of them is to be used before that.
+"""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -7,11 +10,14 @@ import msgspec
 
 from growth.api.machine import MachineRequest
 from growth.api.node import Node
+from growth.api.node_memory import is_marked
 from growth.api.node_pool import NodePool
 from growth.api.offering import left_of
 from growth.api.quantity import nano_value
+from growth.api.settings.model import Settings
 from growth.api.taints import STARTING
 from growth.api.tolerations import BLOCKING_EFFECTS
+from growth.decide.decider import State
 from growth.decide.fit.template_node import is_starting_taint
 
 
@@ -68,3 +74,11 @@ def shortfall(node: Node, promised: Mapping[str, str]) -> dict[str, str]:
     """By resource, how much less a node has for pods than was promised."""
     less = left_of(promised, node.status.allocatable)
     return {name: amount for name, amount in less.items() if nano_value(amount) > 0}
+
+
+def awaits_memory(node: Node, state: State, settings: Settings) -> bool:
+    """Whether this node may yet turn out to be one that was here before; memory writes its marker either way.
+
+    Not where memory is off, or not at work in this process: then nobody would write it.
+    """
+    return settings.memory.mode != "off" and "memory" in state.companions and not is_marked(node)

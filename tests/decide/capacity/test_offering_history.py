@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from growth.api.node_pool import OfferingStatus
 from growth.api.node_request import NodeRequest
-from growth.decide.access import Access
-from growth.decide.learning import MOST_ENTRIES, next_change
-from growth.decide.offerings import shop_of
+from growth.decide.capacity.availability import Access
+from growth.decide.capacity.offering_catalog import shop_of
+from growth.decide.capacity.offering_history import MOST_ENTRIES, next_change
 from tests.decide.lessons import lesson_of
 from tests.decide.marketplace import (
     HOUR,

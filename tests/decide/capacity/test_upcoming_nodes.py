@@ -10,10 +10,10 @@ from growth.api.node_request import PLANNED_FOR, NodeRequest
 from growth.api.offering import ZONE
 from growth.api.phases import RequestPhase
 from growth.api.taints import closed
+from growth.decide.capacity.upcoming_nodes import Coming, enter, hand_over_ends, has_places, seat, still_fitting
 from growth.decide.decider import State
 from growth.decide.fit import Stage
 from growth.decide.fit.template_node import NewNodes
-from growth.decide.grow.coming import Coming, enter, hand_over_ends, has_places, seat, still_fitting
 from tests.decide.grow.town import SMALL, Town, a_pod
 from tests.decide.marketplace import HOUR, MINUTE, NOW, PROVISION, SECOND, a_node, a_pool, a_request, a_snapshot
 

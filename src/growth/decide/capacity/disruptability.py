@@ -4,8 +4,8 @@ from growth.api.machine import Power
 from growth.api.node import Node
 from growth.api.node_pool import NodePool
 from growth.api.pod_classification import forbids
+from growth.decide.capacity.upcoming_nodes import has_places, is_live
 from growth.decide.consolidate.moving import moving_in
-from growth.decide.grow.coming import has_places, is_live
 from growth.decide.queue.returning import awaited_in
 from growth.decide.shrink.scene import Scene
 from growth.decide.stand_ins import waiting_in

@@ -10,7 +10,7 @@ from growth.api.offering import family_of
 from growth.api.phases import RequestPhase
 from growth.cloud import errors
 from growth.cloud.errors import ProviderError
-from growth.decide.failures import (
+from growth.decide.capacity.provider_failures import (
     ANYTHING_ELSE,
     ENDING,
     SAID_BY_PROVIDERS,
