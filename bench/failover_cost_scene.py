@@ -33,7 +33,7 @@ from growth.cloud.kwok.machine_record import FAULTS, config_map_name
 from growth.cloud.kwok.plugin import open_kwok
 from growth.cloud.kwok.provider import KwokProvider
 from growth.cloud.plugins import Surroundings
-from growth.decide.decider import Decider, Decision, State
+from growth.decide.contract import Decider, Decision, State
 from growth.kube.client import Client
 from growth.kube.patches import MergePatch
 from growth.kube.transport import Request, Response, Send, Stream

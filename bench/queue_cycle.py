@@ -32,7 +32,7 @@ from growth.api.queue.kinds import CLUSTER_QUEUES, LOCAL_QUEUES, RESOURCE_FLAVOR
 from growth.api.queue.workload import Workload, WorkloadStatus
 from growth.api.settings.model import QueueSettings, Settings
 from growth.api.status import Status
-from growth.decide.decider import State
+from growth.decide.contract import State
 from growth.decide.queue.deciding import decide
 from growth.observe.cache import World
 

@@ -10,7 +10,7 @@ from growth.api.taints import LEAVES
 from growth.cli.plan_optimising import NO_MEMORY, OptimisingReport, optimising_report
 from growth.cli.plan_seeing import taken_up
 from growth.cli.plan_waiting import WaitingReport, waiting_report
-from growth.decide.decider import State
+from growth.decide.contract import State
 from growth.decide.grow.outlook import Outlook
 from growth.decide.grow.planning import NO_PLAN
 from growth.decide.grow.waiting import sort_out

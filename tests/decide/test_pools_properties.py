@@ -15,8 +15,8 @@ from growth.api.provider_state import Cloud
 from growth.api.settings.model import Settings
 from growth.decide.capacity.offering_history import MOST_ENTRIES
 from growth.decide.capacity.pool_validation import FINALIZER
-from growth.decide.decider import Decision, State
-from growth.decide.pools import decide
+from growth.decide.contract import Decision, State
+from growth.decide.pool_status.decider import decide
 from tests.decide.marketplace import (
     HOUR,
     NOW,

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from growth.api.actions import Action, Hold
 from growth.api.kinds import LEASES, NODES, PODS
 from growth.api.settings.model import Settings
-from growth.decide.decider import Decision, State
+from growth.decide.contract import Decision, State
 from growth.kube.client import Client
 from growth.kube.transport import Request, Response
 from growth.observe.snapshot import Snapshot

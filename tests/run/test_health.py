@@ -22,7 +22,7 @@ from growth.api.node_removal_request import NodeRemovalRequest, NodeRemovalReque
 from growth.api.settings.model import Settings
 from growth.cloud.errors import Unavailable
 from growth.cloud.provider import Provider
-from growth.decide.decider import Decision, State
+from growth.decide.contract import Decision, State
 from growth.decide.failover.scene import Memory
 from growth.decide.registry import step as stepping
 from growth.kube.client import Client

@@ -8,7 +8,7 @@ from growth.api.actions import Hold
 from growth.api.kinds import NODES
 from growth.api.queue.kinds import CLUSTER_QUEUES
 from growth.api.settings.model import Settings
-from growth.decide.decider import State
+from growth.decide.contract import State
 from growth.decide.queue.beside import decide
 from growth.observe.cache import World
 from growth.run.informers import watching

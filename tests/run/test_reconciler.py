@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from growth.api.actions import Hold, RecordEvent
-from growth.decide.decider import Decision, State
+from growth.decide.contract import Decision, State
 from growth.decide.failover.scene import Memory
 from growth.observe.snapshot import Snapshot
 from growth_lab.simulator.clock import Clock

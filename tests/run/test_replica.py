@@ -11,7 +11,7 @@ from growth.api.actions import CreateObject
 from growth.api.growth_kinds import NODE_REQUESTS
 from growth.api.kinds import EVENTS, NODES, PODS
 from growth.cloud.provider import Provider
-from growth.decide.decider import Decision, State
+from growth.decide.contract import Decision, State
 from growth.kube.client import Client
 from growth.kube.errors import Forbidden, Unreachable
 from growth.kube.transport import Request

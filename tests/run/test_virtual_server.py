@@ -13,7 +13,7 @@ from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
 from growth.api.kinds import EVENTS, LEASES, NAMESPACES, NODES
 from growth.api.references import reference_by_name, reference_to
 from growth.api.settings.model import Settings
-from growth.decide.decider import Decision, State
+from growth.decide.contract import Decision, State
 from growth.kube.client import Client
 from growth.observe.snapshot import Snapshot
 from growth.run.capability import Capability

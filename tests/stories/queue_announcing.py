@@ -3,7 +3,7 @@
 from typing import Final
 
 from growth.api.queue.workload import EVICTED, PODS_READY_TIMEOUT, WORKLOAD_INACTIVE
-from growth.decide.announced import is_announced
+from growth.decide.facts.pending_pods import is_announced
 from growth_lab.scenarios.context import Play
 from growth_lab.scenarios.replica import a_pool, growing
 from growth_lab.scenarios.scenario import Stories

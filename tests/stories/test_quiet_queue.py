@@ -14,7 +14,7 @@ import msgspec
 from growth.api.kinds import JOBS, LEASES, NAMESPACES
 from growth.api.queue.workload import QUEUE_NAME
 from growth.api.settings.model import ProvidersSettings, Settings
-from growth.decide.decider import Decision, State
+from growth.decide.contract import Decision, State
 from growth.kube.client import Client
 from growth.kube.transport import Method, Request, Response, Send, Stream
 from growth.observe.snapshot import Snapshot

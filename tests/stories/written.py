@@ -18,7 +18,7 @@ from growth.api.actions import (
 from growth.api.core import ObjectReference
 from growth.api.references import kind_of
 from growth.api.settings.model import Settings
-from growth.decide.decider import Decision, State
+from growth.decide.contract import Decision, State
 from growth.kube.verbs import Permission
 from growth.observe.snapshot import Snapshot
 from growth.run.capability import Capability

@@ -31,7 +31,7 @@ from growth.cli.node_seeing import Now
 from growth.decide.consolidate.candidates import why_stays
 from growth.decide.consolidate.scene import Scene
 from growth.decide.consolidate.terms import min_age_of
-from growth.decide.decider import State
+from growth.decide.contract import State
 from growth.decide.fit.volume_claims import named_claims
 from growth.kube.client import Client
 from growth.kube.errors import Forbidden, NotFound

@@ -23,7 +23,7 @@ from growth.cli.status import find_leader
 from growth.decide.consolidate.calm import why_restless
 from growth.decide.consolidate.scene import Scene
 from growth.decide.consolidate.writing import made, spec_of
-from growth.decide.decider import State
+from growth.decide.contract import State
 from growth.kube.client import Client
 from growth.kube.event_recorder import EventRecorder
 from growth.observe.snapshot import Snapshot

@@ -24,7 +24,7 @@ from growth.decide.consolidate.candidates import Choice, choice_in
 from growth.decide.consolidate.move import Form, Move
 from growth.decide.consolidate.scene import Scene
 from growth.decide.consolidate.terms import allowance_in, min_age_of, worth_of
-from growth.decide.decider import State
+from growth.decide.contract import State
 from growth.decide.policy.budgets import Allowance
 from growth.decide.solver.placement_solution import PlannedNode
 from growth.observe.snapshot import Snapshot

@@ -15,7 +15,8 @@ from growth.api.growth_kinds import NODE_POOLS
 from growth.api.pod import Pod
 from growth.api.settings.model import Settings
 from growth.cli.plan_notices import currency_of, notices_in
-from growth.decide.decider import Decision, State
+from growth.decide.contract import Decision, State
+from growth.decide.facts.pending_pods import waiting_in
 from growth.decide.fit.demand import importance, why_not
 from growth.decide.grow.deciding import Memory, decide
 from growth.decide.grow.matching import Matching
@@ -23,7 +24,6 @@ from growth.decide.grow.outlook import Outlook
 from growth.decide.grow.planning import NO_PLAN, Plan
 from growth.decide.grow.waiting import sort_out
 from growth.decide.grow.wanting import Wanted
-from growth.decide.stand_ins import waiting_in
 from growth.observe.snapshot import Snapshot
 
 _UNTRIED: Final = "no scheduler has tried it yet, so nobody knows whether it needs a machine"

@@ -9,7 +9,7 @@ from growth.cli.queue_failures import untried, waits_for_others
 from growth.cli.queue_seeing import Seen
 from growth.cli.queue_words import due, times
 from growth.cli.spans import span
-from growth.decide.decider import State
+from growth.decide.contract import State
 from growth.decide.queue.readiness import follow_readiness
 from growth.decide.queue.requeuing import next_state
 from growth.decide.queue.scene import Key, Scene

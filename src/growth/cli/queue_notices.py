@@ -20,7 +20,7 @@ from growth.api.queue.kueue_installation import (
     KueueLease,
 )
 from growth.cli.failures import Refused
-from growth.decide.decider import State
+from growth.decide.contract import State
 from growth.decide.queue.leftovers import advice
 from growth.decide.queue.neighbours import live_kueue
 from growth.decide.queue.unreadable import told_of_unreadable

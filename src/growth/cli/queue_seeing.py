@@ -23,7 +23,7 @@ from growth.api.settings.model import Settings
 from growth.cli.queue_notices import check_readable, notices_in, read_neighbours
 from growth.cli.queue_stock import closed_by
 from growth.cli.world import reading
-from growth.decide.decider import State
+from growth.decide.contract import State
 from growth.decide.queue.admitting import Assumed, admit, lines_in
 from growth.decide.queue.draft import Draft
 from growth.decide.queue.lifecycle import follow

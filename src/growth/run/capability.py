@@ -32,13 +32,13 @@ from growth.api.queue.kueue_installation import KUEUES_OWN
 from growth.api.queue.pod import QUEUED_PODS
 from growth.api.queue.pod_defaults import FILLING_KINDS
 from growth.api.settings.model import Settings
-from growth.decide import pools
 from growth.decide.consolidate import deciding as consolidate
-from growth.decide.decider import Decider
+from growth.decide.contract import Decider
 from growth.decide.failover import deciding as failover
 from growth.decide.grow import deciding as grow
 from growth.decide.memory import deciding as memory
 from growth.decide.memory import parting
+from growth.decide.pool_status import decider as pools
 from growth.decide.provision import deciding as provision
 from growth.decide.queue import beside as queue
 from growth.decide.registry import decider as registry

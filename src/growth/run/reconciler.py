@@ -20,7 +20,7 @@ from growth.api.core import ObjectReference
 from growth.api.references import shown
 from growth.api.settings.model import Settings
 from growth.decide.consolidate.deciding import Memory as Moves
-from growth.decide.decider import Decider, Decision, State
+from growth.decide.contract import Decider, Decision, State
 from growth.decide.facts.cluster_state import ClusterState
 from growth.decide.failover.scene import Memory as Failover
 from growth.decide.memory.desk import Desk

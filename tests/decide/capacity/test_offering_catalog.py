@@ -7,7 +7,7 @@ from growth.api.node_pool import NodePool
 from growth.api.settings.model import Settings
 from growth.decide.capacity.offering_catalog import as_billed, shop_in
 from growth.decide.capacity.pool_inventory import holdings
-from growth.decide.decider import State
+from growth.decide.contract import State
 from growth.decide.fit.simulated_cluster import Stage
 from growth.decide.provision.limits import too_many
 from growth.decide.provision.scene import Scene as ProvisionScene

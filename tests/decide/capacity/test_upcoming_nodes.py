@@ -11,7 +11,7 @@ from growth.api.offering import ZONE
 from growth.api.phases import RequestPhase
 from growth.api.taints import closed
 from growth.decide.capacity.upcoming_nodes import Coming, enter, hand_over_ends, has_places, seat, still_fitting
-from growth.decide.decider import State
+from growth.decide.contract import State
 from growth.decide.fit import Stage
 from growth.decide.fit.template_node import NewNodes
 from tests.decide.grow.town import SMALL, Town, a_pod

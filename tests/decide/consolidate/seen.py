@@ -29,7 +29,7 @@ from growth.api.settings.model import Settings
 from growth.api.storage import PersistentVolume, PersistentVolumeClaim
 from growth.api.workloads import DaemonSet, PodDisruptionBudget
 from growth.decide.consolidate.candidates import Choice, choice_in
-from growth.decide.decider import State
+from growth.decide.contract import State
 from growth.observe.cache import World
 from growth.observe.snapshot import Snapshot
 from tests.decide import marketplace as market

@@ -11,7 +11,7 @@ from growth.decide.consolidate.asking import question_of
 from growth.decide.consolidate.candidates import choice_in
 from growth.decide.consolidate.movable import Bonds
 from growth.decide.consolidate.question import Question
-from growth.decide.displaced import note_displaced
+from growth.decide.facts.pending_pods import note_displaced
 from growth.observe.cache import World
 from tests.decide.consolidate.fleet import judge
 from tests.decide.consolidate.seen import (

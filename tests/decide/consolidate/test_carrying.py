@@ -18,7 +18,7 @@ from growth.decide.consolidate.carrying import carry
 from growth.decide.consolidate.premises import PLACE_WITHIN
 from growth.decide.consolidate.scene import Scene
 from growth.decide.consolidate.writing import MOVE, made
-from growth.decide.decider import State
+from growth.decide.contract import State
 from growth.observe.table import Table
 from tests.decide import marketplace as market
 from tests.decide.shrink.stage import (

@@ -13,7 +13,7 @@ from growth.api.node_move import NodeMove, NodeMoveSpec, NodeMoveStatus
 from growth.api.phases import MovePhase
 from growth.api.settings.model import Settings
 from growth.decide.capacity.demand_history import LOOKS_WITHIN
-from growth.decide.decider import State
+from growth.decide.contract import State
 from growth.decide.facts.cluster_state import cluster_in
 from tests.decide.consolidate.seen import a_pod
 from tests.decide.consolidate.town import HOUR, MINUTE, NOW, SECOND, Town, a_node, acting, events_of, moves_of

@@ -16,7 +16,7 @@ from growth.api.offering import Offering
 from growth.api.settings.model import Settings
 from growth.decide.consolidate.reasons import Wish, wishes_in
 from growth.decide.consolidate.scene import Scene
-from growth.decide.decider import State
+from growth.decide.contract import State
 from tests.decide.consolidate.seen import SOLD, a_budget, a_cloud, a_pod, a_snapshot
 from tests.decide.consolidate.town import HOUR, MINUTE, NOW, SECOND, Town, a_node, acting, moves_of
 from tests.decide.marketplace import a_pool, a_removal, a_request

@@ -33,7 +33,7 @@ from growth.api.selectors import selects
 from growth.api.settings.model import Settings
 from growth.api.taints import LEAVES
 from growth.decide.consolidate.deciding import decide
-from growth.decide.decider import Decision, State
+from growth.decide.contract import Decision, State
 from growth.decide.fit.predicates import fit
 from growth.decide.fit.simulated_cluster import Stage
 from growth.observe.cache import World

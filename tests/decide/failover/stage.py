@@ -30,7 +30,7 @@ from growth.api.provider_state import Cloud
 from growth.api.settings.model import FailoverSettings, Settings
 from growth.api.storage import AttachmentSource, VolumeAttachment, VolumeAttachmentSpec
 from growth.api.tolerations import tolerates
-from growth.decide.decider import Decision, State
+from growth.decide.contract import Decision, State
 from growth.decide.facts.cluster_state import ClusterState
 from growth.decide.failover.deciding import decide
 from growth.decide.failover.scene import Memory

@@ -14,7 +14,7 @@ from growth.api.out_of_service import PROOF, SHUTDOWN, Proof
 from growth.api.pod import Pod, PodSpec
 from growth.api.provider_state import Cloud
 from growth.api.settings.model import FailoverSettings, Settings
-from growth.decide.decider import Decision, State
+from growth.decide.contract import Decision, State
 from growth.decide.failover.deciding import decide
 from growth.decide.failover.evidence import Answers, Case
 from growth.decide.failover.scene import Memory

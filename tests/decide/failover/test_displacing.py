@@ -16,8 +16,8 @@ from growth.api.out_of_service import PROOF, SHUTDOWN, Proof
 from growth.api.pod import Pod
 from growth.api.provider_state import Cloud
 from growth.api.settings.model import FailoverSettings, Settings
-from growth.decide.decider import State
-from growth.decide.displaced import displaced_in
+from growth.decide.contract import State
+from growth.decide.facts.pending_pods import displaced_in
 from growth.decide.failover.deciding import decide
 from growth.decide.failover.evidence import Answers, Case
 from growth.decide.failover.scene import Memory, reference

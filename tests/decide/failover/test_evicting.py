@@ -10,7 +10,7 @@ from growth.api.kinds import PODS
 from growth.api.machine import Power
 from growth.api.meta import ObjectMeta
 from growth.api.pod import Pod, PodSpec
-from growth.decide.decider import Decision, State
+from growth.decide.contract import Decision, State
 from growth.decide.failover.deciding import decide
 from growth.decide.failover.evidence import Answers, Case
 from growth.decide.failover.scene import Memory

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from growth.api.actions import ReadPower
 from growth.api.machine import Power
-from growth.decide.decider import State
+from growth.decide.contract import State
 from growth.decide.failover.deciding import decide
 from growth.decide.failover.evidence import Answers, Case
 from growth.decide.failover.scene import Memory

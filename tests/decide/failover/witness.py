@@ -8,7 +8,7 @@ from growth.api.kinds import VOLUME_ATTACHMENTS
 from growth.api.machine import Power, PowerReading
 from growth.api.out_of_service import HARDWARE, OUT_OF_SERVICE, SHUTDOWN, out_of_service_taint, proof_on
 from growth.api.tolerations import tolerates
-from growth.decide.decider import Decision
+from growth.decide.contract import Decision
 from tests.decide.failover.stage import Stage
 
 WRITES = (EditObject, DeleteObject, ReleasePod, FenceMachine)

@@ -6,7 +6,7 @@ import msgspec
 
 from growth.api.actions import CreateObject, Hold
 from growth.api.node_request import NodeRequest
-from growth.decide.decider import Decision
+from growth.decide.contract import Decision
 from tests.decide.grow.town import LARGE, NOW, SECOND, SMALL, Town, a_crowd, a_pod
 from tests.decide.marketplace import a_cloud, a_machine, a_node, a_request
 

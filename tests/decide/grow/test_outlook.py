@@ -11,7 +11,7 @@ from growth.api.out_of_service import SHUTDOWN
 from growth.api.phases import RequestPhase
 from growth.api.settings.model import Settings
 from growth.api.taints import closed
-from growth.decide.decider import State
+from growth.decide.contract import State
 from growth.decide.grow.outlook import Outlook
 from growth.decide.grow.planning import NO_PLAN
 from tests.decide.marketplace import (

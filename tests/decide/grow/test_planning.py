@@ -13,7 +13,7 @@ from growth.decide.capacity.retry_fingerprint import Circumstances
 from growth.decide.capacity.upcoming_nodes import Coming
 from growth.decide.fit.simulated_cluster import Stage
 from growth.decide.grow.planning import Joining, Plan, Question, answer
-from growth.decide.grow.warming import Shortage
+from growth.decide.solver.minimum_nodes import Shortage
 from growth.decide.solver.node_options import Bought
 from tests.decide.grow.town import LARGE, NOW, SMALL, Town, a_crowd, a_pod
 from tests.decide.marketplace import a_node, a_pool

@@ -6,10 +6,10 @@ import msgspec
 
 from growth.api.offering import Offering
 from growth.api.pod import Pod
-from growth.decide.announced import announcements
-from growth.decide.gangs import Gang
+from growth.decide.facts.gangs import Gang
+from growth.decide.facts.pending_pods import announcements
 from growth.decide.grow.planning import Plan, answer
-from growth.decide.grow.warming import Shortage
+from growth.decide.solver.minimum_nodes import Shortage
 from tests.decide.grow.test_planning import a_coming, ask, bought, uids
 from tests.decide.grow.town import LARGE, NOW, SMALL, Town, a_pod
 from tests.decide.marketplace import a_cloud, a_node, a_pool

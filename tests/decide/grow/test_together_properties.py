@@ -8,7 +8,7 @@ from growth.api.node_pool import NodePool
 from growth.api.offering import Offering
 from growth.api.pod import Pod
 from growth.decide.capacity.upcoming_nodes import Coming
-from growth.decide.gangs import Gang
+from growth.decide.facts.gangs import Gang
 from growth.decide.grow.planning import Plan, Question, answer
 from growth.decide.solver.node_options import Bought
 from tests.decide.grow.test_planning import ask, uids

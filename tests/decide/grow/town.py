@@ -35,11 +35,10 @@ from growth.api.phases import RequestPhase
 from growth.api.pod import Pod
 from growth.api.provider_state import Cloud
 from growth.api.settings.model import Settings
-from growth.decide.announced import note_announced
-from growth.decide.decider import Decision, State
-from growth.decide.displaced import note_displaced
+from growth.decide.contract import Decision, State
 from growth.decide.facts.cluster_state import ClusterState
-from growth.decide.gangs import Gang, note_gangs
+from growth.decide.facts.gangs import Gang, note_gangs
+from growth.decide.facts.pending_pods import note_announced, note_displaced
 from growth.decide.grow.deciding import Memory, decide
 from growth.decide.grow.planning import Plan
 from growth.decide.registry.step import step

@@ -21,7 +21,7 @@ from growth.api.interning import Sharing
 from growth.api.kinds import NODES, Kind
 from growth.api.node_memory import MEMORIES, SHARD_LEASES, TRANSACTIONS
 from growth.api.settings.model import LeaderElectionSettings, MemorySettings, Settings
-from growth.decide.decider import Decision, State
+from growth.decide.contract import Decision, State
 from growth.decide.memory.deciding import decide
 from growth.decide.memory.desk import Desk
 from growth.observe.cache import World

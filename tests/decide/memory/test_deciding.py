@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from growth.api.actions import Action, CreateObject, DeleteObject, Outcome, PatchObject, Result, key_of
 from growth.api.node_memory import MARKER
-from growth.decide.decider import Decision, State
+from growth.decide.contract import Decision, State
 from growth.decide.memory.deciding import decide
 from growth.decide.memory.desk import Desk
 from growth_lab.simulator import served_kinds

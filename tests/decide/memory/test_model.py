@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from growth.api.actions import Action
 from growth.api.node_memory import MARKER
-from growth.decide.decider import Decision
+from growth.decide.contract import Decision
 from growth_lab.simulator import served_kinds
 from growth_lab.simulator.merge_patch import Json
 from growth_lab.simulator.store import Event

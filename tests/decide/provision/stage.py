@@ -41,7 +41,7 @@ from growth.api.status import StatusCondition, StatusEvent
 from growth.api.taints import closed
 from growth.api.tolerations import NO_SCHEDULE, Taint
 from growth.decide.capacity.pool_validation import FINALIZER
-from growth.decide.decider import Decision, State
+from growth.decide.contract import Decision, State
 from growth.decide.provision.deciding import decide
 from growth.observe.cache import World
 from growth.observe.snapshot import Snapshot

@@ -9,7 +9,7 @@ import pytest
 from growth.api.actions import RecordEvent
 from growth.api.node_memory import MARKER
 from growth.api.settings.model import MemorySettings
-from growth.decide.decider import Decision
+from growth.decide.contract import Decision
 from tests.decide.provision.stage import (
     MINUTE,
     NAME,

@@ -8,7 +8,7 @@ import pytest
 from growth.api.actions import PatchObject
 from growth.api.node_request import NodeRequest
 from growth.api.pod import Pod
-from growth.decide.decider import Decision
+from growth.decide.contract import Decision
 from tests.decide.provision.stage import (
     ANOTHER,
     NAME,

@@ -11,7 +11,7 @@ from growth.api.machine import Machine
 from growth.api.meta import Condition
 from growth.api.node import Node
 from growth.api.provider_state import Cloud
-from growth.decide.decider import Decision, State
+from growth.decide.contract import Decision, State
 from growth.decide.provision.deciding import decide
 from growth.decide.provision.leaks import Memory
 from growth.decide.registry.cluster_health import Health

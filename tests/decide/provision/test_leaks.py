@@ -7,7 +7,7 @@ import pytest
 
 from growth.api.actions import CreateObject
 from growth.api.provider_state import Cloud
-from growth.decide.decider import Decision
+from growth.decide.contract import Decision
 from tests.decide.provision.stage import (
     GPU,
     LARGE,

@@ -13,8 +13,8 @@ from growth.api.node_request import PLANNED_FOR, NodeRequest
 from growth.api.pod import Pod
 from growth.api.taints import STARTING, closed
 from growth.api.tolerations import NO_EXECUTE, Taint
-from growth.decide.decider import State
-from growth.decide.displaced import note_displaced
+from growth.decide.contract import State
+from growth.decide.facts.pending_pods import note_displaced
 from growth.decide.provision.deciding import decide
 from tests.decide.provision.stage import (
     ANOTHER,

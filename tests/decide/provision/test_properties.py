@@ -23,7 +23,7 @@ from growth.api.node_request import NodeRequest, NodeRequestStatus
 from growth.api.phases import REQUEST_MOVES, may_move
 from growth.api.status import MAX_EVENTS
 from growth.api.taints import STARTING
-from growth.decide.decider import Decision
+from growth.decide.contract import Decision
 from tests.decide.provision.drawing import clusters, done, instants, opened_at, outcomes
 from tests.decide.provision.stage import NOW, decided, told
 from tests.drawing import examples

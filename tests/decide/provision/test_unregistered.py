@@ -11,7 +11,7 @@ from growth.api.node_removal_request import NodeRemovalRequest, NodeRemovalReque
 from growth.api.node_request import NodeRequest
 from growth.api.phases import RemovalPhase
 from growth.api.provider_state import Cloud
-from growth.decide.decider import Decision
+from growth.decide.contract import Decision
 from growth.decide.provision.leaks import Memory
 from tests.decide.provision.stage import (
     MINUTE,

@@ -34,7 +34,7 @@ from growth.api.queue.pod_defaults import FILLING_KINDS
 from growth.api.queue.workload import QUEUE_NAME, QUOTA_RESERVED, Workload
 from growth.api.settings.model import QueueSettings, Settings
 from growth.api.settings.queue import RequeuingStrategySettings, WaitForPodsReadySettings
-from growth.decide.decider import Decision, State
+from growth.decide.contract import Decision, State
 from growth.decide.queue.beside import decide
 from growth.decide.queue.deciding import Memory
 from growth.decide.queue.desk import Desk

@@ -9,7 +9,7 @@ from growth.api.actions import PatchObject
 from growth.api.kinds import NAMESPACES, Kind
 from growth.api.queue.kinds import CLUSTER_QUEUES, LOCAL_QUEUES, RESOURCE_FLAVORS, WORKLOADS
 from growth.api.queue.workload import EVICTED, PODS_READY, QUOTA_RESERVED
-from growth.decide.decider import Decision
+from growth.decide.contract import Decision
 from tests.decide.queue.stage import Stage, a_stage, settings
 
 

@@ -11,8 +11,8 @@ from growth.api.kinds import PODS
 from growth.api.pod import Pod
 from growth.api.queue.kinds import WORKLOADS
 from growth.api.queue.workload import ADMITTED, EVICTED, PODS_READY_TIMEOUT
-from growth.decide.announced import announced_in
-from growth.decide.decider import State
+from growth.decide.contract import State
+from growth.decide.facts.pending_pods import announced_in
 from growth.decide.queue.beside import decide
 from tests.decide.queue.stage import Stage, snapshot_of
 from tests.decide.queue.test_diagnosis import put_pod

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from growth.api.actions import PatchObject
 from growth.api.queue.kinds import CLUSTER_QUEUES, WORKLOADS
 from growth.api.queue.workload import EVICTED, PREEMPTED, QUOTA_RESERVED, WAITS_FOR_PREEMPTED
-from growth.decide.decider import Decision
+from growth.decide.contract import Decision
 from growth.decide.queue.promise import promised_to
 from growth.decide.queue.tree import Member
 from growth.decide.queue.tree import Quota as Owned

@@ -13,8 +13,8 @@ from growth.api.queue.job import QUEUED_JOBS
 from growth.api.queue.kinds import CLUSTER_QUEUES, WORKLOADS
 from growth.api.queue.pod import QUEUED_PODS
 from growth.api.queue.workload import EVICTED, ON_STANDING_NODES, QUOTA_RESERVED, REQUEUED
-from growth.decide.decider import State
-from growth.decide.gangs import PLANS, Findings, Gang, Unplaced, gangs_in
+from growth.decide.contract import State
+from growth.decide.facts.gangs import PLANS, Findings, Gang, Unplaced, gangs_in
 from growth.decide.queue.beside import decide
 from growth.decide.queue.tried import FAILED_FLAVORS
 from tests.decide.queue.stage import Stage, settings, snapshot_of

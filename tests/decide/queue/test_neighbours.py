@@ -8,7 +8,7 @@ import pytest
 from growth.api.actions import Hold, RecordEvent
 from growth.api.change import Change, Happened
 from growth.api.queue.kueue_installation import KUEUE_DEPLOYMENTS, KUEUE_LEASES, LEASE_NAME
-from growth.decide.decider import Decision, State
+from growth.decide.contract import Decision, State
 from growth.decide.queue.beside import decide
 from growth.decide.queue.deciding import Memory
 from growth.observe.lease_heartbeats import KueueLeases

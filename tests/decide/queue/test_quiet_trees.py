@@ -10,7 +10,7 @@ import pytest
 from growth.api.actions import PatchObject
 from growth.api.queue.kinds import CLUSTER_QUEUES, WORKLOADS
 from growth.api.queue.workload import QUOTA_RESERVED
-from growth.decide.decider import State
+from growth.decide.contract import State
 from growth.decide.queue import deciding
 from growth.decide.queue.deciding import Memory
 from tests.decide.queue.stage import Stage, a_stage, settings, snapshot_of

@@ -13,7 +13,7 @@ from growth.api.offering import POOL
 from growth.api.queue.kinds import WORKLOADS
 from growth.api.queue.workload import EVICTED, PODS_READY
 from growth.api.timestamp import format_time
-from growth.decide.decider import State
+from growth.decide.contract import State
 from growth.decide.queue.deciding import decide
 from growth.decide.queue.returning import MACHINES, awaited_in
 from tests.builders import a_node

@@ -33,7 +33,7 @@ from growth.api.taints import LEAVES, SCALE_DOWN_AT, closed
 from growth.api.timestamp import format_time
 from growth.api.tolerations import NO_SCHEDULE, Taint
 from growth.decide.capacity.provider_failures import MET
-from growth.decide.decider import Decider, Decision, State
+from growth.decide.contract import Decider, Decision, State
 from growth.decide.facts.cluster_state import ClusterState, Unit
 from growth.decide.registry.step import step
 from growth.observe.cache import World

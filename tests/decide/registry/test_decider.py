@@ -8,7 +8,7 @@ import pytest
 
 from growth.api.actions import CreateObject, Hold, PatchObject, RecordEvent
 from growth.api.growth_status import GROWTH_STATUS, STATUS, SUMMARY, ClusterStatus, status_in
-from growth.decide.decider import Decision
+from growth.decide.contract import Decision
 from growth.decide.registry.decider import Memory, decide, status_of
 from tests.decide.registry.stage import (
     BORN,

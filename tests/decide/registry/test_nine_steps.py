@@ -17,7 +17,7 @@ from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS
 from growth.api.node import Node
 from growth.api.node_request import NodeRequest
 from growth.api.pod import Pod
-from growth.decide.decider import Decision
+from growth.decide.contract import Decision
 from growth.decide.facts.cluster_state import NodeState
 from growth.decide.grow import deciding as grow
 from growth.decide.provision import deciding as provision

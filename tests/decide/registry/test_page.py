@@ -14,7 +14,7 @@ from growth.api.duration import format_duration
 from growth.api.growth_status import GROWTH_STATUS, ClusterStatus, PoolHealth, TroubledNode
 from growth.api.settings.model import ProvisionSettings, RegistrySettings
 from growth.decide.facts.cluster_state import MISSING, UPCOMING, NodeState, Unit
-from growth.decide.pools import EXPANDING, HEALTHY
+from growth.decide.pool_status.decider import EXPANDING, HEALTHY
 from growth.decide.registry.cluster_health import Health, checked
 from growth.run.metrics import Metrics
 from tests.decide.registry.stage import NOW

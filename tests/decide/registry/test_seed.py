@@ -225,9 +225,9 @@ REQUIRED: dict[str, list[str]] = {
         "tests.stories.test_partition.test_a_partition_of_two_hours_costs_nobody_anything",
     ],
     "Seen from outside: the pools' status and conditions, growth-status, metrics, growth status.": [
-        "tests.decide.test_pools.test_the_condition_healthy_says_what_is_amiss",
-        "tests.decide.test_pools.test_the_condition_expanding_says_what_is_coming",
-        "tests.decide.test_pools.test_since_when_something_is_missing_is_told",
+        "tests.decide.pool_status.test_decider.test_the_condition_healthy_says_what_is_amiss",
+        "tests.decide.pool_status.test_decider.test_the_condition_expanding_says_what_is_coming",
+        "tests.decide.pool_status.test_decider.test_since_when_something_is_missing_is_told",
         "test_telling.test_every_unit_is_counted_in_one_state",
         "test_telling.test_numbers_are_written_every_five_seconds_at_most",
         "test_telling.test_a_turn_for_the_worse_or_the_better_is_written_at_once",

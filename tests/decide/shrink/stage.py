@@ -50,8 +50,8 @@ from growth.api.storage import AttachmentSource, VolumeAttachment, VolumeAttachm
 from growth.api.taints import LEAVES, SCALE_DOWN_AT, closed
 from growth.api.timestamp import format_time
 from growth.api.tolerations import Taint
-from growth.decide.decider import Decision, State
-from growth.decide.grow.expecting import note_expected
+from growth.decide.contract import Decision, State
+from growth.decide.facts.nominated_nodes import note_expected
 from growth.decide.shrink.deciding import decide
 from growth.observe.cache import World
 from growth.observe.snapshot import Snapshot

@@ -12,8 +12,8 @@ from growth.api.node_request import PLANNED_FOR
 from growth.api.queue.workload import RequeueState, Workload, WorkloadStatus
 from growth.api.settings.model import RemovalSettings, Settings
 from growth.api.tolerations import Taint
-from growth.decide.decider import Decision, State
-from growth.decide.displaced import note_displaced
+from growth.decide.contract import Decision, State
+from growth.decide.facts.pending_pods import note_displaced
 from growth.decide.queue.requeuing import Requeuing
 from growth.decide.queue.returning import MACHINES, machines_kept_for, note_awaited
 from growth.decide.shrink.deciding import decide

@@ -7,7 +7,7 @@ from growth.api.actions import CreateObject, DeleteMachine, EvictPod, PatchObjec
 from growth.api.annotations import STARTED_AT
 from growth.api.node import Node
 from growth.api.timestamp import format_time
-from growth.decide.decider import Decision, State
+from growth.decide.contract import Decision, State
 from growth.decide.facts.cluster_state import cluster_in
 from growth.decide.registry.cluster_health import Health
 from growth.decide.shrink.deciding import decide

@@ -17,7 +17,7 @@ from growth.api.phases import REMOVAL_MOVES
 from growth.api.pod import Pod
 from growth.api.pod_classification import is_work
 from growth.api.provider_state import Cloud
-from growth.decide.decider import State
+from growth.decide.contract import State
 from growth.decide.shrink.deciding import decide
 from tests.decide.shrink.stage import (
     EVERYTHING,

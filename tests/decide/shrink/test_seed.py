@@ -121,7 +121,7 @@ REQUIRED: dict[str, list[str]] = {
     ],
     "Orphan leaves machines and nodes as they are.": [
         "test_draining.test_orphan_leaves_machines_nodes_and_pods_as_they_are",
-        "tests.decide.test_pools.test_an_orphaned_pool_is_held_until_its_nodes_can_be_left_as_they_are",
+        "tests.decide.pool_status.test_decider.test_an_orphaned_pool_is_held_until_its_nodes_can_be_left_as_they_are",
         "story an orphaned pool leaves everything as it is",
     ],
     "A clock that jumps ends no patience.": [

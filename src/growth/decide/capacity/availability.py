@@ -13,8 +13,8 @@ import msgspec
 from growth.api.node_pool import NodePool, OfferingStatus
 from growth.api.node_request import NodeRequest
 from growth.api.settings.model import ProvisionSettings
-from growth.decide.ages import is_ahead
 from growth.decide.capacity.provider_failures import ENDS_WITH_STOCK, LAUNCHED, OF_ONE_POOL, Failure, failure_of
+from growth.decide.elapsed import is_ahead
 
 # A node that is smaller than was believed is believed the first time; who is wrong twice is not bought.
 TOO_MANY_SURPRISES: Final = 2

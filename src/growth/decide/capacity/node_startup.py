@@ -17,7 +17,7 @@ from growth.api.quantity import nano_value
 from growth.api.settings.model import Settings
 from growth.api.taints import STARTING
 from growth.api.tolerations import BLOCKING_EFFECTS
-from growth.decide.decider import State
+from growth.decide.contract import State
 from growth.decide.fit.template_node import is_starting_taint
 
 

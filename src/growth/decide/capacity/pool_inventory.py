@@ -17,8 +17,8 @@ from growth.api.offering import INSTANCE_TYPE, OFFERING, POOL, Offering
 from growth.api.quantity import milli_value, value
 from growth.decide.capacity.offering_catalog import Shop, as_billed, offering_for
 from growth.decide.capacity.upcoming_nodes import is_live
-from growth.decide.decider import State
-from growth.decide.grow.warming import Shortage
+from growth.decide.contract import State
+from growth.decide.solver.minimum_nodes import Shortage
 from growth.decide.solver.node_options import Bought
 from growth.decide.writes.removal_requests import leaving_in
 from growth.observe.snapshot import Snapshot

@@ -14,8 +14,8 @@ from growth.api.node_request import NodeRequest
 from growth.api.offering import Offering
 from growth.api.pod import Pod
 from growth.api.settings.model import ProvisionSettings
-from growth.decide.ages import phase_since
-from growth.decide.decider import State
+from growth.decide.contract import State
+from growth.decide.elapsed import phase_since
 from growth.decide.fit.daemonset_pods import Daemons
 from growth.decide.fit.node_resources import has_room
 from growth.decide.fit.predicates import fit

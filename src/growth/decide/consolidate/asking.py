@@ -11,7 +11,7 @@ from growth.api.settings.model import Settings
 from growth.decide.consolidate.advice import pods_on
 from growth.decide.consolidate.candidates import Choice
 from growth.decide.consolidate.question import Question, Worth
-from growth.decide.decider import State
+from growth.decide.contract import State
 from growth.decide.fit.simulated_cluster import Stage
 from growth.decide.grow.outlook import Outlook
 from growth.decide.grow.planning import NO_PLAN

@@ -3,9 +3,9 @@
 from datetime import timedelta
 from typing import Final
 
-from growth.decide.ages import is_ahead
 from growth.decide.capacity.upcoming_nodes import is_live
 from growth.decide.consolidate.scene import Scene
+from growth.decide.elapsed import is_ahead
 from growth.decide.fit.demand import why_not
 
 # Somebody who finds no place for longer than this will find none, whatever we do.

@@ -25,8 +25,8 @@ from growth.decide.capacity.offering_catalog import shop_in
 from growth.decide.capacity.pool_inventory import Holding, holdings, just_bought
 from growth.decide.consolidate.movable import Bonds
 from growth.decide.consolidate.question import Candidate
-from growth.decide.decider import State
-from growth.decide.displaced import displaced_in
+from growth.decide.contract import State
+from growth.decide.facts.pending_pods import displaced_in
 from growth.decide.shrink.scene import Memory, Scene
 from growth.decide.solver.node_options import Bought
 from growth.observe.snapshot import Snapshot

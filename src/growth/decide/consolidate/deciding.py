@@ -19,7 +19,6 @@ from growth.api.kinds import NODES
 from growth.api.node_pool import NodePool
 from growth.api.references import reference_to
 from growth.api.settings.model import Settings
-from growth.decide.ages import is_ahead
 from growth.decide.capacity.demand_history import LOOKS_WITHIN, Demand, noted
 from growth.decide.consolidate.advice import Advice, advise
 from growth.decide.consolidate.asking import question_of
@@ -34,7 +33,8 @@ from growth.decide.consolidate.shunning import shun
 from growth.decide.consolidate.telling import Damping, tell
 from growth.decide.consolidate.terms import at_once_in, min_age_of, worth_of
 from growth.decide.consolidate.writing import made, spec_of
-from growth.decide.decider import Decision, State
+from growth.decide.contract import Decision, State
+from growth.decide.elapsed import is_ahead
 from growth.observe.snapshot import Snapshot
 
 # More than that need not be kept room for.

@@ -18,7 +18,7 @@ from growth.decide.consolidate.advice import house_ghosts, pods_on
 from growth.decide.consolidate.move import Move
 from growth.decide.consolidate.question import Candidate, Question
 from growth.decide.consolidate.shunning import shun
-from growth.decide.grow.warming import Shortage, warmed
+from growth.decide.solver.minimum_nodes import Shortage, warmed
 from growth.decide.solver.node_options import Bought, Market
 from growth.decide.solver.placement_solution import PlacementSolution, PlannedNode
 from growth.decide.solver.planner import plan

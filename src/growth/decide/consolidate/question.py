@@ -11,7 +11,7 @@ from growth.api.node_pool import NodePool
 from growth.api.offering import Offering
 from growth.api.pod import Pod
 from growth.decide.fit.simulated_cluster import Stage
-from growth.decide.grow.warming import closed_by, less_bought
+from growth.decide.solver.minimum_nodes import closed_by, less_bought
 from growth.decide.solver.node_options import Bought, Market, market_of
 from growth.decide.solver.placement_solution import PlannedNode
 

@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 
 from growth.api.settings.model import Settings
-from growth.decide.decider import State
+from growth.decide.contract import State
 from growth.decide.registry.cluster_health import Health
 from growth.decide.registry.pool_health import Group, GroupKey
 from growth.decide.registry.step import step

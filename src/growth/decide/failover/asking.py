@@ -15,7 +15,7 @@ import msgspec
 
 from growth.api.actions import ReadPower, ReadPowers
 from growth.api.core import ObjectReference
-from growth.decide.ages import counts_from, is_ahead
+from growth.decide.elapsed import counts_from, is_ahead
 from growth.decide.failover.evidence import READINGS, Case, Finding
 from growth.decide.failover.machines import Place
 from growth.decide.failover.scene import Scene, reference

@@ -9,7 +9,7 @@ asks and tells, ``act`` acts.
 
 from growth.api.out_of_service import PROOF
 from growth.api.settings.model import Settings
-from growth.decide.decider import Decision, State
+from growth.decide.contract import Decision, State
 from growth.decide.failover.asking import ask
 from growth.decide.failover.displacing import note_who_moves
 from growth.decide.failover.fencing import follow_running

@@ -1,4 +1,4 @@
-"""Who loses a machine and will be made anew elsewhere: ``grow`` plans for them at once (``decide.displaced``).
+"""Who loses a machine and will be made anew elsewhere: ``grow`` plans for them at once (``decide.facts.pending_pods``).
 
 It begins in the pass in which the taint is said, and ends when the pods are gone: their successors wait then.
 """
@@ -12,8 +12,8 @@ from growth.api.node import Node
 from growth.api.out_of_service import out_of_service_taint, proof_on
 from growth.api.pod import Pod
 from growth.api.pod_classification import is_daemon
-from growth.decide.ages import is_ahead
-from growth.decide.displaced import note_displaced
+from growth.decide.elapsed import is_ahead
+from growth.decide.facts.pending_pods import note_displaced
 from growth.decide.failover.leftovers import left_on
 from growth.decide.failover.scene import Scene, reference
 

@@ -14,8 +14,8 @@ from growth.api.node import Node
 from growth.api.offering import POOL
 from growth.api.out_of_service import MAINTENANCE, PROOF, out_of_service_taint, proof_on
 from growth.api.pod_classification import forbids
-from growth.decide.ages import counts_from
 from growth.decide.capacity.provider_failures import CLOCKS_DIFFER
+from growth.decide.elapsed import counts_from
 from growth.decide.failover.believing import why_not_believed
 from growth.decide.failover.evidence import Case
 from growth.decide.failover.leftovers import left_on

@@ -18,7 +18,7 @@ from growth.api.out_of_service import Proof, out_of_service_taint, proof_on
 from growth.api.pod import Pod
 from growth.api.pod_classification import is_work
 from growth.api.references import reference_to
-from growth.decide.ages import is_ahead
+from growth.decide.elapsed import is_ahead
 from growth.decide.failover.evidence import Case
 from growth.decide.failover.guards import Census, guard_of
 from growth.decide.failover.leftovers import Leftovers, left_on, what_is_left, why_kept

@@ -17,7 +17,7 @@ from growth.api.node import Node
 from growth.api.node_pool import NodePool
 from growth.api.references import reference_to
 from growth.api.settings.model import Settings
-from growth.decide.decider import State
+from growth.decide.contract import State
 from growth.decide.facts.cluster_state import NodeState, Unit, cluster_in
 from growth.decide.failover.evidence import Case
 from growth.decide.failover.machines import Machines

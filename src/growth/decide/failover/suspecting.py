@@ -14,7 +14,7 @@ from growth.api.actions import FenceMachine, Outcome, ReadPower, ReadPowers, Res
 from growth.api.machine import PowerReading
 from growth.api.node import Node
 from growth.api.out_of_service import out_of_service_taint
-from growth.decide.ages import counts_from, is_ahead
+from growth.decide.elapsed import counts_from, is_ahead
 from growth.decide.facts.cluster_state import NodeState
 from growth.decide.failover.asking import provider_reference
 from growth.decide.failover.evidence import Case

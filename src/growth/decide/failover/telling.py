@@ -12,7 +12,7 @@ from growth.api.growth_status import GROWTH_STATUS, Timeline, key_of, timelines_
 from growth.api.kinds import CONFIG_MAPS
 from growth.api.references import reference_to
 from growth.api.settings.model import Settings
-from growth.decide.ages import is_ahead
+from growth.decide.elapsed import is_ahead
 from growth.decide.failover.evidence import Finding
 from growth.decide.failover.scene import Recovery, Scene
 from growth.observe.snapshot import Snapshot

@@ -14,8 +14,8 @@ from typing import Final
 
 from growth.api.annotations import BackOff
 from growth.api.settings.model import GrowSettings
-from growth.decide.ages import is_ahead
 from growth.decide.capacity.retry_fingerprint import Circumstances
+from growth.decide.elapsed import is_ahead
 
 _FREE_FAILURES: Final = 2
 

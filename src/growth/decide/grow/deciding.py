@@ -20,12 +20,13 @@ from growth.api.actions import Action, CreateObject, Hold, Outcome, Result
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.references import reference_by_name, reference_to
 from growth.api.settings.model import Settings
-from growth.decide.ages import is_ahead
 from growth.decide.capacity.demand_history import Demand, noted
 from growth.decide.capacity.offering_catalog import offering_for
 from growth.decide.capacity.pool_inventory import shortages
 from growth.decide.capacity.upcoming_nodes import Coming
-from growth.decide.decider import Decision, State
+from growth.decide.contract import Decision, State
+from growth.decide.elapsed import is_ahead
+from growth.decide.facts.pending_pods import is_stand_in, waiting_in
 from growth.decide.fit.demand import importance
 from growth.decide.fit.simulated_cluster import Stage
 from growth.decide.grow.foreseeing import MOST, Foresight
@@ -41,8 +42,7 @@ from growth.decide.grow.together import offerings_if_tried
 from growth.decide.grow.verdicts import Said, Verdict, after
 from growth.decide.grow.waiting import Waiting, sort_out
 from growth.decide.grow.wanting import Wanted
-from growth.decide.grow.warming import Shortage
-from growth.decide.stand_ins import is_stand_in, waiting_in
+from growth.decide.solver.minimum_nodes import Shortage
 from growth.observe.snapshot import Snapshot
 
 # What was made is seen in the watch at once. If it is not, it has gone again.

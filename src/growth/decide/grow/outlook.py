@@ -17,13 +17,12 @@ from growth.decide.capacity.pool_inventory import Holding, holdings, just_bought
 from growth.decide.capacity.pool_validation import usable
 from growth.decide.capacity.retry_fingerprint import Circumstances, circumstances_of, is_limited
 from growth.decide.capacity.upcoming_nodes import hand_over_ends, has_places
-from growth.decide.decider import State
-from growth.decide.displaced import displaced_in
+from growth.decide.contract import State
 from growth.decide.facts.cluster_state import NodeState, cluster_in
-from growth.decide.gangs import gangs_in
+from growth.decide.facts.gangs import gangs_in
+from growth.decide.facts.pending_pods import displaced_in, stand_ins_in, waiting_in
 from growth.decide.grow.planning import Plan
 from growth.decide.grow.verdicts import Verdict
-from growth.decide.stand_ins import stand_ins_in, waiting_in
 from growth.decide.writes.removal_requests import leaving_in
 from growth.observe.snapshot import Snapshot
 from growth.observe.table import Table

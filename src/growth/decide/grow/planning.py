@@ -14,17 +14,17 @@ from growth.api.offering import Offering
 from growth.api.pod import Pod
 from growth.decide.capacity.retry_fingerprint import Circumstances
 from growth.decide.capacity.upcoming_nodes import Coming, enter, seat
-from growth.decide.displaced import Displaced, clear
+from growth.decide.facts.gangs import Findings, Gang
+from growth.decide.facts.pending_pods import Displaced, clear
 from growth.decide.fit.demand import SetAside, has_place, why_unplaceable
 from growth.decide.fit.inter_pod_affinity import feared_by
 from growth.decide.fit.simulated_cluster import Stage
-from growth.decide.gangs import Findings, Gang
 from growth.decide.grow.foreseeing import Foresight, foreseeing
 from growth.decide.grow.probes import Probe, launched
 from growth.decide.grow.succeeding import Predecessor, succeeding
 from growth.decide.grow.together import plan_together, without_held_back
 from growth.decide.grow.wanting import Wanted
-from growth.decide.grow.warming import Shortage, closed_by, less_bought, warmed
+from growth.decide.solver.minimum_nodes import Shortage, closed_by, less_bought, warmed
 from growth.decide.solver.node_options import Bought, Kind, Market, market_of
 from growth.decide.solver.placement_solution import Outcome, PlacementSolution
 from growth.decide.writes.node_patches import without_mark

@@ -10,7 +10,7 @@ from growth.api.pod import Pod
 from growth.decide.fit.predicates import fit
 from growth.decide.fit.simulated_cluster import Stage
 from growth.decide.grow.wanting import Wanted
-from growth.decide.grow.warming import hindrance
+from growth.decide.solver.minimum_nodes import hindrance
 from growth.decide.solver.node_options import Bought, Kind, market_of
 from growth.decide.writes.node_requests import request_name
 

@@ -8,8 +8,7 @@ from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
 from growth.api.node_pool import NodePool
 from growth.api.node_request import FORESEES, HANDS_KEYS, PLANNED_FOR, PROBE, WAKES, NodeRequest
 from growth.api.references import reference_by_name, reference_to
-from growth.decide.announced import is_announced
-from growth.decide.displaced import is_successor
+from growth.decide.facts.pending_pods import is_announced, is_successor
 from growth.decide.grow.outlook import Outlook
 from growth.decide.grow.wanting import Wanted
 

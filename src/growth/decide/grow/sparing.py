@@ -8,7 +8,7 @@ from growth.api.offering import POOL
 from growth.api.references import reference_to
 from growth.api.taints import has_traces, is_tainted
 from growth.decide.consolidate.moving import moving_in
-from growth.decide.grow.expecting import note_expected
+from growth.decide.facts.nominated_nodes import note_expected
 from growth.decide.grow.outlook import Outlook
 from growth.decide.grow.waiting import nodes_expected
 from growth.decide.writes.node_patches import unmarked

@@ -31,9 +31,9 @@ from growth.api.node_request import MAX_NODE_NAME
 from growth.api.out_of_service import out_of_service_taint, proof_on
 from growth.api.pod import Pod
 from growth.api.pod_classification import is_daemon
-from growth.decide.ages import is_ahead
 from growth.decide.capacity.pool_inventory import Holding
-from growth.decide.displaced import displaced_in
+from growth.decide.elapsed import is_ahead
+from growth.decide.facts.pending_pods import displaced_in
 from growth.decide.grow.wanting import Wanted
 from growth.observe.snapshot import Snapshot
 

@@ -1,4 +1,4 @@
-"""A plan in which each gang (``decide.gangs``) is placed whole, or not at all.
+"""A plan in which each gang (``decide.facts.gangs``) is placed whole, or not at all.
 
 1. Plan for all. If each gang is placed whole or left out whole, that is the plan.
 2. Otherwise plan without the gangs that lack a place, and add them one by one, the most important first: each if all of
@@ -19,9 +19,9 @@ from growth.api.pod import Pod, PodSpec
 from growth.api.provider_state import Cloud
 from growth.decide.capacity.availability import Access
 from growth.decide.capacity.offering_catalog import Shop
+from growth.decide.facts.gangs import Gang, Unplaced
 from growth.decide.fit.demand import SetAside, importance
 from growth.decide.fit.simulated_cluster import Stage
-from growth.decide.gangs import Gang, Unplaced
 from growth.decide.solver.node_options import Market
 from growth.decide.solver.placement_solution import LeftOut, PlacementSolution
 from growth.decide.solver.planner import plan

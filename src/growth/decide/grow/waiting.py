@@ -17,11 +17,11 @@ from growth.api.annotations import BackOff, back_off_of
 from growth.api.node import Node
 from growth.api.node_request import NodeRequest
 from growth.api.pod import Pod
-from growth.decide.ages import is_ahead
-from growth.decide.announced import is_announced
 from growth.decide.capacity.node_startup import shortfall
 from growth.decide.capacity.offering_catalog import offering_for
 from growth.decide.capacity.upcoming_nodes import still_fitting
+from growth.decide.elapsed import is_ahead
+from growth.decide.facts.pending_pods import is_announced
 from growth.decide.fit.demand import why_not
 from growth.decide.fit.node_resources import has_room
 from growth.decide.fit.template_node import allocatable_from
@@ -29,7 +29,7 @@ from growth.decide.grow.backing_off import failed, is_held
 from growth.decide.grow.matching import Matching, Unmatched
 from growth.decide.grow.outlook import Outlook
 from growth.decide.grow.verdicts import Said, Verdict
-from growth.decide.grow.warming import Shortage
+from growth.decide.solver.minimum_nodes import Shortage
 from growth.decide.writes.pod_wakeup import nudge
 
 # The scheduler sees free room within a second or so, unless nothing wakes the pod; then a nudge does.
@@ -61,8 +61,8 @@ def sort_out(outlook: Outlook, *, is_node_new: bool) -> Waiting:
     A scheduler that refuses one of a crowd will refuse the others, in its time. Who is planned for together is packed
     better, and who has a place before its turn comes goes there at once.
 
-    Stand-ins of pods that are not there yet (``decide.stand_ins``) are demand, although no scheduler refused them. The
-    first pods of a job may be there while the others are announced: they are demand with these.
+    Stand-ins of pods that are not there yet (``decide.facts.pending_pods``) are demand, although no scheduler refused
+    them. The first pods of a job may be there while the others are announced: they are demand with these.
     """
     found = Waiting()
     sorting = _Sorting(outlook, _places(outlook, found), is_node_new=is_node_new)

@@ -14,7 +14,7 @@ from typing import Final
 from growth.api.actions import Action, Hold, Result
 from growth.api.node_memory import is_marked, shard_of
 from growth.api.settings.model import Settings
-from growth.decide.decider import Decision, State
+from growth.decide.contract import Decision, State
 from growth.decide.memory.checkpoints import follow, follow_finalizer, forget
 from growth.decide.memory.desk import UNWRITTEN, Desk, Look
 from growth.decide.memory.piles import Pile, in_turn, pile_of

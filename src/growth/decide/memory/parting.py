@@ -4,7 +4,7 @@ from growth.api.actions import PatchObject
 from growth.api.node_memory import SHARD_LEASES
 from growth.api.references import reference_to
 from growth.api.settings.model import Settings
-from growth.decide.decider import Decision, State
+from growth.decide.contract import Decision, State
 from growth.observe.snapshot import Snapshot
 
 

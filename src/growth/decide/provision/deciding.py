@@ -12,7 +12,7 @@ from typing import Final
 from growth.api.node_request import NodeRequest
 from growth.api.phases import RequestPhase
 from growth.api.settings.model import Settings
-from growth.decide.decider import Decision, State
+from growth.decide.contract import Decision, State
 from growth.decide.provision.awaiting import await_node
 from growth.decide.provision.buying import buy
 from growth.decide.provision.ending import forget, hand_over_to_removal, keep

@@ -21,10 +21,10 @@ from growth.api.references import reference_to
 from growth.api.taints import STARTING, key_to, tolerations_of
 from growth.api.timestamp import format_time
 from growth.decide.capacity.node_startup import Step
+from growth.decide.facts.pending_pods import stand_ins_in
 from growth.decide.provision.awaiting import arrival_at, is_another_machine
 from growth.decide.provision.calling import call, planned
 from growth.decide.provision.scene import Scene
-from growth.decide.stand_ins import stand_ins_in
 from growth.decide.writes.node_patches import annotation_path
 
 # More than can be handed out before we look again. Each that is handed out changes its pod, and then we are woken.

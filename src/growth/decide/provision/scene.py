@@ -12,11 +12,11 @@ from growth.api.offering import Offering
 from growth.api.provider_state import cloud_of
 from growth.api.references import reference_to
 from growth.api.settings.model import Settings
-from growth.decide.ages import phase_since
 from growth.decide.capacity.node_startup import Arrival, awaits_memory
 from growth.decide.capacity.offering_catalog import offering_for, shop_in
 from growth.decide.capacity.provider_failures import Failure, failure_of
-from growth.decide.decider import State
+from growth.decide.contract import State
+from growth.decide.elapsed import phase_since
 from growth.decide.facts.cluster_state import NodeState, cluster_in
 from growth.decide.writes.removal_requests import leaving_in
 from growth.observe.snapshot import Snapshot

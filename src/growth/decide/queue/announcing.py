@@ -19,9 +19,9 @@ from growth.api.pod import Pod, PodStatus
 from growth.api.quantity import QuantityError
 from growth.api.queue.job import QUEUED_JOBS, QueuedJob
 from growth.api.queue.workload import ADMITTED, EVICTED, Workload
-from growth.decide.ages import is_ahead
-from growth.decide.announced import announcements, note_announced
-from growth.decide.gangs import note_gangs
+from growth.decide.elapsed import is_ahead
+from growth.decide.facts.gangs import note_gangs
+from growth.decide.facts.pending_pods import announcements, note_announced
 from growth.decide.queue.failing import flavors_of
 from growth.decide.queue.flavors import bound_to
 from growth.decide.queue.gangs import gangs_of

@@ -8,7 +8,7 @@ import msgspec
 from growth.api.actions import Action, Hold, held_and_told
 from growth.api.queue.kinds import CLUSTER_QUEUES
 from growth.api.settings.model import Settings
-from growth.decide.decider import Decision, State
+from growth.decide.contract import Decision, State
 from growth.decide.queue import deciding
 from growth.decide.queue.deciding import Memory
 from growth.decide.queue.finalizers import let_go

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 import msgspec
 
 from growth.api.settings.model import Settings
-from growth.decide.decider import Decision, State
+from growth.decide.contract import Decision, State
 from growth.decide.queue.admitting import Assumed, admit
 from growth.decide.queue.announcing import announce
 from growth.decide.queue.courtesy import Purse

@@ -19,7 +19,7 @@ from growth.api.queue.workload import (
     Admission,
     Workload,
 )
-from growth.decide.ages import is_ahead
+from growth.decide.elapsed import is_ahead
 from growth.decide.queue.draft import Draft
 from growth.decide.queue.flavors import NO_PLACEMENT, OUT_OF_STOCK
 from growth.decide.queue.instants import later

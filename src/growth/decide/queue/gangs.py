@@ -1,8 +1,8 @@
 """Pods of a job start together: which pods these are, and what becomes of a job for which a plan has no place.
 
-All pods of a workload that was just admitted are one gang (``decide.gangs``): those that will be made, and those that
-are there and have no node. It ends when the job has started: when all its pods were ready once, or, where nobody waits
-for that (``waitForPodsReady``), when one of them is. What is lost later is replaced pod by pod.
+All pods of a workload that was just admitted are one gang (``decide.facts.gangs``): those that will be made, and those
+that are there and have no node. It ends when the job has started: when all its pods were ready once, or, where nobody
+waits for that (``waitForPodsReady``), when one of them is. What is lost later is replaced pod by pod.
 
     admitted on a ──a plan has no place for all of its pods──► a is noted ──► Evicted, NoPlacement ──► b, or it waits
 
@@ -17,8 +17,8 @@ from typing import Final
 from growth.api.pod import Pod
 from growth.api.queue.job import QueuedJob
 from growth.api.queue.workload import ADMITTED, EVICTED, ON_STANDING_NODES, PODS_READY, Workload
-from growth.decide.ages import is_ahead
-from growth.decide.gangs import Gang, Unplaced
+from growth.decide.elapsed import is_ahead
+from growth.decide.facts.gangs import Gang, Unplaced
 from growth.decide.queue.draft import Draft
 from growth.decide.queue.failing import flavors_of, note_unplaced
 from growth.decide.queue.flavors import NO_PLACEMENT

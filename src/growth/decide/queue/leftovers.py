@@ -8,7 +8,7 @@ recognised by what the server says to a write, or to a list, that failed: a char
 from growth.api.actions import Action, Hold, Outcome, Result, held_and_told
 from growth.api.queue.kueue_installation import KUEUE_MUTATING, KUEUE_VALIDATING, WebhookConfiguration
 from growth.api.references import reference_to
-from growth.decide.decider import State
+from growth.decide.contract import State
 from growth.observe.snapshot import Snapshot
 
 LEFT_OVER = "KueueWebhooksLeftOver"

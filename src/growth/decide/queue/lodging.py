@@ -13,7 +13,7 @@ from typing import Final
 
 from growth.api.queue.job import QueuedJob
 from growth.api.queue.workload import ADMITTED, ON_STANDING_NODES, Admission, Workload
-from growth.decide.ages import is_ahead
+from growth.decide.elapsed import is_ahead
 from growth.decide.queue.draft import Draft
 from growth.decide.queue.failing import flavors_in, flavors_of
 from growth.decide.queue.flavors import OUT_OF_STOCK

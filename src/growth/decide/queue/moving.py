@@ -11,8 +11,8 @@ and pay for these machines for ever. So whoever has moved a few times waits long
 from typing import Final
 
 from growth.api.queue.workload import EVICTED, ON_STANDING_NODES, PODS_READY, Workload
-from growth.decide.ages import is_ahead
-from growth.decide.announced import is_announced_for
+from growth.decide.elapsed import is_ahead
+from growth.decide.facts.pending_pods import is_announced_for
 from growth.decide.queue.draft import Draft
 from growth.decide.queue.failing import flavors_of, note_failures
 from growth.decide.queue.flavors import OUT_OF_STOCK

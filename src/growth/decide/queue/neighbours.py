@@ -17,7 +17,7 @@ import msgspec
 from growth.api.core import ObjectReference
 from growth.api.queue.kueue_installation import KUEUE_DEPLOYMENTS, KUEUE_LEASES
 from growth.api.references import reference_to, shown
-from growth.decide.decider import State
+from growth.decide.contract import State
 from growth.observe.snapshot import Snapshot
 
 ALIVE = "KueueIsAlive"

@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Final
 
 from growth.api.queue.workload import Workload
-from growth.decide.ages import is_ahead
+from growth.decide.elapsed import is_ahead
 from growth.decide.queue.requeuing import Requeuing, delay
 from growth.observe.snapshot import Snapshot
 

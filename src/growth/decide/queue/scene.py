@@ -20,8 +20,8 @@ from growth.api.queue.pod import QUEUED_PODS, QueuedPod
 from growth.api.queue.workload import EVICTED, PODS_READY, QUOTA_RESERVED, PodSetAssignment, Workload
 from growth.api.settings.model import Settings
 from growth.decide.capacity.offering_catalog import shop_in
-from growth.decide.decider import State
-from growth.decide.gangs import PLANS, Findings, Unplaced
+from growth.decide.contract import State
+from growth.decide.facts.gangs import PLANS, Findings, Unplaced
 from growth.decide.queue.desk import Desk
 from growth.decide.queue.draft import Draft
 from growth.decide.queue.filling import Filling

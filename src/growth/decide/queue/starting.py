@@ -24,8 +24,8 @@ from growth.api.offering import POOL
 from growth.api.pod import Pod
 from growth.api.settings.model import ProvisionSettings
 from growth.api.timestamp import TimestampError, parse_timestamp
-from growth.decide.ages import phase_since
 from growth.decide.capacity.upcoming_nodes import is_live
+from growth.decide.elapsed import phase_since
 from growth.decide.queue.instants import later
 from growth.decide.queue.requeuing import Term
 

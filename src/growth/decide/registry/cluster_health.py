@@ -14,7 +14,7 @@ import msgspec
 
 from growth.api.settings.model import RegistrySettings
 from growth.api.status import MAX_WORDS
-from growth.decide.ages import is_ahead
+from growth.decide.elapsed import is_ahead
 from growth.decide.facts.cluster_state import NodeState, Unit
 
 _NAMED: Final = 20

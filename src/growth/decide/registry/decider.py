@@ -26,8 +26,8 @@ from growth.api.kinds import CONFIG_MAPS
 from growth.api.references import reference_by_name, reference_to
 from growth.api.settings.model import Settings
 from growth.api.timestamp import format_time
-from growth.decide.ages import is_ahead
-from growth.decide.decider import Decision, State
+from growth.decide.contract import Decision, State
+from growth.decide.elapsed import is_ahead
 from growth.decide.facts.cluster_state import ClusterState, NodeState, Unit, cluster_in
 from growth.observe.snapshot import Snapshot
 

@@ -5,7 +5,7 @@ it empties first.
 """
 
 from growth.api.settings.model import Settings
-from growth.decide.decider import Decision, State
+from growth.decide.contract import Decision, State
 from growth.decide.shrink.draining import drain
 from growth.decide.shrink.emptying import empty
 from growth.decide.shrink.halting import halt

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from growth.api.meta import ObjectMeta
 from growth.api.node_request import NodeRequest, NodeRequestSpec, NodeRequestStatus
-from growth.decide.ages import counts_from, is_ahead, phase_since
+from growth.decide.elapsed import counts_from, is_ahead, phase_since
 from tests.decide.marketplace import HOUR, MINUTE, NOW, SECOND
 
 _INSTANTS = st.integers(-100_000, 100_000).map(lambda seconds: NOW + timedelta(seconds=seconds))

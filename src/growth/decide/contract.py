@@ -15,7 +15,7 @@ import msgspec
 from growth.api.actions import Action, Hold, Outcome, OutcomeKey
 from growth.api.core import ObjectReference
 from growth.api.settings.model import Settings
-from growth.decide.ages import since
+from growth.decide.elapsed import since
 from growth.decide.facts.cluster_state import ClusterState
 from growth.observe.snapshot import Snapshot
 

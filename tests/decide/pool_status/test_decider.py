@@ -15,8 +15,8 @@ from growth.api.settings.model import Settings
 from growth.api.status import StatusCondition, condition_of
 from growth.api.taints import LEAVES, closed
 from growth.decide.capacity.pool_validation import FINALIZER
-from growth.decide.decider import Decision, State
-from growth.decide.pools import EXPANDING, HEALTHY, READY, VALID, Memory, decide
+from growth.decide.contract import Decision, State
+from growth.decide.pool_status.decider import EXPANDING, HEALTHY, READY, VALID, Memory, decide
 from tests.decide.marketplace import (
     HOUR,
     MINUTE,

@@ -28,7 +28,6 @@ from growth.api.references import reference_to
 from growth.api.settings.model import Settings
 from growth.api.status import MAX_WORDS, StatusCondition, condition_of, with_condition
 from growth.api.taints import has_traces
-from growth.decide.ages import is_ahead
 from growth.decide.capacity.failed_launch_status import (
     failed_launches,
     failing_parts,
@@ -41,7 +40,8 @@ from growth.decide.capacity.offering_catalog import shop_in
 from growth.decide.capacity.offering_history import Lesson, learnt, next_change
 from growth.decide.capacity.pool_inventory import Holding, holdings
 from growth.decide.capacity.pool_validation import FINALIZER, Problem, is_asked, problems, provider_of
-from growth.decide.decider import Decision, State
+from growth.decide.contract import Decision, State
+from growth.decide.elapsed import is_ahead
 from growth.decide.facts.cluster_state import ClusterState, NodeState, cluster_in
 from growth.decide.registry.pool_health import Group
 from growth.decide.writes.removal_requests import leaving_in
