@@ -11,9 +11,9 @@ from growth.cli.plan_optimising import NO_MEMORY, OptimisingReport, optimising_r
 from growth.cli.plan_seeing import taken_up
 from growth.cli.plan_waiting import WaitingReport, waiting_report
 from growth.decide.contract import State
-from growth.decide.grow.outlook import Outlook
-from growth.decide.grow.planning import NO_PLAN
-from growth.decide.grow.waiting import sort_out
+from growth.decide.scale_up.context import Outlook
+from growth.decide.scale_up.pending_pods import sort_out
+from growth.decide.scale_up.plan import NO_PLAN
 from growth.observe.cache import World
 from tests.cli.plan_scene import REFUSED, a_crowd, a_node, a_shop, of
 from tests.decide import marketplace as market

@@ -25,7 +25,7 @@ from growth.api.queue.kinds import WORKLOADS
 from growth.api.status import condition_of
 from growth.cloud.kwok.machine_record import config_map_name, record_from, scheme_of
 from growth.decide.capacity.provider_failures import MACHINE_GONE, MET, NEVER_READY, NO_MACHINE, NO_NODE
-from growth.decide.grow.probe_schedule import MOST_AT_ONCE
+from growth.decide.scale_up.probe_schedule import MOST_AT_ONCE
 from tests.trust.deeds import Deed, Deeds
 from tests.trust.limits import passed_limits
 from tests.trust.moving import (

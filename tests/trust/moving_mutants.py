@@ -55,7 +55,10 @@ MOVING_MUTANTS: Final = (
     _mutant("what was bought may break", premises___what_broke=_no_reason),
     Mutant(
         "moves: nodes of a move are for everybody",
-        {"growth.decide.grow.sparing.moving_in": _nobody, "growth.decide.shrink.emptying.moving_in": _nobody},
+        {
+            "growth.decide.scale_up.reclaimed_nodes.moving_in": _nobody,
+            "growth.decide.shrink.emptying.moving_in": _nobody,
+        },
         "finds no place",
     ),
 )

@@ -18,12 +18,12 @@ from growth.cli.plan_notices import currency_of, notices_in
 from growth.decide.contract import Decision, State
 from growth.decide.facts.pending_pods import waiting_in
 from growth.decide.fit.demand import importance, why_not
-from growth.decide.grow.deciding import Memory, decide
-from growth.decide.grow.matching import Matching
-from growth.decide.grow.outlook import Outlook
-from growth.decide.grow.planning import NO_PLAN, Plan
-from growth.decide.grow.waiting import sort_out
-from growth.decide.grow.wanting import Wanted
+from growth.decide.scale_up.context import Outlook
+from growth.decide.scale_up.decider import Memory, decide
+from growth.decide.scale_up.pending_pods import sort_out
+from growth.decide.scale_up.plan import NO_PLAN, Plan
+from growth.decide.scale_up.planned_launch import Wanted
+from growth.decide.scale_up.pool_selection import Matching
 from growth.observe.snapshot import Snapshot
 
 _UNTRIED: Final = "no scheduler has tried it yet, so nobody knows whether it needs a machine"

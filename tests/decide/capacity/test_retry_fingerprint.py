@@ -12,8 +12,8 @@ from growth.decide.capacity.availability import Access
 from growth.decide.capacity.offering_catalog import Shop, Sold
 from growth.decide.capacity.pool_inventory import Holding
 from growth.decide.capacity.retry_fingerprint import Circumstances, circumstances_of
-from tests.decide.grow.town import LARGE, SMALL
 from tests.decide.marketplace import a_pool
+from tests.decide.scale_up.town import LARGE, SMALL
 
 
 def a_shop(*sold: Sold) -> Shop:

@@ -14,8 +14,8 @@ from growth.decide.capacity.upcoming_nodes import Coming, enter, hand_over_ends,
 from growth.decide.contract import State
 from growth.decide.fit import Stage
 from growth.decide.fit.template_node import NewNodes
-from tests.decide.grow.town import SMALL, Town, a_pod
 from tests.decide.marketplace import HOUR, MINUTE, NOW, PROVISION, SECOND, a_node, a_pool, a_request, a_snapshot
+from tests.decide.scale_up.town import SMALL, Town, a_pod
 
 CLOSED = closed("default-1")
 

@@ -19,11 +19,10 @@ from growth.api.node_request import NodeRequest
 from growth.api.pod import Pod
 from growth.decide.contract import Decision
 from growth.decide.facts.cluster_state import NodeState
-from growth.decide.grow import deciding as grow
 from growth.decide.provision import deciding as provision
 from growth.decide.registry import decider as telling
+from growth.decide.scale_up import decider as grow
 from growth.decide.shrink import deciding as shrink
-from tests.decide.grow import town
 from tests.decide.registry.stage import (
     HOUR,
     MACHINE_WITHIN,
@@ -44,6 +43,7 @@ from tests.decide.registry.stage import (
     said,
     seen,
 )
+from tests.decide.scale_up import town
 from tests.decide.stages import a_pod
 
 SMALL, LARGE = town.SMALL.id, town.LARGE.id

@@ -8,8 +8,8 @@ from growth.api.phases import REMOVAL_MOVES
 from growth.api.pod import Pod
 from growth.decide.capacity.offering_catalog import shop_in
 from growth.decide.capacity.pool_inventory import holdings, shortages
-from tests.decide.grow.town import LARGE, SECOND, SMALL, Town, a_crowd, a_pod
 from tests.decide.marketplace import a_cloud as a_provider
+from tests.decide.scale_up.town import LARGE, SECOND, SMALL, Town, a_crowd, a_pod
 from tests.decide.shrink.stage import (
     ANOTHER,
     NAME,

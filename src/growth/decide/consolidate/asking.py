@@ -13,8 +13,8 @@ from growth.decide.consolidate.candidates import Choice
 from growth.decide.consolidate.question import Question, Worth
 from growth.decide.contract import State
 from growth.decide.fit.simulated_cluster import Stage
-from growth.decide.grow.outlook import Outlook
-from growth.decide.grow.planning import NO_PLAN
+from growth.decide.scale_up.context import Outlook
+from growth.decide.scale_up.plan import NO_PLAN
 from growth.observe.snapshot import Snapshot
 
 

@@ -30,7 +30,7 @@ from growth.decide.elapsed import is_ahead
 from growth.decide.fit.demand import demand_of
 from growth.decide.fit.simulated_cluster import Stage
 from growth.decide.fit.template_node import NewNodes
-from growth.decide.grow.requesting import owned_by
+from growth.decide.scale_up.launches import owned_by
 from growth.decide.solver.node_options import Market
 from growth.decide.solver.planner import plan
 from growth.decide.writes.node_patches import marked, unmarked

@@ -1,0 +1,109 @@
+"""Everything that one pass looks at: the pools, what may be bought, what is coming, and what plans have said."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from functools import cached_property
+from typing import Final
+
+from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
+from growth.api.node_pool import NodePool
+from growth.api.node_request import NodeRequest
+from growth.api.out_of_service import out_of_service_taint
+from growth.api.settings.model import Settings
+from growth.decide.capacity.availability import Access
+from growth.decide.capacity.node_startup import awaits_memory
+from growth.decide.capacity.offering_catalog import shop_in
+from growth.decide.capacity.pool_inventory import Holding, holdings, just_bought
+from growth.decide.capacity.pool_validation import usable
+from growth.decide.capacity.retry_fingerprint import Circumstances, circumstances_of, is_limited
+from growth.decide.capacity.upcoming_nodes import hand_over_ends, has_places
+from growth.decide.contract import State
+from growth.decide.facts.cluster_state import NodeState, cluster_in
+from growth.decide.facts.gangs import gangs_in
+from growth.decide.facts.pending_pods import displaced_in, stand_ins_in, waiting_in
+from growth.decide.scale_up.plan import Plan
+from growth.decide.scale_up.pod_results import Verdict
+from growth.decide.writes.removal_requests import leaving_in
+from growth.observe.snapshot import Snapshot
+from growth.observe.table import Table
+
+_NOT_COMING: Final = frozenset({NodeState.NEVER_CREATED, NodeState.NEVER_REGISTERED, NodeState.FAILED_TO_START})
+"""Whose pods need other places, although nobody has given these requests up yet."""
+
+
+class Outlook:
+    """One instant. ``pools`` are all that there are, ``usable`` those for which machines may be bought now."""
+
+    def __init__(self, snapshot: Snapshot, state: State, settings: Settings, plan: Plan) -> None:
+        self.snapshot, self.state, self.settings, self.plan = snapshot, state, settings, plan
+        self.now: datetime = snapshot.now
+        self.pools: list[NodePool] = [pool for _, pool in sorted(snapshot.table(NODE_POOLS).items())]
+        self.cluster = cluster_in(snapshot, state, settings)
+        closed = self.cluster.closed_pools
+        self.usable = tuple(
+            pool for pool in self.pools if usable(pool, snapshot.clouds) and pool.metadata.name not in closed
+        )
+        self.requests: Table[NodeRequest] = snapshot.table(NODE_REQUESTS)
+        self.shop = shop_in(snapshot, settings.provision)
+        self.leaving = leaving_in(snapshot)
+        """Nodes that somebody wants to be rid of."""
+        self.closed = self.cluster.closed_offerings | self.shop.closed
+        """Pools and offerings that this pool must not buy."""
+        self.waiting = waiting_in(snapshot)
+        """All who want a place."""
+        self.stand_ins = stand_ins_in(snapshot)
+        """Of those, the ones that are not there yet."""
+        self.gangs = gangs_in(snapshot)
+        """Pods that start together."""
+        self.displaced = displaced_in(snapshot)
+        self.dead = {one.node for one in self.displaced.values()} | {
+            name for name, node in snapshot.out_of_service.items() if out_of_service_taint(node) is not None
+        }
+        """Nodes that are out of service: they are no room, whatever was planned before."""
+        self.verdicts: Mapping[str, Verdict] = {}
+
+    @cached_property
+    def held(self) -> list[Holding]:
+        """All machines of all pools."""
+        return holdings(self.snapshot, self.shop, just_bought(self.snapshot, self.state))
+
+    @cached_property
+    def circumstances(self) -> Circumstances:
+        """What a plan depends on beside the pods."""
+        held = self.held if any(map(is_limited, self.usable)) else ()
+        return circumstances_of(self.usable, self.shop, held, self.closed)
+
+    def request(self, name: str) -> NodeRequest | None:
+        """The request of this name, if it is seen."""
+        return self.requests.get(("", name))
+
+    def has_places(self, request: NodeRequest) -> bool:
+        """Whether the pods that it was bought for still have their places on it."""
+        if request.metadata.name in self.dead or self._is_hopeless(request) or self._is_kept_closed(request):
+            return False
+        return has_places(request, self.snapshot, self.state, self.settings.provision)
+
+    def _is_kept_closed(self, request: NodeRequest) -> bool:
+        """Whether its node is ready and not opened, because what it was is not given back to it in time."""
+        node = self.snapshot.closed.get(request.metadata.name)
+        if node is None or request.status.phase != "Ready" or self.now < self.hand_over_ends(request):
+            return False
+        return awaits_memory(node, self.state, self.settings)
+
+    def is_coming(self, request: NodeRequest) -> bool:
+        """Whether a node may still come of it in time."""
+        unit = self.cluster.request_unit(request.metadata.name)
+        return unit is None or unit.state not in _NOT_COMING
+
+    def _is_hopeless(self, request: NodeRequest) -> bool:
+        """Whether nothing will come of it, and that is a lesson already: else the same would be bought for its pods."""
+        if self.is_coming(request):
+            return False
+        pool, offering = request.pool, request.spec.target_offering
+        sold = self.shop.sold.get(offering)
+        is_open = sold is not None and sold.access is Access.OPEN
+        return not is_open or pool in self.cluster.closed_pools or (pool, offering) in self.closed
+
+    def hand_over_ends(self, request: NodeRequest) -> datetime:
+        """When these pods should be there, now that the machine is ready."""
+        return hand_over_ends(request, self.now, self.state, self.settings.provision)

@@ -1,0 +1,83 @@
+"""One machine that tests an offering: which one to launch, of those that are worth a test (``probe_schedule``)."""
+
+from collections.abc import Collection, Iterable, Sequence
+
+import msgspec
+
+from growth.api.node_pool import NodePool
+from growth.api.offering import Offering
+from growth.api.pod import Pod
+from growth.decide.fit.predicates import fit
+from growth.decide.fit.simulated_cluster import Stage
+from growth.decide.scale_up.planned_launch import Wanted
+from growth.decide.solver.minimum_nodes import hindrance
+from growth.decide.solver.node_options import Bought, Kind, market_of
+from growth.decide.writes.node_requests import request_name
+
+
+class Probe(msgspec.Struct, frozen=True):
+    """One machine to launch in a pool: the first of these offerings that fits one of these pods."""
+
+    pool: str
+    offerings: tuple[Offering, ...]
+    """In the order in which they are worth a test."""
+    pods: tuple[Pod, ...]
+    is_beside: bool = False
+    """Whether it is only launched beside a plan that launches something dearer in the same pool."""
+
+
+def launched(
+    stage: Stage,
+    pools: Iterable[NodePool],
+    probes: Iterable[Probe],
+    *,
+    bought: Sequence[Bought],
+    wanted: Sequence[Wanted],
+    taken: Collection[str],
+) -> list[Wanted]:
+    """What to request for these probes, beside what is wanted already."""
+    found: list[Wanted] = []
+    by_name = {pool.metadata.name: pool for pool in pools}
+    for probe in probes:
+        all_wanted = (*wanted, *found)
+        launching = {one.offering.id for one in all_wanted if one.pool.metadata.name == probe.pool}
+        prices = [one.offering.price_per_hour for one in wanted if one.pool.metadata.name == probe.pool]
+        pool = by_name[probe.pool]
+        had = [*bought, *(Bought.of(one.pool.metadata.name, one.offering) for one in all_wanted)]
+        market = market_of(stage, (pool,), probe.offerings, had)
+        left = [limit.left for limit in market.limits]
+        order = {one.id: place for place, one in enumerate(probe.offerings)}
+        numbers = sorted(range(len(market.kinds)), key=lambda number: order[market.kinds[number].offering.id])
+        for number in numbers:
+            kind = market.kinds[number]
+            if probe.is_beside and kind.offering.price_per_hour >= max(prices, default=0.0):
+                continue
+            is_new = kind.offering.id not in launching
+            if is_new and not hindrance(market, left, number) and _serves(stage, kind, probe.pods):
+                names = {*taken, *(one.name for one in all_wanted)}
+                name = request_name(pool, kind.offering.id, ("probe",), names)
+                found.append(Wanted(name, pool, kind.offering, is_probe=True))
+                break
+    return found
+
+
+def _serves(stage: Stage, kind: Kind, pods: Sequence[Pod]) -> bool:
+    """Whether one of these pods would fit on a machine of this kind; without pods the machine itself is wanted."""
+    if not pods:
+        return True
+    mark = stage.mark()
+    kind.new.enter(stage)
+    try:
+        return any(_fits(stage, pod, kind.new.node.metadata.name) for pod in pods)
+    finally:
+        stage.back_to(mark)
+
+
+def _fits(stage: Stage, pod: Pod, node: str) -> bool:
+    mark = stage.mark()
+    if stage.is_placed(pod.metadata.uid):
+        stage.remove(pod.metadata.uid)
+    try:
+        return fit(stage, pod, node) is None
+    finally:
+        stage.back_to(mark)
