@@ -29,7 +29,7 @@ from growth.api.node_pool import NodePool
 from growth.api.node_removal_request import NodeRemovalRequest
 from growth.api.references import reference_to
 from growth.decide.elapsed import counts_from
-from growth.decide.provision import deciding as provision
+from growth.decide.node_requests import decider as provision
 from growth.decide.shrink import removing
 from growth.decide.shrink.scene import Scene
 from growth.kube.client import Client

@@ -37,8 +37,8 @@ from growth.decide.contract import Decider
 from growth.decide.failover import deciding as failover
 from growth.decide.memory import deciding as memory
 from growth.decide.memory import parting
+from growth.decide.node_requests import decider as provision
 from growth.decide.pool_status import decider as pools
-from growth.decide.provision import deciding as provision
 from growth.decide.queue import beside as queue
 from growth.decide.registry import decider as registry
 from growth.decide.scale_up import decider as grow

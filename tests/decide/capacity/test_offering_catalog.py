@@ -9,8 +9,8 @@ from growth.decide.capacity.offering_catalog import as_billed, shop_in
 from growth.decide.capacity.pool_inventory import holdings
 from growth.decide.contract import State
 from growth.decide.fit.simulated_cluster import Stage
-from growth.decide.provision.limits import too_many
-from growth.decide.provision.scene import Scene as ProvisionScene
+from growth.decide.node_requests.context import Scene as ProvisionScene
+from growth.decide.node_requests.limit_check import too_many
 from growth.decide.shrink.scene import Memory, Scene
 from growth.decide.solver.node_options import market_of
 from tests.decide.marketplace import PROVISION, Thing, a_cloud, a_machine, a_node, a_pool, a_request, a_snapshot

@@ -19,7 +19,7 @@ from growth.api.node_request import NodeRequest
 from growth.api.pod import Pod
 from growth.decide.contract import Decision
 from growth.decide.facts.cluster_state import NodeState
-from growth.decide.provision import deciding as provision
+from growth.decide.node_requests import decider as provision
 from growth.decide.registry import decider as telling
 from growth.decide.scale_up import decider as grow
 from growth.decide.shrink import deciding as shrink

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from growth.api.actions import CreateMachine, CreateObject, DeleteMachine, EvictPod
 from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.decide.facts.cluster_state import ClusterState, NodeState, Unit
-from growth.decide.provision import deciding as provision
+from growth.decide.node_requests import decider as provision
 from growth.decide.registry.step import step
 from growth.decide.scale_up import decider as grow
 from growth.decide.shrink import deciding as shrink

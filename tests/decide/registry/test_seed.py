@@ -200,8 +200,8 @@ REQUIRED: dict[str, list[str]] = {
     ],
     "UC5: one by one, oldest first, only in a healthy cluster and only ours.": [
         "test_nine_steps.test_step_3_machines_that_never_registered_go_one_by_one_the_oldest_first",
-        "tests.decide.provision.test_unregistered.test_each_pool_has_one_of_its_own",
-        "tests.decide.provision.test_halted.test_who_is_overdue_in_a_broken_cluster_is_not_to_blame",
+        "tests.decide.node_requests.test_unregistered.test_each_pool_has_one_of_its_own",
+        "tests.decide.node_requests.test_halted.test_who_is_overdue_in_a_broken_cluster_is_not_to_blame",
     ],
     "UC6: with pods and a machine that runs it is only alerted, unless removeUnreachable is on.": [
         "tests.decide.shrink.test_unready.test_with_pods_it_goes_only_if_nothing_runs_there_any_more",
@@ -215,7 +215,7 @@ REQUIRED: dict[str, list[str]] = {
     "The page has each use case's indicators; that a node was ever ready is recorded by us.": [
         "test_page.test_every_use_case_has_its_row_and_its_state",
         "test_use_cases.test_uc3_whether_it_was_ever_ready_is_what_we_recorded_and_not_a_time_that_looks_like_its_birth",
-        "tests.decide.provision.test_halted.test_a_node_that_is_what_was_planned_is_opened",
+        "tests.decide.node_requests.test_halted.test_a_node_that_is_what_was_planned_is_opened",
     ],
     "What is needed survives a restart.": [
         "test_answers.test_s1_a_new_process_goes_on_in_the_middle_of_an_outage",

@@ -111,7 +111,7 @@ REQUIRED: dict[str, list[str]] = {
         "test_removing.test_a_given_up_node_that_became_ready_late_is_not_cancelled_by_its_own_request",
     ],
     "Leaked machines after their grace take the same way.": [
-        "tests.decide.provision.test_leaks.test_one_that_cannot_be_used_is_removed_when_its_grace_is_over",
+        "tests.decide.node_requests.test_orphaned_machines.test_one_that_cannot_be_used_is_removed_when_its_grace_is_over",
         "story a leaked machine goes after its grace",
     ],
     "deletionPolicy: Drain first cordons and evicts through the eviction API.": [
@@ -128,7 +128,7 @@ REQUIRED: dict[str, list[str]] = {
         "test_emptying.test_after_a_jump_of_the_clock_patience_begins_anew",
         "test_emptying.test_a_clock_that_was_set_back_keeps_no_node_for_ever",
         "test_removing.test_each_attempt_is_counted_although_the_clock_was_set_back",
-        "tests.decide.provision.test_leaks.test_a_clock_that_jumps_ends_no_grace",
+        "tests.decide.node_requests.test_orphaned_machines.test_a_clock_that_jumps_ends_no_grace",
     ],
     "While a provider is silent nothing is concluded.": [
         "test_removing.test_a_provider_that_is_silent_proves_nothing",

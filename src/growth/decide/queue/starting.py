@@ -94,7 +94,7 @@ class Provisioning(msgspec.Struct, frozen=True):
         return None
 
     def _expected_by(self, request: NodeRequest) -> datetime:
-        """When it is given up, if it has not come: as ``decide.provision`` has it."""
+        """When it is given up, if it has not come: as ``decide.node_requests`` has it."""
         began = phase_since(request, self.now) or request.metadata.creation_timestamp
         registers_by = self.since(began) + self.settings.machine_within
         return registers_by + self.settings.ready_within if request.metadata.name in self.nodes else registers_by

@@ -10,7 +10,7 @@ from growth.api.machine import request_for
 from growth.api.node_request import FORESEES
 from growth.api.status import MAX_EVENTS
 from growth.decide.capacity.provider_failures import ANYTHING_ELSE, SAID_BY_PROVIDERS
-from tests.decide.provision.stage import (
+from tests.decide.node_requests.stage import (
     LARGE,
     MINUTE,
     NAME,

@@ -10,7 +10,7 @@ from growth.api.actions import RecordEvent
 from growth.api.node_memory import MARKER
 from growth.api.settings.model import MemorySettings
 from growth.decide.contract import Decision
-from tests.decide.provision.stage import (
+from tests.decide.node_requests.stage import (
     MINUTE,
     NAME,
     NOW,

@@ -11,7 +11,7 @@ from growth.api.node_request import NodeRequest
 from growth.api.references import reference_to
 from growth.decide.capacity.provider_failures import ENDING, LIMIT_REACHED, NO_MACHINE, POOL_GONE, POOL_UNCLEAR
 from growth.decide.facts.cluster_state import NodeState
-from growth.decide.provision.scene import Scene
+from growth.decide.node_requests.context import Scene
 from growth.decide.writes.node_requests import REQUEST_FAILED, REQUESTED, moved
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from growth.api.actions import CreateObject, DeleteObject
 from growth.api.settings.model import ProvisionSettings, Settings
-from tests.decide.provision.stage import (
+from tests.decide.node_requests.stage import (
     LARGE,
     MINUTE,
     NAME,

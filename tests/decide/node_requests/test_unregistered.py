@@ -12,8 +12,8 @@ from growth.api.node_request import NodeRequest
 from growth.api.phases import RemovalPhase
 from growth.api.provider_state import Cloud
 from growth.decide.contract import Decision
-from growth.decide.provision.leaks import Memory
-from tests.decide.provision.stage import (
+from growth.decide.node_requests.orphaned_machines import Memory
+from tests.decide.node_requests.stage import (
     MINUTE,
     NOW,
     PROVISION,

@@ -17,7 +17,7 @@ from growth.api.machine import Machine
 from growth.api.node_pool import NodePool
 from growth.api.provider_state import Cloud
 from growth.api.references import reference_by_name, reference_to
-from growth.decide.provision.scene import Scene
+from growth.decide.node_requests.context import Scene
 from growth.decide.scale_up.launches import owned_by
 from growth.decide.writes.removal_requests import asked_to_go
 

@@ -42,7 +42,7 @@ from growth.api.taints import closed
 from growth.api.tolerations import NO_SCHEDULE, Taint
 from growth.decide.capacity.pool_validation import FINALIZER
 from growth.decide.contract import Decision, State
-from growth.decide.provision.deciding import decide
+from growth.decide.node_requests.decider import decide
 from growth.observe.cache import World
 from growth.observe.snapshot import Snapshot
 from tests.decide.stages import a_pod as read_pod

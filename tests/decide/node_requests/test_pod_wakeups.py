@@ -9,7 +9,7 @@ from growth.api.actions import PatchObject
 from growth.api.node_request import NodeRequest
 from growth.api.pod import Pod
 from growth.decide.contract import Decision
-from tests.decide.provision.stage import (
+from tests.decide.node_requests.stage import (
     ANOTHER,
     NAME,
     NOW,

@@ -8,7 +8,7 @@ import pytest
 from growth.api.actions import CreateMachine
 from growth.api.node_pool import Limits, NodePool, ServerType
 from growth.api.node_request import NodeRequest
-from tests.decide.provision.stage import (
+from tests.decide.node_requests.stage import (
     ANOTHER,
     LARGE,
     NAME,

@@ -11,7 +11,7 @@ from typing import Final
 from growth.api.node_request import NodeRequest
 from growth.api.pod import Pod
 from growth.decide.capacity.upcoming_nodes import still_fitting
-from growth.decide.provision.scene import Scene
+from growth.decide.node_requests.context import Scene
 from growth.decide.writes.pod_wakeup import NUDGE, nudge
 
 # A pod whose place is ready is bound within a second or so. One that is not may wait for an event that does not come.

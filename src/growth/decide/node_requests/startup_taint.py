@@ -22,9 +22,9 @@ from growth.api.taints import STARTING, key_to, tolerations_of
 from growth.api.timestamp import format_time
 from growth.decide.capacity.node_startup import Step
 from growth.decide.facts.pending_pods import stand_ins_in
-from growth.decide.provision.awaiting import arrival_at, is_another_machine
-from growth.decide.provision.calling import call, planned
-from growth.decide.provision.scene import Scene
+from growth.decide.node_requests.context import Scene
+from growth.decide.node_requests.pod_wakeups import call, planned
+from growth.decide.node_requests.provisioning import arrival_at, is_another_machine
 from growth.decide.writes.node_patches import annotation_path
 
 # More than can be handed out before we look again. Each that is handed out changes its pod, and then we are woken.

@@ -10,7 +10,7 @@ from growth.api.node_request import NodeRequest
 from growth.api.offering import OFFERING, ZONE
 from growth.api.provider_state import Cloud
 from growth.api.tolerations import NO_EXECUTE, Taint
-from tests.decide.provision.stage import (
+from tests.decide.node_requests.stage import (
     GPU,
     LARGE,
     MINUTE,

@@ -19,7 +19,7 @@ from growth.api.provider_state import Cloud
 from growth.api.status import StatusEvent
 from growth.api.taints import closed
 from growth.api.tolerations import NO_EXECUTE, Taint
-from tests.decide.provision.stage import (
+from tests.decide.node_requests.stage import (
     GPU,
     NO_SCHEDULE_BY_NETWORK,
     NOW,

@@ -13,14 +13,13 @@ from growth.api.node_request import NodeRequest
 from growth.api.phases import RequestPhase
 from growth.api.settings.model import Settings
 from growth.decide.contract import Decision, State
-from growth.decide.provision.awaiting import await_node
-from growth.decide.provision.buying import buy
-from growth.decide.provision.ending import forget, hand_over_to_removal, keep
-from growth.decide.provision.leaks import Memory, adopt
-from growth.decide.provision.limits import too_many
-from growth.decide.provision.opening import open_nodes
-from growth.decide.provision.scene import Scene
-from growth.decide.provision.unregistered import give_up_unregistered
+from growth.decide.node_requests.completion import forget, hand_over_to_removal, keep
+from growth.decide.node_requests.context import Scene
+from growth.decide.node_requests.launch import buy
+from growth.decide.node_requests.limit_check import too_many
+from growth.decide.node_requests.orphaned_machines import Memory, adopt
+from growth.decide.node_requests.provisioning import await_node, give_up_unregistered
+from growth.decide.node_requests.startup_taint import open_nodes
 from growth.observe.snapshot import Snapshot
 
 _STEPS: Final[Mapping[RequestPhase, Callable[[Scene, NodeRequest], None]]] = {

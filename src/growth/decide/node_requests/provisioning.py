@@ -1,6 +1,11 @@
 """Provisioning: wait until the node is what was planned, or until its time is over.
 
 A provider that does not answer proves nothing: a deadline that needs its word waits for it.
+
+Machines that never registered go one by one, the oldest first (UC5): they may all be late for one reason.
+
+Of each pool one goes at a time; the next one when the machine of the last is gone. Meanwhile one that registers after
+all is used.
 """
 
 from collections.abc import Iterable, Iterator
@@ -13,7 +18,7 @@ from growth.api.machine import request_for
 from growth.api.node import Node
 from growth.api.node_request import NodeRequest
 from growth.api.provider_state import cloud_of
-from growth.api.references import reference_to
+from growth.api.references import reference_by_name, reference_to
 from growth.decide.capacity.node_startup import Arrival, Step, arrival_of
 from growth.decide.capacity.provider_failures import (
     ENDING,
@@ -25,7 +30,7 @@ from growth.decide.capacity.provider_failures import (
     POOL_GONE,
 )
 from growth.decide.facts.cluster_state import NodeState
-from growth.decide.provision.scene import Scene
+from growth.decide.node_requests.context import Scene
 from growth.decide.writes.node_requests import LABELLED, PROVISIONED, REQUEST_FAILED, moved
 
 
@@ -208,3 +213,18 @@ def _labelled(node: Node, arrival: Arrival) -> PatchObject:
         why=f"it lacks labels that the plan counts on: {names}",
         body={"metadata": {"labels": arrival.labels}},
     )
+
+
+def give_up_unregistered(scene: Scene) -> None:
+    """Say what becomes of those that were found in this pass."""
+    if not scene.unregistered:
+        return
+    leaving = scene.cluster.in_state(NodeState.BEING_REMOVED)
+    busy = {unit.pool: unit.name for unit in leaving if not unit.has_node and unit.has_machine}
+    for _, name, pool, giving_up in sorted(scene.unregistered, key=lambda one: one[:2]):
+        if pool in busy:
+            why = f"its machine never registered; it goes when {busy[pool]} is gone"
+            scene.said.append(Hold(subject=reference_by_name(NODE_REQUESTS, name), why=why, reason="OneByOne"))
+        else:
+            busy[pool] = name
+            scene.said.append(giving_up)

@@ -15,8 +15,8 @@ from growth.api.taints import STARTING, closed
 from growth.api.tolerations import NO_EXECUTE, Taint
 from growth.decide.contract import State
 from growth.decide.facts.pending_pods import note_displaced
-from growth.decide.provision.deciding import decide
-from tests.decide.provision.stage import (
+from growth.decide.node_requests.decider import decide
+from tests.decide.node_requests.stage import (
     ANOTHER,
     MINUTE,
     NAME,

@@ -9,7 +9,7 @@ from growth.api.references import reference_to
 from growth.api.status import condition_of
 from growth.decide.capacity.availability import is_noted
 from growth.decide.capacity.provider_failures import MET, POOL_UNCLEAR
-from growth.decide.provision.scene import Scene
+from growth.decide.node_requests.context import Scene
 from growth.decide.writes.removal_requests import asked_to_go
 
 

@@ -24,8 +24,8 @@ from growth.api.phases import REQUEST_MOVES, may_move
 from growth.api.status import MAX_EVENTS
 from growth.api.taints import STARTING
 from growth.decide.contract import Decision
-from tests.decide.provision.drawing import clusters, done, instants, opened_at, outcomes
-from tests.decide.provision.stage import NOW, decided, told
+from tests.decide.node_requests.drawing import clusters, done, instants, opened_at, outcomes
+from tests.decide.node_requests.stage import NOW, decided, told
 from tests.drawing import examples
 
 # More passes than there are steps in the life of a request.

@@ -8,7 +8,7 @@ import pytest
 from growth.api.actions import CreateObject
 from growth.api.provider_state import Cloud
 from growth.decide.contract import Decision
-from tests.decide.provision.stage import (
+from tests.decide.node_requests.stage import (
     GPU,
     LARGE,
     MINUTE,
