@@ -17,7 +17,7 @@ from growth.api.phases import REMOVAL_MOVES
 from growth.api.pod_classification import forbids
 from growth.api.settings.model import RemovalSettings
 from growth.api.taints import LEAVES, SCALE_DOWN_AT
-from growth.decide.shrink.writing import DELETION_FAILED, DELETION_REQUESTED
+from growth.decide.scale_down.removal_requests import DELETION_FAILED, DELETION_REQUESTED
 from tests.decide.stages import a_pod
 
 ROOT = Path(__file__).parents[2]

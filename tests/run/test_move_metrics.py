@@ -14,7 +14,7 @@ from growth.decide.consolidate.move import Move
 from growth.observe.snapshot import Snapshot
 from growth.observe.table import Table
 from growth.run.move_metrics import MoveMetrics
-from tests.decide.shrink.stage import NAME, NOW, a_node, a_pool, a_snapshot
+from tests.decide.scale_down.stage import NAME, NOW, a_node, a_pool, a_snapshot
 from tests.run.test_queue_metrics import samples
 
 SAVES = 'growth_savings_per_hour{pool="default"}'

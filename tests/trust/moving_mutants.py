@@ -57,7 +57,7 @@ MOVING_MUTANTS: Final = (
         "moves: nodes of a move are for everybody",
         {
             "growth.decide.scale_up.reclaimed_nodes.moving_in": _nobody,
-            "growth.decide.shrink.emptying.moving_in": _nobody,
+            "growth.decide.scale_down.empty_nodes.moving_in": _nobody,
         },
         "finds no place",
     ),

@@ -30,8 +30,8 @@ from growth.api.node_removal_request import NodeRemovalRequest
 from growth.api.references import reference_to
 from growth.decide.elapsed import counts_from
 from growth.decide.node_requests import decider as provision
-from growth.decide.shrink import removing
-from growth.decide.shrink.scene import Scene
+from growth.decide.scale_down import removal_requests
+from growth.decide.scale_down.context import Scene
 from growth.kube.client import Client
 from growth.kube.patches import JsonPatch, MergePatch
 from growth.kube.transport import Request
@@ -104,19 +104,19 @@ def _everybody(_: Scene, __: NodePool, spare: Sequence[Any]) -> tuple[set[str], 
 
 
 _STEPS: Final = {**vars(provision)["_STEPS"], "Ready": _nothing}
-_USUALLY: Final = removing.remove
+_USUALLY: Final = removal_requests.remove
 
 
 def _never_again(scene: Scene, removal: NodeRemovalRequest) -> None:
-    if removal.status.phase != "Deprovisioning" or removing.machine_of(scene, removal) is None:
+    if removal.status.phase != "Deprovisioning" or removal_requests.machine_of(scene, removal) is None:
         _USUALLY(scene, removal)
 
 
-_ASK: Final[Callable[[Scene, NodeRemovalRequest, str, str], None]] = vars(removing)["_ask"]
+_ASK: Final[Callable[[Scene, NodeRemovalRequest, str, str], None]] = vars(removal_requests)["_ask"]
 
 
 def _node_first(scene: Scene, removal: NodeRemovalRequest, provider: str, machine_id: str) -> None:
-    node = removing.node_of(scene, removal)
+    node = removal_requests.node_of(scene, removal)
     if node is not None:
         scene.said.append(DeleteObject(subject=reference_to(NODES, node.metadata), why="it is not needed"))
     _ASK(scene, removal, provider, machine_id)

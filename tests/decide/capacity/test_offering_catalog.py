@@ -11,7 +11,7 @@ from growth.decide.contract import State
 from growth.decide.fit.simulated_cluster import Stage
 from growth.decide.node_requests.context import Scene as ProvisionScene
 from growth.decide.node_requests.limit_check import too_many
-from growth.decide.shrink.scene import Memory, Scene
+from growth.decide.scale_down.context import Memory, Scene
 from growth.decide.solver.node_options import market_of
 from tests.decide.marketplace import PROVISION, Thing, a_cloud, a_machine, a_node, a_pool, a_request, a_snapshot
 from tests.decide.marketplace import an_offering as plain

@@ -21,7 +21,7 @@ from growth.decide.consolidate.writing import MOVE, made
 from growth.decide.contract import State
 from growth.observe.table import Table
 from tests.decide import marketplace as market
-from tests.decide.shrink.stage import (
+from tests.decide.scale_down.stage import (
     ANOTHER,
     HOUR,
     MINUTE,

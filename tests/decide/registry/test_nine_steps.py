@@ -21,8 +21,8 @@ from growth.decide.contract import Decision
 from growth.decide.facts.cluster_state import NodeState
 from growth.decide.node_requests import decider as provision
 from growth.decide.registry import decider as telling
+from growth.decide.scale_down import decider as shrink
 from growth.decide.scale_up import decider as grow
-from growth.decide.shrink import deciding as shrink
 from tests.decide.registry.stage import (
     HOUR,
     MACHINE_WITHIN,

@@ -13,8 +13,8 @@ from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.decide.facts.cluster_state import ClusterState, NodeState, Unit
 from growth.decide.node_requests import decider as provision
 from growth.decide.registry.step import step
+from growth.decide.scale_down import decider as shrink
 from growth.decide.scale_up import decider as grow
-from growth.decide.shrink import deciding as shrink
 from tests.decide.registry.histories import NAMES, Event, a_waiting_pod, happen, histories, named
 from tests.decide.registry.stage import Watch, a_cloud, a_node, a_pool, a_request
 from tests.drawing import examples

@@ -29,7 +29,7 @@ USE_CASES: dict[str, list[str]] = {
         "test_use_cases.test_uc3_a_node_that_is_not_ready_in_time_failed_to_start",
         "test_use_cases.test_uc3_whether_it_was_ever_ready_is_what_we_recorded_and_not_a_time_that_looks_like_its_birth",
         "test_answers.test_s2_offering_counts_unready_failed_and_overdue_machines_together",
-        "tests.decide.shrink.test_unready.test_a_node_that_never_started_and_nobody_waits_for_goes",
+        "tests.decide.scale_down.test_unready_nodes.test_a_node_that_never_started_and_nobody_waits_for_goes",
         "story what failed to start is given up and not launched until a probe works",
     ],
     "UC4: its provider lists no machine for a prolonged time; the target is reduced to what there is.": [
@@ -122,7 +122,7 @@ STEPS: dict[str, list[str]] = {
         "test_nine_steps.test_step_9_an_empty_node_goes_when_its_time_is_over_and_not_before",
         "test_nine_steps.test_step_9_an_unready_node_goes_after_its_longer_time",
         "test_nine_steps.test_step_9_none_goes_within_the_delay_after_a_scale_up",
-        "tests.decide.shrink.test_emptying.test_scale_up_of_another_pool_delays_a_removal_unless_the_scope_is_the_pool",
+        "tests.decide.scale_down.test_empty_nodes.test_scale_up_of_another_pool_delays_a_removal_unless_the_scope_is_the_pool",
     ],
 }
 REQUIRED: dict[str, list[str]] = {
@@ -147,7 +147,7 @@ REQUIRED: dict[str, list[str]] = {
         "test_use_cases.test_uc4_a_provider_that_does_not_answer_proves_nothing",
         "test_use_cases.test_uc5_a_provider_that_does_not_answer_proves_nothing",
         "test_use_cases.test_a_node_whose_machine_is_not_listed_is_ready_all_the_same_and_it_is_said",
-        "tests.decide.shrink.test_unready.test_nothing_is_concluded_from_silence",
+        "tests.decide.scale_down.test_unready_nodes.test_nothing_is_concluded_from_silence",
     ],
     "S1: more than 3 and more than 45%, or one unready and none ready; no nodes, or only coming ones, is healthy.": [
         "test_answers.test_s1_the_cluster_is_healthy_unless_too_many_nodes_are_unready_without_reason",
@@ -159,7 +159,7 @@ REQUIRED: dict[str, list[str]] = {
         "test_nine_steps.test_step_2_what_is_there_already_is_noted_and_opened",
         "test_nine_steps.test_step_2_no_leaked_machine_is_removed_although_its_pool_is_being_deleted",
         "test_properties.test_nothing_is_bought_or_removed_in_an_unhealthy_cluster",
-        "tests.decide.shrink.test_halting.test_a_mark_is_taken_off_and_people_are_told_why",
+        "tests.decide.scale_down.test_decider.test_a_mark_is_taken_off_and_people_are_told_why",
     ],
     "Deadlines that pass meanwhile count from healthySince, also after a restart.": [
         "test_answers.test_s1_no_deadline_passes_in_an_unhealthy_cluster_and_later_it_counts_from_the_recovery",
@@ -204,9 +204,9 @@ REQUIRED: dict[str, list[str]] = {
         "tests.decide.node_requests.test_halted.test_who_is_overdue_in_a_broken_cluster_is_not_to_blame",
     ],
     "UC6: with pods and a machine that runs it is only alerted, unless removeUnreachable is on.": [
-        "tests.decide.shrink.test_unready.test_with_pods_it_goes_only_if_nothing_runs_there_any_more",
-        "tests.decide.shrink.test_unready.test_people_are_told_of_pods_that_nobody_can_reach",
-        "tests.decide.shrink.test_unready.test_a_pool_may_say_that_they_go_with_it",
+        "tests.decide.scale_down.test_unready_nodes.test_with_pods_it_goes_only_if_nothing_runs_there_any_more",
+        "tests.decide.scale_down.test_unready_nodes.test_people_are_told_of_pods_that_nobody_can_reach",
+        "tests.decide.scale_down.test_unready_nodes.test_a_pool_may_say_that_they_go_with_it",
     ],
     "UC6: one that recovers at 19:59 keeps its clean record.": [
         "test_use_cases.test_uc6_one_that_recovers_in_the_last_second_has_a_clean_record",

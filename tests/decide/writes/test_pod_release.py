@@ -7,7 +7,7 @@ from growth.api.node import Node
 from growth.api.out_of_service import SHUTDOWN
 from growth.api.tolerations import Taint
 from growth.decide.writes.pod_release import is_free, released
-from tests.decide.shrink.stage import HOUR, NAME, a_daemon, a_node, a_pod, a_snapshot, an_attachment, told
+from tests.decide.scale_down.stage import HOUR, NAME, a_daemon, a_node, a_pod, a_snapshot, an_attachment, told
 
 OUT = a_node(taints=[SHUTDOWN])
 CLAIM = {"name": "data", "persistentVolumeClaim": {"claimName": "data"}}

@@ -1,7 +1,7 @@
 """The event about an unreachable node names each way out, and fits into an Event."""
 
 from growth.decide.writes.unreachable_event import unreachable_event
-from tests.decide.shrink.stage import a_node, a_pool
+from tests.decide.scale_down.stage import a_node, a_pool
 
 NODE = a_node("web-1", ready=False)
 FENCE = "growth node out-of-service web-1 --fence"

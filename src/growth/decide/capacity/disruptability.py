@@ -8,7 +8,7 @@ from growth.decide.capacity.upcoming_nodes import has_places, is_live
 from growth.decide.consolidate.moving import moving_in
 from growth.decide.facts.pending_pods import waiting_in
 from growth.decide.queue.returning import awaited_in
-from growth.decide.shrink.scene import Scene
+from growth.decide.scale_down.context import Scene
 
 
 def why_needed(scene: Scene, node: Node, pool: NodePool) -> str:

@@ -27,7 +27,7 @@ from growth.decide.consolidate.movable import Bonds
 from growth.decide.consolidate.question import Candidate
 from growth.decide.contract import State
 from growth.decide.facts.pending_pods import displaced_in
-from growth.decide.shrink.scene import Memory, Scene
+from growth.decide.scale_down.context import Memory, Scene
 from growth.decide.solver.node_options import Bought
 from growth.observe.snapshot import Snapshot
 

@@ -16,8 +16,8 @@ from growth.decide.contract import Decision, State
 from growth.decide.facts.pending_pods import note_displaced
 from growth.decide.queue.requeuing import Requeuing
 from growth.decide.queue.returning import MACHINES, machines_kept_for, note_awaited
-from growth.decide.shrink.deciding import decide
-from tests.decide.shrink.stage import (
+from growth.decide.scale_down.decider import decide
+from tests.decide.scale_down.stage import (
     ANOTHER,
     EVERYTHING,
     HOUR,

@@ -2,6 +2,11 @@
 
 Marks are taken off, and with them the time that has passed: empty nodes that work are the room that pods of broken ones
 need, and when all is well again the wait begins anew.
+
+Which nodes does nobody need, and how far are those that go? Docs: docs/removing.md.
+
+It marks nodes, and asks for their removal; it carries removals out, whoever asked for them. What a pool is deleted with
+it empties first.
 """
 
 from typing import Final
@@ -11,10 +16,16 @@ from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS
 from growth.api.kinds import NODES
 from growth.api.offering import POOL
 from growth.api.references import reference_to
+from growth.api.settings.model import Settings
 from growth.decide.capacity.disruptability import was_ours
-from growth.decide.shrink.removing import note_answer
-from growth.decide.shrink.scene import Scene
+from growth.decide.contract import Decision, State
+from growth.decide.scale_down.context import Memory, Scene
+from growth.decide.scale_down.empty_nodes import empty
+from growth.decide.scale_down.pool_deletion import drain
+from growth.decide.scale_down.removal_requests import forget_wish, note_answer, remove
+from growth.decide.scale_down.unready_nodes import give_up_unready
 from growth.decide.writes.node_patches import unmarked
+from growth.observe.snapshot import Snapshot
 
 _REASON: Final = "ClusterUnhealthy"
 
@@ -36,3 +47,26 @@ def halt(scene: Scene) -> None:
         why = "it stays: the cluster is unhealthy"
         scene.said.append(unmarked(node, why))
         scene.tell(node, "ScaleDownCancelled", why)
+
+
+def decide(snapshot: Snapshot, state: State, settings: Settings) -> Decision:
+    """What should happen now."""
+    scene = Scene(snapshot, state, settings, state.memory if isinstance(state.memory, Memory) else Memory())
+    if scene.cluster.is_halted:
+        halt(scene)
+    elif not scene.cluster.gives_up:
+        _go_on(scene)
+    wake_at = min((when for when in scene.deadlines if when > scene.now), default=None)
+    return Decision(tuple(scene.said), wake_at, scene.remembering())
+
+
+def _go_on(scene: Scene) -> None:
+    for removal in scene.removals:
+        remove(scene, removal)
+        forget_wish(scene, removal)
+    for name, pool in sorted(scene.pools.items()):
+        if pool.metadata.deletion_timestamp is None:
+            empty(scene, pool)
+            give_up_unready(scene, pool)
+        else:
+            drain(scene, pool, scene.nodes_of_pools[name])

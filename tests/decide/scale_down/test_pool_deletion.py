@@ -3,7 +3,7 @@
 import pytest
 
 from growth.decide.policy.pool_terms import max_unavailable
-from tests.decide.shrink.stage import (
+from tests.decide.scale_down.stage import (
     ANOTHER,
     EVERYTHING,
     MINUTE,

@@ -11,7 +11,7 @@ from growth.api.node_removal_request import NodeRemovalRequest
 from growth.api.out_of_service import SHUTDOWN
 from growth.api.provider_state import Cloud
 from growth.api.timestamp import format_time
-from tests.decide.shrink.stage import (
+from tests.decide.scale_down.stage import (
     ANOTHER,
     HOUR,
     MINUTE,

@@ -16,7 +16,7 @@ from growth.api.provider_state import Cloud
 from growth.api.settings.model import RemovalSettings, Settings
 from growth.api.timestamp import format_time
 from growth.decide.writes.unreachable_event import unreachable_event
-from tests.decide.shrink.stage import (
+from tests.decide.scale_down.stage import (
     ANOTHER,
     EVERYTHING,
     HOUR,

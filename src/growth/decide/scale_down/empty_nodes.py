@@ -22,8 +22,8 @@ from growth.decide.capacity.disruptability import is_off, is_ours, was_ours, why
 from growth.decide.capacity.provider_failures import CLOCKS_DIFFER
 from growth.decide.consolidate.moving import moving_in
 from growth.decide.policy.pool_terms import Terms, terms_of
-from growth.decide.shrink.scale_up import hold_after_scale_up, quiet_until
-from growth.decide.shrink.scene import Scene
+from growth.decide.scale_down.context import Scene
+from growth.decide.scale_down.scale_up_delay import hold_after_scale_up, quiet_until
 from growth.decide.writes.node_patches import marked, unmarked
 from growth.decide.writes.removal_requests import asked_to_go
 

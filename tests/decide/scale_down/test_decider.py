@@ -10,8 +10,8 @@ from growth.api.timestamp import format_time
 from growth.decide.contract import Decision, State
 from growth.decide.facts.cluster_state import cluster_in
 from growth.decide.registry.cluster_health import Health
-from growth.decide.shrink.deciding import decide
-from tests.decide.shrink.stage import (
+from growth.decide.scale_down.decider import decide
+from tests.decide.scale_down.stage import (
     ANOTHER,
     HOUR,
     MINUTE,

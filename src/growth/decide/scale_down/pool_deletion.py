@@ -20,8 +20,8 @@ from growth.api.taints import LEAVES, has_traces, scale_down_at
 from growth.api.tolerations import untolerated
 from growth.decide.capacity.disruptability import is_ours
 from growth.decide.policy.pool_terms import max_unavailable
-from growth.decide.shrink.emptying import removal_of
-from growth.decide.shrink.scene import Scene
+from growth.decide.scale_down.context import Scene
+from growth.decide.scale_down.empty_nodes import removal_of
 from growth.decide.writes.node_patches import marked, unmarked
 
 # Pods that tolerate the mark may move back in: they are asked to leave no more often than this.

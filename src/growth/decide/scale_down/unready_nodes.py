@@ -21,8 +21,8 @@ from growth.api.references import reference_to
 from growth.decide.capacity.disruptability import why_busy, why_left_alone
 from growth.decide.facts.cluster_state import NodeState, Unit
 from growth.decide.policy.pool_terms import terms_of
-from growth.decide.shrink.scale_up import hold_after_scale_up, quiet_until
-from growth.decide.shrink.scene import Scene
+from growth.decide.scale_down.context import Scene
+from growth.decide.scale_down.scale_up_delay import hold_after_scale_up, quiet_until
 from growth.decide.writes.removal_requests import asked_to_go
 from growth.decide.writes.unreachable_event import UNREACHABLE_REASON, unreachable_event
 

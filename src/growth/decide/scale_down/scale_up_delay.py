@@ -15,7 +15,7 @@ from growth.api.references import reference_to
 from growth.api.timestamp import format_time
 from growth.decide.capacity.upcoming_nodes import is_live
 from growth.decide.policy.pool_terms import terms_of
-from growth.decide.shrink.scene import Scene
+from growth.decide.scale_down.context import Scene
 
 POOL: Final = "pool"
 """The scope in which only the node's own pool counts; the other one is ``cluster``."""

@@ -18,8 +18,8 @@ from growth.api.pod import Pod
 from growth.api.pod_classification import is_work
 from growth.api.provider_state import Cloud
 from growth.decide.contract import State
-from growth.decide.shrink.deciding import decide
-from tests.decide.shrink.stage import (
+from growth.decide.scale_down.decider import decide
+from tests.decide.scale_down.stage import (
     EVERYTHING,
     HOUR,
     MINUTE,

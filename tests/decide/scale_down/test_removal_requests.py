@@ -13,7 +13,7 @@ from growth.api.out_of_service import SHUTDOWN
 from growth.api.provider_state import Cloud
 from growth.api.references import reference_to
 from growth.api.settings.model import RemovalSettings
-from tests.decide.shrink.stage import (
+from tests.decide.scale_down.stage import (
     ANOTHER,
     EVERYTHING,
     HOUR,

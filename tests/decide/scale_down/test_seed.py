@@ -10,7 +10,7 @@ import pytest
 
 from tests.stories.shrinking import STORIES
 
-HERE = "tests.decide.shrink"
+HERE = "tests.decide.scale_down"
 SEED: dict[str, list[str]] = {
     "1. For each Node with a NodePool label that has no pods (ignoring DaemonSets etc.), mark it, ScaleDownAt.": [
         "test_emptying.test_an_empty_node_is_marked_with_the_instant_at_which_it_goes",

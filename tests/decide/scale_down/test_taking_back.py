@@ -9,8 +9,7 @@ from growth.api.pod import Pod
 from growth.decide.capacity.offering_catalog import shop_in
 from growth.decide.capacity.pool_inventory import holdings, shortages
 from tests.decide.marketplace import a_cloud as a_provider
-from tests.decide.scale_up.town import LARGE, SECOND, SMALL, Town, a_crowd, a_pod
-from tests.decide.shrink.stage import (
+from tests.decide.scale_down.stage import (
     ANOTHER,
     NAME,
     NOW,
@@ -22,6 +21,7 @@ from tests.decide.shrink.stage import (
     a_removal,
     a_snapshot,
 )
+from tests.decide.scale_up.town import LARGE, SECOND, SMALL, Town, a_crowd, a_pod
 
 MARKED = a_node(at=NOW + 60 * SECOND)
 SELLS = a_provider(SMALL, LARGE, machines=[a_machine(), a_machine(ANOTHER)])

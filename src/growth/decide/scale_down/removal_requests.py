@@ -1,4 +1,8 @@
-"""What does each NodeRemovalRequest need next? Docs: docs/removing.md.
+"""What a removal means: which machine, which Node object, and whether the machine was ours at all.
+
+A removal's next phase, as it is written.
+
+What does each NodeRemovalRequest need next? Docs: docs/removing.md.
 
     Pending ──asked──► Deprovisioning ──the machine is gone──► released, Node object gone, request gone
        ▲                    └──asked too often──► RemovalFailed ──┐
@@ -8,8 +12,11 @@ Whether the node is needed after all is looked at each time before its provider 
 live, in the instant before. Once the machine is gone there is no way back: what is left on it is released.
 """
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
+
+import msgspec
 
 from growth.api.actions import (
     DeleteMachine,
@@ -24,18 +31,79 @@ from growth.api.actions import (
 from growth.api.core import ObjectReference
 from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS
 from growth.api.kinds import NODES
+from growth.api.machine import Machine
 from growth.api.node import Node
-from growth.api.node_removal_request import IF_UNREADY, RETRY, NodeRemovalRequest
+from growth.api.node_removal_request import IF_UNREADY, RETRY, NodeRemovalRequest, NodeRemovalRequestStatus
+from growth.api.offering import POOL
+from growth.api.phases import RemovalPhase
+from growth.api.provider_state import Cloud
 from growth.api.references import reference_to
+from growth.api.status import with_events
 from growth.api.taints import has_traces, scale_down_at
 from growth.decide.capacity.disruptability import why_awaited, why_busy, why_left_alone
 from growth.decide.policy.pool_terms import terms_of
-from growth.decide.shrink.scene import Scene
-from growth.decide.shrink.target import machine_of, node_of, was_removed_by_us
-from growth.decide.shrink.unready import may_go_with_work, why_unheard_of
-from growth.decide.shrink.writing import DELETION_FAILED, DELETION_REQUESTED, moved
+from growth.decide.scale_down.context import Scene
+from growth.decide.scale_down.unready_nodes import may_go_with_work, why_unheard_of
 from growth.decide.writes.node_patches import marked, unmarked
 from growth.decide.writes.pod_release import is_free, orphans_released, released
+
+
+def machine_of(scene: Scene, removal: NodeRemovalRequest) -> tuple[Cloud, Machine] | None:
+    """The removal's machine as its provider lists it; whoever names none means the one behind the node."""
+    node = scene.snapshot.nodes.get(removal.node_name)
+    provider_id = removal.spec.provider_id or (node.spec.provider_id if node is not None else "")
+    return scene.machine(provider_id, removal.node_name)
+
+
+def node_of(scene: Scene, removal: NodeRemovalRequest) -> Node | None:
+    """The removal's node; one of its name on another machine is not."""
+    node = scene.snapshot.nodes.get(removal.node_name)
+    if node is None:
+        return None
+    theirs, ours = node.spec.provider_id, removal.spec.provider_id
+    return None if theirs and ours and theirs != ours else node
+
+
+def was_removed_by_us(removal: NodeRemovalRequest, node: Node) -> bool:
+    """Whether the machine that is gone was one of ours: we asked for its end, or marked its node to do so, or gave up a
+    machine of this id that never became ready. Anybody may write a removal for any node, and that proves nothing."""
+    if POOL not in node.metadata.labels:
+        return False
+    is_given_up = not node.is_ready and bool(removal.spec.provider_id)
+    return removal.status.removal_attempt > 0 or scale_down_at(node) is not None or is_given_up
+
+
+# The seed's names.
+DELETION_REQUESTED: Final = "Deletion requested"
+DELETION_FAILED: Final = "Deletion failed"
+
+
+def moved(
+    removal: NodeRemovalRequest,
+    phase: RemovalPhase,
+    at: datetime,
+    why: str,
+    *,
+    events: Sequence[tuple[str, str]] = (),
+    attempt: int | None = None,
+    attempted_at: datetime | None = None,
+) -> PatchObject:
+    """Bring the removal into a phase; ``events`` are names with reasons, what is not given stays."""
+    status = removal.status
+    new = NodeRemovalRequestStatus(
+        phase=phase,
+        removal_attempt=status.removal_attempt if attempt is None else attempt,
+        remove_attempted_at=attempted_at or status.remove_attempted_at,
+        events=with_events(status.events, at, events),
+    )
+    return PatchObject(
+        subject=reference_to(NODE_REMOVAL_REQUESTS, removal.metadata),
+        why=why,
+        body={"status": msgspec.to_builtins(new)},
+        subresource="status",
+        resource_version=removal.metadata.resource_version,
+    )
+
 
 # Whoever asked a provider knows how that ended; these ends say that it was not asked.
 _NOT_ASKED: Final = (Result.STALE, Result.FENCED)

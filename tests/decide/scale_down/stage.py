@@ -52,7 +52,7 @@ from growth.api.timestamp import format_time
 from growth.api.tolerations import Taint
 from growth.decide.contract import Decision, State
 from growth.decide.facts.nominated_nodes import note_expected
-from growth.decide.shrink.deciding import decide
+from growth.decide.scale_down.decider import decide
 from growth.observe.cache import World
 from growth.observe.snapshot import Snapshot
 from tests.decide import marketplace as market
