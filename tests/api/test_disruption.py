@@ -9,7 +9,7 @@ from hypothesis import given
 from growth.api.disruption import DisruptionBudget
 from growth.api.schema import Schema, schema_of
 from growth.decide.policy.budgets import faults
-from tests.decide.consolidate.crons import Drawn, schedules
+from tests.decide.consolidation.crons import Drawn, schedules
 
 FIELDS: dict[str, Schema] = schema_of(DisruptionBudget)["properties"]
 

@@ -9,7 +9,7 @@ from growth.api.offering import INSTANCE_TYPE, Offering
 from growth.api.pod import Pod
 from growth.observe.cache import World
 from tests.decide import marketplace as market
-from tests.decide.consolidate.seen import OWNER, a_budget, a_pod, heard
+from tests.decide.consolidation.seen import OWNER, a_budget, a_pod, heard
 from tests.decide.stages import a_pod as a_waiting_pod
 
 _PRICES: Final = {"cx23": 0.0088, "cx33": 0.0136, "cx43": 0.0256, "cpx32": 0.0569, "cpx42": 0.1114}

@@ -21,7 +21,7 @@ from growth.observe.cache import World
 from tests.cli.node_scene import Desk, at_a_desk
 from tests.cli.plan_scene import a_node, a_shop
 from tests.cli.test_explain import explained
-from tests.decide.consolidate.seen import NOW, heard
+from tests.decide.consolidation.seen import NOW, heard
 
 SETTINGS = Settings()
 FREE = "nothing keeps it: it goes when a move of it pays"

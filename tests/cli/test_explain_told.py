@@ -11,11 +11,11 @@ from growth.api.references import reference_to
 from growth.cli.explain_moving import Moving
 from growth.cli.explain_report import Report, Standing
 from growth.cli.explain_told import Told, read_told, told_in
-from growth.decide.consolidate.telling import LESS_WANTED, ROOM_KEPT
+from growth.decide.consolidation.savings_events import LESS_WANTED, ROOM_KEPT
 from growth.kube.event_recorder import EventRecorder, EventType
 from tests.cli.node_scene import DEAD, Desk, at_a_desk
 from tests.cli.test_explain import explained, shown
-from tests.decide.consolidate.seen import NOW
+from tests.decide.consolidation.seen import NOW
 
 MINUTE = timedelta(minutes=1)
 FREE = "nothing keeps it: it goes when a move of it pays"

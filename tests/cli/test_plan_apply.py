@@ -37,7 +37,7 @@ from growth_lab.scenarios.workloads import DEPLOYMENTS
 from tests.cli.plan_scene import REFUSED, a_node, a_shop
 from tests.cli.test_plan import an_app
 from tests.cli.test_world import is_one_sentence
-from tests.decide.consolidate.seen import NOW
+from tests.decide.consolidation.seen import NOW
 from tests.decide.stages import a_pod as a_waiting_pod
 
 SETTINGS = Settings()

@@ -17,7 +17,7 @@ from growth.decide.scale_up.plan import NO_PLAN
 from growth.observe.cache import World
 from tests.cli.plan_scene import REFUSED, a_crowd, a_node, a_shop, of
 from tests.decide import marketplace as market
-from tests.decide.consolidate.seen import NOW, a_cloud, a_pod, heard
+from tests.decide.consolidation.seen import NOW, a_cloud, a_pod, heard
 from tests.decide.stages import a_pod as a_waiting_pod
 
 SETTINGS = Settings()

@@ -12,7 +12,7 @@ from growth.cli.plan_waiting import waiting_report
 from growth.observe.cache import World
 from tests.cli.plan_scene import a_crowd, a_shop
 from tests.decide import marketplace as market
-from tests.decide.consolidate.seen import NOW, a_cloud, a_pod, heard
+from tests.decide.consolidation.seen import NOW, a_cloud, a_pod, heard
 
 PAGE = Path(__file__).parents[2] / "docs" / "optimising.md"
 PAGE_WIDTH = 100

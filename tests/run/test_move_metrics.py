@@ -8,9 +8,9 @@ from growth.api.growth_kinds import NODE_MOVES
 from growth.api.meta import ObjectMeta
 from growth.api.node_move import NodeMove, NodeMoveSpec, NodeMoveStatus
 from growth.api.phases import MovePhase
-from growth.decide.consolidate.advice import Advice
-from growth.decide.consolidate.deciding import Memory
-from growth.decide.consolidate.move import Move
+from growth.decide.consolidation.decider import Memory
+from growth.decide.consolidation.move import Move
+from growth.decide.consolidation.move_search import Advice
 from growth.observe.snapshot import Snapshot
 from growth.observe.table import Table
 from growth.run.move_metrics import MoveMetrics

@@ -12,7 +12,7 @@ from growth.api.growth_kinds import NODE_MOVES, NODE_POOLS, NODE_REQUESTS
 from growth.api.kinds import NODES, POD_DISRUPTION_BUDGETS
 from growth.api.offering import INSTANCE_TYPE, POOL
 from growth.cli.explain_moving import read_moving
-from growth.decide.consolidate.telling import ROOM_KEPT
+from growth.decide.consolidation.savings_events import ROOM_KEPT
 from growth_lab.scenarios.context import Play
 from growth_lab.scenarios.replica import CATALOGUE, QUICK, a_pool, growing, until_told
 from growth_lab.scenarios.scenario import Stories

@@ -2,10 +2,10 @@
 
 from typing import Any, Final
 
-from growth.decide.consolidate.moving import Moving
+from growth.decide.consolidation.active_moves import Moving
 from tests.trust.mutant import Mutant
 
-_HERE: Final = "growth.decide.consolidate"
+_HERE: Final = "growth.decide.consolidation"
 
 
 def _always(*_: object) -> bool:
@@ -27,7 +27,7 @@ def _nobody(_: object) -> Moving:
 def _mutant(name: str, story: str = "", **changes: object) -> Mutant:
     """Those without a story would be noticed only after rare mishaps: there tests are asked."""
     dotted = {f"{_HERE}.{one.replace('__', '.')}": new for one, new in changes.items()}
-    return Mutant(f"moves: {name}", dotted, story, "" if story else "tests/decide/consolidate/test_carrying.py")
+    return Mutant(f"moves: {name}", dotted, story, "" if story else "tests/decide/consolidation/test_move_execution.py")
 
 
 MOVING_MUTANTS: Final = (

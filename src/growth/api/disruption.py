@@ -1,7 +1,7 @@
 """How much of a pool may be disturbed, for which reason and when: what people write down as budgets.
 
-What a text means is worked out in ``decide/consolidate``. The rules here refuse what is plainly no schedule and no time
-zone; whether 31 February comes or Europe/Atlantis exists, the pool's condition says.
+What a text means is worked out in ``decide/consolidation``. The rules here refuse what is plainly no schedule and no
+time zone; whether 31 February comes or Europe/Atlantis exists, the pool's condition says.
 """
 
 from typing import Annotated, ClassVar, Final, Literal

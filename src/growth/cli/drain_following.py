@@ -11,10 +11,10 @@ from growth.api.settings.model import Settings
 from growth.cli.failures import NotDone
 from growth.cli.move_following import Teller, looks
 from growth.cli.node_leaving import Talk
-from growth.decide.consolidate.calm import why_restless
-from growth.decide.consolidate.candidates import why_stays
-from growth.decide.consolidate.scene import Scene
-from growth.decide.consolidate.terms import allowance_in
+from growth.decide.consolidation.allowances import allowance_in
+from growth.decide.consolidation.candidates import why_stays
+from growth.decide.consolidation.context import Scene
+from growth.decide.consolidation.preconditions import why_restless
 from growth.kube.client import Client
 
 # Growth has seen the wish and has thought about it by then.

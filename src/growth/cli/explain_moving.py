@@ -28,9 +28,9 @@ from growth.cli.explain_told import Told, read_told
 from growth.cli.memory_report import counted
 from growth.cli.move_words import what_keeps
 from growth.cli.node_seeing import Now
-from growth.decide.consolidate.candidates import why_stays
-from growth.decide.consolidate.scene import Scene
-from growth.decide.consolidate.terms import min_age_of
+from growth.decide.consolidation.allowances import min_age_of
+from growth.decide.consolidation.candidates import why_stays
+from growth.decide.consolidation.context import Scene
 from growth.decide.contract import State
 from growth.decide.fit.volume_claims import named_claims
 from growth.kube.client import Client

@@ -1,6 +1,7 @@
 """What Growth said of a pool: for whom room is kept there, and why moves hardly pay now.
 
-Only the Growth that leads remembers what was wanted lately. It tells that in events (``decide.consolidate.telling``).
+Only the Growth that leads remembers what was wanted lately. It tells that in events
+(``decide.consolidation.savings_events``).
 """
 
 from collections.abc import Iterable
@@ -13,7 +14,7 @@ from growth.api.core import Event
 from growth.api.growth_kinds import NODE_POOLS
 from growth.api.kinds import EVENTS
 from growth.cli.node_seeing import Now
-from growth.decide.consolidate.telling import LESS_WANTED, ROOM_KEPT, TOLD_EVERY
+from growth.decide.consolidation.savings_events import LESS_WANTED, ROOM_KEPT, TOLD_EVERY
 from growth.kube.client import Client
 from growth.kube.errors import Forbidden, NotFound
 

@@ -17,7 +17,7 @@ from growth.cli.node_leaving import Talk
 from growth.cli.plan_seeing import KINDS
 from growth.cli.spans import span
 from growth.cli.world import reading
-from growth.decide.consolidate.scene import Scene
+from growth.decide.consolidation.context import Scene
 from growth.decide.contract import State
 from growth.kube.client import Client
 from growth.observe.cache import World

@@ -5,8 +5,8 @@ from typing import Final
 
 from growth.api.node_move import NodeMove
 from growth.cli.memory_report import counted, named
-from growth.decide.consolidate.movable import Bonds
-from growth.decide.consolidate.scene import Scene
+from growth.decide.consolidation.context import Scene
+from growth.decide.consolidation.pod_movability import Bonds
 
 _SHOWN: Final = 3
 

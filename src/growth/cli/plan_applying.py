@@ -20,9 +20,9 @@ from growth.cli.memory_report import counted
 from growth.cli.node_leaving import Talk
 from growth.cli.plan_optimising import Wave
 from growth.cli.status import find_leader
-from growth.decide.consolidate.calm import why_restless
-from growth.decide.consolidate.scene import Scene
-from growth.decide.consolidate.writing import made, spec_of
+from growth.decide.consolidation.context import Scene
+from growth.decide.consolidation.move import made, spec_of
+from growth.decide.consolidation.preconditions import why_restless
 from growth.decide.contract import State
 from growth.kube.client import Client
 from growth.kube.event_recorder import EventRecorder

@@ -1,6 +1,6 @@
 """The way to the cheapest cluster as ``growth plan --optimise`` tells it: a snapshot in, a report out.
 
-It asks what Growth's own optimisation asks (``decide.consolidate``), and goes the whole way, or the first wave of it:
+It asks what Growth's own optimisation asks (``decide.consolidation``), and goes the whole way, or the first wave of it:
 what may go at once. What was wanted in the last hour only a process that runs knows: here nobody keeps room for it.
 """
 
@@ -18,12 +18,12 @@ from growth.cli.memory_report import counted, named
 from growth.cli.plan_notices import currency_of, notices_in
 from growth.cli.plan_risk import Risks, name_of
 from growth.cli.plan_waiting import Machine
-from growth.decide.consolidate.advice import advise
-from growth.decide.consolidate.asking import question_of
-from growth.decide.consolidate.candidates import Choice, choice_in
-from growth.decide.consolidate.move import Form, Move
-from growth.decide.consolidate.scene import Scene
-from growth.decide.consolidate.terms import allowance_in, min_age_of, worth_of
+from growth.decide.consolidation.allowances import allowance_in, min_age_of, worth_of
+from growth.decide.consolidation.candidates import Choice, choice_in
+from growth.decide.consolidation.context import Scene
+from growth.decide.consolidation.move import Form, Move
+from growth.decide.consolidation.move_search import advise
+from growth.decide.consolidation.problem_builder import question_of
 from growth.decide.contract import State
 from growth.decide.policy.budgets import Allowance
 from growth.decide.solver.placement_solution import PlannedNode

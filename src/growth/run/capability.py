@@ -32,7 +32,7 @@ from growth.api.queue.kueue_installation import KUEUES_OWN
 from growth.api.queue.pod import QUEUED_PODS
 from growth.api.queue.pod_defaults import FILLING_KINDS
 from growth.api.settings.model import Settings
-from growth.decide.consolidate import deciding as consolidate
+from growth.decide.consolidation import decider as consolidate
 from growth.decide.contract import Decider
 from growth.decide.failover import deciding as failover
 from growth.decide.memory import deciding as memory

@@ -7,8 +7,8 @@ from prometheus_client import CollectorRegistry, Counter, Gauge
 
 from growth.api.growth_kinds import NODE_MOVES, NODE_POOLS
 from growth.api.offering import POOL
-from growth.decide.consolidate.advice import Advice
-from growth.decide.consolidate.deciding import Memory
+from growth.decide.consolidation.decider import Memory
+from growth.decide.consolidation.move_search import Advice
 from growth.observe.snapshot import Snapshot
 
 

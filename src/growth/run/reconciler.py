@@ -19,7 +19,7 @@ from growth.api.actions import Hold
 from growth.api.core import ObjectReference
 from growth.api.references import shown
 from growth.api.settings.model import Settings
-from growth.decide.consolidate.deciding import Memory as Moves
+from growth.decide.consolidation.decider import Memory as Moves
 from growth.decide.contract import Decider, Decision, State
 from growth.decide.facts.cluster_state import ClusterState
 from growth.decide.failover.scene import Memory as Failover

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from growth.api.pod import Pod
 from growth.decide.capacity.demand_history import LOOKS_WITHIN, NOBODY, Demand, noted
-from tests.decide.consolidate.seen import DAEMON, HOUR, MINUTE, NOW, a_pod, a_snapshot
+from tests.decide.consolidation.seen import DAEMON, HOUR, MINUTE, NOW, a_pod, a_snapshot
 from tests.drawing import examples
 
 MANY = 1_000

@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from growth.decide.policy.cron import ScheduleError, parse_schedule
-from tests.decide.consolidate.crons import Drawn, schedules
+from tests.decide.consolidation.crons import Drawn, schedules
 
 
 def fires(text: str, when: datetime) -> bool:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from growth.api.disruption import DisruptionBudget
 from growth.api.duration import format_duration
 from growth.decide.policy.schedule import holds, next_change, time_faults, window_of
-from tests.decide.consolidate.crons import MINUTE, Drawn, leaps, schedules
+from tests.decide.consolidation.crons import MINUTE, Drawn, leaps, schedules
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 BERLIN, NEW_YORK = "Europe/Berlin", "America/New_York"

@@ -12,7 +12,7 @@ from growth.api.meta import ObjectMeta
 from growth.api.node_move import NodeMove, NodeMoveSpec, NodeMoveStatus, Purchase
 from growth.api.offering import OFFERING
 from growth.api.phases import MovePhase
-from tests.decide.consolidate.seen import a_pod
+from tests.decide.consolidation.seen import a_pod
 from tests.decide.marketplace import NOW, a_node
 from tests.trust.chaos.moves import Moves, moved_twice, unpaid
 from tests.trust.deeds import Deed, Deeds, Place

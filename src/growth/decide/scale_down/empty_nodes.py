@@ -20,7 +20,7 @@ from growth.api.taints import has_traces, scale_down_at
 from growth.api.timestamp import format_time
 from growth.decide.capacity.disruptability import is_off, is_ours, was_ours, why_left_alone, why_needed
 from growth.decide.capacity.provider_failures import CLOCKS_DIFFER
-from growth.decide.consolidate.moving import moving_in
+from growth.decide.consolidation.active_moves import moving_in
 from growth.decide.policy.pool_terms import Terms, terms_of
 from growth.decide.scale_down.context import Scene
 from growth.decide.scale_down.scale_up_delay import hold_after_scale_up, quiet_until

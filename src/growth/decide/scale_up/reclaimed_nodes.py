@@ -7,7 +7,7 @@ from growth.api.kinds import NODES
 from growth.api.offering import POOL
 from growth.api.references import reference_to
 from growth.api.taints import has_traces, is_tainted
-from growth.decide.consolidate.moving import moving_in
+from growth.decide.consolidation.active_moves import moving_in
 from growth.decide.facts.nominated_nodes import note_expected
 from growth.decide.scale_up.context import Outlook
 from growth.decide.scale_up.pending_pods import nodes_expected

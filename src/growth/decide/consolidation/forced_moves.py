@@ -14,10 +14,9 @@ import msgspec
 
 from growth.api.offering import INSTANCE_TYPE, POOL
 from growth.api.pod import Pod
-from growth.decide.consolidate.advice import house_ghosts, pods_on
-from growth.decide.consolidate.move import Move
-from growth.decide.consolidate.question import Candidate, Question
-from growth.decide.consolidate.shunning import shun
+from growth.decide.consolidation.move import Move
+from growth.decide.consolidation.move_search import house_ghosts, pods_on
+from growth.decide.consolidation.problem import Candidate, Question, shun
 from growth.decide.solver.minimum_nodes import Shortage, warmed
 from growth.decide.solver.node_options import Bought, Market
 from growth.decide.solver.placement_solution import PlacementSolution, PlannedNode

@@ -20,19 +20,18 @@ from growth.api.node_pool import NodePool
 from growth.api.references import reference_to
 from growth.api.settings.model import Settings
 from growth.decide.capacity.demand_history import LOOKS_WITHIN, Demand, noted
-from growth.decide.consolidate.advice import Advice, advise
-from growth.decide.consolidate.asking import question_of
-from growth.decide.consolidate.calm import why_restless
-from growth.decide.consolidate.candidates import Choice, choice_in
-from growth.decide.consolidate.carrying import carry
-from growth.decide.consolidate.emptying import Emptying, empty
-from growth.decide.consolidate.question import Question
-from growth.decide.consolidate.reasons import Wish, round_in, wishes_in
-from growth.decide.consolidate.scene import Scene
-from growth.decide.consolidate.shunning import shun
-from growth.decide.consolidate.telling import Damping, tell
-from growth.decide.consolidate.terms import at_once_in, min_age_of, worth_of
-from growth.decide.consolidate.writing import made, spec_of
+from growth.decide.consolidation.allowances import at_once_in, min_age_of, worth_of
+from growth.decide.consolidation.candidates import Choice, choice_in
+from growth.decide.consolidation.context import Scene
+from growth.decide.consolidation.forced_disruptions import Wish, round_in, wishes_in
+from growth.decide.consolidation.forced_moves import Emptying, empty
+from growth.decide.consolidation.move import made, spec_of
+from growth.decide.consolidation.move_execution import carry
+from growth.decide.consolidation.move_search import Advice, advise
+from growth.decide.consolidation.preconditions import why_restless
+from growth.decide.consolidation.problem import Question, shun
+from growth.decide.consolidation.problem_builder import question_of
+from growth.decide.consolidation.savings_events import Damping, tell
 from growth.decide.contract import Decision, State
 from growth.decide.elapsed import is_ahead
 from growth.observe.snapshot import Snapshot

@@ -9,8 +9,8 @@ from growth.api.node_move import NodeMove
 from growth.api.pod import Pod
 from growth.api.pod_classification import forbids
 from growth.api.taints import scale_down_at
-from growth.decide.consolidate.movable import is_safe
-from growth.decide.consolidate.scene import Scene
+from growth.decide.consolidation.context import Scene
+from growth.decide.consolidation.pod_movability import is_safe
 from growth.decide.fit.demand import why_not
 
 PLACE_WITHIN: Final = timedelta(seconds=10)

@@ -6,11 +6,11 @@ import pytest
 from growth.api.node import Node
 from growth.api.node_pool import NodePool
 from growth.api.pod import Pod
-from growth.decide.consolidate.asking import question_of
-from growth.decide.consolidate.candidates import wished_in
-from growth.decide.consolidate.emptying import empty
-from growth.decide.consolidate.question import Question
-from tests.decide.consolidate.seen import POOL, SETTINGS, SOLD, STATE, a_cloud, a_pod, a_snapshot
+from growth.decide.consolidation.candidates import wished_in
+from growth.decide.consolidation.forced_moves import empty
+from growth.decide.consolidation.problem import Question
+from growth.decide.consolidation.problem_builder import question_of
+from tests.decide.consolidation.seen import POOL, SETTINGS, SOLD, STATE, a_cloud, a_pod, a_snapshot
 from tests.decide.marketplace import a_node
 
 CLOSED = {"key": "node.kubernetes.io/unschedulable", "operator": "Exists"}

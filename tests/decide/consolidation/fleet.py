@@ -8,8 +8,8 @@ import msgspec
 from growth.api.node_pool import NodePool
 from growth.api.offering import Offering
 from growth.api.pod import Pod
-from growth.decide.consolidate.advice import Advice
-from growth.decide.consolidate.question import Candidate, Question
+from growth.decide.consolidation.move_search import Advice
+from growth.decide.consolidation.problem import Candidate, Question
 from growth.decide.fit.simulated_cluster import Stage
 from growth.decide.fit.template_node import NewNodes
 from growth.decide.solver.node_options import Bought

@@ -20,12 +20,12 @@ from growth.api.offering import POOL
 from growth.api.pod import Pod
 from growth.api.references import reference_by_name, reference_to
 from growth.api.taints import has_traces, is_tainted
-from growth.decide.consolidate.advice import anew
-from growth.decide.consolidate.moving import moving_in
-from growth.decide.consolidate.premises import why_undone, works
-from growth.decide.consolidate.scene import Scene
-from growth.decide.consolidate.terms import why_not_let
-from growth.decide.consolidate.writing import MOVE, into
+from growth.decide.consolidation.active_moves import moving_in
+from growth.decide.consolidation.allowances import why_not_let
+from growth.decide.consolidation.context import Scene
+from growth.decide.consolidation.move import MOVE, into
+from growth.decide.consolidation.move_search import anew
+from growth.decide.consolidation.move_validation import why_undone, works
 from growth.decide.elapsed import is_ahead
 from growth.decide.fit.demand import demand_of
 from growth.decide.fit.simulated_cluster import Stage

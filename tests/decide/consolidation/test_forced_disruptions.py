@@ -14,11 +14,11 @@ from growth.api.node_move import NodeMove, NodeMoveSpec, NodeMoveStatus
 from growth.api.node_pool import NodePool
 from growth.api.offering import Offering
 from growth.api.settings.model import Settings
-from growth.decide.consolidate.reasons import Wish, wishes_in
-from growth.decide.consolidate.scene import Scene
+from growth.decide.consolidation.context import Scene
+from growth.decide.consolidation.forced_disruptions import Wish, wishes_in
 from growth.decide.contract import State
-from tests.decide.consolidate.seen import SOLD, a_budget, a_cloud, a_pod, a_snapshot
-from tests.decide.consolidate.town import HOUR, MINUTE, NOW, SECOND, Town, a_node, acting, moves_of
+from tests.decide.consolidation.seen import SOLD, a_budget, a_cloud, a_pod, a_snapshot
+from tests.decide.consolidation.town import HOUR, MINUTE, NOW, SECOND, Town, a_node, acting, moves_of
 from tests.decide.marketplace import a_pool, a_removal, a_request
 
 EVERY = Settings().consolidate.every

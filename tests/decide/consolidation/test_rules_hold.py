@@ -5,14 +5,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from growth.api.disruption import Reason
-from growth.decide.consolidate.advice import advise
-from growth.decide.consolidate.asking import question_of
-from growth.decide.consolidate.candidates import choice_in, wished_in
-from growth.decide.consolidate.emptying import empty
-from growth.decide.consolidate.move import Move
+from growth.decide.consolidation.candidates import choice_in, wished_in
+from growth.decide.consolidation.forced_moves import empty
+from growth.decide.consolidation.move import Move
+from growth.decide.consolidation.move_search import advise
+from growth.decide.consolidation.problem_builder import question_of
 from growth.observe.cache import World
-from tests.decide.consolidate.ruled import Cluster, carried_out, clusters
-from tests.decide.consolidate.seen import NOW, SETTINGS, STATE, heard
+from tests.decide.consolidation.ruled import Cluster, carried_out, clusters
+from tests.decide.consolidation.seen import NOW, SETTINGS, STATE, heard
 
 pytestmark = pytest.mark.long
 

@@ -28,7 +28,7 @@ from growth.api.provider_state import Cloud
 from growth.api.settings.model import Settings
 from growth.api.storage import PersistentVolume, PersistentVolumeClaim
 from growth.api.workloads import DaemonSet, PodDisruptionBudget
-from growth.decide.consolidate.candidates import Choice, choice_in
+from growth.decide.consolidation.candidates import Choice, choice_in
 from growth.decide.contract import State
 from growth.observe.cache import World
 from growth.observe.snapshot import Snapshot

@@ -7,9 +7,9 @@ import pytest
 
 from growth.api.actions import RecordEvent
 from growth.api.settings.model import Settings
-from growth.decide.consolidate.telling import LESS_WANTED, ROOM_KEPT, TOLD_EVERY, Damping
-from tests.decide.consolidate.seen import a_pod
-from tests.decide.consolidate.town import HOUR, MINUTE, NOW, Town, a_node, acting, events_of
+from growth.decide.consolidation.savings_events import LESS_WANTED, ROOM_KEPT, TOLD_EVERY, Damping
+from tests.decide.consolidation.seen import a_pod
+from tests.decide.consolidation.town import HOUR, MINUTE, NOW, Town, a_node, acting, events_of
 from tests.decide.marketplace import a_pool
 
 EVERY = Settings().consolidate.every

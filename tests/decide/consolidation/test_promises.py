@@ -12,8 +12,8 @@ from growth.api.annotations import DRAIN, STARTED_AT, TEMPLATE
 from growth.api.disruption import Reason
 from growth.api.settings.model import Settings
 from growth.api.taints import SCALE_DOWN
-from tests.decide.consolidate.seen import SOLD, a_budget, a_pod
-from tests.decide.consolidate.town import MINUTE, NOW, Town, a_node, acting
+from tests.decide.consolidation.seen import SOLD, a_budget, a_pod
+from tests.decide.consolidation.town import MINUTE, NOW, Town, a_node, acting
 from tests.decide.marketplace import a_pool
 
 QUICK = Settings(

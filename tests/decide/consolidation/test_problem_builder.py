@@ -6,15 +6,15 @@ from hypothesis import strategies as st
 
 from growth.api.out_of_service import PROOF, SHUTDOWN
 from growth.api.taints import LEAVES, closed
-from growth.decide.consolidate.advice import advise
-from growth.decide.consolidate.asking import question_of
-from growth.decide.consolidate.candidates import choice_in
-from growth.decide.consolidate.movable import Bonds
-from growth.decide.consolidate.question import Question
+from growth.decide.consolidation.candidates import choice_in
+from growth.decide.consolidation.move_search import advise
+from growth.decide.consolidation.pod_movability import Bonds
+from growth.decide.consolidation.problem import Question
+from growth.decide.consolidation.problem_builder import question_of
 from growth.decide.facts.pending_pods import note_displaced
 from growth.observe.cache import World
-from tests.decide.consolidate.fleet import judge
-from tests.decide.consolidate.seen import (
+from tests.decide.consolidation.fleet import judge
+from tests.decide.consolidation.seen import (
     MINUTE,
     NOW,
     OWNER,

@@ -15,7 +15,7 @@ from growth.api.duration import format_duration
 from growth.api.growth_kinds import NODE_POOLS
 from growth.api.node_pool import NodePool
 from growth.api.references import reference_to
-from growth.decide.consolidate.scene import Scene
+from growth.decide.consolidation.context import Scene
 from growth.decide.elapsed import is_ahead
 
 ROOM_KEPT: Final = "RoomKept"

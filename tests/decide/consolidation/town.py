@@ -32,13 +32,13 @@ from growth.api.pod import Pod
 from growth.api.selectors import selects
 from growth.api.settings.model import Settings
 from growth.api.taints import LEAVES
-from growth.decide.consolidate.deciding import decide
+from growth.decide.consolidation.decider import decide
 from growth.decide.contract import Decision, State
 from growth.decide.fit.predicates import fit
 from growth.decide.fit.simulated_cluster import Stage
 from growth.observe.cache import World
 from tests.decide import marketplace as market
-from tests.decide.consolidate.seen import SOLD
+from tests.decide.consolidation.seen import SOLD
 
 HOUR, MINUTE, NOW, SECOND = market.HOUR, market.MINUTE, market.NOW, market.SECOND
 LONG_AGO: Final = NOW - 24 * HOUR

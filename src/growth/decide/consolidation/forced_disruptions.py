@@ -21,10 +21,10 @@ from growth.api.node import Node
 from growth.api.node_pool import NodePool
 from growth.api.offering import OFFERING
 from growth.api.provider_state import cloud_of
-from growth.decide.consolidate.candidates import Choice, wished_in
-from growth.decide.consolidate.question import Candidate
-from growth.decide.consolidate.scene import Scene
-from growth.decide.consolidate.terms import allowance_in, expires_after, min_age_of
+from growth.decide.consolidation.allowances import allowance_in, expires_after, min_age_of
+from growth.decide.consolidation.candidates import Choice, wished_in
+from growth.decide.consolidation.context import Scene
+from growth.decide.consolidation.problem import Candidate
 from growth.decide.policy.budgets import Allowance
 from growth.observe.nodes_by_template import Make
 

@@ -14,10 +14,10 @@ from growth.api.growth_kinds import NODE_MOVES
 from growth.api.meta import ObjectMeta
 from growth.api.node_move import NodeMove, NodeMoveSpec, NodeMoveStatus, Purchase
 from growth.api.phases import MovePhase
-from growth.decide.consolidate.carrying import carry
-from growth.decide.consolidate.premises import PLACE_WITHIN
-from growth.decide.consolidate.scene import Scene
-from growth.decide.consolidate.writing import MOVE, made
+from growth.decide.consolidation.context import Scene
+from growth.decide.consolidation.move import MOVE, made
+from growth.decide.consolidation.move_execution import carry
+from growth.decide.consolidation.move_validation import PLACE_WITHIN
 from growth.decide.contract import State
 from growth.observe.table import Table
 from tests.decide import marketplace as market

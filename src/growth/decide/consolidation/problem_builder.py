@@ -8,9 +8,9 @@ from collections.abc import Mapping
 
 from growth.api.pod import Pod
 from growth.api.settings.model import Settings
-from growth.decide.consolidate.advice import pods_on
-from growth.decide.consolidate.candidates import Choice
-from growth.decide.consolidate.question import Question, Worth
+from growth.decide.consolidation.candidates import Choice
+from growth.decide.consolidation.move_search import pods_on
+from growth.decide.consolidation.problem import Question, Worth
 from growth.decide.contract import State
 from growth.decide.fit.simulated_cluster import Stage
 from growth.decide.scale_up.context import Outlook

@@ -1,7 +1,10 @@
-"""What is asked: which nodes may go, where their pods could be instead, and what makes it worth while."""
+"""What is asked: which nodes may go, where their pods could be instead, and what makes it worth while.
+
+Nodes to which nobody should be moved, though there is room: on the stage they take no more pods.
+"""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import Final
 
@@ -10,6 +13,7 @@ import msgspec
 from growth.api.node_pool import NodePool
 from growth.api.offering import Offering
 from growth.api.pod import Pod
+from growth.api.pod_classification import ends_by_itself, is_work
 from growth.decide.fit.simulated_cluster import Stage
 from growth.decide.solver.minimum_nodes import closed_by, less_bought
 from growth.decide.solver.node_options import Bought, Market, market_of
@@ -87,3 +91,22 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
         sold = less_bought(self.offerings, planned, self.trials)
         closed = self.closed | closed_by(planned, self.trials, self.offerings)
         return market_of(self.stage, self.pools, sold, bought, self.trials, closed=closed)
+
+
+def shun(stage: Stage, names: Iterable[str]) -> None:
+    """Nobody goes to these nodes any more, on the stage."""
+    for name in names:
+        node = stage.nodes.get(name)
+        if node is not None:
+            closed = msgspec.structs.replace(node.spec, unschedulable=True)
+            # Some tolerate that a node is closed.
+            full = msgspec.structs.replace(node.status, allocatable={**node.status.allocatable, "pods": "0"})
+            stage.change_node(msgspec.structs.replace(node, spec=closed, status=full))
+
+
+def emptying_themselves(stage: Stage, names: Iterable[str]) -> Iterator[str]:
+    """Nodes on which only Jobs work, or nobody. They go when these have ended; who is moved there keeps them from that,
+    and almost nobody shares the machine then."""
+    for name in names:
+        if all(ends_by_itself(pod) for pod in stage.site(name).pods.values() if is_work(pod)):
+            yield name

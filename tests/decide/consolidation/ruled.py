@@ -17,12 +17,12 @@ from growth.api.offering import Offering
 from growth.api.pod import Pod
 from growth.api.pod_classification import is_work
 from growth.api.provider_state import Cloud
-from growth.decide.consolidate.move import Move
-from growth.decide.consolidate.question import Question
+from growth.decide.consolidation.move import Move
+from growth.decide.consolidation.problem import Question
 from growth.decide.fit import Stage, fit
 from growth.decide.fit.template_node import NewNodes
-from tests.decide.consolidate.seen import DAEMON as OF_DAEMON
-from tests.decide.consolidate.seen import OWNER, a_budget, a_pod
+from tests.decide.consolidation.seen import DAEMON as OF_DAEMON
+from tests.decide.consolidation.seen import OWNER, a_budget, a_pod
 from tests.decide.marketplace import HOUR, NOW, a_cloud, a_machine, a_pool, an_offering
 from tests.decide.solver.shop import ZONE, ZONES
 from tests.decide.solver.worlds import APPS, drawn_pod, rules

@@ -4,7 +4,7 @@ from datetime import timedelta
 from typing import Final
 
 from growth.decide.capacity.upcoming_nodes import is_live
-from growth.decide.consolidate.scene import Scene
+from growth.decide.consolidation.context import Scene
 from growth.decide.elapsed import is_ahead
 from growth.decide.fit.demand import why_not
 

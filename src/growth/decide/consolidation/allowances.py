@@ -9,9 +9,9 @@ from growth.api.duration import parse_duration
 from growth.api.node_move import NodeMove
 from growth.api.node_pool import NodePool
 from growth.api.offering import POOL
-from growth.decide.consolidate.moving import moving_in
-from growth.decide.consolidate.question import Worth
-from growth.decide.consolidate.scene import Scene
+from growth.decide.consolidation.active_moves import moving_in
+from growth.decide.consolidation.context import Scene
+from growth.decide.consolidation.problem import Worth
 from growth.decide.policy.budgets import Allowance, allowance
 
 

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from growth.api.pod import Pod
-from growth.decide.consolidate.movable import SAFE_TO_EVICT, SAFE_VOLUMES, Bonds
-from tests.decide.consolidate.seen import DAEMON, OWNER, a_budget, a_pod, a_snapshot
+from growth.decide.consolidation.pod_movability import SAFE_TO_EVICT, SAFE_VOLUMES, Bonds
+from tests.decide.consolidation.seen import DAEMON, OWNER, a_budget, a_pod, a_snapshot
 from tests.decide.fit.volumes import a_claim
 from tests.decide.stages import an_object
 from tests.drawing import examples

@@ -9,10 +9,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from growth.api.offering import Offering
-from growth.decide.consolidate.advice import advise
-from growth.decide.consolidate.question import Question, Worth
+from growth.decide.consolidation.move_search import advise
+from growth.decide.consolidation.problem import Question, Worth
 from tests.decide import stages
-from tests.decide.consolidate.fleet import DEAR, LARGE, MIDDLE, OWNER, SMALL, SOLD, a_fleet, forms, judge, made, of_size
+from tests.decide.consolidation.fleet import (
+    DEAR,
+    LARGE,
+    MIDDLE,
+    OWNER,
+    SMALL,
+    SOLD,
+    a_fleet,
+    forms,
+    judge,
+    made,
+    of_size,
+)
 from tests.decide.marketplace import a_pool
 from tests.drawing import examples
 
