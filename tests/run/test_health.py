@@ -23,7 +23,7 @@ from growth.api.settings.model import Settings
 from growth.cloud.errors import Unavailable
 from growth.cloud.provider import Provider
 from growth.decide.contract import Decision, State
-from growth.decide.failover.scene import Memory
+from growth.decide.failover.context import Memory
 from growth.decide.registry import step as stepping
 from growth.kube.client import Client
 from growth.observe.cache import World

@@ -8,7 +8,7 @@ import pytest
 
 from growth.api.actions import Hold, RecordEvent
 from growth.decide.contract import Decision, State
-from growth.decide.failover.scene import Memory
+from growth.decide.failover.context import Memory
 from growth.observe.snapshot import Snapshot
 from growth_lab.simulator.clock import Clock
 from tests.act.workshop import REQUEST, a_create, a_purchase

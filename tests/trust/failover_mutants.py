@@ -10,10 +10,10 @@ from growth.api.machine import Power, PowerReading
 from growth.api.node import Node
 from growth.api.out_of_service import Proof
 from growth.api.settings.model import FailoverSettings
+from growth.decide.failover.context import Scene
 from growth.decide.failover.evidence import Answers, Case, first
-from growth.decide.failover.leftovers import Leftovers
-from growth.decide.failover.machines import Machines, Place
-from growth.decide.failover.scene import Scene
+from growth.decide.failover.machine_lookup import Machines, Place
+from growth.decide.failover.remaining_objects import Leftovers
 from tests.trust.mutant import Mutant
 
 _FAILOVER: Final = "growth.decide.failover"

@@ -10,7 +10,7 @@ from growth.api.out_of_service import out_of_service_taint
 from growth.cli.failures import NotDone
 from growth.cli.node_seeing import Now, Seen, see
 from growth.cli.spans import span
-from growth.decide.failover.leftovers import what_is_left, why_kept
+from growth.decide.failover.remaining_objects import what_is_left, why_kept
 from growth.kube.client import Client
 
 _LOOK_SECONDS: Final = 1.0

@@ -14,8 +14,8 @@ from growth.api.provider_state import Cloud
 from growth.cli.node_seeing import Now
 from growth.cloud.errors import ProviderError
 from growth.cloud.provider import Provider
-from growth.decide.failover.believing import why_not_believed
-from growth.decide.failover.machines import Machines, Place
+from growth.decide.failover.evidence import why_not_believed
+from growth.decide.failover.machine_lookup import Machines, Place
 from growth.kube.client import Client
 from growth.run.provider_poller import OpenProvider
 

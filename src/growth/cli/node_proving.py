@@ -20,8 +20,8 @@ from growth.cli.failures import NotDone
 from growth.cli.node_machine import Informant
 from growth.cli.node_seeing import Now, lease_of
 from growth.cloud.errors import ProviderError
+from growth.decide.failover.context import reference
 from growth.decide.failover.evidence import READINGS, Case, Finding
-from growth.decide.failover.scene import reference
 from growth.kube.client import Client
 from growth.kube.event_recorder import EventRecorder
 from growth.observe.lease_heartbeats import Heartbeat, Heartbeats

@@ -7,8 +7,8 @@ from growth.cli.failures import NotDone
 from growth.cli.node_following import why_stuck
 from growth.cli.node_leaving import is_carried_out
 from growth.cli.node_seeing import Now, Seen, see_known
-from growth.decide.failover.leftovers import what_is_left
-from growth.decide.failover.returning import freed
+from growth.decide.failover.node_return import freed
+from growth.decide.failover.remaining_objects import what_is_left
 from growth.kube.client import Client
 
 _ATTEMPTS: Final = 10

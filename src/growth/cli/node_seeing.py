@@ -14,7 +14,7 @@ from growth.api.kinds import CONFIG_MAPS, LEASES, NODES, PODS, VOLUME_ATTACHMENT
 from growth.api.node import Node
 from growth.api.out_of_service import proof_on
 from growth.cli.failures import Refused
-from growth.decide.failover.leftovers import Leftovers, left_on
+from growth.decide.failover.remaining_objects import Leftovers, left_on
 from growth.kube.client import Client
 from growth.kube.errors import NotFound
 from growth.observe.cache import World

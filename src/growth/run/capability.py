@@ -34,7 +34,7 @@ from growth.api.queue.pod_defaults import FILLING_KINDS
 from growth.api.settings.model import Settings
 from growth.decide.consolidation import decider as consolidate
 from growth.decide.contract import Decider
-from growth.decide.failover import deciding as failover
+from growth.decide.failover import decider as failover
 from growth.decide.memory import deciding as memory
 from growth.decide.memory import parting
 from growth.decide.node_requests import decider as provision

@@ -14,8 +14,8 @@ from growth.api.actions import Hold, Outcome
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS
 from growth.api.phases import REMOVAL_MOVES
 from growth.decide.facts.cluster_state import ClusterState
+from growth.decide.failover.context import Memory
 from growth.decide.failover.evidence import Finding
-from growth.decide.failover.scene import Memory
 from growth.decide.memory.desk import Desk
 from growth.kube.event_recorder import EventRecorder
 from growth.observe.cache import World

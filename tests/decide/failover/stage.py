@@ -32,8 +32,8 @@ from growth.api.storage import AttachmentSource, VolumeAttachment, VolumeAttachm
 from growth.api.tolerations import tolerates
 from growth.decide.contract import Decision, State
 from growth.decide.facts.cluster_state import ClusterState
-from growth.decide.failover.deciding import decide
-from growth.decide.failover.scene import Memory
+from growth.decide.failover.context import Memory
+from growth.decide.failover.decider import decide
 from growth.decide.registry.step import step
 from growth.observe.cache import World
 from tests.decide.failover.hands import Hands

@@ -15,9 +15,9 @@ from growth.api.pod import Pod, PodSpec
 from growth.api.provider_state import Cloud
 from growth.api.settings.model import FailoverSettings, Settings
 from growth.decide.contract import Decision, State
-from growth.decide.failover.deciding import decide
+from growth.decide.failover.context import Memory
+from growth.decide.failover.decider import decide
 from growth.decide.failover.evidence import Answers, Case
-from growth.decide.failover.scene import Memory
 from growth.observe.cache import World
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)

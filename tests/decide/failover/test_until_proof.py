@@ -5,9 +5,9 @@ from datetime import timedelta
 from growth.api.actions import ReadPower
 from growth.api.machine import Power
 from growth.decide.contract import State
-from growth.decide.failover.deciding import decide
+from growth.decide.failover.context import Memory
+from growth.decide.failover.decider import decide
 from growth.decide.failover.evidence import Answers, Case
-from growth.decide.failover.scene import Memory
 from tests.decide.failover.test_by_hand import NOW, PROVIDER_ID, SECOND, SETTINGS, a_proof, a_world
 
 

@@ -3,8 +3,11 @@
 Time proves nothing: a node that nobody hears of may write to its volumes for ever. Only its provider can tell that the
 machine does not run, and one answer may be wrong. So it takes several, over a while, all of them after the last sign of
 life; one renewed Lease, or one other answer, and it begins anew.
+
+Whether a provider is believed when it says that a machine is gone.
 """
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
@@ -12,7 +15,9 @@ from typing import Final
 import msgspec
 
 from growth.api.machine import Power, PowerReading
+from growth.api.node import Node
 from growth.api.settings.model import FailoverSettings
+from growth.decide.failover.machine_lookup import Machines
 
 READINGS: Final = 3
 """So many like answers are needed."""
@@ -146,3 +151,17 @@ class Case(msgspec.Struct, frozen=True):
         if answers.is_dead:
             return Finding.OFF
         return Finding.RUNNING if answers.power is Power.ON and not answers.is_changing else Finding.CHANGING
+
+
+def why_not_believed(machines: Machines, provider_id: str, working: Iterable[Node]) -> str:
+    """Why its word counts for nothing; empty if it does.
+
+    One that has forgotten machines whose nodes work, because of a wrong project, say, has not lost this one.
+    """
+    place = machines.place(provider_id)
+    prefix = provider_id.removesuffix(place.machine_id) if place is not None else ""
+    witnesses = [node for node in working if prefix and node.spec.provider_id.startswith(prefix)]
+    unlisted = next((node for node in witnesses if machines.listed(node.spec.provider_id) is None), None)
+    if unlisted is not None:
+        return f"its provider knows neither its machine nor that of {unlisted.metadata.name}, which works"
+    return "" if witnesses else "its provider says that the machine is gone, and has none whose node works"

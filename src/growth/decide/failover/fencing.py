@@ -6,9 +6,9 @@ which makes a proof of it.
 
 from growth.api.actions import FenceMachine, Result
 from growth.api.node import Node
+from growth.decide.failover.context import Scene, reference
 from growth.decide.failover.evidence import Case, Finding
-from growth.decide.failover.guards import Census, guard_of
-from growth.decide.failover.scene import Scene, reference
+from growth.decide.failover.safety_limits import Census, guard_of
 from growth.decide.writes.unreachable_event import UNREACHABLE_REASON, unreachable_event
 
 

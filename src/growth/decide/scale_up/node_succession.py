@@ -37,8 +37,8 @@ from growth.decide.facts.pending_pods import displaced_in
 from growth.decide.scale_up.planned_launch import Wanted
 from growth.observe.snapshot import Snapshot
 
-# Pods of a dead machine are gone soon after its taint (``decide.failover.displacing``): so long, who comes may be one
-# of those that come in their place.
+# Pods of a dead machine are gone soon after its taint (``decide.failover.replacement_pods``): so long, who comes may be
+# one of those that come in their place.
 _A_MOMENT: Final = timedelta(minutes=5)
 # The clock that dates pods may be behind the one that dates taints.
 _CLOCKS: Final = timedelta(seconds=5)

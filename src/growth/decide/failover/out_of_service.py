@@ -5,9 +5,9 @@ from growth.api.machine import Power
 from growth.api.node import Node
 from growth.api.out_of_service import HARDWARE, PROOF, SHUTDOWN, Proof, out_of_service_taint
 from growth.api.timestamp import format_time
+from growth.decide.failover.context import Scene, reference
 from growth.decide.failover.evidence import Case, Finding
-from growth.decide.failover.guards import Census, guard_of
-from growth.decide.failover.scene import Scene, reference
+from growth.decide.failover.safety_limits import Census, guard_of
 from growth.decide.writes.node_patches import annotated, edited, taint_added
 
 

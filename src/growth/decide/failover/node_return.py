@@ -13,8 +13,8 @@ from growth.api.machine import Power
 from growth.api.node import Node
 from growth.api.out_of_service import HARDWARE, OUT_OF_SERVICE, PROOF, SHUTDOWN, Proof, out_of_service_taint, proof_on
 from growth.decide.elapsed import counts_from, is_ahead
-from growth.decide.failover.leftovers import left_on
-from growth.decide.failover.scene import Scene, reference
+from growth.decide.failover.context import Scene, reference
+from growth.decide.failover.remaining_objects import left_on
 from growth.decide.writes.node_patches import annotation_path, edited
 
 

@@ -20,7 +20,7 @@ from growth.api.settings.model import Settings
 from growth.decide.contract import State
 from growth.decide.facts.cluster_state import NodeState, Unit, cluster_in
 from growth.decide.failover.evidence import Case
-from growth.decide.failover.machines import Machines
+from growth.decide.failover.machine_lookup import Machines
 from growth.observe.snapshot import Snapshot
 
 ACTION: Final = "FailingOver"

@@ -16,10 +16,10 @@ from growth.api.node import Node
 from growth.api.out_of_service import out_of_service_taint
 from growth.decide.elapsed import counts_from, is_ahead
 from growth.decide.facts.cluster_state import NodeState
-from growth.decide.failover.asking import provider_reference
+from growth.decide.failover.context import IN_THE_WAY, Scene, reference
 from growth.decide.failover.evidence import Case
-from growth.decide.failover.machines import Place
-from growth.decide.failover.scene import IN_THE_WAY, Scene, reference
+from growth.decide.failover.machine_lookup import Place
+from growth.decide.failover.power_queries import provider_reference
 
 
 def follow_evidence(scene: Scene) -> None:

@@ -14,8 +14,8 @@ from growth.api.pod import Pod
 from growth.api.pod_classification import is_daemon
 from growth.decide.elapsed import is_ahead
 from growth.decide.facts.pending_pods import note_displaced
-from growth.decide.failover.leftovers import left_on
-from growth.decide.failover.scene import Scene, reference
+from growth.decide.failover.context import Scene, reference
+from growth.decide.failover.remaining_objects import left_on
 
 # Pods are gone 70 s after the power cut at the latest. For those that are not, something else must happen first, and
 # no machine stands empty for them until it does.

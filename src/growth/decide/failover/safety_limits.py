@@ -16,10 +16,9 @@ from growth.api.out_of_service import MAINTENANCE, PROOF, out_of_service_taint, 
 from growth.api.pod_classification import forbids
 from growth.decide.capacity.provider_failures import CLOCKS_DIFFER
 from growth.decide.elapsed import counts_from
-from growth.decide.failover.believing import why_not_believed
-from growth.decide.failover.evidence import Case
-from growth.decide.failover.leftovers import left_on
-from growth.decide.failover.scene import IN_THE_WAY, Scene
+from growth.decide.failover.context import IN_THE_WAY, Scene
+from growth.decide.failover.evidence import Case, why_not_believed
+from growth.decide.failover.remaining_objects import left_on
 
 CONTROL_PLANE: Final = "node-role.kubernetes.io/control-plane"
 _ZONE: Final = "topology.kubernetes.io/zone"

@@ -10,15 +10,15 @@ asks and tells, ``act`` acts.
 from growth.api.out_of_service import PROOF
 from growth.api.settings.model import Settings
 from growth.decide.contract import Decision, State
-from growth.decide.failover.asking import ask
-from growth.decide.failover.displacing import note_who_moves
+from growth.decide.failover.context import Memory, Scene
 from growth.decide.failover.fencing import follow_running
-from growth.decide.failover.releasing import follow_release
-from growth.decide.failover.returning import follow_return
-from growth.decide.failover.scene import Memory, Scene
-from growth.decide.failover.suspecting import follow_evidence
-from growth.decide.failover.tainting import take_out_of_service
-from growth.decide.failover.telling import (
+from growth.decide.failover.node_return import follow_return
+from growth.decide.failover.out_of_service import take_out_of_service
+from growth.decide.failover.pod_release import follow_release
+from growth.decide.failover.power_queries import ask
+from growth.decide.failover.replacement_pods import note_who_moves
+from growth.decide.failover.silent_nodes import follow_evidence
+from growth.decide.failover.timeline import (
     counted,
     follow_recoveries,
     note_findings,

@@ -13,8 +13,8 @@ from growth.api.kinds import CONFIG_MAPS
 from growth.api.references import reference_to
 from growth.api.settings.model import Settings
 from growth.decide.elapsed import is_ahead
+from growth.decide.failover.context import Recovery, Scene
 from growth.decide.failover.evidence import Finding
-from growth.decide.failover.scene import Recovery, Scene
 from growth.observe.snapshot import Snapshot
 
 _EVERY: Final = timedelta(seconds=1)

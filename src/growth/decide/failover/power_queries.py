@@ -16,9 +16,9 @@ import msgspec
 from growth.api.actions import ReadPower, ReadPowers
 from growth.api.core import ObjectReference
 from growth.decide.elapsed import counts_from, is_ahead
+from growth.decide.failover.context import Scene, reference
 from growth.decide.failover.evidence import READINGS, Case, Finding
-from growth.decide.failover.machines import Place
-from growth.decide.failover.scene import Scene, reference
+from growth.decide.failover.machine_lookup import Place
 
 _AT_ONCE: Final = 60
 _PER_PAGE: Final = 50

@@ -19,10 +19,10 @@ from growth.api.pod import Pod
 from growth.api.pod_classification import is_work
 from growth.api.references import reference_to
 from growth.decide.elapsed import is_ahead
+from growth.decide.failover.context import Recovery, Scene, reference
 from growth.decide.failover.evidence import Case
-from growth.decide.failover.guards import Census, guard_of
-from growth.decide.failover.leftovers import Leftovers, left_on, what_is_left, why_kept
-from growth.decide.failover.scene import Recovery, Scene, reference
+from growth.decide.failover.remaining_objects import Leftovers, left_on, what_is_left, why_kept
+from growth.decide.failover.safety_limits import Census, guard_of
 
 # The pod collector looks every 20 s, and volumes come off within seconds. After so long something is wrong.
 _STUCK_AFTER: Final = timedelta(minutes=1)

@@ -4,7 +4,7 @@ import pytest
 
 from growth.api.machine import Machine, Power
 from growth.api.provider_state import Cloud
-from growth.decide.failover.machines import Machines, Place
+from growth.decide.failover.machine_lookup import Machines, Place
 from tests.decide.failover.stage import START
 
 

@@ -18,9 +18,9 @@ from growth.api.provider_state import Cloud
 from growth.api.settings.model import FailoverSettings, Settings
 from growth.decide.contract import State
 from growth.decide.facts.pending_pods import displaced_in
-from growth.decide.failover.deciding import decide
+from growth.decide.failover.context import Memory, reference
+from growth.decide.failover.decider import decide
 from growth.decide.failover.evidence import Answers, Case
-from growth.decide.failover.scene import Memory, reference
 from growth.observe.cache import World
 from tests.decide.stages import NOW, a_pod
 
