@@ -22,7 +22,7 @@ from growth.api.node_memory import (
 )
 from growth.api.settings.model import Settings
 from growth.cli.memory_seeing import Book
-from growth.decide.memory.scene import Scene
+from growth.decide.node_memory.context import Scene
 from growth.observe.cache import World
 
 NOW: Final = datetime(2026, 11, 15, 6, 0, tzinfo=UTC)

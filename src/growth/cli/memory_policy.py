@@ -13,8 +13,8 @@ from growth.api.node_memory import MARKER
 from growth.api.offering import POOL
 from growth.api.settings.model import MemorySettings
 from growth.cli.memory_report import counted
-from growth.decide.memory.policy import Policy, template_of
-from growth.decide.memory.scene import Scene
+from growth.decide.node_memory.context import Scene
+from growth.decide.node_memory.restore_policy import Policy, template_of
 
 MODES = {
     "off": "nothing is written down, and nothing given back",

@@ -15,7 +15,7 @@ from growth.api.node_memory import MEMORIES, TRANSACTIONS, MemoryObject
 from growth.api.offering import POOL
 from growth.api.settings.model import MemorySettings, Settings
 from growth.cli.failures import Refused
-from growth.decide.memory.scene import Scene
+from growth.decide.node_memory.context import Scene
 from growth.kube.client import Client
 from growth.kube.errors import NotFound
 from growth.observe.cache import World

@@ -13,9 +13,9 @@ from growth.api.offering import POOL
 from growth.api.out_of_service import out_of_service_taint
 from growth.api.tolerations import Taint
 from growth.cli.memory_report import Standing, Waiting, marker_on, standing_of, waiting_of
-from growth.decide.memory.claims import claimant, claimed_for
-from growth.decide.memory.policy import template_of
-from growth.decide.memory.scene import Scene
+from growth.decide.node_memory.claims import claimant, claimed_for
+from growth.decide.node_memory.context import Scene
+from growth.decide.node_memory.restore_policy import template_of
 
 
 class Fate(StrEnum):

@@ -35,8 +35,8 @@ from growth.api.settings.model import Settings
 from growth.decide.consolidation import decider as consolidate
 from growth.decide.contract import Decider
 from growth.decide.failover import decider as failover
-from growth.decide.memory import deciding as memory
-from growth.decide.memory import parting
+from growth.decide.node_memory import decider as memory
+from growth.decide.node_memory import shard_leases
 from growth.decide.node_requests import decider as provision
 from growth.decide.pool_status import decider as pools
 from growth.decide.queue import beside as queue
@@ -81,7 +81,7 @@ CAPABILITIES: Final[tuple[Capability, ...]] = (
         memory.decide,
         (NODES, MEMORIES, TRANSACTIONS, SHARD_LEASES),
         is_for_leader=False,
-        part=parting.decide,
+        part=shard_leases.decide,
     ),
     Capability(
         "queue",

@@ -16,7 +16,7 @@ from growth.api.phases import REMOVAL_MOVES
 from growth.decide.facts.cluster_state import ClusterState
 from growth.decide.failover.context import Memory
 from growth.decide.failover.evidence import Finding
-from growth.decide.memory.desk import Desk
+from growth.decide.node_memory.carry import Desk
 from growth.kube.event_recorder import EventRecorder
 from growth.observe.cache import World
 from growth.run.move_metrics import MoveMetrics

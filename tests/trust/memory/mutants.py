@@ -6,17 +6,17 @@ from typing import Final
 import msgspec
 
 from growth.api.node_memory import Memento, Remembered, Transaction
-from growth.decide.memory import processing, recording
-from growth.decide.memory.recording import Unwritten
-from growth.decide.memory.scene import Looking
+from growth.decide.node_memory import transaction_log, transactions
+from growth.decide.node_memory.context import Looking
+from growth.decide.node_memory.transaction_log import Unwritten
 from tests.trust.mutant import Mutant
 
-_MEMORY: Final = "growth.decide.memory"
+_MEMORY: Final = "growth.decide.node_memory"
 _FAULTS: Final = "tests/trust/memory/test_faults.py"
 _RULES: Final = "tests/trust/memory/test_rules.py"
-_UNWRITTEN: Final[Callable[[Looking], Unwritten]] = vars(recording)["_unwritten"]
-_ARRIVAL: Final[Callable[[Looking], None]] = vars(recording)["_record_arrival"]
-_DELETED: Final[Callable[[Looking, Transaction], None]] = vars(processing)["_deleted"]
+_UNWRITTEN: Final[Callable[[Looking], Unwritten]] = vars(transaction_log)["_unwritten"]
+_ARRIVAL: Final[Callable[[Looking], None]] = vars(transaction_log)["_record_arrival"]
+_DELETED: Final[Callable[[Looking, Transaction], None]] = vars(transactions)["_deleted"]
 
 
 def _whatever_its_version(memory: Remembered | None, memento: Memento) -> bool:

@@ -97,7 +97,7 @@ async def a_node_that_stays_away_is_forgotten(play: Play) -> None:
 async def a_replica_gives_up_shards_when_it_has_too_much_to_do(play: Play) -> None:
     """A thousand nodes return at once; here eight do, and a replica that has more than one to care for has enough."""
     cast, names = Cast(play.client, play.full("")), "abcdefgh"
-    with patch("growth.decide.memory.shards._ENOUGH", 1):
+    with patch("growth.decide.node_memory.shard_leases._ENOUGH", 1):
         for name in names:
             await cast.register(name, name=name)
         async with growing(play, replicas=2):

@@ -24,10 +24,10 @@ from growth.api.node_memory import (
 )
 from growth.api.references import reference_by_name
 from growth.api.settings.model import Settings
-from growth.decide.memory import processing
-from growth.decide.memory.deciding import look_at
-from growth.decide.memory.desk import Look
-from growth.decide.memory.scene import Scene
+from growth.decide.node_memory import transactions
+from growth.decide.node_memory.carry import Look
+from growth.decide.node_memory.context import Scene
+from growth.decide.node_memory.decider import look_at
 from growth.observe.cache import World
 from tests.act.workshop import Workshop
 from tests.decide.marketplace import NOW
@@ -54,7 +54,7 @@ def kept(uid: str, version: int, *, is_final: bool, marker: str = "") -> Remembe
     ],
 )
 def test_what_becomes_the_memory(memory: Remembered | None, memento: Memento, is_news: bool) -> None:  # noqa: FBT001
-    assert processing.is_news(memory, memento) is is_news
+    assert transactions.is_news(memory, memento) is is_news
 
 
 def a_world() -> World:

@@ -1,7 +1,7 @@
 """Which of the machines that are bought takes the place of which: what a node was is handed to its successor.
 
-It stands in the request (``spec.replaces``), and memory goes by it (``decide.memory.succession``). A machine of ours
-has a successor if
+It stands in the request (``spec.replaces``), and memory goes by it (``decide.node_memory.succession``). A machine of
+ours has a successor if
 
 1. it is proven dead, and a machine is bought for stand-ins of pods that lose it;
 2. it was proven dead a moment ago, and a machine is bought for pods that controllers made since: most are made anew a

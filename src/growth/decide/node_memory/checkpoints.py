@@ -6,9 +6,9 @@ is remembered of a node that is gone, it can be forgotten.
 
 from growth.api.node import Node
 from growth.api.node_memory import FINALIZER, Remembered, is_marked, is_too_large, with_removed
-from growth.decide.memory.claims import is_lost, must_wait
-from growth.decide.memory.processing import earlier
-from growth.decide.memory.scene import Looking
+from growth.decide.node_memory.claims import is_lost, must_wait
+from growth.decide.node_memory.context import Looking
+from growth.decide.node_memory.transactions import earlier
 
 
 def follow(look: Looking, node: Node) -> None:

@@ -10,9 +10,8 @@ from growth.api.core import LeaseSpec
 from growth.api.meta import ObjectMeta
 from growth.api.node_memory import SHARD_LEASES, ShardLease, shard_name
 from growth.api.settings.model import Settings
-from growth.decide.memory.desk import Sight
-from growth.decide.memory.piles import in_turn
-from growth.decide.memory.shards import Shards, Standing
+from growth.decide.node_memory.carry import Sight, in_turn
+from growth.decide.node_memory.shard_leases import Shards, Standing
 from growth.observe.cache import World
 from growth_lab.simulator.clock import BEGINNING
 

@@ -6,7 +6,7 @@ import pytest
 from growth.api.actions import PatchObject
 from growth.api.node_memory import MARKER, RESTORED_TO, Remembered, Transaction
 from growth.observe.node_history import Departure, Page
-from tests.decide.memory.pages import (
+from tests.decide.node_memory.pages import (
     NAME,
     a_memory,
     a_node,

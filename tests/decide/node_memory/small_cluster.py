@@ -22,8 +22,8 @@ from growth.api.kinds import NODES, Kind
 from growth.api.node_memory import MEMORIES, SHARD_LEASES, TRANSACTIONS
 from growth.api.settings.model import LeaderElectionSettings, MemorySettings, Settings
 from growth.decide.contract import Decision, State
-from growth.decide.memory.deciding import decide
-from growth.decide.memory.desk import Desk
+from growth.decide.node_memory.carry import Desk
+from growth.decide.node_memory.decider import decide
 from growth.observe.cache import World
 from growth_lab.simulator import served_kinds
 from growth_lab.simulator.clock import BEGINNING, Clock

@@ -11,9 +11,9 @@ from growth.api.node import Node, NodeSpec
 from growth.api.node_memory import MARKER, RESTORED_TO, Memento, Remembered, Transaction, transaction_name
 from growth.api.settings.model import MemorySettings, Settings
 from growth.api.tolerations import Taint
-from growth.decide.memory.deciding import look_at
-from growth.decide.memory.desk import Look
-from growth.decide.memory.scene import Scene
+from growth.decide.node_memory.carry import Look
+from growth.decide.node_memory.context import Scene
+from growth.decide.node_memory.decider import look_at
 from growth.observe.cache import World
 from growth.observe.node_history import Page
 from growth_lab.simulator.clock import BEGINNING as NOW

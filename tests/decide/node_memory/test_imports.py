@@ -7,8 +7,8 @@ from growth.api.meta import ObjectMeta
 from growth.api.node import Node
 from growth.api.node_memory import IMPORTED, MARKER, NOTHING, Memento, Remembered, with_removed
 from growth.api.settings.model import MemorySettings
-from growth.decide.memory.policy import Policy
-from growth.decide.memory.processing import is_heir, is_news
+from growth.decide.node_memory.restore_policy import Policy
+from growth.decide.node_memory.transactions import is_heir, is_news
 
 IMPORT = Memento(uid="", version=0, labels={"team": "blue", "rack": "r7"}, removed=("old",))
 MEMORY = Remembered(ObjectMeta(name="worker-1"), IMPORT, is_final=True)

@@ -15,13 +15,12 @@ from growth.api.actions import Action, Hold, Result
 from growth.api.node_memory import is_marked, shard_of
 from growth.api.settings.model import Settings
 from growth.decide.contract import Decision, State
-from growth.decide.memory.checkpoints import follow, follow_finalizer, forget
-from growth.decide.memory.desk import UNWRITTEN, Desk, Look
-from growth.decide.memory.piles import Pile, in_turn, pile_of
-from growth.decide.memory.processing import process
-from growth.decide.memory.recording import record
-from growth.decide.memory.scene import Looking, Scene
-from growth.decide.memory.shards import Shards
+from growth.decide.node_memory.carry import UNWRITTEN, Desk, Look, Pile, in_turn, pile_of
+from growth.decide.node_memory.checkpoints import follow, follow_finalizer, forget
+from growth.decide.node_memory.context import Looking, Scene
+from growth.decide.node_memory.shard_leases import Shards
+from growth.decide.node_memory.transaction_log import record
+from growth.decide.node_memory.transactions import process
 from growth.observe.node_history import Page
 from growth.observe.snapshot import Snapshot
 

@@ -5,10 +5,10 @@ from datetime import timedelta
 from growth.api.actions import Action, CreateObject, DeleteObject, Outcome, PatchObject, Result, key_of
 from growth.api.node_memory import MARKER
 from growth.decide.contract import Decision, State
-from growth.decide.memory.deciding import decide
-from growth.decide.memory.desk import Desk
+from growth.decide.node_memory.carry import Desk
+from growth.decide.node_memory.decider import decide
 from growth_lab.simulator import served_kinds
-from tests.decide.memory.small_cluster import Replica, Server, small_settings
+from tests.decide.node_memory.small_cluster import Replica, Server, small_settings
 
 MORE_THAN_AT_ONCE = 300
 

@@ -9,7 +9,7 @@ from growth.api.node_memory import MEMORIES
 from growth.api.out_of_service import SHUTDOWN
 from growth.api.references import reference_by_name
 from growth.api.tolerations import Taint
-from tests.decide.memory.shelf import Shelf
+from tests.decide.node_memory.shelf import Shelf
 
 OLD, HEIR, OTHER = "old", "heir", "other"
 A_WHILE = timedelta(seconds=6)

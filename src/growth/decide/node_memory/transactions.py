@@ -17,11 +17,11 @@ A transaction goes once its effect is seen, or there is none.
 
 from growth.api.node import Node
 from growth.api.node_memory import MARKER, Memento, Remembered, Transaction, is_marked, is_too_large, with_removed
-from growth.decide.memory.claims import Claim, claim_on, claimed_for, lift, must_wait
-from growth.decide.memory.recording import LAG
-from growth.decide.memory.restoring import restore, unchanged
-from growth.decide.memory.scene import Looking
-from growth.decide.memory.succession import awaits_another, take_over
+from growth.decide.node_memory.claims import Claim, claim_on, claimed_for, lift, must_wait
+from growth.decide.node_memory.context import Looking
+from growth.decide.node_memory.restoration import restore, unchanged
+from growth.decide.node_memory.succession import awaits_another, take_over
+from growth.decide.node_memory.transaction_log import LAG
 
 
 def process(look: Looking, transaction: Transaction) -> None:

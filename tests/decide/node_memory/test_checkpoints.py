@@ -7,13 +7,23 @@ import pytest
 
 from growth.api.node_memory import FINALIZER, MARKER
 from growth.api.settings.model import MemorySettings, Settings
-from growth.decide.memory.deciding import look_at
-from growth.decide.memory.desk import Look
-from growth.decide.memory.scene import Scene
+from growth.decide.node_memory.carry import Look
+from growth.decide.node_memory.context import Scene
+from growth.decide.node_memory.decider import look_at
 from growth.observe.cache import World
 from growth.observe.node_history import Page
 from growth_lab.simulator.clock import BEGINNING as NOW
-from tests.decide.memory.pages import NAME, a_memory, a_node, a_transaction, deeds, look, reasons, remembered, waited
+from tests.decide.node_memory.pages import (
+    NAME,
+    a_memory,
+    a_node,
+    a_transaction,
+    deeds,
+    look,
+    reasons,
+    remembered,
+    waited,
+)
 
 WAIT = 5.0
 

@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from growth.api.node_memory import Memento, is_marked, is_too_large, with_removed
-from growth.decide.memory.scene import Looking
+from growth.decide.node_memory.context import Looking
 from growth.observe.node_history import Departure
 
 LAG: Final = timedelta(seconds=5)

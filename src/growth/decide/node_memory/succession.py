@@ -5,9 +5,9 @@ Its own memory comes first. It is given nothing if its predecessor works again, 
 
 from growth.api.node import Node
 from growth.api.node_memory import Memento, Remembered
-from growth.decide.memory.claims import Claim, claim_on, claimant, claimed_for, is_lost, lift
-from growth.decide.memory.restoring import restore, unchanged
-from growth.decide.memory.scene import Looking
+from growth.decide.node_memory.claims import Claim, claim_on, claimant, claimed_for, is_lost, lift
+from growth.decide.node_memory.context import Looking
+from growth.decide.node_memory.restoration import restore, unchanged
 from growth.observe.node_history import Page
 
 

@@ -6,6 +6,8 @@ was paused or its clock is wrong, is what every write sees to by itself: it is c
 A Lease is taken when there is something to do in its shard, renewed while there is, and then left to run out: a cluster
 in which nothing happens sees no write of ours. Whoever has more to do than it can begin lets others go first, and
 gives up a shard now and then if it has more of them than its share.
+
+What a replica does last: it gives up the shards that are still its own, so that nobody waits for them to run out.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -19,7 +21,8 @@ from growth.api.node_memory import SHARD_LABEL, SHARD_LEASES, SHARD_OF, ShardLea
 from growth.api.references import reference_by_name, reference_to
 from growth.api.settings.model import Settings
 from growth.api.timestamp import format_micro_time
-from growth.decide.memory.desk import Sight
+from growth.decide.contract import Decision, State
+from growth.decide.node_memory.carry import Sight
 from growth.observe.snapshot import Snapshot
 
 # Who did not hold a shard's Lease last waits a little, each for another time, so that not all of them try at once.
@@ -193,3 +196,26 @@ def _sight(before: Sight | None, lease: ShardLease, now: datetime) -> Sight:
     if before is not None and before.record == record and before.since <= now:
         return before
     return Sight(record, now)
+
+
+def decide(snapshot: Snapshot, state: State, settings: Settings) -> Decision:
+    """Release each Lease that this replica holds and that others would still respect."""
+    respected = settings.leader_election.lease_duration
+    held = [
+        lease
+        for _, lease in sorted(snapshot.table(SHARD_LEASES).items())
+        if lease.spec.holder_identity == state.identity
+        and lease.spec.renew_time is not None
+        and snapshot.now - lease.spec.renew_time < respected
+    ]
+    return Decision(
+        tuple(
+            PatchObject(
+                subject=reference_to(SHARD_LEASES, lease.metadata),
+                why="this replica stops",
+                body={"spec": {"holderIdentity": None}},
+                resource_version=lease.metadata.resource_version,
+            )
+            for lease in held
+        )
+    )

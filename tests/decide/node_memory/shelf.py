@@ -27,9 +27,9 @@ from growth.api.node_memory import (
 from growth.api.node_request import NodeRequest, NodeRequestSpec
 from growth.api.settings.model import Settings
 from growth.api.tolerations import Taint
-from growth.decide.memory.deciding import look_at
-from growth.decide.memory.desk import Look
-from growth.decide.memory.scene import Scene
+from growth.decide.node_memory.carry import Look
+from growth.decide.node_memory.context import Scene
+from growth.decide.node_memory.decider import look_at
 from growth.observe.cache import World
 from growth_lab.simulator.merge_patch import merged
 from tests.decide.marketplace import NOW

@@ -32,7 +32,7 @@ LONGEST_NAME = 253
 def test_what_shows_a_sentence_exists(sentence: str, names: list[str]) -> None:
     assert names, sentence
     for name in names:
-        check_that_it_is_there(name, "tests.decide.memory", TOLD)
+        check_that_it_is_there(name, "tests.decide.node_memory", TOLD)
 
 
 def test_every_story_of_memory_shows_a_sentence() -> None:

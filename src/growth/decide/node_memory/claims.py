@@ -18,8 +18,8 @@ from enum import Enum, auto
 from growth.api.node import Node
 from growth.api.node_memory import Remembered, is_marked
 from growth.api.out_of_service import out_of_service_taint
-from growth.decide.memory.recording import LAG
-from growth.decide.memory.scene import Looking
+from growth.decide.node_memory.context import Looking
+from growth.decide.node_memory.transaction_log import LAG
 from growth.decide.writes.removal_requests import leaving_in
 
 

@@ -12,7 +12,7 @@ from growth.api.node_memory import SHARD_LEASES, ShardLease, shard_name
 from growth.api.references import reference_to
 from growth.api.settings.model import Settings
 from growth.decide.contract import State
-from growth.decide.memory.parting import decide
+from growth.decide.node_memory.shard_leases import decide
 from growth.observe.cache import World
 from tests.decide.marketplace import NOW
 

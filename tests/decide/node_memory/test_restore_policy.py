@@ -5,9 +5,9 @@ import pytest
 from growth.api.node_memory import FINALIZER, MARKER, REMEMBERING, Memento
 from growth.api.settings.model import MemorySettings
 from growth.api.tolerations import Taint
-from growth.decide.memory.policy import Policy
+from growth.decide.node_memory.restore_policy import Policy
 from growth_lab.simulator.clock import BEGINNING as NOW
-from tests.decide.memory.pages import a_node
+from tests.decide.node_memory.pages import a_node
 
 HOST = "kubernetes.io/hostname"
 MEMENTO = Memento(uid="old", version=20, labels={"team": "blue", HOST: "old", "pooled": "no"}, removed=("gone", HOST))

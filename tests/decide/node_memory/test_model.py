@@ -17,8 +17,8 @@ from growth.decide.contract import Decision
 from growth_lab.simulator import served_kinds
 from growth_lab.simulator.merge_patch import Json
 from growth_lab.simulator.store import Event
-from tests.decide.memory.model import HOSTNAME, Model
-from tests.decide.memory.small_cluster import Replica, Server, small_settings
+from tests.decide.node_memory.model import HOSTNAME, Model
+from tests.decide.node_memory.small_cluster import Replica, Server, small_settings
 from tests.drawing import examples
 
 NODES: Final = ("steady", "shaky")

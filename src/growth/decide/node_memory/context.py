@@ -22,8 +22,8 @@ from growth.api.node_memory import (
 from growth.api.offering import POOL
 from growth.api.references import reference_by_name, reference_to
 from growth.api.settings.model import Settings
-from growth.decide.memory.desk import UNWRITTEN, Look
-from growth.decide.memory.policy import Policy
+from growth.decide.node_memory.carry import UNWRITTEN, Look
+from growth.decide.node_memory.restore_policy import Policy
 from growth.observe.node_history import Page
 from growth.observe.snapshot import Snapshot
 

@@ -4,8 +4,8 @@ from growth.api.actions import Given
 from growth.api.node import Node
 from growth.api.node_memory import MEMORIES, Memento, Remembered
 from growth.api.references import reference_by_name
-from growth.decide.memory.policy import template_of
-from growth.decide.memory.scene import Looking
+from growth.decide.node_memory.context import Looking
+from growth.decide.node_memory.restore_policy import template_of
 
 
 def restore(look: Looking, node: Node, memento: Memento | None, given: tuple[Given, ...], why: str) -> None:

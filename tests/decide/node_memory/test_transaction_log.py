@@ -7,7 +7,7 @@ import msgspec
 from growth.api.node_memory import MARKER
 from growth.observe.node_history import Departure, Page
 from growth_lab.simulator.clock import BEGINNING as NOW
-from tests.decide.memory.pages import (
+from tests.decide.node_memory.pages import (
     NAME,
     a_memory,
     a_node,
