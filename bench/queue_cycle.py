@@ -33,7 +33,7 @@ from growth.api.queue.workload import Workload, WorkloadStatus
 from growth.api.settings.model import QueueSettings, Settings
 from growth.api.status import Status
 from growth.decide.contract import State
-from growth.decide.queue.deciding import decide
+from growth.decide.queue.decider import decide
 from growth.observe.cache import World
 
 _BEGINNING: Final = datetime(2026, 11, 16, 9, tzinfo=UTC)

@@ -20,7 +20,7 @@ from growth.cli.queue_explain_view import view
 from growth.cli.queue_naming import check_namespace, check_queue, workload_meant
 from growth.cli.queue_seeing import Seen, see
 from tests.decide.queue.stage import Stage, a_stage, read, settings, snapshot_of
-from tests.decide.queue.test_readiness import a_job_without_a_node
+from tests.decide.queue.test_pods_ready import a_job_without_a_node
 
 MINUTE = 60
 READY = Condition("Ready", "True")

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from growth.cli.queue_lending import borrowed_by, lent_in
 from growth.cli.queue_limits import limits_on
-from growth.decide.queue.tree import Member, Quota
+from growth.decide.queue.quota_tree import Member, Quota
 
 CPU = ("any", "cpu")
 

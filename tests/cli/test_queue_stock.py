@@ -10,14 +10,14 @@ from growth.api.status import StatusCondition, condition_of
 from growth.cli.queue_entry import Standing
 from growth.cli.queue_explain_report import Explained
 from growth.cli.queue_stock import closed_by
-from growth.decide.queue.tried import FAILED_FLAVORS
+from growth.decide.queue.failed_flavors import FAILED_FLAVORS
 from tests.cli.test_queue_explain import shown as shown_story
 from tests.cli.test_queue_explain import story
 from tests.cli.test_queue_report import entry, reported
 from tests.cli.test_queue_view import shown
 from tests.decide.queue.stage import Stage, read
+from tests.decide.queue.test_flavor_migration import a_stage, in_stock
 from tests.decide.queue.test_gangs import only_small
-from tests.decide.queue.test_moving import a_stage, in_stock
 
 
 def words_of(told: Explained) -> str:

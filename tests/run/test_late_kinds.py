@@ -9,7 +9,7 @@ from growth.api.kinds import NODES
 from growth.api.queue.kinds import CLUSTER_QUEUES
 from growth.api.settings.model import Settings
 from growth.decide.contract import State
-from growth.decide.queue.beside import decide
+from growth.decide.queue.decider import decide
 from growth.observe.cache import World
 from growth.run.informers import watching
 from growth_lab.simulator.faults import Fault

@@ -2,10 +2,10 @@
 
 from prometheus_client import CollectorRegistry, generate_latest
 
-from growth.decide.queue.deciding import Memory
-from growth.decide.queue.figures import Figures
-from growth.decide.queue.news import News
-from growth.decide.queue.telling import Told
+from growth.decide.queue.decider import Memory
+from growth.decide.queue.queue_status import Told
+from growth.decide.queue.usage_figures import Figures
+from growth.decide.queue.workload_events import News
 from growth.run.queue_metrics import QueueMetrics
 
 FIGURES = Figures(2, 1, 4, 3, {("spot", "cpu"): 1500, ("spot", "memory"): 1024}, {("spot", "cpu"): 4000})

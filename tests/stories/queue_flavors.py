@@ -12,9 +12,9 @@ from growth.api.queue.kinds import CLUSTER_QUEUES
 from growth.api.queue.workload import EVICTED, PODS_READY_TIMEOUT, QUOTA_RESERVED, REQUEUED
 from growth.api.settings.model import ProvidersSettings
 from growth.api.status import condition_of
-from growth.decide.queue.flavors import OUT_OF_STOCK
-from growth.decide.queue.ordering import queued_since
-from growth.decide.queue.tried import FAILED_FLAVORS
+from growth.decide.queue.failed_flavors import FAILED_FLAVORS
+from growth.decide.queue.flavor_assignment import OUT_OF_STOCK
+from growth.decide.queue.pending_queue import queued_since
 from growth_lab.scenarios.context import Play
 from growth_lab.scenarios.replica import CATALOGUE, a_pool, growing, until_told
 from growth_lab.scenarios.scenario import Stories

@@ -2,7 +2,7 @@
 
 from growth.api.offering import INSTANCE_TYPE
 from growth.api.queue.workload import ON_STANDING_NODES, QUOTA_RESERVED
-from growth.decide.queue.flavors import OUT_OF_STOCK
+from growth.decide.queue.flavor_assignment import OUT_OF_STOCK
 from growth_lab.scenarios.context import Play
 from growth_lab.scenarios.replica import a_pool, growing
 from growth_lab.scenarios.scenario import Stories

@@ -6,8 +6,8 @@ from typing import Final
 from growth.api.growth_kinds import NODE_REQUESTS
 from growth.api.offering import INSTANCE_TYPE, REGION
 from growth.api.queue.workload import QUOTA_RESERVED
-from growth.decide.queue.flavors import NO_PLACEMENT
-from growth.decide.queue.tried import FAILED_FLAVORS
+from growth.decide.queue.failed_flavors import FAILED_FLAVORS
+from growth.decide.queue.flavor_assignment import NO_PLACEMENT
 from growth_lab.scenarios.context import Play
 from growth_lab.scenarios.replica import a_pool, growing
 from growth_lab.scenarios.scenario import Stories

@@ -6,18 +6,18 @@ import msgspec
 
 from growth.api.queue.quotas import Preemption
 from growth.api.queue.workload import Workload
-from growth.decide.queue import preempting
-from growth.decide.queue.holders import Holder, Wish
-from growth.decide.queue.ordering import Order, Place, place_of
-from growth.decide.queue.preempting import Victim
-from growth.decide.queue.tree import ENDLESS, Member, Slot
+from growth.decide.queue import preemption
+from growth.decide.queue.pending_queue import Order, Place, place_of
+from growth.decide.queue.preemption import Victim
+from growth.decide.queue.quota_holders import Holder, Wish
+from growth.decide.queue.quota_tree import ENDLESS, Member, Slot
 from tests.trust.mutant import Mutant
 
 _QUEUE: Final = "growth.decide.queue"
 _WAITS: Final = "admitting.waits_for_preempted"
 _LINE: Final = "line.Line.has_preemptor_from"
 _PLACE: Final = place_of
-_VICTIMS: Final = preempting.victims
+_VICTIMS: Final = preemption.victims
 _AVAILABLE: Final = Member.available
 
 

@@ -11,11 +11,11 @@ from growth.api.queue.quotas import FlavorQuotas
 from growth.api.queue.workload import EVICTED, RequeueState, Workload
 from growth.decide.capacity.availability import Access
 from growth.decide.capacity.offering_catalog import Sold
-from growth.decide.queue.draft import Draft
-from growth.decide.queue.ordering import Order, Strategy, order_of
-from growth.decide.queue.requeuing import Requeuing, delay
-from growth.decide.queue.scene import Scene
-from growth.decide.queue.tried import Tried
+from growth.decide.queue.context import Scene
+from growth.decide.queue.failed_flavors import Tried
+from growth.decide.queue.pending_queue import Order, Strategy, order_of
+from growth.decide.queue.requeue import Requeuing, delay
+from growth.decide.queue.workload_patch import Draft
 from tests.trust.mutant import Mutant
 
 _QUEUE: Final = "growth.decide.queue"

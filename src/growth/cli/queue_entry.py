@@ -19,11 +19,11 @@ from growth.api.queue.workload import (
 from growth.cli.queue_failures import failing_words
 from growth.cli.queue_giving_way import SentBack, sent_back, until_gone, waits_for
 from growth.cli.queue_seeing import Seen, title_of
-from growth.decide.queue.flavors import needs_of
-from growth.decide.queue.requeuing import deadline, is_waiting
-from growth.decide.queue.scene import Key, usage_of
-from growth.decide.queue.starting import EXPECTED
-from growth.decide.queue.tried import failures_of
+from growth.decide.queue.context import Key, usage_of
+from growth.decide.queue.failed_flavors import failures_of
+from growth.decide.queue.flavor_assignment import needs_of
+from growth.decide.queue.provisioning_deadline import EXPECTED
+from growth.decide.queue.requeue import deadline, is_waiting
 
 
 class Standing(StrEnum):

@@ -27,7 +27,7 @@ from growth.cli.queue_giving_way import names_in, sent_back, until_gone, waits_f
 from growth.cli.queue_offers import Offer, changes_for, holders_of, offers_for
 from growth.cli.queue_seeing import Seen, title_of
 from growth.cli.queue_words import amounts, times
-from growth.decide.queue.scene import Key, usage_of
+from growth.decide.queue.context import Key, usage_of
 
 _SHOWN_AHEAD: Final = 5
 

@@ -4,8 +4,8 @@ from typing import Final
 
 from growth.api.queue.workload import PODS_READY_TIMEOUT, WAIT_FOR_RECOVERY, Workload
 from growth.cli.queue_seeing import Seen
-from growth.decide.queue.flavors import NO_PLACEMENT, OUT_OF_STOCK
-from growth.decide.queue.tried import NO_ROOM, failures_of, is_early
+from growth.decide.queue.failed_flavors import NO_ROOM, failures_of, is_early
+from growth.decide.queue.flavor_assignment import NO_PLACEMENT, OUT_OF_STOCK
 
 _WORDS: Final = {
     OUT_OF_STOCK: "no machines could be had",

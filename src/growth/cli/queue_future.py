@@ -10,9 +10,9 @@ from growth.cli.queue_seeing import Seen
 from growth.cli.queue_words import due, times
 from growth.cli.spans import span
 from growth.decide.contract import State
-from growth.decide.queue.readiness import follow_readiness
-from growth.decide.queue.requeuing import next_state
-from growth.decide.queue.scene import Key, Scene
+from growth.decide.queue.context import Key, Scene
+from growth.decide.queue.pods_ready import follow_readiness
+from growth.decide.queue.requeue import next_state
 
 _SHOWN = 3
 

@@ -10,7 +10,7 @@ import msgspec
 from growth.api.queue.workload import EVICTED, PREEMPTED, Workload
 from growth.cli.memory_report import named
 from growth.cli.queue_seeing import Seen, title_of
-from growth.decide.queue.preempting import IN_QUEUE, RECLAIMED, RECLAIMED_TO_BORROW
+from growth.decide.queue.preemption import IN_QUEUE, RECLAIMED, RECLAIMED_TO_BORROW
 
 # What ``admitting`` writes on both of them.
 _WAITS: Final = re.compile(r"it gets what (.+) had, once they are gone")

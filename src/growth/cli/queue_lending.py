@@ -11,7 +11,7 @@ from itertools import accumulate, pairwise
 
 import msgspec
 
-from growth.decide.queue.tree import ENDLESS, Member, Slot
+from growth.decide.queue.quota_tree import ENDLESS, Member, Slot
 
 
 class _Balance(msgspec.Struct, frozen=True):

@@ -7,7 +7,7 @@ import msgspec
 
 from growth.cli.queue_lending import borrowed_by
 from growth.cli.queue_words import amount
-from growth.decide.queue.tree import Member, Slot
+from growth.decide.queue.quota_tree import Member, Slot
 
 
 class Limit(msgspec.Struct, frozen=True):

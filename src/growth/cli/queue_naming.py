@@ -5,7 +5,7 @@ from difflib import get_close_matches
 
 from growth.api.kinds import NAMESPACES
 from growth.cli.failures import Refused
-from growth.decide.queue.scene import Key, Scene
+from growth.decide.queue.context import Key, Scene
 
 _SHOWN = 3
 

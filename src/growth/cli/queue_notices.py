@@ -21,9 +21,8 @@ from growth.api.queue.kueue_installation import (
 )
 from growth.cli.failures import Refused
 from growth.decide.contract import State
-from growth.decide.queue.leftovers import advice
-from growth.decide.queue.neighbours import live_kueue
-from growth.decide.queue.unreadable import told_of_unreadable
+from growth.decide.queue.kueue_coexistence import advice, live_kueue
+from growth.decide.queue.unreadable_objects import told_of_unreadable
 from growth.kube.client import Client
 from growth.kube.errors import NEEDS_A_PERSON, KubeError, ServerTrouble
 from growth.kube.transport import Method, Request

@@ -14,11 +14,11 @@ from growth.cli.queue_lending import lent_in
 from growth.cli.queue_limits import Limit, limits_on
 from growth.cli.queue_seeing import Seen, title_of
 from growth.cli.queue_words import amount, amounts
-from growth.decide.queue.flavors import PodSetNeeds, assign, needs_of
-from growth.decide.queue.holders import Holder
-from growth.decide.queue.scene import Key
-from growth.decide.queue.standing import standing_of
-from growth.decide.queue.tried import Tried, failures_of, supplies_seen_by
+from growth.decide.queue.cluster_queue_status import standing_of
+from growth.decide.queue.context import Key
+from growth.decide.queue.failed_flavors import Tried, failures_of, supplies_seen_by
+from growth.decide.queue.flavor_assignment import PodSetNeeds, assign, needs_of
+from growth.decide.queue.quota_holders import Holder
 
 _SHOWN_HOLDERS = 3
 

@@ -11,7 +11,7 @@ from growth.api.status import condition_of
 from growth.cli.queue_entry import HOLDING, Entry, Standing, entry_of
 from growth.cli.queue_seeing import Seen
 from growth.cli.queue_shares import CohortSeen, Lent, Share, branch, cohorts_of, path_of, shares_of
-from growth.decide.queue.standing import standing_of_door
+from growth.decide.queue.cluster_queue_status import standing_of_door
 
 
 class Queue(msgspec.Struct, frozen=True):

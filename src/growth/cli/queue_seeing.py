@@ -24,11 +24,11 @@ from growth.cli.queue_notices import check_readable, notices_in, read_neighbours
 from growth.cli.queue_stock import closed_by
 from growth.cli.world import reading
 from growth.decide.contract import State
-from growth.decide.queue.admitting import Assumed, admit, lines_in
-from growth.decide.queue.draft import Draft
-from growth.decide.queue.lifecycle import follow
-from growth.decide.queue.scene import Key, Scene
-from growth.decide.queue.tried import is_early
+from growth.decide.queue.admission import Assumed, admit, lines_in
+from growth.decide.queue.context import Key, Scene
+from growth.decide.queue.failed_flavors import is_early
+from growth.decide.queue.workload_lifecycle import follow
+from growth.decide.queue.workload_patch import Draft
 from growth.kube.client import Client
 from growth.kube.errors import Forbidden, NotFound
 from growth.observe.cache import World

@@ -8,7 +8,7 @@ from growth.api.queue.cluster_queues import ClusterQueue
 from growth.api.queue.kinds import COHORTS
 from growth.cli.queue_lending import borrowed_by, lent_in
 from growth.cli.queue_seeing import Seen
-from growth.decide.queue.tree import Member, Slot
+from growth.decide.queue.quota_tree import Member, Slot
 
 
 class Share(msgspec.Struct, frozen=True):

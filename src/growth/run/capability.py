@@ -39,7 +39,7 @@ from growth.decide.node_memory import decider as memory
 from growth.decide.node_memory import shard_leases
 from growth.decide.node_requests import decider as provision
 from growth.decide.pool_status import decider as pools
-from growth.decide.queue import beside as queue
+from growth.decide.queue import decider as queue
 from growth.decide.registry import decider as registry
 from growth.decide.scale_down import decider as shrink
 from growth.decide.scale_up import decider as grow

@@ -6,8 +6,8 @@ from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
-from growth.decide.queue.deciding import Memory
-from growth.decide.queue.figures import Figures
+from growth.decide.queue.decider import Memory
+from growth.decide.queue.usage_figures import Figures
 
 # From a job that is next to one that waits for a week.
 _WAIT_SECONDS: Final = (1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 10_800, 43_200, 86_400, 604_800)

@@ -24,7 +24,7 @@ from growth.decide.contract import Decider, Decision, State
 from growth.decide.facts.cluster_state import ClusterState
 from growth.decide.failover.context import Memory as Failover
 from growth.decide.node_memory.carry import Desk
-from growth.decide.queue.deciding import Memory as Queue
+from growth.decide.queue.decider import Memory as Queue
 from growth.decide.registry.step import step
 from growth.observe.cache import World
 from growth.observe.snapshot import Snapshot

@@ -35,10 +35,9 @@ from growth.api.queue.workload import QUEUE_NAME, QUOTA_RESERVED, Workload
 from growth.api.settings.model import QueueSettings, Settings
 from growth.api.settings.queue import RequeuingStrategySettings, WaitForPodsReadySettings
 from growth.decide.contract import Decision, State
-from growth.decide.queue.beside import decide
-from growth.decide.queue.deciding import Memory
-from growth.decide.queue.desk import Desk
-from growth.decide.queue.premises import members_of
+from growth.decide.queue.decider import Memory, decide
+from growth.decide.queue.index import Desk
+from growth.decide.queue.queue_config import members_of
 from growth.observe.cache import World
 from growth.observe.snapshot import Snapshot
 from growth.observe.table import Table

@@ -10,7 +10,7 @@ from growth.api.interning import Sharing
 from growth.api.queue.job import QUEUED_JOBS
 from growth.api.queue.kinds import CLUSTER_QUEUES, COHORTS, LOCAL_QUEUES, RESOURCE_FLAVORS, WORKLOADS
 from growth.decide.contract import State
-from growth.decide.queue.beside import decide
+from growth.decide.queue.decider import decide
 from tests.builders import Json
 from tests.decide.queue.stage import Stage, a_stage, settings, snapshot_of
 

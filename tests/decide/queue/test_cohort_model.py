@@ -15,9 +15,9 @@ from growth.api.actions import PatchObject
 from growth.api.queue.kinds import CLUSTER_QUEUES, WORKLOADS
 from growth.api.queue.workload import EVICTED, PREEMPTED, QUOTA_RESERVED, WAITS_FOR_PREEMPTED
 from growth.decide.contract import Decision
-from growth.decide.queue.promise import promised_to
-from growth.decide.queue.tree import Member
-from growth.decide.queue.tree import Quota as Owned
+from growth.decide.queue.preemption import promised_to
+from growth.decide.queue.quota_tree import Member
+from growth.decide.queue.quota_tree import Quota as Owned
 from tests.decide.queue.cohort_model import Node, Outcome, Pass, Queue, Quota, Slot, Tree, Work
 from tests.decide.queue.cohort_worlds import (
     GROUPS,

@@ -15,13 +15,13 @@ from growth.api.queue.pod import QUEUED_PODS
 from growth.api.queue.workload import EVICTED, ON_STANDING_NODES, QUOTA_RESERVED, REQUEUED
 from growth.decide.contract import State
 from growth.decide.facts.gangs import PLANS, Findings, Gang, Unplaced, gangs_in
-from growth.decide.queue.beside import decide
-from growth.decide.queue.tried import FAILED_FLAVORS
+from growth.decide.queue.decider import decide
+from growth.decide.queue.failed_flavors import FAILED_FLAVORS
 from tests.decide.queue.stage import Stage, settings, snapshot_of
-from tests.decide.queue.test_diagnosis import put_node, put_pod
-from tests.decide.queue.test_moving import TYPE, flavor_of, in_stock
-from tests.decide.queue.test_moving import a_stage as a_stage_with_a_shop
-from tests.decide.queue.test_room import a_place, make_pods, unmake_pods
+from tests.decide.queue.test_existing_capacity import a_place, make_pods, unmake_pods
+from tests.decide.queue.test_flavor_migration import TYPE, flavor_of, in_stock
+from tests.decide.queue.test_flavor_migration import a_stage as a_stage_with_a_shop
+from tests.decide.queue.test_unready_reasons import put_node, put_pod
 
 WHY = "there is no place for 1 of its 2 pods: 1 in stock"
 

@@ -10,7 +10,7 @@ from growth.api.kinds import PRIORITY_CLASSES
 from growth.api.queue.job import QUEUED_JOBS, STOPPING, TEMPLATE_WAS
 from growth.api.queue.kinds import CLUSTER_QUEUES, RESOURCE_FLAVORS, WORKLOAD_PRIORITY_CLASSES, WORKLOADS
 from growth.api.queue.workload import EVICTED, PRIORITY_CLASS, QUEUE_NAME, QUOTA_RESERVED
-from growth.decide.queue.making import workload_name
+from growth.decide.queue.workload_creation import workload_name
 from tests.builders import Json
 from tests.decide.queue.stage import Stage, a_stage, read
 

@@ -11,7 +11,7 @@ from growth.api.kinds import PODS
 from growth.api.queue.kueue_installation import KUEUE_MUTATING, KUEUE_VALIDATING
 from growth.api.references import reference_by_name
 from growth.decide.contract import State
-from growth.decide.queue.leftovers import advice, told_of_leftovers
+from growth.decide.queue.kueue_coexistence import advice, told_of_leftovers
 from tests.builders import Json
 from tests.decide.queue.stage import Stage, snapshot_of
 

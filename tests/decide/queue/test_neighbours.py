@@ -9,8 +9,7 @@ from growth.api.actions import Hold, RecordEvent
 from growth.api.change import Change, Happened
 from growth.api.queue.kueue_installation import KUEUE_DEPLOYMENTS, KUEUE_LEASES, LEASE_NAME
 from growth.decide.contract import Decision, State
-from growth.decide.queue.beside import decide
-from growth.decide.queue.deciding import Memory
+from growth.decide.queue.decider import Memory, decide
 from growth.observe.lease_heartbeats import KueueLeases
 from tests.builders import Json
 from tests.decide.queue.stage import Stage, a_stage, read, snapshot_of

@@ -11,8 +11,8 @@ from growth.api.actions import PatchObject
 from growth.api.queue.kinds import CLUSTER_QUEUES, WORKLOADS
 from growth.api.queue.workload import QUOTA_RESERVED
 from growth.decide.contract import State
-from growth.decide.queue import deciding
-from growth.decide.queue.deciding import Memory
+from growth.decide.queue import decider
+from growth.decide.queue.decider import Memory
 from tests.decide.queue.stage import Stage, a_stage, settings, snapshot_of
 
 
@@ -91,9 +91,9 @@ def test_a_pass_that_broke_off_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> 
 
     seen = snapshot_of(stage.objects, stage.now)
     with monkeypatch.context() as patched:
-        patched.setattr(deciding, "rest", breaks)
+        patched.setattr(decider, "rest", breaks)
         with pytest.raises(RuntimeError):
-            deciding.decide(seen, State(memory=stage.memory), stage.settings)
+            decider.decide(seen, State(memory=stage.memory), stage.settings)
     stage.a_job("second")
     stage.settle()
     assert stage.admitted() == ["first", "second"]

@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 from growth.api.kinds import NODES, PODS
 from growth.api.queue.job import QUEUED_JOBS
 from growth.api.queue.workload import ON_STANDING_NODES, Workload
-from growth.decide.queue.deciding import Memory
-from growth.decide.queue.tried import NO_ROOM, failures_of
+from growth.decide.queue.decider import Memory
+from growth.decide.queue.failed_flavors import NO_ROOM, failures_of
 from tests.decide.queue.stage import settings
-from tests.decide.queue.test_moving import in_stock
-from tests.decide.queue.test_room import SMALL, a_place, a_stage, a_stranger, make_pods, unmake_pods
+from tests.decide.queue.test_existing_capacity import SMALL, a_place, a_stage, a_stranger, make_pods, unmake_pods
+from tests.decide.queue.test_flavor_migration import in_stock
 
 SEEDS = st.integers(0, 2**32)
 NODE_NAMES, STRANGERS = ("n1", "n2", "n3"), ("s1", "s2", "s3")

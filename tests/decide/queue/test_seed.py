@@ -13,7 +13,7 @@ from growth.api.queue.kinds import QUEUE_KINDS
 from growth.api.queue.workload import RequeueState
 from growth.api.settings.loading import SettingsError, read_settings
 from growth.api.settings.model import Settings
-from growth.decide.queue.requeuing import Requeuing, delay
+from growth.decide.queue.requeue import Requeuing, delay
 from tests.decide.queue.stage import a_stage, settings
 from tests.seed_table import check_that_it_is_there, rows_of
 from tests.stories.all_stories import STORIES

@@ -9,7 +9,7 @@ from hypothesis import settings as profile
 from hypothesis import strategies as st
 
 from growth.api.queue.workload import PREEMPTED, QUOTA_RESERVED, SchedulingStats
-from growth.decide.queue.promise import promise, promised_to
+from growth.decide.queue.preemption import promise, promised_to
 from tests.decide.queue.cohort_model import Node, Queue, Quota, Work
 from tests.decide.queue.cohort_worlds import GROUPS, hold, put_tree, put_work
 from tests.decide.queue.set_lives import LATE, Sets

@@ -12,12 +12,12 @@ from growth.api.offering import POOL
 from growth.api.settings.model import ProvisionSettings
 from growth.decide.capacity.availability import Access
 from growth.decide.capacity.offering_catalog import Shop, shop_of
-from growth.decide.queue.supply import Backing, Supply, backing_in, supply_of
+from growth.decide.queue.flavor_stock import Backing, Supply, backing_in, supply_of
 from growth.observe.snapshot import Snapshot
 from tests.builders import a_node
 from tests.decide.queue.stage import Stage, snapshot_of
-from tests.decide.queue.test_moving import TYPE, a_stage, in_stock
-from tests.decide.queue.test_stock import a_flavor
+from tests.decide.queue.test_flavor_migration import TYPE, a_stage, in_stock
+from tests.decide.queue.test_flavor_stock import a_flavor
 
 FLAVORS = {"small": a_flavor("small", **{TYPE: "small"}), "both": a_flavor("both"), "none": a_flavor("none", no="such")}
 

@@ -10,11 +10,11 @@ from growth.api.kinds import PODS
 from growth.api.queue.job import QUEUED_JOBS
 from growth.api.queue.workload import EVICTED, REQUEUED
 from growth.api.settings.model import Settings
-from growth.decide.queue.tried import FAILED_FLAVORS
+from growth.decide.queue.failed_flavors import FAILED_FLAVORS
 from tests.decide.queue.stage import Stage, settings
-from tests.decide.queue.test_diagnosis import put_node, put_pod
-from tests.decide.queue.test_moving import a_stage as a_stage_with_a_shop
-from tests.decide.queue.test_moving import flavor_of, in_stock
+from tests.decide.queue.test_flavor_migration import a_stage as a_stage_with_a_shop
+from tests.decide.queue.test_flavor_migration import flavor_of, in_stock
+from tests.decide.queue.test_unready_reasons import put_node, put_pod
 
 LATE = timedelta(minutes=5).total_seconds()
 

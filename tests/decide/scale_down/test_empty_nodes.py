@@ -14,8 +14,8 @@ from growth.api.settings.model import RemovalSettings, Settings
 from growth.api.tolerations import Taint
 from growth.decide.contract import Decision, State
 from growth.decide.facts.pending_pods import note_displaced
-from growth.decide.queue.requeuing import Requeuing
-from growth.decide.queue.returning import MACHINES, machines_kept_for, note_awaited
+from growth.decide.queue.requeue import Requeuing
+from growth.decide.queue.retained_nodes import MACHINES, machines_kept_for, note_awaited
 from growth.decide.scale_down.decider import decide
 from tests.decide.scale_down.stage import (
     ANOTHER,

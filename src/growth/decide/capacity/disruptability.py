@@ -7,7 +7,7 @@ from growth.api.pod_classification import forbids
 from growth.decide.capacity.upcoming_nodes import has_places, is_live
 from growth.decide.consolidation.active_moves import moving_in
 from growth.decide.facts.pending_pods import waiting_in
-from growth.decide.queue.returning import awaited_in
+from growth.decide.queue.retained_nodes import awaited_in
 from growth.decide.scale_down.context import Scene
 
 

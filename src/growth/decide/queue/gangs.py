@@ -19,12 +19,12 @@ from growth.api.queue.job import QueuedJob
 from growth.api.queue.workload import ADMITTED, EVICTED, ON_STANDING_NODES, PODS_READY, Workload
 from growth.decide.elapsed import is_ahead
 from growth.decide.facts.gangs import Gang, Unplaced
-from growth.decide.queue.draft import Draft
-from growth.decide.queue.failing import flavors_of, note_unplaced
-from growth.decide.queue.flavors import NO_PLACEMENT
-from growth.decide.queue.holders import Key
-from growth.decide.queue.scene import Scene
-from growth.decide.queue.tried import NO_ROOM, failures_of, supplies_seen_by
+from growth.decide.queue.context import Scene
+from growth.decide.queue.failed_flavors import NO_ROOM, failures_of, supplies_seen_by
+from growth.decide.queue.failure_notes import flavors_of, note_unplaced
+from growth.decide.queue.flavor_assignment import NO_PLACEMENT
+from growth.decide.queue.quota_holders import Key
+from growth.decide.queue.workload_patch import Draft
 
 _A_MOMENT: Final = timedelta(minutes=1)
 """For this long pods that are not there yet are waited for, as those are that are announced."""

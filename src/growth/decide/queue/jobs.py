@@ -20,11 +20,11 @@ from growth.api.actions import EditObject, Hold, PatchObject
 from growth.api.queue.job import QUEUED_JOBS, STOPPING, TEMPLATE_WAS, QueuedJob
 from growth.api.queue.workload import ADMITTED, EVICTED, Workload
 from growth.api.references import reference_to
-from growth.decide.queue.making import as_seen, attempt, looked_at, make, update
-from growth.decide.queue.placing import is_lost, placed
-from growth.decide.queue.podsets import OF_THE_JOB, Json, part
-from growth.decide.queue.scene import Scene
-from growth.decide.queue.wanting import changed_priority, changed_spec
+from growth.decide.queue.context import Scene
+from growth.decide.queue.job_spec import changed_priority, changed_spec
+from growth.decide.queue.pod_placement import is_lost, placed
+from growth.decide.queue.pod_sets import OF_THE_JOB, Json, part
+from growth.decide.queue.workload_creation import as_seen, attempt, looked_at, make, update
 
 _OURS_ALONE: Final = frozenset({"kube-system"})
 # What makes several Jobs and lets them begin together. Kueue queues these as one, and leaves their Jobs alone; so do

@@ -1,0 +1,397 @@
+"""Who gets quota now: in order of priority and time, as far as there is some.
+
+In a queue with StrictFIFO whoever cannot be served holds up those behind it; with BestEffortFIFO the next one is tried.
+Among the heads of queues that share a cohort, whoever need not borrow comes first.
+
+Somebody who is more important than those who hold quota may have it instead: they are sent back, and it waits for them
+to go. What it waits for is counted as its own, or somebody else would take it.
+
+What was decided is not seen at once. Until it is, it counts: otherwise somebody who comes in between could be given the
+same quota once more, or more would be sent back than need be.
+"""
+
+from collections.abc import Mapping, Sequence
+from heapq import heappop, heappush
+
+import msgspec
+
+from growth.api.quantity import QuantityError
+from growth.api.queue.cluster_queues import ClusterQueue
+from growth.api.queue.workload import (
+    ADMITTED,
+    EVICTED,
+    PODS_READY,
+    PREEMPTED,
+    QUOTA_RESERVED,
+    REQUEUED,
+    WAITS_FOR_PREEMPTED,
+    Admission,
+    RequeueState,
+)
+from growth.decide.queue.admission_record import admission_of, requests_of
+from growth.decide.queue.context import Key, Scene, usage_of
+from growth.decide.queue.existing_capacity import Room, lodge, shut_in
+from growth.decide.queue.failed_flavors import NOTHING_TRIED, Tried, tried_by
+from growth.decide.queue.flavor_assignment import (
+    NO_PLACEMENT,
+    Assignment,
+    PodSetNeeds,
+    Price,
+    Refusal,
+    Way,
+    asks_for_pods,
+    assign,
+    needs_of,
+)
+from growth.decide.queue.pending_queue import Order, Waiter, Walk, queued_since, waits_for_preempted, was_sent_back
+from growth.decide.queue.preemption import Tree, Victim, height_without, promise, promised_to, victims
+from growth.decide.queue.queue_entry import line_up, wait
+from growth.decide.queue.quota_holders import Wish
+from growth.decide.queue.quota_tree import Member, Slot
+from growth.decide.queue.requeue import is_waiting
+from growth.decide.queue.workload_patch import Draft
+
+
+class Given(msgspec.Struct, frozen=True):
+    """An admission that was decided on a version of a workload."""
+
+    version: int
+    admission: Admission
+    shut: str = ""
+    """The flavor of which no machines could be had, so that it was given for the nodes that stand."""
+
+
+class Assumed(msgspec.Struct, frozen=True):
+    """What was decided and is not seen yet."""
+
+    given: Mapping[Key, Given] = {}
+    sent_back: Mapping[Key, int] = {}
+    """Who is sent back for somebody else, with the version on which that was decided."""
+
+
+class _Head(msgspec.Struct, frozen=True):
+    """Whose turn it is in one queue, and what it could have when that was looked at."""
+
+    waiter: Waiter
+    needs: tuple[PodSetNeeds, ...]
+    found: Assignment | Refusal
+    looked_at: int
+    tried: Tried = NOTHING_TRIED
+
+    @property
+    def key(self) -> Key:
+        return self.waiter[1]
+
+    @property
+    def is_early(self) -> bool:
+        """Whether its backoff is not over."""
+        return self.tried.is_early
+
+    @property
+    def holds_up(self) -> bool:
+        """Whether others may have to wait until it is served: not if that may never be, or not before its time."""
+        has_place = not isinstance(self.found, Refusal) or self.found.reason != NO_PLACEMENT
+        return has_place and not self.is_early
+
+
+def admit(scene: Scene, assumed: Assumed) -> Assumed:
+    """Let in who can be; returns what is decided and not seen yet."""
+    return _Round(scene, assumed).run()
+
+
+def lines_in(scene: Scene) -> dict[str, list[Key]]:
+    """Who waits for quota, queue by queue, in the order in which they are tried."""
+    for key in scene.touched:
+        line_up(scene, key)
+    return {name: [key for _, key in line] for name, line in scene.desk.lines.items()}
+
+
+class _Round:
+    """One pass through all lines.
+
+    Who is refused speaks for all behind it in its line that want the same (``Seat.shape``): during a pass there is less
+    and less, so they would be refused, too.
+    """
+
+    def __init__(self, scene: Scene, assumed: Assumed) -> None:
+        self._scene, self._desk = scene, scene.desk
+        self._before = assumed
+        self._given: dict[Key, Given] = {}
+        self._sent_back: dict[Key, int] = {}
+        self._heads: dict[str, _Head] = {}
+        self._heap: list[tuple[int, Order, str]] = []
+        self._asked: set[Key] = set()
+        self._held_up: dict[str, Waiter] = {}
+        """By queue, who holds up all behind it."""
+        self._refused: dict[tuple[str, object], tuple[str, str] | None] = {}
+        """What is to be said to all who want the same; None where that is said already."""
+        self._changes: dict[int, int] = {}
+        self._going: dict[object, tuple[int, list[Victim]]] = {}
+        self._room = Room(scene)
+        self._is_blocked = scene.terms.blocks_admission and bool(scene.desk.awaited)
+        lines = [scene.desk.seats[key].line for key in scene.touched]
+        self._stirred = {self._root(line[0]) for line in lines if line is not None}
+        self._walks = {name: Walk(line) for name, line in sorted(scene.desk.lines.items()) if not self._is_quiet(name)}
+
+    def run(self) -> Assumed:
+        self._repeat()
+        for name in self._walks:
+            self._look(name)
+        while self._heap:
+            _, _, name = heappop(self._heap)
+            head = self._heads[name]
+            if head.looked_at != self._stamp(name):
+                # Somebody got something since. It may be another one's turn now.
+                self._look(name)
+                continue
+            self._asked.add(head.key)
+            self._walks[name].step()
+            if self._serve(head, self._scene.queues[name]) or self._goes_on(name) or not head.holds_up:
+                self._look(name)
+            else:
+                self._held_up[name] = head.waiter
+                self._keep_share(head, self._scene.queues[name])
+        self._tell_others()
+        self._settle()
+        return Assumed(self._given, self._sent_back)
+
+    def _look(self, name: str) -> None:
+        """What the next one of a line could have."""
+        walk = self._walks[name]
+        while walk.head is not None:
+            waiter, shape = walk.head
+            place, key = waiter
+            if (name, shape) in self._refused:
+                walk.skip()
+            elif key in self._given:
+                walk.step()
+            else:
+                self._heads[name] = head = self._head(waiter, self._scene.queues[name])
+                heappush(self._heap, (self._height(head, name), place.order, name))
+                return
+
+    def _height(self, head: _Head, name: str) -> int:
+        """How far up it has to borrow, as far as that matters: whoever waits for others to go was asked that before
+        they were sent back. If one of them, who borrows from less far, came before it now, or before those in front of
+        it in its line, they would go for ever."""
+        if isinstance(head.found, Refusal) or self._desk.lines[name].has_preemptor_from(head.waiter):
+            return 0
+        return 0 if waits_for_preempted(self._scene.drafts[head.key].workload) else head.found.price.height
+
+    def _root(self, name: str) -> int:
+        return id(self._scene.members[name].root)
+
+    def _is_quiet(self, name: str) -> bool:
+        """Whether to ask anybody of this line would come to the same as in the last pass, nothing."""
+        root = self._root(name)
+        return root in self._desk.settled and root not in self._stirred
+
+    def _settle(self) -> None:
+        """Note the trees in which nobody was served. Whatever changes there from now on stirs them (``Desk.stir``), but
+        for pods that are awaited, and room on nodes: where these decide, no tree is ever left out."""
+        if self._scene.premises.closed or self._scene.terms.blocks_admission or self._desk.refusals.by_key:
+            self._desk.settled.clear()
+        else:
+            self._desk.settled |= {self._root(name) for name in self._walks} - self._changes.keys()
+
+    def _stamp(self, name: str) -> int:
+        """How often something was given in the tree of this queue, or of room that is for all."""
+        return self._changes.get(self._root(name), 0) + self._room.taken
+
+    def _changed(self, name: str) -> None:
+        if name in self._scene.members:
+            root = self._root(name)
+            self._changes[root] = self._changes.get(root, 0) + 1
+
+    def _repeat(self) -> None:
+        """Decide once more what was decided and is not seen, before anybody else is asked. Who cannot be admitted any
+        more keeps its share until something is seen of it: the write may be under way."""
+        for key, version in self._before.sent_back.items():
+            draft = self._scene.draft(key)
+            if draft is not None and version == draft.before.metadata.resource_version:
+                self._sent_back[key] = version
+                self._scene.mark_evicted(key)
+        for key, given in self._before.given.items():
+            draft = self._scene.draft(key)
+            if draft is None or given.version != draft.before.metadata.resource_version:
+                continue
+            line = self._desk.seats[key].line
+            if line is not None:
+                self._give(key, given.admission, line[0], given.shut)
+            else:
+                self._given[key] = given
+                self._count(given.admission, draft)
+
+    def _head(self, waiter: Waiter, queue: ClusterQueue) -> _Head:
+        _, key = waiter
+        member = self._scene.members[queue.metadata.name]
+
+        def price(slot: Slot, amount: int) -> Price:
+            return self._price(key, queue, member, slot, amount)
+
+        workload, stamp = self._scene.drafts[key].workload, self._stamp(queue.metadata.name)
+        try:
+            needs = needs_of(workload, self._scene.filling)
+        except (QuantityError, msgspec.ValidationError) as error:
+            refusal = Refusal("Misconfigured", f"its pod sets cannot be read: {error}", is_final=True)
+            return _Head(waiter, (), refusal, stamp)
+        tried = tried_by(workload, self._scene.now)
+        tried = tried if (refused := self._desk.refusals.of(workload)) <= tried.refused else tried.with_refused(refused)
+        closed, lack = self._scene.premises.closed, self._room.lack
+
+        def look(promised: Sequence[str] = ()) -> Assignment | Refusal:
+            return assign(
+                queue,
+                member,
+                self._scene.flavors,
+                needs,
+                oracle=price,
+                closed=closed,
+                lack=lack,
+                tried=tried,
+                promised=promised,
+            )
+
+        found, promised = asks_for_pods(needs) or look(), promised_to(workload)
+        if promised and not _is_free(found):
+            kept = look(promised)
+            found = kept if self._can_be_had(kept, key, queue, member) else found
+        return _Head(waiter, needs, found, stamp, tried)
+
+    def _can_be_had(self, found: Assignment | Refusal, key: Key, queue: ClusterQueue, member: Member) -> bool:
+        """Whether it is free, or will be."""
+        if isinstance(found, Refusal):
+            return False
+        return _is_free(found) or bool(self._victims(queue, member, self._wish(key, found.usage), found.short))
+
+    def _price(self, key: Key, queue: ClusterQueue, member: Member, slot: Slot, amount: int) -> Price:
+        """What it would take to have so much, when that is not free."""
+        going = self._victims(queue, member, self._wish(key, {slot: amount}), frozenset({slot}))
+        height = height_without(self._scene.members, going, member, slot, amount)
+        if not going:
+            return Price(Way.NOBODY_TO_GO, height)
+        is_own = any(victim.holder.queue == member.name for victim in going)
+        return Price(Way.SOMEBODY_GOES if is_own else Way.OTHERS_GO, height)
+
+    def _wish(self, key: Key, usage: Mapping[Slot, int]) -> Wish:
+        workload = self._scene.drafts[key].workload
+        since = queued_since(workload, self._scene.terms.requeuing.timestamp)
+        past = was_sent_back(workload), waits_for_preempted(workload)
+        return Wish(key, workload.priority, since, usage, *past)
+
+    def _victims(self, queue: ClusterQueue, member: Member, wish: Wish, short: frozenset[Slot]) -> list[Victim]:
+        """Who has to go for it. That is asked for a price and, if nothing was given meanwhile, of the same thing again
+        when it is paid."""
+        asked, stamp = (wish.key, short, frozenset(wish.usage.items())), self._stamp(member.name)
+        known = self._going.get(asked)
+        if known is None or known[0] != stamp:
+            tree = Tree(self._scene.members, self._scene.holders)
+            known = self._going[asked] = (stamp, victims(tree, member, queue.spec.preemption, wish, short))
+        return known[1]
+
+    def _serve(self, head: _Head, queue: ClusterQueue) -> bool:
+        """Give it what it could have; whether it got it, or will."""
+        draft, found, name = self._scene.drafts[head.key], head.found, queue.metadata.name
+        if head.is_early and (self._is_blocked or not _is_free(found)):
+            # It waits for its backoff, and that is said on it.
+            self._refused[name, self._desk.seats[head.key].shape] = None
+            return False
+        if self._is_blocked:
+            words = "pods of somebody who was admitted before are not ready yet"
+            return self._refuse(head, name, "WaitingForPodsReady", words)
+        if isinstance(found, Refusal):
+            return self._refuse(head, name, found.reason, found.why)
+        if found.price.way is Way.FREE:
+            admission = admission_of(name, found)
+            self._give(head.key, admission, name, shut_in(self._scene, admission, head.tried.refused))
+            return True
+        member, wish = self._scene.members[name], self._wish(head.key, found.usage)
+        going = self._victims(queue, member, wish, found.short)
+        if not going:
+            return self._refuse(head, name, "WaitingForQuota", found.why)
+        for victim in going:
+            self._send_back(victim, head.key)
+        self._scene.use(name, found.usage)
+        self._room.take(found.sets)
+        self._changed(name)
+        wait(draft, WAITS_FOR_PREEMPTED, promise(found.chosen, [victim.holder.key[1] for victim in going]))
+        return True
+
+    def _refuse(self, head: _Head, queue: str, reason: str, why: str) -> bool:
+        draft = self._scene.drafts[head.key]
+        wait(draft, reason, why)
+        if head.needs:
+            draft.ask(requests_of(head.needs))
+        self._refused[queue, self._desk.seats[head.key].shape] = (reason, why)
+        return False
+
+    def _send_back(self, victim: Victim, preemptor: Key) -> None:
+        key, draft = victim.holder.key, self._scene.drafts[victim.holder.key]
+        self._scene.mark_evicted(key)
+        if draft.workload.holds(EVICTED):
+            return
+        why = f"{'/'.join(preemptor)} gets its quota"
+        self._sent_back[key] = draft.before.metadata.resource_version
+        draft.say(EVICTED, "True", PREEMPTED, why)
+        draft.say(PREEMPTED, "True", victim.reason, why)
+
+    def _give(self, key: Key, admission: Admission, queue: str, shut: str) -> None:
+        draft = self._scene.drafts[key]
+        self._given[key] = Given(draft.workload.metadata.resource_version, admission, shut)
+        if is_waiting(draft.workload, self._scene.now):
+            draft.say(REQUEUED, "True", "UntriedFlavor", "a flavor that it has not tried has room")
+        state = draft.workload.status.requeue_state
+        if state is not None and state.requeue_at is not None:
+            draft.requeue(RequeueState(state.count, None))
+        draft.admit(admission)
+        lodge(draft, shut)
+        draft.ask(())
+        draft.say(QUOTA_RESERVED, "True", "QuotaReserved", f"it has quota in ClusterQueue {queue}")
+        draft.say(ADMITTED, "True", "Admitted", f"it is admitted by ClusterQueue {queue}")
+        for over in (EVICTED, PREEMPTED):
+            if draft.workload.condition(over) is not None:
+                draft.say(over, "False", "QuotaReserved", "it has quota again")
+        if self._scene.terms.readiness is not None:
+            # The very words that follow as soon as it is looked at: other ones would be one more write for each job.
+            pods = sum(one.count for one in draft.workload.spec.pod_sets)
+            draft.say(PODS_READY, "False", "WaitForStart", f"0 of {pods} pods are ready or have succeeded")
+        self._count(admission, draft)
+
+    def _count(self, admission: Admission, draft: Draft) -> None:
+        """It uses what it is given."""
+        status = msgspec.structs.replace(draft.workload.status, admission=admission)
+        usage = usage_of(msgspec.structs.replace(draft.workload, status=status))
+        self._scene.use(admission.cluster_queue, usage)
+        self._room.take_for(draft.workload, admission)
+        self._changed(admission.cluster_queue)
+        self._is_blocked = self._scene.terms.blocks_admission
+
+    def _keep_share(self, head: _Head, queue: ClusterQueue) -> None:
+        """What is the queue's own and free is kept for whoever holds up its line: who borrowed it could not be sent
+        back."""
+        found, name = head.found, queue.metadata.name
+        if isinstance(found, Refusal) or queue.spec.preemption.reclaim_within_cohort == "Any":
+            return
+        member = self._scene.members[name]
+        own = {slot: max(0, member.nominal(slot) - member.used(slot)) for slot in found.usage}
+        self._scene.use(name, {slot: min(amount, own[slot]) for slot, amount in found.usage.items()})
+        self._changed(name)
+
+    def _goes_on(self, name: str) -> bool:
+        return self._scene.queues[name].spec.queueing_strategy == "BestEffortFIFO"
+
+    def _tell_others(self) -> None:
+        """Who was not asked hears why, if it is looked at now; all others have heard it."""
+        for key in self._scene.touched:
+            seat = self._desk.seats[key]
+            if seat.line is None or key in self._asked or key in self._given:
+                continue
+            name, place = seat.line
+            if name in self._held_up and (place, key) > self._held_up[name]:
+                wait(self._scene.drafts[key], "WaitingForQuota", "others are before it, and the queue is StrictFIFO")
+            elif (refusal := self._refused.get((name, seat.shape))) is not None:
+                wait(self._scene.drafts[key], *refusal)
+
+
+def _is_free(found: Assignment | Refusal) -> bool:
+    return isinstance(found, Assignment) and found.price.way is Way.FREE

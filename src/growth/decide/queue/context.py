@@ -1,0 +1,354 @@
+"""What one pass of the queue looks at: queues with their quota, who holds some of it, who waits."""
+
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from datetime import datetime
+from functools import cached_property
+from itertools import islice
+
+import msgspec
+
+from growth.api.actions import Action, Hold
+from growth.api.growth_kinds import NODE_REQUESTS
+from growth.api.kinds import NAMESPACES
+from growth.api.pod import Pod
+from growth.api.quantity import QuantityError, nano_value
+from growth.api.queue.cluster_queues import ClusterQueue, LocalQueue
+from growth.api.queue.job import QUEUED_JOBS, QueuedJob
+from growth.api.queue.kinds import CLUSTER_QUEUES, LOCAL_QUEUES, WORKLOADS
+from growth.api.queue.pod import QUEUED_PODS, QueuedPod
+from growth.api.queue.workload import EVICTED, PODS_READY, QUOTA_RESERVED, PodSetAssignment, Workload
+from growth.api.settings.model import Settings
+from growth.decide.capacity.offering_catalog import shop_in
+from growth.decide.contract import State
+from growth.decide.facts.gangs import PLANS, Findings, Unplaced
+from growth.decide.queue.cluster_queue_status import Standing
+from growth.decide.queue.flavor_assignment import needs_of
+from growth.decide.queue.flavor_stock import Backing, Supply, backing_in, supply_of
+from growth.decide.queue.index import Desk
+from growth.decide.queue.pending_queue import queued_since
+from growth.decide.queue.pod_defaults import Filling
+from growth.decide.queue.provisioning_deadline import Provisioning, requests_by_pod
+from growth.decide.queue.queue_config import filling_in, members_of, premises_in, standings_in
+from growth.decide.queue.queue_settings import Terms, terms_of
+from growth.decide.queue.quota_holders import Holder, Key
+from growth.decide.queue.quota_tree import Member, Slot
+from growth.decide.queue.workload_patch import Draft
+from growth.observe.pod_requests import counted
+from growth.observe.snapshot import Snapshot
+
+
+class Drafts(dict[Key, Draft]):
+    """Workloads that are looked at in this pass; whoever asks for another one looks at it, too."""
+
+    def __init__(self, there: Mapping[Key, Workload], now: datetime) -> None:
+        super().__init__()
+        self._there, self._now = there, now
+
+    def __missing__(self, key: Key) -> Draft:
+        self[key] = draft = Draft(self._there[key], self._now)
+        return draft
+
+
+class Scene:
+    """One snapshot with what all parts of the pass ask of it; ``said`` is what comes of it.
+
+    With the ``desk`` of the pass before only those are looked at for whom something may have changed; without it all.
+    """
+
+    def __init__(
+        self, snapshot: Snapshot, state: State, settings: Settings, desk: Desk | None = None, remarks: int = 0
+    ) -> None:
+        self.snapshot, self.state, self.settings = snapshot, state, settings
+        self.now: datetime = snapshot.now
+        self.terms: Terms = terms_of(settings.queue)
+        self.premises = premises_in(snapshot, settings, desk.premises if desk is not None else None)
+        if desk is None or desk.is_in_use or not self.premises.are_like(desk.premises):
+            absent = desk.absent if desk is not None else {}
+            desk = Desk(self.premises, members_of(snapshot))
+            desk.absent = absent
+        desk.premises, desk.is_in_use = self.premises, True
+        self.desk: Desk = desk
+        self.flavors = self.premises.flavors
+        self.queues: dict[str, ClusterQueue] = {
+            one.metadata.name: one for one in snapshot.table(CLUSTER_QUEUES).values()
+        }
+        self.doors = snapshot.table(LOCAL_QUEUES)
+        self.jobs: Mapping[str, QueuedJob] = desk.jobs.by_uid
+        self.pods: Mapping[str, QueuedPod] = desk.pods.by_uid
+        self.said: list[Action | Hold] = []
+        self.deadlines: list[datetime] = []
+        self.instants: list[datetime] = []
+        """When to look again, whoever is looked at then."""
+        self.edited: set[Key] = set()
+        """Workloads that are being changed to what their jobs want now: they are not judged by what they wanted."""
+        self.drafts = Drafts(snapshot.table(WORKLOADS), self.now)
+        self.owners: list[str] = []
+        """Jobs and pods that are looked at, by uid."""
+        self._evicting: list[Key] = []
+        self._used: list[tuple[str, Mapping[Slot, int]]] = []
+        self._supplies: dict[str, Supply | None] = {}
+        self._sit(remarks)
+
+    def draft(self, key: Key) -> Draft | None:
+        """A workload, if it is there."""
+        return self.drafts[key] if key in self.desk.seats else None
+
+    @property
+    def members(self) -> dict[str, Member]:
+        """All queues, with what is used of their quota.
+
+        That is what was seen to be held: also by those that are evicted and have not gone yet, or of which we say only
+        now that they have. Until that is written, somebody else's admission could come before it.
+        """
+        return self.desk.members
+
+    @property
+    def holders(self) -> dict[str, dict[Key, Holder]]:
+        """Who was seen to hold quota, by queue."""
+        return self.desk.holders
+
+    @property
+    def absent(self) -> dict[Key, datetime]:
+        """Workloads whose jobs are not seen, and since when (``leaving``)."""
+        return self.desk.absent
+
+    def _sit(self, remarks: int) -> None:
+        """Find who is to be looked at, and see what each holds; of so many may be told what was not told yet."""
+        desk, there = self.desk, self.snapshot.table(WORKLOADS)
+        others = desk.jobs.call(self.snapshot.table(QUEUED_JOBS)) | desk.pods.call(self.snapshot.table(QUEUED_PODS))
+        changed: set[Key] = set()
+        for key in desk.heard.news(there, desk.seats):
+            known, now = desk.seats.get(key), there.get(key)
+            if now is None and known is not None:
+                owner = known.workload.metadata.controller
+                others |= {owner.uid} if owner is not None else set()
+                desk.leave(key)
+            elif now is not None and (known is None or known.workload is not now):
+                changed.add(key)
+        odd = dict(desk.odd)
+        for key in sorted(changed):
+            desk.sit(key, there[key], self._holder(key, there[key]), _oddity(there[key]))
+        touched = {*changed, *desk.restless, *desk.due(self.now), *islice(desk.unsaid, remarks)}
+        if odd != desk.odd:
+            # It is for nobody in these queues as it was.
+            touched |= desk.seats.keys()
+        supplies = {flavor: self.supply_of(flavor) for flavor in desk.refusals.flavors}
+        if supplies != desk.supplies:
+            touched |= desk.refusals.by_key.keys()
+            desk.supplies = supplies
+        touched |= {one.gang.key for one in self.unplaced.values()} & desk.awaited
+        touched |= {desk.by_owner[uid] for uid in others if uid in desk.by_owner}
+        self.touched = sorted(touched & desk.seats.keys())
+        """Workloads for whom something may have changed."""
+        for key in self.touched:
+            owner = self.drafts[key].before.metadata.controller
+            if owner is not None:
+                others.add(owner.uid)
+        self.owners = sorted(uid for uid in others | desk.restless_owners if uid in self.jobs or uid in self.pods)
+
+    def _holder(self, key: Key, workload: Workload) -> Holder | None:
+        admission, reserved = workload.status.admission, workload.condition(QUOTA_RESERVED)
+        if admission is None or not workload.is_reserving:
+            return None
+        since = reserved.last_transition_time if reserved is not None else None
+        return Holder(
+            key,
+            workload.metadata.uid,
+            admission.cluster_queue,
+            workload.priority,
+            queued_since(workload, self.terms.requeuing.timestamp),
+            since or workload.metadata.creation_timestamp or self.now,
+            usage_of(workload),
+            workload.holds(EVICTED),
+        )
+
+    def use(self, queue: str, usage: Mapping[Slot, int]) -> None:
+        """So much is given, or waited for, in this pass: nobody else gets it. It is not seen yet, so it is forgotten
+        when the pass is over."""
+        if queue in self.members:
+            self._used.append((queue, usage))
+            self.members[queue].use_all(usage)
+
+    def mark_evicted(self, key: Key) -> None:
+        """It is decided that it goes: whoever needs somebody to go takes it first."""
+        holder = self.desk.seats[key].holder
+        if holder is not None and not holder.is_evicted:
+            self._evicting.append(key)
+            self.desk.stir(holder.queue)
+            self.holders[holder.queue][key] = msgspec.structs.replace(holder, is_evicted=True)
+
+    def end(self) -> None:
+        """The pass is over: what is used is again what was seen to be."""
+        for queue, usage in self._used:
+            self.members[queue].use_all(usage, -1)
+        for key in self._evicting:
+            seat = self.desk.seats.get(key)
+            if seat is not None and seat.holder is not None:
+                self.holders[seat.holder.queue][key] = seat.holder
+                self.desk.stir(seat.holder.queue)
+        self.desk.is_in_use = False
+
+    @contextmanager
+    def following(self, key: Key) -> Generator[Draft]:
+        """Inside, a workload is brought as far as it can go without quota; then is noted what that means for others.
+
+        The first instant that is found to matter is when it is looked at again.
+        """
+        self.deadlines.clear()
+        draft = self.drafts[key]
+        yield draft
+        self.desk.wake(key, min((when for when in self.deadlines if when > self.now), default=None))
+        is_awaited = draft.before.is_reserving and not draft.workload.holds(PODS_READY)
+        (self.desk.awaited.add if is_awaited else self.desk.awaited.discard)(key)
+        if draft.workload.holds(EVICTED):
+            self.mark_evicted(key)
+
+    @contextmanager
+    def listening_to(self, uid: str) -> Generator[None]:
+        """Whoever has something said of it in here is looked at again in the next pass: it may not have come true."""
+        before = len(self.said)
+        yield
+        if len(self.said) > before:
+            self.desk.restless_owners.add(uid)
+        else:
+            self.desk.restless_owners.discard(uid)
+
+    def workload_of(self, uid: str) -> Workload | None:
+        """The workload of whoever has this uid."""
+        key = self.desk.by_owner.get(uid)
+        return self.drafts[key].workload if key is not None and key in self.desk.seats else None
+
+    def door_of(self, workload: Workload) -> LocalQueue | None:
+        """The LocalQueue in which it waits, if there is one of that name."""
+        return self.doors.get((workload.metadata.namespace, workload.spec.queue_name))
+
+    def queue_of(self, workload: Workload) -> ClusterQueue | None:
+        """The ClusterQueue whose quota it has, or would have."""
+        admission = workload.status.admission
+        if admission is not None:
+            return self.queues.get(admission.cluster_queue)
+        door = self.door_of(workload)
+        return self.queues.get(door.spec.cluster_queue) if door is not None else None
+
+    def job_of(self, workload: Workload) -> QueuedJob | None:
+        """The Job that it stands for; or the plain pod, which counts as a job of one pod."""
+        owner = workload.metadata.controller
+        if owner is not None and owner.kind == "Pod":
+            pod = self.pods.get(owner.uid)
+            return pod.as_job if pod is not None else None
+        return self.jobs.get(owner.uid) if owner is not None and owner.kind == "Job" else None
+
+    def is_awaited(self, workload: Workload) -> bool:
+        """Whether it stands for somebody who is not seen: not yet, or it is gone, then the garbage collector comes."""
+        owner = workload.metadata.controller
+        known = {"Job": self.jobs, "Pod": self.pods}.get(owner.kind) if owner is not None else None
+        return owner is not None and known is not None and owner.uid not in known
+
+    def is_ending(self, namespace: str) -> bool:
+        """Whether this namespace is being deleted, with all that is in it."""
+        found = self.snapshot.table(NAMESPACES).get(("", namespace))
+        return found is not None and found.metadata.deletion_timestamp is not None
+
+    def unready_pods(self, workload: Workload) -> list[Pod]:
+        """Its pods that are not ready and not on their way out, as far as they are seen."""
+        owner = workload.metadata.controller
+        pods = self.snapshot.unready.of(owner.uid).values() if owner is not None else ()
+        return [pod for pod in pods if pod.metadata.deletion_timestamp is None]
+
+    @cached_property
+    def standings(self) -> Mapping[str, Standing]:
+        """Which ClusterQueues are at work, by name; also those that cannot be read."""
+        if not self.desk.odd:
+            return self.premises.standings
+        return standings_in(self.snapshot, dict(self.desk.odd.values()))
+
+    @cached_property
+    def provisioning(self) -> Provisioning:
+        """What is known about machines that come."""
+        requests = requests_by_pod(self.snapshot.table(NODE_REQUESTS).values())
+        settings, nodes = self.settings.provision, self.snapshot.nodes
+        return Provisioning(self.now, lambda at: self.state.since(at, self.now), settings, nodes, requests)
+
+    @cached_property
+    def unplaced(self) -> Mapping[str, Unplaced]:
+        """By the uid of their workloads, gangs for which the last plan has no place."""
+        found = self.state.answers.get(PLANS)
+        return {one.gang.workload: one for one in found.unplaced} if isinstance(found, Findings) else {}
+
+    @cached_property
+    def backing(self) -> Backing:
+        """What could be launched for which flavor."""
+        self.desk.backing = backing_in(self.snapshot, self.flavors, self.desk.backing)
+        return self.desk.backing
+
+    def supply_of(self, flavor: str) -> Supply | None:
+        """What could be launched for a flavor now; None if nobody can tell."""
+        if flavor not in self._supplies:
+            shop = shop_in(self.snapshot, self.settings.provision)
+            self._supplies[flavor] = supply_of(flavor, self.backing, self.snapshot, shop)
+        return self._supplies[flavor]
+
+    def is_welcome(self, workload: Workload, queue: ClusterQueue) -> bool:
+        """Whether workloads of this namespace may use this queue."""
+        selector = queue.spec.namespace_selector
+        namespace = self.snapshot.table(NAMESPACES).get(("", workload.metadata.namespace))
+        labels = namespace.metadata.labels if namespace is not None else {}
+        return selector is not None and selector.matches(labels)
+
+    @cached_property
+    def filling(self) -> Filling:
+        """What the API server will add to pods when they are made."""
+        return filling_in(self.snapshot)
+
+
+def usage_of(workload: Workload) -> dict[Slot, int]:
+    """How much of what an admitted workload holds, less what it does not need any more."""
+    admission, usage = workload.status.admission, dict[Slot, int]()
+    spare = {one.name: one.count for one in workload.status.reclaimable_pods}
+    needed = {one.name: one.count - spare.get(one.name, 0) for one in workload.spec.pod_sets}
+    for assigned in admission.pod_set_assignments if admission is not None else ():
+        count = assigned.count or 0
+        left = max(0, min(count, needed.get(assigned.name, count)))
+        for resource, flavor in assigned.flavors.items():
+            whole = _amount(workload, assigned, resource) or 0
+            amount = whole if not count else whole * left // count
+            usage[flavor, resource] = usage.get((flavor, resource), 0) + amount
+    return usage
+
+
+def is_usage_known(workload: Workload) -> bool:
+    """Whether it can be told how much an admitted workload holds."""
+    admission = workload.status.admission
+    return all(
+        _amount(workload, assigned, resource) is not None
+        for assigned in (admission.pod_set_assignments if admission is not None else ())
+        for resource in assigned.flavors
+    )
+
+
+def _amount(workload: Workload, assigned: PodSetAssignment, resource: str) -> int | None:
+    try:
+        amount = counted(resource, nano_value(str(assigned.resource_usage.get(resource, 0))))
+    except QuantityError:
+        amount = -1
+    return amount if amount >= 0 else _asked(workload, assigned, resource)
+
+
+def _asked(workload: Workload, assigned: PodSetAssignment, resource: str) -> int | None:
+    """Somebody edited what it was given. What its pods ask for is known all the same, unless that cannot be read."""
+    try:
+        pod_sets = {one.name: one for one in needs_of(workload)}
+    except (QuantityError, msgspec.ValidationError):
+        return None
+    return pod_sets[assigned.name].amounts.get(resource, 0) if assigned.name in pod_sets else None
+
+
+def _oddity(workload: Workload) -> tuple[str, str] | None:
+    """The queue of whose quota it holds nobody knows how much, and a sentence about that."""
+    admission = workload.status.admission
+    if admission is None or not workload.is_reserving or is_usage_known(workload):
+        return None
+    name = f"Workload {workload.metadata.namespace}/{workload.metadata.name}"
+    why = "holds quota of this queue, and nobody can read how much. Mend its status, or delete it"
+    return admission.cluster_queue, f"{name} {why}"

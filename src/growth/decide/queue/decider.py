@@ -1,0 +1,111 @@
+"""Whose turn is it, and what becomes of those that could not start? Docs: docs/queue.md.
+
+Job ──► Workload waits ──quota──► admitted ──► Job runs ──► finished
+             ▲                       │ not ready in time, drained, deactivated
+             └── when that is over ◄─┘ evicted: the Job is suspended, its quota free once its pods are gone
+
+The queue where Kueue is, or was: nothing is decided beside a live one, and what a dead one left is cleared away.
+"""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Final
+
+import msgspec
+
+from growth.api.actions import Action, Hold, held_and_told
+from growth.api.queue.kinds import CLUSTER_QUEUES
+from growth.api.settings.model import Settings
+from growth.decide.contract import Decision, State
+from growth.decide.queue import decider
+from growth.decide.queue.admission import Assumed, admit
+from growth.decide.queue.context import Key, Scene
+from growth.decide.queue.index import Desk
+from growth.decide.queue.jobs import follow_jobs
+from growth.decide.queue.kueue_coexistence import ALIVE, let_go, live_kueue, told_of_leftovers
+from growth.decide.queue.orphaned_workloads import note_absence
+from growth.decide.queue.plain_pods import follow_pods
+from growth.decide.queue.queue_entry import line_up
+from growth.decide.queue.queue_status import Told, tell
+from growth.decide.queue.retained_nodes import note_awaited
+from growth.decide.queue.status_write_budget import Purse, rest
+from growth.decide.queue.unreadable_objects import holds_quota_of, told_of_unread, told_of_unreadable
+from growth.decide.queue.upcoming_pods import announce
+from growth.decide.queue.usage_figures import Figures
+from growth.decide.queue.workload_events import News, tell_news
+from growth.decide.queue.workload_lifecycle import follow
+from growth.observe.snapshot import Snapshot
+
+
+class Memory(msgspec.Struct, frozen=True):
+    """What was decided and is not seen yet, what there is to show, and what need not be worked out again."""
+
+    assumed: Assumed = Assumed()
+    told: Mapping[Key, int] = {}
+    """Of which version of a workload something was told just now."""
+    news: News = News()
+    queues: Told = Told()
+    remarks: Purse = Purse(per_second=30, most=100, left=100)
+    """For saying why somebody waits."""
+    desk: Desk | None = None
+
+    @property
+    def figures(self) -> Mapping[str, Figures]:
+        """How full each ClusterQueue is."""
+        return self.queues.figures
+
+
+def decide(snapshot: Snapshot, state: State, settings: Settings) -> Decision:
+    """What should happen now."""
+    memory = state.memory if isinstance(state.memory, Memory) else Memory()
+    remarks = memory.remarks.opened(snapshot.now)
+    scene = Scene(snapshot, state, settings, memory.desk, remarks.left)
+    note_absence(scene)
+    follow_jobs(scene)
+    follow_pods(scene)
+    for key in scene.touched:
+        with scene.following(key) as draft:
+            follow(scene, draft)
+        line_up(scene, key)
+    assumed = admit(scene, memory.assumed)
+    news, told = tell_news(scene, memory.told)
+    rest(scene, remarks)
+    queues = tell(scene, memory.queues)
+    note_awaited(snapshot, scene.desk.kept.values())
+    announce(scene)
+    scene.end()
+    remarks_at = remarks.next_at if scene.desk.unsaid else None
+    instants = (*scene.instants, scene.desk.next_deadline, remarks_at, queues.again_at)
+    wake_at = min((when for when in instants if when is not None and when > scene.now), default=None)
+    return Decision(tuple(scene.said), wake_at, Memory(assumed, told, news, queues, remarks.closed(), scene.desk))
+
+
+# Being read takes a moment, and what stands in its way is mended by people.
+_LOOK_AGAIN: Final = timedelta(seconds=5)
+
+
+def decide(snapshot: Snapshot, state: State, settings: Settings) -> Decision:
+    """What should happen now."""
+    if snapshot.unread:
+        return Decision(tuple(told_of_unread(snapshot)), snapshot.now + _LOOK_AGAIN, _kept(state))
+    neighbour = live_kueue(snapshot, state)
+    if neighbour is not None:
+        said = held_and_told(neighbour.subject, reason=ALIVE, why=neighbour.why, action="Queueing")
+        return Decision(said, neighbour.until, _kept(state))
+    decision = decider.decide(snapshot, state, settings)
+    memory = decision.memory if isinstance(decision.memory, Memory) else Memory()
+    given = {one.admission.cluster_queue for one in memory.assumed.given.values()} | holds_quota_of(snapshot)
+    desk = memory.desk
+    ending = [desk.seats[key].workload for key in sorted(desk.ending)] if desk is not None else []
+    more: list[Action | Hold] = [
+        *let_go(snapshot, ending, given, is_sure=not snapshot.unreadable.get(CLUSTER_QUEUES)),
+        *told_of_leftovers(snapshot, state),
+        *told_of_unreadable(snapshot),
+    ]
+    return msgspec.structs.replace(decision, said=(*decision.said, *more))
+
+
+def _kept(state: State) -> Memory:
+    """What is not forgotten while nothing is decided: what was given may not be seen yet."""
+    before = state.memory if isinstance(state.memory, Memory) else Memory()
+    return Memory(before.assumed, before.told)

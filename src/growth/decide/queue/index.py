@@ -1,0 +1,244 @@
+"""A table as it was seen last: who came, changed or went since, without a walk through all that are there.
+
+What the queue knows from one pass to the next, so that a pass costs as much as has changed.
+
+Everything here can be worked out anew from the objects, and is, when something has changed that holds for all (a queue,
+a flavor, a namespace), and after a restart.
+
+A workload is looked at when it, or whom it stands for, has changed; when an instant has come that matters to it; and in
+each pass as long as something was said of it that is not seen yet, or as its pods are awaited. All others are *quiet*:
+to look at them would come to the same as the last time, nothing.
+"""
+
+from collections.abc import Hashable, Iterable, Iterator
+from datetime import datetime
+from heapq import heappop, heappush
+from typing import Generic
+
+import msgspec
+
+from growth.api.change import ObjectT
+from growth.api.pod import Pod
+from growth.api.queue.job import QueuedJob
+from growth.api.queue.pod import QueuedPod
+from growth.api.queue.workload import Workload
+from growth.decide.queue.flavor_stock import Backing, Supply
+from growth.decide.queue.pending_queue import Line, Place
+from growth.decide.queue.queue_config import Premises
+from growth.decide.queue.quota_holders import Holder, Key
+from growth.decide.queue.quota_tree import Member
+from growth.decide.queue.unplaced_flavors import Refusals
+from growth.decide.queue.usage_counts import Share, Tally
+from growth.observe.table import Key, Table
+
+
+class Roll(Generic[ObjectT]):
+    """Objects by uid."""
+
+    def __init__(self) -> None:
+        self.by_uid: dict[str, ObjectT] = {}
+        self._seen: dict[Key, ObjectT] = {}
+        self._heard = Heard()
+
+    def call(self, table: Table[ObjectT]) -> set[str]:
+        """See what is there now; the uids of whoever came, changed or went."""
+        changed: set[str] = set()
+        for key in self._heard.news(table, self._seen):
+            before, now = self._seen.pop(key, None), table.get(key)
+            if before is not None and before is not now:
+                changed.add(before.metadata.uid)
+                del self.by_uid[before.metadata.uid]
+            if now is not None:
+                self._seen[key] = now
+                if before is not now:
+                    changed.add(now.metadata.uid)
+                    self.by_uid[now.metadata.uid] = now
+        return changed
+
+
+class Heard:
+    """How much of a table was heard."""
+
+    def __init__(self) -> None:
+        self._table = self._changes = 0
+
+    def news(self, table: Table[ObjectT], known: Iterable[Key]) -> set[Key]:
+        """Of whom something was heard since: everybody, known or there, if nobody can tell."""
+        recent = table.since(self._changes) if self._table == table.number else None
+        self._table, self._changes = table.number, table.heard
+        return {*known, *table} if recent is None else recent
+
+
+NO_SHARE = Share()
+
+
+class Seat(msgspec.Struct):
+    """One workload, as it was looked at last."""
+
+    workload: Workload
+    until: datetime | None = None
+    """When it is looked at again, if nothing happens before."""
+    line: tuple[str, Place] | None = None
+    """The queue in which it waits, and its place."""
+    shape: Hashable = None
+    """Two who wait in one queue and have the same shape are served, or not, alike."""
+    holder: Holder | None = None
+    share: Share = NO_SHARE
+
+
+class Desk:
+    """All of it. ``members`` are the queues with what was seen to be used of them."""
+
+    def __init__(self, premises: Premises, members: dict[str, Member]) -> None:
+        self.premises = premises
+        self.members = members
+        self.heard = Heard()
+        """Of workloads."""
+        self.seats: dict[Key, Seat] = {}
+        self.jobs = Roll[QueuedJob]()
+        self.pods = Roll[QueuedPod]()
+        self.by_owner: dict[str, Key] = {}
+        self.restless: set[Key] = set()
+        self.restless_owners: set[str] = set()
+        self.holders: dict[str, dict[Key, Holder]] = {}
+        self.lines: dict[str, Line] = {}
+        self.settled: set[int] = set()
+        """Roots of trees, by their id, in which nobody who waits can be served, and nothing has changed since."""
+        self.is_in_use = False
+        """Whether a pass is under way; or one broke off, and left here what it had only tried."""
+        self.awaited: set[Key] = set()
+        """Who holds quota, and its pods are not ready."""
+        self.kept: dict[Key, tuple[str, ...]] = {}
+        """Machines that are kept for whom."""
+        self.absent: dict[Key, datetime] = {}
+        self.ending: set[Key] = set()
+        """Who is being deleted, and is still there."""
+        self.odd: dict[Key, tuple[str, str]] = {}
+        """Who holds quota of which queue, and nobody knows how much, with a sentence about it."""
+        self.tallies: dict[str, Tally] = {}
+        self.doors: dict[Key, Tally] = {}
+        self.changed: set[Key] = set()
+        """Queues whose figures have changed since they were told: LocalQueues, and ClusterQueues as of no namespace."""
+        self.is_told = False
+        """Whether all figures were compared with what queues say of themselves."""
+        self.unsaid: dict[Key, None] = {}
+        """Of whom something is to be told that is not paid for yet (``courtesy``), in the order in which they wait."""
+        self.announced: dict[Key, tuple[Pod, ...]] = {}
+        """Pods that will be made (``announcing``)."""
+        self.refusals = Refusals()
+        self.supplies: dict[str, Supply | None] = {}
+        """What could be launched for the flavors that are noted there, as it was seen last."""
+        self.backing = Backing()
+        self._deadlines: list[tuple[datetime, Key]] = []
+
+    def due(self, now: datetime) -> Iterator[Key]:
+        """Whose instant has come."""
+        while self._deadlines and self._deadlines[0][0] <= now:
+            when, key = heappop(self._deadlines)
+            seat = self.seats.get(key)
+            if seat is not None and seat.until == when:
+                yield key
+
+    @property
+    def next_deadline(self) -> datetime | None:
+        """The first instant that matters to anybody."""
+        while self._deadlines:
+            when, key = self._deadlines[0]
+            seat = self.seats.get(key)
+            if seat is not None and seat.until == when:
+                return when
+            heappop(self._deadlines)
+        return None
+
+    def wake(self, key: Key, until: datetime | None) -> None:
+        """It is looked at again then."""
+        seat = self.seats[key]
+        if until is not None and until != seat.until:
+            heappush(self._deadlines, (until, key))
+        seat.until = until
+
+    def sit(self, key: Key, workload: Workload, holder: Holder | None, oddity: tuple[str, str] | None) -> None:
+        """A workload as it is seen now, with what it holds."""
+        seat = self.seats.get(key)
+        if seat is None:
+            seat = self.seats[key] = Seat(workload)
+        self._hold(seat, holder)
+        self.refusals.hear(key, workload)
+        seat.workload = workload
+        (self.ending.discard if workload.metadata.deletion_timestamp is None else self.ending.add)(key)
+        owner = workload.metadata.controller
+        if owner is not None:
+            self.by_owner[owner.uid] = key
+        if oddity is not None:
+            self.odd[key] = oddity
+        else:
+            self.odd.pop(key, None)
+
+    def leave(self, key: Key) -> None:
+        """It is gone."""
+        seat = self.seats.pop(key)
+        owner = seat.workload.metadata.controller
+        if owner is not None and self.by_owner.get(owner.uid) == key:
+            del self.by_owner[owner.uid]
+        self._hold(seat, None)
+        self.enqueue(key, seat, None, None)
+        self.count(seat, NO_SHARE)
+        self.restless.discard(key)
+        self.unsaid.pop(key, None)
+        self.announced.pop(key, None)
+        self.awaited.discard(key)
+        self.kept.pop(key, None)
+        self.absent.pop(key, None)
+        self.odd.pop(key, None)
+        self.ending.discard(key)
+        self.refusals.forget(key)
+
+    def enqueue(self, key: Key, seat: Seat, line: tuple[str, Place] | None, shape: Hashable) -> None:
+        """Where it waits now; None if it does not."""
+        if seat.line == line and seat.shape == shape:
+            return
+        if seat.line is not None:
+            name, place = seat.line
+            # Whoever comes is looked at, and so are all in its tree; who goes may have held up others.
+            self.stir(name)
+            there = self.lines[name]
+            there.remove((place, key), seat.shape)
+            if not there.fronts:
+                del self.lines[name]
+        if line is not None:
+            name, place = line
+            shape = self.lines.setdefault(name, Line()).add((place, key), shape)
+        seat.line, seat.shape = line, shape
+
+    def stir(self, queue: str) -> None:
+        """Something has changed for those who wait in its tree."""
+        if queue in self.members:
+            self.settled.discard(id(self.members[queue].root))
+
+    def count(self, seat: Seat, share: Share) -> None:
+        """What it adds to the figures now."""
+        if share == seat.share:
+            return
+        for one, sign in ((seat.share, -1), (share, 1)):
+            if one.queue:
+                self.tallies.setdefault(one.queue, Tally()).add(one, sign)
+            if one.door != ("", ""):
+                self.doors.setdefault(one.door, Tally()).add(one, sign)
+            self.changed |= {("", one.queue), one.door}
+        seat.share = share
+
+    def _hold(self, seat: Seat, holder: Holder | None) -> None:
+        if seat.holder == holder:
+            return
+        for one, sign in ((seat.holder, -1), (holder, 1)):
+            if one is None:
+                continue
+            here = self.holders.setdefault(one.queue, {})
+            if sign < 0:
+                here.pop(one.key, None)
+            else:
+                here[one.key] = one
+            if one.queue in self.members:
+                self.members[one.queue].use_all(one.usage, sign)
+                self.stir(one.queue)
+        seat.holder = holder

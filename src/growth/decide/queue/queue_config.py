@@ -1,0 +1,125 @@
+"""What holds for all workloads alike: queues, flavors, namespaces, classes. If it changes, all are looked at anew.
+
+What queues say of themselves is none of it: we write that, all the time.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from growth.api.change import ObjectT
+from growth.api.growth_kinds import NODE_POOLS
+from growth.api.kinds import NAMESPACES, PRIORITY_CLASSES, Kind
+from growth.api.queue.kinds import (
+    CLUSTER_QUEUES,
+    COHORTS,
+    LOCAL_QUEUES,
+    RESOURCE_FLAVORS,
+    WORKLOAD_PRIORITY_CLASSES,
+)
+from growth.api.queue.pod_defaults import LIMIT_RANGES, RUNTIME_CLASSES
+from growth.api.queue.quotas import ResourceFlavor
+from growth.api.settings.model import Settings
+from growth.decide.capacity.offering_catalog import shop_in
+from growth.decide.queue.cluster_queue_status import Standing, standings_of
+from growth.decide.queue.flavor_stock import out_of_stock
+from growth.decide.queue.pod_defaults import Filling
+from growth.decide.queue.quota_tree import Member, quotas_of
+from growth.decide.queue.unreadable_objects import unread_in
+from growth.observe.snapshot import Snapshot
+from growth.observe.table import Table
+
+_KINDS: Final[tuple[Kind[Any], ...]] = (
+    *(RESOURCE_FLAVORS, CLUSTER_QUEUES, LOCAL_QUEUES, COHORTS, NAMESPACES),
+    *(WORKLOAD_PRIORITY_CLASSES, PRIORITY_CLASSES, LIMIT_RANGES, RUNTIME_CLASSES),
+)
+
+
+class Premises(msgspec.Struct, frozen=True):
+    """All of it, comparable."""
+
+    heard: tuple[tuple[int, int], ...]
+    """How much was heard of each kind when this was worked out: as long as that is the same, so is the rest."""
+    settings: Settings
+    flavors: dict[str, ResourceFlavor]
+    specs: dict[object, object]
+    standings: dict[str, Standing]
+    closed: dict[str, str]
+    """Flavors whose machines cannot be had now, and why (``stock``)."""
+
+    def are_like(self, other: "Premises") -> bool:
+        """Whether workloads fare alike under both."""
+        mine = (self.settings, self.specs, self.standings, self.closed)
+        return mine == (other.settings, other.specs, other.standings, other.closed)
+
+
+def premises_in(snapshot: Snapshot, settings: Settings, before: Premises | None) -> Premises:
+    """What holds now; the very same as ``before`` if nothing was heard that could change it."""
+    tables: list[Table[Any]] = [snapshot.tables[kind] for kind in _KINDS]
+    heard = tuple((table.number, table.heard) for table in tables)
+    is_same = before is not None and before.heard == heard and before.settings is settings
+    closed = _closed(snapshot, settings)
+    if before is not None and is_same and before.closed == closed and not snapshot.unreadable:
+        return before
+    flavors = _by_name(snapshot.table(RESOURCE_FLAVORS))
+    specs: dict[object, object] = {
+        (kind.plural, key): _spec(one) for kind, table in zip(_KINDS, tables, strict=True) for key, one in table.items()
+    }
+    return Premises(heard, settings, flavors, specs, standings_in(snapshot), closed)
+
+
+def _closed(snapshot: Snapshot, settings: Settings) -> dict[str, str]:
+    if not snapshot.clouds:
+        return {}
+    flavors, pools = snapshot.table(RESOURCE_FLAVORS).values(), snapshot.table(NODE_POOLS).values()
+    return out_of_stock(flavors, pools, shop_in(snapshot, settings.provision), snapshot.now)
+
+
+def standings_in(snapshot: Snapshot, odd: Mapping[str, str] | None = None) -> dict[str, Standing]:
+    """How all queues stand; ``odd`` are sentences about who holds nobody knows how much of their quota."""
+    unread = unread_in(snapshot)
+    unread = msgspec.structs.replace(unread, holders={**(odd or {}), **unread.holders})
+    flavors, cohorts = _by_name(snapshot.table(RESOURCE_FLAVORS)), _by_name(snapshot.table(COHORTS))
+    return standings_of(_by_name(snapshot.table(CLUSTER_QUEUES)), flavors, cohorts, unread)
+
+
+def _by_name(table: Table[ObjectT]) -> dict[str, ObjectT]:
+    return {name: one for (_, name), one in table.items()}
+
+
+def _spec(one: Any) -> object:  # noqa: ANN401 - of any of these kinds
+    """What matters of it."""
+    if hasattr(one, "spec"):
+        return one.spec
+    meta = one.metadata
+    return meta.labels, meta.deletion_timestamp is not None, msgspec.structs.asdict(one) | {"metadata": None}
+
+
+def members_of(snapshot: Snapshot) -> dict[str, Member]:
+    """All queues, with nothing used of them."""
+    cohorts: dict[str, Member] = {}
+    known = _by_name(snapshot.table(COHORTS))
+
+    def cohort(name: str, above: frozenset[str] = frozenset()) -> Member | None:
+        if not name or name in above:
+            return None
+        if name not in cohorts:
+            spec = known[name].spec if name in known else None
+            parent = cohort(spec.parent_name, above | {name}) if spec is not None else None
+            cohorts[name] = Member(name, quotas_of(spec.resource_groups) if spec is not None else {}, parent)
+        return cohorts[name]
+
+    # Also one that no queue is in: what it has is lent to all the others.
+    for name in sorted(known):
+        cohort(name)
+    queues = _by_name(snapshot.table(CLUSTER_QUEUES))
+    return {
+        name: Member(name, quotas_of(queue.spec.resource_groups), cohort(queue.spec.cohort_name))
+        for name, queue in sorted(queues.items())
+    }
+
+
+def filling_in(snapshot: Snapshot) -> Filling:
+    """What the API server will add to pods when they are made."""
+    return Filling(snapshot.table(LIMIT_RANGES).values(), snapshot.table(RUNTIME_CLASSES).values())

@@ -1,0 +1,81 @@
+"""Who waits in which queue, at which place; and if nobody can wait there, why."""
+
+from growth.api.queue.cluster_queues import ClusterQueue
+from growth.api.queue.workload import QUOTA_RESERVED, Workload
+from growth.decide.queue.cluster_queue_status import standing_of_door
+from growth.decide.queue.context import Scene
+from growth.decide.queue.failed_flavors import failures_of, is_early, supplies_seen_by
+from growth.decide.queue.orphaned_workloads import is_leaving
+from growth.decide.queue.pending_queue import order_of, place_of, waits_for_preempted, was_sent_back
+from growth.decide.queue.preemption import promised_to
+from growth.decide.queue.quota_holders import Key
+from growth.decide.queue.workload_lifecycle import is_queued
+from growth.decide.queue.workload_patch import Draft
+
+
+def line_up(scene: Scene, key: Key) -> None:
+    """Put a workload where it waits now, or nowhere."""
+    draft, seat = scene.drafts[key], scene.desk.seats[key]
+    workload, line = draft.workload, None
+    # What it holds, or what it wants, is not yet seen to be otherwise: its turn comes when it is.
+    is_changing = draft.before.status.admission is not None or key in scene.edited
+    may_wait = is_queued(workload, scene.now) or _is_early(scene, workload)
+    if not is_changing and may_wait and not is_leaving(scene, workload):
+        queue = _queue(scene, draft)
+        if queue is not None:
+            is_strict = queue.spec.queueing_strategy == "StrictFIFO"
+            order = order_of(workload, scene.terms.requeuing.timestamp)
+            preemptors_first = scene.settings.queue.waiting_preemptors_first
+            place = place_of(workload, order, is_strict=is_strict, preemptors_first=preemptors_first)
+            line = (queue.metadata.name, place)
+    scene.desk.enqueue(key, seat, line, _shape(scene, workload) if line is not None else None)
+
+
+def wait(draft: Draft, reason: str, why: str) -> None:
+    """Say why it has no quota. Whether it waits for others to go decides on its place, and what it was promised on what
+    it gets: that is more than a remark."""
+    before = waits_for_preempted(draft.workload), promised_to(draft.workload)
+    draft.remark(QUOTA_RESERVED, "False", reason, why)
+    if (waits_for_preempted(draft.workload), promised_to(draft.workload)) != before:
+        draft.is_weighty = True
+
+
+def _is_early(scene: Scene, workload: Workload) -> bool:
+    """Whether it may be served although its backoff is not over."""
+    is_free = workload.status.admission is None and workload.spec.active
+    return scene.settings.queue.try_other_flavors and is_free and is_early(workload, scene.now)
+
+
+def _shape(scene: Scene, workload: Workload) -> object:
+    """What decides on whether it can be served, but for its place."""
+    sets = tuple((one.name, bytes(one.template), one.count) for one in workload.spec.pod_sets)
+    refused = frozenset(supplies_seen_by(workload))
+    tried = tuple(failures_of(workload).items()), refused, is_early(workload, scene.now)
+    # Who waits for others to go may stand before somebody older, who has a right to more. Who was sent back has a right
+    # to less than somebody behind it who was not.
+    past = waits_for_preempted(workload), promised_to(workload), was_sent_back(workload)
+    wish = workload.status.reclaimable_pods, workload.priority, past
+    return workload.metadata.namespace, sets, wish, tried
+
+
+def _queue(scene: Scene, draft: Draft) -> ClusterQueue | None:
+    """The queue in which it can wait; if there is none, that is said on it."""
+    workload = draft.workload
+    door = scene.door_of(workload)
+    if door is None:
+        where = f"{workload.metadata.namespace}/{workload.spec.queue_name}"
+        wait(draft, "Misconfigured", f"there is no LocalQueue {where}: create it, or name another one")
+        return None
+    standing = standing_of_door(door, scene.standings)
+    if not standing.is_active:
+        behind = scene.standings.get(door.spec.cluster_queue)
+        is_stopped = "Stopped" in (standing.reason, behind.reason if behind is not None else "")
+        word = "Suspended" if is_stopped else "Misconfigured"
+        wait(draft, word, f"LocalQueue {door.metadata.name} is not at work: {standing.why}")
+        return None
+    queue = scene.queues[door.spec.cluster_queue]
+    if not scene.is_welcome(workload, queue):
+        why = f"ClusterQueue {queue.metadata.name} is not for namespace {workload.metadata.namespace}"
+        wait(draft, "Misconfigured", f"{why} (namespaceSelector)")
+        return None
+    return queue

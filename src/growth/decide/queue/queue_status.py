@@ -1,0 +1,199 @@
+"""What people see on the queues: how full they are, who waits, and whether they are at work."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from growth.api.actions import PatchObject, held_and_told
+from growth.api.kinds import Kind
+from growth.api.queue.cluster_queues import (
+    ACTIVE,
+    MAY_BLOCK,
+    SHORT,
+    ClusterQueue,
+    ClusterQueueStatus,
+    FlavorUsage,
+    LocalQueue,
+    LocalQueueStatus,
+    ResourceUsage,
+)
+from growth.api.queue.kinds import CLUSTER_QUEUES, LOCAL_QUEUES
+from growth.api.references import reference_to
+from growth.api.status import StatusCondition, condition_of
+from growth.decide.queue.cluster_queue_status import Standing, standing_of_door
+from growth.decide.queue.context import Scene
+from growth.decide.queue.flavor_assignment import OUT_OF_STOCK
+from growth.decide.queue.quota_holders import Key
+from growth.decide.queue.quota_tree import Member, Slot
+from growth.decide.queue.status_write_budget import Purse, Spending
+from growth.decide.queue.usage_counts import Tally
+from growth.decide.queue.usage_figures import Figures
+from growth.decide.queue.workload_patch import saying
+from growth.observe.pod_requests import as_quantity
+
+
+class Told(msgspec.Struct, frozen=True):
+    """What was told of queues, and how much more may be."""
+
+    figures: Mapping[str, Figures] = {}
+    seen: Mapping[Key, object] = {}
+    """Queues as they were seen when there was nothing to write on them."""
+    purse: Purse = Purse(per_second=20, most=100, left=100)
+    again_at: datetime | None = None
+    standings: Mapping[str, Standing] = {}
+
+
+def tell(scene: Scene, before: Told) -> Told:
+    """Write on each queue what has changed about it."""
+    spending, changed = before.purse.opened(scene.now), scene.desk.changed
+    # Both are worked out anew, with all else, when a flavor closes or opens.
+    is_as_it_was = scene.desk.is_told and before.standings == scene.standings
+    known_queues: Mapping[Key, object] = before.seen if is_as_it_was else {}
+    figures, seen = dict[str, Figures](), dict[Key, object]()
+    scene.desk.changed, scene.desk.is_told = set(), True
+    for name, queue in sorted(scene.queues.items()):
+        key, known = ("", name), before.figures.get(name)
+        if why := _shortage(scene, queue):
+            subject = reference_to(CLUSTER_QUEUES, queue.metadata)
+            scene.said += held_and_told(subject, reason=OUT_OF_STOCK, why=why, action="Queueing")
+        if known is not None and known_queues.get(key) is queue and key not in changed:
+            figures[name], seen[key] = known, queue
+            continue
+        figures[name] = _figures(scene, queue)
+        if _write(scene, CLUSTER_QUEUES, queue, _queue_status(scene, queue), spending):
+            seen[key] = queue
+    for key, door in sorted(scene.doors.items()):
+        is_told = known_queues.get(key) is door and key not in changed
+        if is_told or _write(scene, LOCAL_QUEUES, door, _door_status(scene, key, door), spending):
+            seen[key] = door
+    return Told(figures, seen, spending.closed(), spending.again_at, scene.standings)
+
+
+def _slots(queue: ClusterQueue) -> list[Slot]:
+    groups = queue.spec.resource_groups
+    return [(flavor.name, one.name) for group in groups for flavor in group.flavors for one in flavor.resources]
+
+
+def _figures(scene: Scene, queue: ClusterQueue) -> Figures:
+    tally, member = scene.desk.tallies.get(queue.metadata.name, Tally()), scene.members[queue.metadata.name]
+    slots = _slots(queue)
+    return Figures(
+        tally.active,
+        tally.inadmissible,
+        tally.reserving,
+        tally.admitted,
+        {slot: tally.reserved.get(slot, 0) for slot in slots},
+        {slot: member.quotas[slot].nominal for slot in slots},
+    )
+
+
+def _queue_status(scene: Scene, queue: ClusterQueue) -> ClusterQueueStatus:
+    tally, member = scene.desk.tallies.get(queue.metadata.name, Tally()), scene.members[queue.metadata.name]
+    slots = _slots(queue)
+    standing = scene.standings[queue.metadata.name]
+    return ClusterQueueStatus(
+        _usage(slots, tally.reserved, _borrowed(member, tally.reserved)),
+        _usage(slots, tally.used, _borrowed(member, tally.used)),
+        tally.waiting,
+        tally.reserving,
+        tally.admitted,
+        conditions=_stocked(scene, queue, _warned(scene, queue, _conditions(scene, queue.status.conditions, standing))),
+    )
+
+
+def _borrowed(member: Member, used: Mapping[Slot, int]) -> dict[Slot, int]:
+    """What of it is not the queue's own. What somebody waits for is not used yet, though nobody else gets it."""
+    return {slot: max(0, amount - member.nominal(slot)) for slot, amount in used.items()}
+
+
+def _door_status(scene: Scene, key: Key, door: LocalQueue) -> LocalQueueStatus:
+    tally = scene.desk.doors.get(key, Tally())
+    return LocalQueueStatus(
+        _usage(sorted(tally.reserved), tally.reserved, {}),
+        _usage(sorted(tally.used), tally.used, {}),
+        tally.waiting,
+        tally.reserving,
+        tally.admitted,
+        conditions=_conditions(scene, door.status.conditions, standing_of_door(door, scene.standings)),
+    )
+
+
+def _usage(slots: list[Slot], used: dict[Slot, int], borrowed: dict[Slot, int]) -> tuple[FlavorUsage, ...]:
+    flavors = dict.fromkeys(flavor for flavor, _ in slots)
+    return tuple(
+        FlavorUsage(
+            flavor,
+            tuple(
+                ResourceUsage(
+                    resource,
+                    as_quantity(resource, used.get((flavor, resource), 0)),
+                    as_quantity(resource, borrowed.get((flavor, resource), 0)),
+                )
+                for known, resource in slots
+                if known == flavor
+            ),
+        )
+        for flavor in flavors
+    )
+
+
+def _conditions(scene: Scene, known: tuple[StatusCondition, ...], standing: Standing) -> tuple[StatusCondition, ...]:
+    status = "True" if standing.is_active else "False"
+    return _saying(scene, known, StatusCondition(ACTIVE, status, standing.reason, standing.why))
+
+
+def _saying(scene: Scene, known: tuple[StatusCondition, ...], new: StatusCondition) -> tuple[StatusCondition, ...]:
+    """With this statement; since when it holds is kept."""
+    before = condition_of(known, new.type)
+    since = before.last_transition_time if before is not None and before.status == new.status else scene.now
+    return saying(known, msgspec.structs.replace(new, last_transition_time=since))
+
+
+def _warned(scene: Scene, queue: ClusterQueue, known: tuple[StatusCondition, ...]) -> tuple[StatusCondition, ...]:
+    """With a warning if whoever cannot start comes back to the front, and holds up all others there."""
+    is_strict = queue.spec.queueing_strategy == "StrictFIFO" and scene.terms.requeuing.timestamp == "Creation"
+    if not is_strict or scene.terms.readiness is None:
+        return tuple(one for one in known if one.type != MAY_BLOCK)
+    why = (
+        "a workload whose pods never get ready returns to the front of this StrictFIFO queue again and again "
+        "(requeuingStrategy.timestamp Creation): use BestEffortFIFO, or the timestamp Eviction"
+    )
+    return _saying(scene, known, StatusCondition(MAY_BLOCK, "True", "StrictFIFOWithCreation", why))
+
+
+def _stocked(scene: Scene, queue: ClusterQueue, known: tuple[StatusCondition, ...]) -> tuple[StatusCondition, ...]:
+    """With a statement if machines of some of its flavors cannot be had."""
+    why = _shortage(scene, queue)
+    if not why:
+        return tuple(one for one in known if one.type != SHORT)
+    return _saying(scene, known, StatusCondition(SHORT, "True", OUT_OF_STOCK, why))
+
+
+def _shortage(scene: Scene, queue: ClusterQueue) -> str:
+    closed = scene.premises.closed
+    if not closed:
+        return ""
+    flavors = dict.fromkeys(flavor for flavor, _ in _slots(queue) if flavor in closed)
+    return "; ".join(f"flavor {flavor}: {closed[flavor]}" for flavor in flavors)
+
+
+def _write(
+    scene: Scene, kind: Kind[Any], queue: ClusterQueue | LocalQueue, status: msgspec.Struct, spending: Spending
+) -> bool:
+    """Write its status if there is something new, and that can be paid for; whether there is nothing new."""
+    meta = queue.metadata
+    if status == queue.status:
+        return True
+    if spending.pays((kind.plural, meta.namespace, meta.name), meta.resource_version):
+        scene.said.append(
+            PatchObject(
+                subject=reference_to(kind, meta),
+                why="who waits, and what is used, has changed",
+                body={"status": msgspec.to_builtins(status)},
+                subresource="status",
+                resource_version=meta.resource_version,
+            )
+        )
+    return False

@@ -1,0 +1,44 @@
+"""How full each queue is, in numbers: for metrics, and worked out only of what its status needs anyway."""
+
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+from growth.api.queue.workload import ADMITTED, QUOTA_RESERVED, Workload
+from growth.decide.queue.context import Scene, usage_of
+from growth.decide.queue.quota_tree import Slot
+from growth.decide.queue.usage_counts import Share
+from growth.decide.queue.workload_lifecycle import is_queued
+
+# Who waits for one of these could be next; others wait for a person, or for a time.
+_WAITING: Final = ("", "PendingEvaluation", "WaitingForQuota", "WaitingForPodsReady", "WaitingForPreemptedWorkloads")
+
+
+class Figures(msgspec.Struct, frozen=True):
+    """One ClusterQueue."""
+
+    active: int
+    """Who waits for its turn."""
+    inadmissible: int
+    """Who waits for something else: its backoff, another quota, a queue that is at work."""
+    reserving: int
+    admitted: int
+    used: Mapping[Slot, int]
+    nominal: Mapping[Slot, int]
+
+
+def share_of(scene: Scene, workload: Workload) -> Share:
+    """What one workload adds to them."""
+    if workload.is_finished:
+        return Share()
+    queue = scene.queue_of(workload)
+    name = queue.metadata.name if queue is not None else ""
+    door = (workload.metadata.namespace, workload.spec.queue_name)
+    if workload.is_reserving:
+        return Share(name, door, reserving=1, admitted=int(workload.holds(ADMITTED)), usage=usage_of(workload))
+    if not workload.spec.active:
+        return Share(name, door)
+    said = workload.condition(QUOTA_RESERVED)
+    is_next = is_queued(workload, scene.now) and (said is None or said.reason in _WAITING)
+    return Share(name, door, waiting=1, active=int(is_next), inadmissible=int(not is_next))
