@@ -33,7 +33,7 @@ from growth.api.queue.workload import Workload, WorkloadStatus
 from growth.api.settings.model import QueueSettings, Settings
 from growth.api.status import Status
 from growth.decide.contract import State
-from growth.decide.queue.decider import decide
+from growth.decide.queue.decider import decide_workloads
 from growth.observe.cache import World
 
 _BEGINNING: Final = datetime(2026, 11, 16, 9, tzinfo=UTC)
@@ -132,7 +132,7 @@ class Server:
         self._now += _STEP
         snapshot, state = self._world.snapshot(self._now), State(memory=self._memory)
         began = time.thread_time()
-        decision = decide(snapshot, state, _SETTINGS)
+        decision = decide_workloads(snapshot, state, _SETTINGS)
         spent = time.thread_time() - began
         self._memory = decision.memory
         # Ended before what is new is done: nobody runs for no time at all.

@@ -17,7 +17,6 @@ from growth.api.actions import Action, Hold, held_and_told
 from growth.api.queue.kinds import CLUSTER_QUEUES
 from growth.api.settings.model import Settings
 from growth.decide.contract import Decision, State
-from growth.decide.queue import decider
 from growth.decide.queue.admission import Assumed, admit
 from growth.decide.queue.context import Key, Scene
 from growth.decide.queue.index import Desk
@@ -35,6 +34,9 @@ from growth.decide.queue.usage_figures import Figures
 from growth.decide.queue.workload_events import News, tell_news
 from growth.decide.queue.workload_lifecycle import follow
 from growth.observe.snapshot import Snapshot
+
+# Informers sync within seconds; other causes need an operator.
+_LOOK_AGAIN: Final = timedelta(seconds=5)
 
 
 class Memory(msgspec.Struct, frozen=True):
@@ -57,6 +59,27 @@ class Memory(msgspec.Struct, frozen=True):
 
 def decide(snapshot: Snapshot, state: State, settings: Settings) -> Decision:
     """What should happen now."""
+    if snapshot.unread:
+        return Decision(tuple(told_of_unread(snapshot)), snapshot.now + _LOOK_AGAIN, _kept(state))
+    neighbour = live_kueue(snapshot, state)
+    if neighbour is not None:
+        said = held_and_told(neighbour.subject, reason=ALIVE, why=neighbour.why, action="Queueing")
+        return Decision(said, neighbour.until, _kept(state))
+    decision = decide_workloads(snapshot, state, settings)
+    memory = decision.memory if isinstance(decision.memory, Memory) else Memory()
+    given = {one.admission.cluster_queue for one in memory.assumed.given.values()} | holds_quota_of(snapshot)
+    desk = memory.desk
+    ending = [desk.seats[key].workload for key in sorted(desk.ending)] if desk is not None else []
+    more: list[Action | Hold] = [
+        *let_go(snapshot, ending, given, is_sure=not snapshot.unreadable.get(CLUSTER_QUEUES)),
+        *told_of_leftovers(snapshot, state),
+        *told_of_unreadable(snapshot),
+    ]
+    return msgspec.structs.replace(decision, said=(*decision.said, *more))
+
+
+def decide_workloads(snapshot: Snapshot, state: State, settings: Settings) -> Decision:
+    """Whose turn it is, in a cluster without a live Kueue."""
     memory = state.memory if isinstance(state.memory, Memory) else Memory()
     remarks = memory.remarks.opened(snapshot.now)
     scene = Scene(snapshot, state, settings, memory.desk, remarks.left)
@@ -78,31 +101,6 @@ def decide(snapshot: Snapshot, state: State, settings: Settings) -> Decision:
     instants = (*scene.instants, scene.desk.next_deadline, remarks_at, queues.again_at)
     wake_at = min((when for when in instants if when is not None and when > scene.now), default=None)
     return Decision(tuple(scene.said), wake_at, Memory(assumed, told, news, queues, remarks.closed(), scene.desk))
-
-
-# Being read takes a moment, and what stands in its way is mended by people.
-_LOOK_AGAIN: Final = timedelta(seconds=5)
-
-
-def decide(snapshot: Snapshot, state: State, settings: Settings) -> Decision:
-    """What should happen now."""
-    if snapshot.unread:
-        return Decision(tuple(told_of_unread(snapshot)), snapshot.now + _LOOK_AGAIN, _kept(state))
-    neighbour = live_kueue(snapshot, state)
-    if neighbour is not None:
-        said = held_and_told(neighbour.subject, reason=ALIVE, why=neighbour.why, action="Queueing")
-        return Decision(said, neighbour.until, _kept(state))
-    decision = decider.decide(snapshot, state, settings)
-    memory = decision.memory if isinstance(decision.memory, Memory) else Memory()
-    given = {one.admission.cluster_queue for one in memory.assumed.given.values()} | holds_quota_of(snapshot)
-    desk = memory.desk
-    ending = [desk.seats[key].workload for key in sorted(desk.ending)] if desk is not None else []
-    more: list[Action | Hold] = [
-        *let_go(snapshot, ending, given, is_sure=not snapshot.unreadable.get(CLUSTER_QUEUES)),
-        *told_of_leftovers(snapshot, state),
-        *told_of_unreadable(snapshot),
-    ]
-    return msgspec.structs.replace(decision, said=(*decision.said, *more))
 
 
 def _kept(state: State) -> Memory:

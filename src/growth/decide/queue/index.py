@@ -25,7 +25,7 @@ from growth.api.queue.workload import Workload
 from growth.decide.queue.flavor_stock import Backing, Supply
 from growth.decide.queue.pending_queue import Line, Place
 from growth.decide.queue.queue_config import Premises
-from growth.decide.queue.quota_holders import Holder, Key
+from growth.decide.queue.quota_holders import Holder
 from growth.decide.queue.quota_tree import Member
 from growth.decide.queue.unplaced_flavors import Refusals
 from growth.decide.queue.usage_counts import Share, Tally
