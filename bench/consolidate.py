@@ -24,11 +24,11 @@ from growth.api.meta import ObjectMeta, OwnerReference
 from growth.api.node import Node
 from growth.api.node_pool import NodePool, NodePoolSpec, ServerType
 from growth.api.pod import Pod
+from growth.decide.capacity.pool_usage import Bought
 from growth.decide.consolidation.move_search import Advice, advise
 from growth.decide.consolidation.problem import Candidate, Question
 from growth.decide.fit.simulated_cluster import Stage
 from growth.decide.fit.template_node import NewNodes
-from growth.decide.solver.node_options import Bought
 from growth.observe.cache import World
 from growth.observe.pod_requests import amounts_from, requests_of
 

@@ -24,10 +24,10 @@ from growth.api.node_pool import (
 )
 from growth.api.settings.model import RegistrySettings
 from growth.cli.status_report import Leader, Report, report_of
-from growth.decide.facts.cluster_state import ClusterState, NodeState, Unit
-from growth.decide.registry.cluster_health import Health, checked
+from growth.decide.facts.cluster_state import ClusterState, GroupKey, Health, NodeState, Unit
+from growth.decide.registry.cluster_health import checked
 from growth.decide.registry.decider import status_of
-from growth.decide.registry.pool_health import GroupKey, Tally, grouped
+from growth.decide.registry.pool_health import Tally, grouped
 
 NOW: Final = datetime(2026, 11, 15, 3, 0, tzinfo=UTC)
 NAMESPACE: Final = "growth-system"

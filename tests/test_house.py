@@ -9,8 +9,8 @@ import click
 import pytest
 
 from growth.cli.main import main
+from tests.repository import ROOT
 
-ROOT = Path(__file__).parents[1]
 TRACKED = subprocess.run(["git", "ls-files"], cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout.split()
 PRODUCT = [name for name in TRACKED if name.startswith("src/growth/") and name.endswith(".py")]
 LAB = [name for name in TRACKED if name.startswith("lab/src/") and name.endswith(".py")]

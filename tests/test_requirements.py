@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import pytest
 
+from tests.repository import ROOT
 from tests.stories.all_stories import STORIES
 
-ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "docs" / "development" / "requirements"
 SCENARIOS = {story.name for story in STORIES}
 # Requirements by document: a page that loses a row fails, even if its own total was changed with it.
@@ -52,7 +52,7 @@ class Row(NamedTuple):
         return any(holder.startswith("open: ") for holder in self.holders)
 
 
-def page(name: str) -> str:
+def page_text(name: str) -> str:
     return (FOLDER / f"{name}.md").read_text(encoding="utf-8")
 
 
@@ -109,18 +109,18 @@ def problems(text: str) -> list[str]:
 
 def test_every_founding_document_has_a_page_and_every_page_is_listed() -> None:
     names = {path.stem for path in FOLDER.glob("*.md")} - {"README"}
-    listed = re.findall(r"^\| \[[\w-]+\]\(([\w-]+)\.md\)", page("README"), re.MULTILINE)
+    listed = re.findall(r"^\| \[[\w-]+\]\(([\w-]+)\.md\)", page_text("README"), re.MULTILINE)
     assert sorted(names) == sorted(listed) == sorted(PAGES)
 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_page_numbers_every_sentence_and_names_what_exists(name: str) -> None:
-    assert problems(page(name)) == []
-    assert sum(len(row.numbers) for row in rows(page(name))) == PAGES[name]
+    assert problems(page_text(name)) == []
+    assert sum(len(row.numbers) for row in rows(page_text(name))) == PAGES[name]
 
 
 def test_open_rows_only_become_fewer() -> None:
-    assert sum(row.is_open for name in PAGES for row in rows(page(name))) == OPEN_AT_MOST, "lower it with the rows"
+    assert sum(row.is_open for name in PAGES for row in rows(page_text(name))) == OPEN_AT_MOST, "lower it with the rows"
 
 
 HEAD = "Requirements: {}. Rows: {}. Open rows: {}.\n"

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from growth.cli.commands import COMMANDS
+from tests.repository import ROOT
 
-ROOT = Path(__file__).parents[1]
 OF_THE_LAB = [entry.name for entry in COMMANDS if not entry.module]
 PRINTS_WITHOUT_CLUSTER = ("crds", "manifests", "settings")
 

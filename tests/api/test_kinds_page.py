@@ -1,15 +1,15 @@
 """docs/kinds.md: the NodeRequest that it shows is applied as it stands."""
 
 import re
-from pathlib import Path
 from typing import Any, Final
 
 import yaml
 
 from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
 from lab.tests.simulator.api.worlds import World, in_a_world
+from tests.repository import page_text
 
-PAGE: Final = (Path(__file__).parents[2] / "docs" / "kinds.md").read_text(encoding="utf-8")
+PAGE: Final = page_text("kinds")
 
 
 def shown_commands() -> str:

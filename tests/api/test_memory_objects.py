@@ -1,7 +1,6 @@
 """Memories and transactions as ConfigMaps: what goes in comes out, and what is not ours says nothing to us."""
 
 from collections import Counter
-from pathlib import Path
 
 import msgspec
 import pytest
@@ -29,6 +28,7 @@ from growth.api.node_memory import (
     transaction_name,
 )
 from growth.api.tolerations import Taint
+from tests.repository import page_text
 
 _NAMES = st.from_regex(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?", fullmatch=True)
 _PREFIXES = st.lists(st.from_regex(r"[a-z0-9]([-a-z0-9]{0,9}[a-z0-9])?", fullmatch=True), min_size=1, max_size=9).map(
@@ -55,7 +55,7 @@ def test_some_nodes_share_a_shard_even_with_as_many_shards_as_there_can_be(nodes
     counts = Counter(shard_of(f"node-{number}", 8192) for number in range(nodes))
     sharing = sum(count for count in counts.values() if count > 1)
     assert round(100 * sharing / nodes) == pytest.approx(share, abs=2)
-    page = (Path(__file__).parents[2] / "docs" / "node-memory.md").read_text(encoding="utf-8")
+    page = page_text("node-memory")
     section = page.partition("## How nodes are divided")[2].partition("\n## ")[0]
     assert f"of {nodes:,} " in section
     assert f" {share}%" in section

@@ -1,13 +1,12 @@
 """To which pool a request belongs: its spec and its owners say it, together or alone."""
 
-from pathlib import Path
-
 import pytest
 
 from growth.api.meta import ObjectMeta, OwnerReference
 from growth.api.node_request import NodeRequest, NodeRequestSpec
+from tests.repository import SOURCES
 
-SOURCES = sorted((Path(__file__).parents[2] / "src/growth").rglob("*.py"))
+FILES = sorted(SOURCES.rglob("*.py"))
 
 
 def owner(name: str, *, kind: str = "NodePool", api_version: str = "growth.dev/v1alpha1") -> OwnerReference:
@@ -55,5 +54,5 @@ def test_request_names_fields_and_values_when_its_pool_is_unclear(
 
 
 def test_readers_ask_the_request_for_its_pool() -> None:
-    assert SOURCES
-    assert [path.name for path in SOURCES if "request.spec.pool" in path.read_text(encoding="utf-8")] == []
+    assert FILES
+    assert [path.name for path in FILES if "request.spec.pool" in path.read_text(encoding="utf-8")] == []

@@ -4,7 +4,6 @@ import json
 import re
 from collections import Counter
 from functools import cache
-from pathlib import Path
 from typing import Any, Final
 
 import pytest
@@ -12,8 +11,9 @@ import pytest
 from bench import failover_cost
 from bench.failover_cost import more_than
 from bench.failover_cost_memory import deep_size, leases_cost
+from tests.repository import page_text
 
-PAGE: Final = (Path(__file__).parents[2] / "docs" / "failover-operations.md").read_text(encoding="utf-8")
+PAGE: Final = page_text("failover-operations")
 PODS: Final = 2
 
 

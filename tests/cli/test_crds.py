@@ -1,13 +1,12 @@
 """``growth crds`` and the copy that the chart carries."""
 
-from pathlib import Path
-
 import yaml
 from click.testing import CliRunner
 
 from growth.cli.crds import crds, render
+from tests.repository import ROOT
 
-CHART = Path(__file__).parents[2] / "charts" / "growth" / "crds.yaml"
+CHART = ROOT / "charts" / "growth" / "crds.yaml"
 QUEUE = CHART.with_name("queue-crds.yaml")
 
 

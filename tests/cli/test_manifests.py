@@ -24,8 +24,8 @@ from growth.cloud.plugins import installed_providers
 from growth.kube.lease_record import LeaseTerms, free_at, seen
 from growth.run.shipped_manifests import shipped_policies, shipped_roles
 from growth.run.signals import STOP_SECONDS
+from tests.repository import ROOT
 
-ROOT = Path(__file__).parents[2]
 CATALOGUE = "{provider: kwok, extends: kwok, bootDelay: 1s}\n"
 
 HETZNER = "{hetzner: {clusterName: shop}, providers: {enabled: hetzner}}"

@@ -1,7 +1,5 @@
 """How ``growth plan`` looks."""
 
-from pathlib import Path
-
 import pytest
 from rich.console import Console, RenderableType
 
@@ -13,8 +11,9 @@ from growth.observe.cache import World
 from tests.cli.plan_scene import a_crowd, a_shop
 from tests.decide import marketplace as market
 from tests.decide.consolidation.seen import NOW, a_cloud, a_pod, heard
+from tests.repository import ROOT
 
-PAGE = Path(__file__).parents[2] / "docs" / "optimising.md"
+PAGE = ROOT / "docs" / "optimising.md"
 PAGE_WIDTH = 100
 
 

@@ -13,8 +13,9 @@ from growth.api.settings.model import Settings
 from growth.cli.settings import render_json, render_table, render_yaml, settings
 from growth.cli.settings_options import with_settings
 from growth.cli.settings_page import render_page
+from tests.repository import ROOT
 
-PAGE = Path(__file__).parents[2] / "docs" / "settings.md"
+PAGE = ROOT / "docs" / "settings.md"
 
 TABLE_80 = """\
 FIELD                         VALUE              FROM         MEANING

@@ -2,7 +2,6 @@
 
 import re
 from datetime import timedelta
-from pathlib import Path
 
 import msgspec
 import pytest
@@ -14,6 +13,7 @@ from growth.api.meta import ObjectMeta
 from growth.api.node_pool import NodeCounts, NodePoolStatus, OfferingStatus, Unhealthy
 from growth.api.status import StatusCondition
 from growth.cli.status_report import Closed, Health, Leader, Pool, Report, report_of
+from tests.repository import page_text
 
 GONE = Leader(is_alive=False, holder="growth-1", renewed_at=ago(hours=3), why="it was last seen 3h ago")
 
@@ -102,7 +102,7 @@ def test_pools_come_in_the_order_of_their_names() -> None:
 
 @pytest.mark.parametrize("kind", [Report, Leader, Pool, Closed, TroubledNode], ids=lambda kind: kind.__name__)
 def test_every_field_of_the_json_is_on_the_page(kind: type[msgspec.Struct]) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "registry.md").read_text(encoding="utf-8")
+    page = page_text("registry")
     table = page.partition("`growth status --output json` prints one object:")[2].partition("**NodePool:**")[0]
     told = {name.removesuffix("[]") for name in re.findall(r"`([\w\[\]]+)`", table)}
     assert {field.encode_name for field in msgspec.structs.fields(kind)} - told == set()

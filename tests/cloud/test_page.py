@@ -3,7 +3,6 @@
 import re
 import sys
 import types
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,8 +13,9 @@ from growth.cloud.kwok.faults import Kind
 from growth.cloud.kwok.machine_record import FAULTS, FENCED_AT
 from growth_lab.provider_contract import CHECKS, Check
 from tests.cloud.memory import MemoryTrial
+from tests.repository import page_text
 
-PAGE = (Path(__file__).parents[2] / "docs" / "providers.md").read_text(encoding="utf-8")
+PAGE = page_text("providers")
 
 
 def example(language: str) -> str:

@@ -3,13 +3,13 @@
 import asyncio
 import json
 import sys
-from pathlib import Path
 
 import pytest
 
+from tests.repository import ROOT
+
 pytestmark = pytest.mark.cluster
 
-ROOT = Path(__file__).parents[2]
 FIELDS = {
     *("purchases", "removals", "duplicates", "leaked", "cpu_percent", "rss_mb_start", "rss_mb_end"),
     *("unused", "left", "seconds", "nodes_mean", "nodes_peak", "pods_created", "pods_bound", "passes", "errors"),

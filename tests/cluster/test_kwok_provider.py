@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 import pytest_asyncio
@@ -26,10 +25,11 @@ from growth_lab.local_cluster.cluster import LocalCluster
 from growth_lab.provider_contract import CHECKS, Check, run_check
 from tests.cloud.kwok_trial import CATALOGUE, GPU, POOL, SMALL, KwokTrial, with_faults
 from tests.cluster.conftest import wait_until
+from tests.repository import ROOT
 
 pytestmark = pytest.mark.cluster
 
-RBAC = Path(__file__).parents[2] / "charts" / "growth" / "rbac.yaml"
+RBAC = ROOT / "charts" / "growth" / "rbac.yaml"
 NAMESPACE, ACCOUNT = "growth-system", "growth"
 
 

@@ -23,11 +23,11 @@ from growth_lab.local_cluster import die_with_parent
 from growth_lab.local_cluster.cluster import LocalCluster
 from tests.cluster.conftest import wait_until
 from tests.cluster.lease_replica import BARE, LEASE, LEDGER, TERMS
+from tests.repository import ROOT
 
 pytestmark = pytest.mark.cluster
 
 ROUNDS = 4
-ROOT = Path(__file__).parents[2]
 
 
 class Witness:

@@ -3,16 +3,15 @@
 import asyncio
 import json
 import sys
-from pathlib import Path
 
 import pytest
 
 from bench.memory_nodes import Member
 from growth.api.node_memory import MARKER
+from tests.repository import ROOT
 
 pytestmark = pytest.mark.cluster
 
-ROOT = Path(__file__).parents[2]
 FIELDS = {
     *("nodes", "replicas", "killed", "restored", "lost", "resurrected", "p50_s", "p99_s", "worst_s", "burst_s"),
     *("api_writes", "writes_per_node", "writes_of", "refused", "shard_lease_writes", "cpu_s_of", "full_lists", "lists"),

@@ -18,10 +18,11 @@ from growth.api.queue.workload import ADMITTED, QUEUE_NAME
 from growth_lab.local_cluster.binaries import find_binaries
 from growth_lab.local_cluster.cluster import LocalCluster
 from tests.cluster.conftest import wait_until
+from tests.repository import ROOT
 
 pytestmark = pytest.mark.cluster
 
-PAGE = Path(__file__).parents[2] / "docs" / "running.md"
+PAGE = ROOT / "docs" / "running.md"
 NAMESPACE = "default"
 ENDS_WITHIN_SECONDS = 60.0
 

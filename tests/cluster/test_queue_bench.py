@@ -3,13 +3,13 @@
 import asyncio
 import json
 import sys
-from pathlib import Path
 
 import pytest
 
+from tests.repository import ROOT
+
 pytestmark = pytest.mark.cluster
 
-ROOT = Path(__file__).parents[2]
 FIELDS = {
     *("workloads", "finished", "exceeded", "wall_s", "made_s", "api_floor_s", "admissions_per_second"),
     *("avg_admission_s", "usage_percent", "reserved_over_run", "rss_mb", "api_writes", "preemptions", "cpu_s"),

@@ -3,13 +3,13 @@
 import asyncio
 import json
 import sys
-from pathlib import Path
 
 import pytest
 
+from tests.repository import ROOT
+
 pytestmark = pytest.mark.cluster
 
-ROOT = Path(__file__).parents[2]
 FIELDS = {
     *("pods", "repeat", "seed", "from_zero", "floor_s", "all_running_s", "over_floor_s", "bound_p50_s", "bound_p99_s"),
     *("refusals_s", "nodes", "cost", "nominations", "rss_mb", "cpu_s", "floor_cpu_s_of", "cpu_s_of", "moments"),

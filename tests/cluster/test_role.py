@@ -55,10 +55,11 @@ from growth_lab.scenarios.cleanup import sweep
 from growth_lab.scenarios.replica import QUICK
 from tests.builders import Json
 from tests.cluster.conftest import wait_until
+from tests.repository import ROOT
 
 pytestmark = pytest.mark.cluster
 
-CHART = Path(__file__).parents[2] / "charts" / "growth"
+CHART = ROOT / "charts" / "growth"
 RBAC = CHART / "rbac.yaml"
 NAMESPACE, ACCOUNT = "growth-system", "growth"
 

@@ -19,10 +19,10 @@ from growth_lab.local_cluster import die_with_parent
 from growth_lab.local_cluster.cluster import LocalCluster
 from tests.cluster.conftest import wait_until
 from tests.cluster.test_role import ACCOUNT, NAMESPACE, RBAC, install_kinds
+from tests.repository import ROOT
 
 pytestmark = pytest.mark.cluster
 
-ROOT = Path(__file__).parents[2]
 LEASE = "run-test"
 TERMS = {"lease-duration": "3s", "renew-deadline": "2s", "retry-period": "500ms", "lease-name": LEASE}
 

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,10 +18,11 @@ from lab.tests.simulator.api.scripts.drawn import drawn_script
 from lab.tests.simulator.api.scripts.player import Json
 from lab.tests.simulator.api.scripts.stages import REAL_CONTROLLERS, play_for_real, play_virtually
 from lab.tests.simulator.api.worlds import World, in_a_world
+from tests.repository import ROOT
 
 pytestmark = pytest.mark.cluster
 
-RBAC = Path(__file__).parents[2] / "charts" / "growth" / "rbac.yaml"
+RBAC = ROOT / "charts" / "growth" / "rbac.yaml"
 # Drawn scripts are played so many at a time; each watches for a second at its end.
 SEEDS, AT_A_TIME = range(48), 8
 # What the chart's role lacks, in each way in which something can be asked for.

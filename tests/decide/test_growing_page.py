@@ -1,7 +1,6 @@
 """docs/growing.md names what people meet: every setting, every reason that is said, every name that is written."""
 
 import re
-from pathlib import Path
 
 import msgspec
 import pytest
@@ -14,10 +13,14 @@ from growth.api.settings.model import GrowSettings, ProvisionSettings
 from growth.api.taints import STARTING
 from growth.decide.capacity.pool_validation import FINALIZER
 from growth.decide.writes.pod_wakeup import NUDGE
+from tests.repository import ROOT
 
-ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "growing.md").read_text(encoding="utf-8")
-DECIDERS = [path for room in ("", "grow", "provision") for path in (ROOT / "src/growth/decide" / room).glob("*.py")]
+DECIDERS = [
+    path
+    for room in ("scale_up", "node_requests", "capacity", "pool_status", "writes")
+    for path in (ROOT / "src/growth/decide" / room).glob("*.py")
+]
 # How a reason stands in the code: of a hold or an event, of a problem of a pool, of a pod that no pool serves, of a
 # pass that decides nothing.
 SAID = r"reason=|Problem\(\s*|hold\(\w+, |_said\(pod, |_nothing\(\s*"

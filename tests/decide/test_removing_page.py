@@ -2,7 +2,6 @@
 
 import re
 from datetime import timedelta
-from pathlib import Path
 
 import msgspec
 import pytest
@@ -19,11 +18,15 @@ from growth.api.settings.model import RemovalSettings
 from growth.api.taints import LEAVES, SCALE_DOWN_AT
 from growth.decide.scale_down.removal_requests import DELETION_FAILED, DELETION_REQUESTED
 from tests.decide.stages import a_pod
+from tests.repository import ROOT
 
-ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "removing.md").read_text(encoding="utf-8")
 PACKAGE = ROOT / "src/growth/decide"
-CODE = [*(PACKAGE / "shrink").glob("*.py"), PACKAGE / "release.py", PACKAGE / "unreachable.py"]
+CODE = [
+    *(PACKAGE / "scale_down").glob("*.py"),
+    PACKAGE / "writes" / "pod_release.py",
+    PACKAGE / "writes" / "unreachable_event.py",
+]
 # How a reason stands in the code: of a hold or an event.
 REASON = re.compile(r'(?:reason=|tell\(node, |_REASON: Final = )"(\w+)"')
 REASONS = sorted({reason for path in CODE for reason in REASON.findall(path.read_text(encoding="utf-8"))})

@@ -9,7 +9,6 @@ import urllib.request
 from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, datetime
-from pathlib import Path
 
 import msgspec
 import pytest
@@ -34,10 +33,11 @@ from growth.run.provider_poller import OpenProvider
 from growth.run.watchdog import Heartbeats
 from tests.act.workshop import Shop, Workshop, a_purchase
 from tests.kube.replica import virtual
+from tests.repository import ROOT
 from tests.run.small_cluster import Replica, Scribe, SmallCluster
 from tests.virtual_time import wait_until
 
-PAGE = Path(__file__).parents[2] / "docs" / "running.md"
+PAGE = ROOT / "docs" / "running.md"
 
 
 @contextmanager

@@ -1,11 +1,10 @@
 """docs/versions.md has the table of features that the code has, and the releases that are pinned."""
 
-from pathlib import Path
-
 from growth.api.server_features import FEATURES, NEWEST, OLDEST
 from growth_lab.local_cluster.pinned_modules import RELEASES
+from tests.repository import page_text
 
-PAGE = (Path(__file__).parents[2] / "docs" / "versions.md").read_text(encoding="utf-8")
+PAGE = page_text("versions")
 
 
 def rows(title: str) -> list[list[str]]:

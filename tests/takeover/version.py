@@ -11,7 +11,8 @@ from typing import Final
 
 import msgspec
 
-ROOT: Final = Path(__file__).parents[2]
+from tests.repository import ROOT
+
 OLDER: Final = "01f22a12a56e4242bbd757f606f64c4a719bc74e"
 """The last commit before the work on the requirements in docs/development/requirements, which changed the definitions
 (NodePool, NodeRequest), the timelines and failover. There is no release to compare with yet."""

@@ -1,15 +1,15 @@
 """docs/invariants.md says what the code checks, and where it stops."""
 
 import re
-from pathlib import Path
 
 from growth.api.settings.model import MemorySettings
 from growth.run.shipped_manifests import shipped_roles
+from tests.repository import page_text
 from tests.trust.endings import AT_THE_END
 from tests.trust.invariants import ALWAYS
 from tests.trust.register import MACHINE_POINTS, REGISTER
 
-PAGE = (Path(__file__).parents[2] / "docs" / "invariants.md").read_text(encoding="utf-8")
+PAGE = page_text("invariants")
 
 
 def test_the_page_has_every_invariant_and_no_other() -> None:

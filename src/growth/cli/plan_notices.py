@@ -9,7 +9,7 @@ from growth.cli.memory_report import named
 from growth.cli.reports.machines import Limit, fleet_of
 from growth.decide.capacity.pool_validation import problems
 from growth.decide.contract import State
-from growth.decide.facts.cluster_state import cluster_in
+from growth.decide.registry.step import cluster_in
 from growth.observe.snapshot import Snapshot
 
 _NEAR: Final = 0.9

@@ -1,11 +1,11 @@
 """docs/hetzner.md says what the code does."""
 
 import re
-from pathlib import Path
 
 from growth.cloud.hetzner.provider_errors import MEANINGS, Refused, error_from
+from tests.repository import page_text
 
-PAGE = (Path(__file__).parents[3] / "docs" / "hetzner.md").read_text(encoding="utf-8")
+PAGE = page_text("hetzner")
 
 
 def test_every_code_stands_in_the_row_of_its_error() -> None:

@@ -2,7 +2,6 @@
 
 import base64
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, Final
 
 import yaml
@@ -16,8 +15,8 @@ from growth.kube.client import Client
 from growth_lab.simulator import served_kinds
 from growth_lab.simulator.api.rbac import service_account
 from growth_lab.simulator.cluster import VirtualCluster
+from tests.repository import ROOT
 
-ROOT: Final = Path(__file__).parents[3]
 ROLES: Final[list[dict[str, Any]]] = list(yaml.safe_load_all((ROOT / "charts" / "growth" / "rbac.yaml").read_text()))
 NAMESPACE: Final = "growth-system"
 SECRET: Final = "growth-user-data"

@@ -13,9 +13,9 @@ from growth.api.provider_state import Cloud
 from growth.api.references import reference_by_name
 from growth.decide.capacity.offering_catalog import shop_of
 from growth.decide.capacity.pool_inventory import Holding, holdings, just_bought, shortages
+from growth.decide.capacity.pool_usage import Bought
 from growth.decide.contract import State
 from growth.decide.solver.minimum_nodes import Shortage
-from growth.decide.solver.node_options import Bought
 from tests.decide.marketplace import (
     NOW,
     PROVISION,

@@ -2,7 +2,6 @@
 
 import inspect
 from datetime import datetime
-from pathlib import Path
 
 import pytest
 
@@ -22,8 +21,9 @@ from growth.decide.capacity.provider_failures import (
 )
 from growth.decide.writes.node_requests import REQUEST_FAILED
 from tests.decide.marketplace import HOUR, MINUTE, NOW, PROVISION, SECOND, SMALL, a_failed_request, a_request
+from tests.repository import ROOT
 
-PAGE = Path(__file__).parents[2] / "docs" / "growing.md"
+PAGE = ROOT / "docs" / "growing.md"
 SECTION = "## When a provider says no"
 EVERYTHING = (*SAID_BY_PROVIDERS, *WAITED_TOO_LONG)
 

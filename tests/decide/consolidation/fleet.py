@@ -8,11 +8,11 @@ import msgspec
 from growth.api.node_pool import NodePool
 from growth.api.offering import Offering
 from growth.api.pod import Pod
+from growth.decide.capacity.pool_usage import Bought
 from growth.decide.consolidation.move_search import Advice
 from growth.decide.consolidation.problem import Candidate, Question
 from growth.decide.fit.simulated_cluster import Stage
 from growth.decide.fit.template_node import NewNodes
-from growth.decide.solver.node_options import Bought
 from growth.observe.pod_requests import amounts_from
 from tests.decide import stages
 from tests.decide.marketplace import a_pool, an_offering

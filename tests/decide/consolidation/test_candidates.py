@@ -11,8 +11,8 @@ from growth.api.machine import Power
 from growth.api.node import Node
 from growth.api.out_of_service import MAINTENANCE, SHUTDOWN
 from growth.api.taints import LEAVES, SCALE_DOWN_AT, closed
+from growth.decide.capacity.pool_usage import Bought
 from growth.decide.consolidation.problem import Candidate
-from growth.decide.solver.node_options import Bought
 from tests.decide.consolidation.seen import (
     HOUR,
     MINUTE,

@@ -14,7 +14,7 @@ from growth.api.phases import MovePhase
 from growth.api.settings.model import Settings
 from growth.decide.capacity.demand_history import LOOKS_WITHIN
 from growth.decide.contract import State
-from growth.decide.facts.cluster_state import cluster_in
+from growth.decide.registry.step import cluster_in
 from tests.decide.consolidation.seen import a_pod
 from tests.decide.consolidation.town import HOUR, MINUTE, NOW, SECOND, Town, a_node, acting, events_of, moves_of
 from tests.decide.marketplace import a_pool, a_request, an_offering

@@ -2,7 +2,6 @@
 
 import re
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any, Final
 
 import msgspec
@@ -18,8 +17,8 @@ from growth.api.out_of_service import PROOF, Proof
 from growth.decide.failover.evidence import Finding
 from growth.run.capability import CAPABILITIES
 from growth.run.metrics import Metrics
+from tests.repository import ROOT
 
-ROOT: Final = Path(__file__).parents[3]
 PAGE: Final = (ROOT / "docs" / "failover-operations.md").read_text(encoding="utf-8").replace("\\|", "|")
 SOURCES: Final = "".join(
     path.read_text(encoding="utf-8")

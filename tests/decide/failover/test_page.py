@@ -2,16 +2,16 @@
 
 import re
 from importlib import import_module
-from pathlib import Path
 
 import pytest
 
 from growth.api.out_of_service import MAINTENANCE, PROOF, SHUTDOWN
 from growth.api.settings.fields import setting_fields, worded
 from growth.decide.failover.evidence import Finding
+from tests.repository import page_text
 from tests.stories.all_stories import STORIES
 
-PAGE = (Path(__file__).parents[3] / "docs" / "failover.md").read_text(encoding="utf-8")
+PAGE = page_text("failover")
 SEED = PAGE.partition("## The seed, sentence by sentence")[2]
 MODES = PAGE.partition("## Failure modes")[2].partition("## The seed")[0]
 

@@ -2,7 +2,6 @@
 
 import re
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 
@@ -18,10 +17,11 @@ from growth.api.node_memory import (
     transaction_name,
 )
 from growth.observe.node_history import Past
+from tests.repository import page_text
 from tests.seed_table import check_that_it_is_there, rows_of
 from tests.stories.all_stories import STORIES
 
-PAGE = (Path(__file__).parents[3] / "docs" / "node-memory.md").read_text(encoding="utf-8")
+PAGE = page_text("node-memory")
 SEED = PAGE.partition("## The seed, sentence by sentence")[2]
 TOLD = {story.name for story in STORIES if story.capability == "memory"}
 # What Kubernetes allows in the name of a ConfigMap, and of a node.

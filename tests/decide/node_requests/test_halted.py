@@ -12,9 +12,9 @@ from growth.api.meta import Condition
 from growth.api.node import Node
 from growth.api.provider_state import Cloud
 from growth.decide.contract import Decision, State
+from growth.decide.facts.cluster_state import Health
 from growth.decide.node_requests.decider import decide
 from growth.decide.node_requests.orphaned_machines import Memory
-from growth.decide.registry.cluster_health import Health
 from growth.decide.registry.step import step
 from tests.decide.node_requests.stage import (
     MINUTE,

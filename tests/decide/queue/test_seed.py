@@ -4,7 +4,6 @@ What can be counted in the seed is counted here.
 """
 
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
@@ -15,10 +14,11 @@ from growth.api.settings.loading import SettingsError, read_settings
 from growth.api.settings.model import Settings
 from growth.decide.queue.requeue import Requeuing, delay
 from tests.decide.queue.stage import a_stage, settings
+from tests.repository import page_text
 from tests.seed_table import check_that_it_is_there, rows_of
 from tests.stories.all_stories import STORIES
 
-PAGE = (Path(__file__).parents[3] / "docs" / "queue.md").read_text(encoding="utf-8")
+PAGE = page_text("queue")
 SEED = PAGE.partition("## The seed, sentence by sentence")[2].partition("\n## ")[0]
 TOLD = {story.name for story in STORIES if story.capability == "queue"}
 TIMEOUT = timedelta(minutes=5)

@@ -8,10 +8,8 @@ import pytest
 from growth.api.node import Node
 from growth.api.node_pool import NodePoolStatus, Unhealthy
 from growth.api.settings.model import Settings
-from growth.decide.facts.cluster_state import ClusterState, NodeState
-from growth.decide.registry.cluster_health import Census
+from growth.decide.facts.cluster_state import Census, ClusterState, Group, NodeState
 from growth.decide.registry.decider import status_of
-from growth.decide.registry.pool_health import Group
 from tests.decide.registry.stage import (
     BORN,
     HOUR,

@@ -2,7 +2,6 @@
 
 import inspect
 import re
-from pathlib import Path
 
 import msgspec
 import pytest
@@ -13,21 +12,17 @@ from growth.api.annotations import STARTED_AT
 from growth.api.duration import format_duration
 from growth.api.growth_status import GROWTH_STATUS, ClusterStatus, PoolHealth, TroubledNode
 from growth.api.settings.model import ProvisionSettings, RegistrySettings
-from growth.decide.facts.cluster_state import MISSING, UPCOMING, NodeState, Unit
+from growth.decide.facts.cluster_state import MISSING, UPCOMING, Health, NodeState, Unit
 from growth.decide.pool_status.decider import EXPANDING, HEALTHY
-from growth.decide.registry.cluster_health import Health, checked
+from growth.decide.registry.cluster_health import checked
 from growth.run.metrics import Metrics
 from tests.decide.registry.stage import NOW
+from tests.repository import ROOT
 
-ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "registry.md").read_text(encoding="utf-8")
 DECIDE = ROOT / "src" / "growth" / "decide"
 # Where what follows from the registry is said as a hold or an event with a reason of its own.
-SAYING = (
-    *(DECIDE / "registry").glob("*.py"),
-    DECIDE / "provision" / "unregistered.py",
-    DECIDE / "shrink" / "halting.py",
-)
+SAYING = (*(DECIDE / "registry").glob("*.py"), DECIDE / "scale_down" / "decider.py")
 REASON = re.compile(r'(?:reason=|_REASON: Final = )"([A-Z]\w+)"')
 REASONS = sorted({reason for path in SAYING for reason in REASON.findall(path.read_text(encoding="utf-8"))})
 
@@ -147,10 +142,10 @@ def test_every_field_of_the_config_map_is_explained(kind: type[msgspec.Struct]) 
 
 
 def test_reasons_are_found_in_the_code() -> None:
-    assert {"ClusterUnhealthy", "ClusterHealthy", "OneByOne"} <= {*REASONS}
+    assert {"ClusterUnhealthy", "ClusterHealthy"} <= {*REASONS}
 
 
-@pytest.mark.parametrize("reason", [*REASONS, "GivingUp", "Unreachable", "Unready"])
+@pytest.mark.parametrize("reason", [*REASONS, "OneByOne", "GivingUp", "Unreachable", "Unready"])
 def test_every_reason_is_explained(reason: str) -> None:
     table = section("How to see it").partition("**Events and holds:**")[2]
     assert any(f"`{reason}`" in row[0] for row in rows(table))
@@ -158,7 +153,7 @@ def test_every_reason_is_explained(reason: str) -> None:
 
 @pytest.mark.parametrize("condition", [HEALTHY, EXPANDING])
 def test_every_condition_of_a_pool_is_explained_with_its_reasons(condition: str) -> None:
-    code = (DECIDE / "pools.py").read_text(encoding="utf-8")
+    code = (DECIDE / "pool_status" / "decider.py").read_text(encoding="utf-8")
     body = code.partition(f"def _{condition.lower()}(")[2].partition("\n    def ")[0]
     reasons = set(re.findall(r'"([A-Z][a-z]+(?:[A-Z][a-z]+)*)"', body)) - {"True", "False"}
     (row,) = [row for row in rows(PAGE) if row[0] == f"`{condition}`" and len(row) == 2]
@@ -172,6 +167,6 @@ def test_what_people_meet_is_named(name: str) -> None:
 
 
 def test_files_that_it_names_are_there() -> None:
-    named = re.findall(r"`((?:registry|provision|shrink|grow)/\w+\.py)`", PAGE)
+    named = re.findall(r"`((?:registry|node_requests|scale_down|scale_up)/\w+\.py)`", PAGE)
     assert len(named) > 8
     assert [name for name in named if not (DECIDE / name).exists()] == []

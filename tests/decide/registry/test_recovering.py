@@ -3,8 +3,8 @@
 from datetime import UTC, datetime, timedelta
 
 from growth.api.settings.model import RegistrySettings
-from growth.decide.facts.cluster_state import NodeState, Unit
-from growth.decide.registry.cluster_health import Census, Health, checked
+from growth.decide.facts.cluster_state import Census, Health, NodeState, Unit
+from growth.decide.registry.cluster_health import checked
 
 NOW, SECOND = datetime(2026, 3, 1, 8, tzinfo=UTC), timedelta(seconds=1)
 SETTINGS = RegistrySettings()

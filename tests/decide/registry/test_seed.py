@@ -65,7 +65,7 @@ USE_CASES: dict[str, list[str]] = {
 ANSWERS: dict[str, list[str]] = {
     "S1: is the cluster in good enough shape? If not, halt and alert.": [
         "test_answers.test_s1_the_cluster_is_healthy_unless_too_many_nodes_are_unready_without_reason",
-        "test_telling.test_the_alarm_is_told_on_every_pool_and_in_the_same_words_as_long_as_it_lasts",
+        "test_decider.test_the_alarm_is_told_on_every_pool_and_in_the_same_words_as_long_as_it_lasts",
         "test_nine_steps.test_step_2_nothing_is_planned_bought_given_up_or_removed_in_it",
     ],
     "S2: is a pool? If not, it is not scaled up until the situation improves.": [
@@ -130,7 +130,7 @@ REQUIRED: dict[str, list[str]] = {
         "test_properties.test_everything_is_in_exactly_one_state",
         "test_properties.test_everything_is_in_exactly_one_state_for_a_long_time",
         "test_use_cases.test_uc6_it_is_said_how_the_node_and_its_machine_are",
-        "test_telling.test_those_in_trouble_are_named_the_most_serious_first",
+        "test_decider.test_those_in_trouble_are_named_the_most_serious_first",
     ],
     "RemovalFailed, Ready and Foreign are states, too.": [
         "test_use_cases.test_uc7_a_removal_that_failed_is_a_state_of_its_own",
@@ -168,10 +168,10 @@ REQUIRED: dict[str, list[str]] = {
         "test_answers.test_s1_a_new_process_that_finds_all_well_waits_for_one_check_and_counts_deadlines_from_then",
     ],
     "The alert is told once, with the list; it is checked every 10 s; recovery is announced.": [
-        "test_telling.test_the_alarm_is_told_on_every_pool_and_in_the_same_words_as_long_as_it_lasts",
+        "test_decider.test_the_alarm_is_told_on_every_pool_and_in_the_same_words_as_long_as_it_lasts",
         "test_answers.test_s1_the_alarm_is_worded_once_and_names_those_that_began_it",
         "test_answers.test_s1_it_is_looked_again_every_ten_seconds",
-        "test_telling.test_the_recovery_is_announced_once_and_for_a_minute",
+        "test_decider.test_the_recovery_is_announced_once_and_for_a_minute",
     ],
     "Foreign unready nodes count for the alarm, are shown apart, and halt for 30 min at most.": [
         "test_answers.test_s1_foreign_nodes_halt_us_for_half_an_hour_at_most_and_deadlines_count_from_then",
@@ -220,17 +220,17 @@ REQUIRED: dict[str, list[str]] = {
     "What is needed survives a restart.": [
         "test_answers.test_s1_a_new_process_goes_on_in_the_middle_of_an_outage",
         "test_answers.test_s2_what_is_closed_outlives_the_process_in_the_status_of_its_pool",
-        "test_telling.test_what_is_read_again_is_what_was_written",
-        "test_telling.test_an_object_that_somebody_broke_is_read_as_nothing_and_mended",
+        "test_decider.test_what_is_read_again_is_what_was_written",
+        "test_decider.test_an_object_that_somebody_broke_is_read_as_nothing_and_mended",
         "tests.stories.test_partition.test_a_partition_of_two_hours_costs_nobody_anything",
     ],
     "Seen from outside: the pools' status and conditions, growth-status, metrics, growth status.": [
         "tests.decide.pool_status.test_decider.test_the_condition_healthy_says_what_is_amiss",
         "tests.decide.pool_status.test_decider.test_the_condition_expanding_says_what_is_coming",
         "tests.decide.pool_status.test_decider.test_since_when_something_is_missing_is_told",
-        "test_telling.test_every_unit_is_counted_in_one_state",
-        "test_telling.test_numbers_are_written_every_five_seconds_at_most",
-        "test_telling.test_a_turn_for_the_worse_or_the_better_is_written_at_once",
+        "test_decider.test_every_unit_is_counted_in_one_state",
+        "test_decider.test_numbers_are_written_every_five_seconds_at_most",
+        "test_decider.test_a_turn_for_the_worse_or_the_better_is_written_at_once",
         "test_page.test_every_metric_has_its_row",
         "tests.cli.test_status.test_an_unhealthy_cluster_ends_with_1_and_tells_everything_as_json",
     ],

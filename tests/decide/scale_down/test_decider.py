@@ -8,8 +8,8 @@ from growth.api.annotations import STARTED_AT
 from growth.api.node import Node
 from growth.api.timestamp import format_time
 from growth.decide.contract import Decision, State
-from growth.decide.facts.cluster_state import cluster_in
-from growth.decide.registry.cluster_health import Health
+from growth.decide.facts.cluster_state import Health
+from growth.decide.registry.step import cluster_in
 from growth.decide.scale_down.decider import decide
 from tests.decide.scale_down.stage import (
     ANOTHER,

@@ -9,12 +9,12 @@ import pytest
 from growth.api.node_pool import NodePool
 from growth.api.offering import Offering
 from growth.api.pod import Pod
+from growth.decide.capacity.pool_usage import Bought
 from growth.decide.capacity.retry_fingerprint import Circumstances
 from growth.decide.capacity.upcoming_nodes import Coming
 from growth.decide.fit.simulated_cluster import Stage
 from growth.decide.scale_up.plan import Joining, Plan, Question, answer
 from growth.decide.solver.minimum_nodes import Shortage
-from growth.decide.solver.node_options import Bought
 from tests.decide.marketplace import a_node, a_pool
 from tests.decide.scale_up.town import LARGE, NOW, SMALL, Town, a_crowd, a_pod
 

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from growth.api.node_pool import NodePool
 from growth.api.offering import Offering
 from growth.api.pod import Pod
+from growth.decide.capacity.pool_usage import Bought
 from growth.decide.capacity.upcoming_nodes import Coming
 from growth.decide.facts.gangs import Gang
 from growth.decide.scale_up.plan import Plan, Question, answer
-from growth.decide.solver.node_options import Bought
 from tests.decide.marketplace import a_node, a_pool
 from tests.decide.scale_up.test_gang_placement import gang, job
 from tests.decide.scale_up.test_plan import ask, uids

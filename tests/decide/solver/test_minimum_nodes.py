@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from growth.api.offering import Offering
+from growth.decide.capacity.pool_usage import Bought
 from growth.decide.solver.minimum_nodes import Shortage, closed_by, less_bought, warmed
-from growth.decide.solver.node_options import Bought, Market, market_of
+from growth.decide.solver.node_options import Market, market_of
 from tests.decide.marketplace import a_pool, an_offering
 from tests.decide.stages import a_stage
 

@@ -23,8 +23,8 @@ from growth.api.status import condition_of
 from growth.decide.capacity.availability import BADNESS, Access, Knowledge, Known, access_by, knowledge_from
 from growth.decide.capacity.launch_failures import LaunchRecord, record_of, unnoted_of
 from growth.decide.capacity.measured_resources import corrected, measured_by_type
+from growth.decide.capacity.pool_usage import may_buy
 from growth.decide.capacity.provider_failures import MET
-from growth.decide.solver.node_options import may_buy
 from growth.observe.snapshot import Snapshot
 
 

@@ -16,10 +16,10 @@ from growth.api.node_pool import NodePool
 from growth.api.offering import INSTANCE_TYPE, OFFERING, POOL, Offering
 from growth.api.quantity import milli_value, value
 from growth.decide.capacity.offering_catalog import Shop, as_billed, offering_for
+from growth.decide.capacity.pool_usage import Bought
 from growth.decide.capacity.upcoming_nodes import is_live
 from growth.decide.contract import State
 from growth.decide.solver.minimum_nodes import Shortage
-from growth.decide.solver.node_options import Bought
 from growth.decide.writes.removal_requests import leaving_in
 from growth.observe.snapshot import Snapshot
 

@@ -23,12 +23,12 @@ from growth.api.settings.model import Settings
 from growth.decide.capacity.disruptability import is_off, is_ours, why_awaited
 from growth.decide.capacity.offering_catalog import shop_in
 from growth.decide.capacity.pool_inventory import Holding, holdings, just_bought
+from growth.decide.capacity.pool_usage import Bought
 from growth.decide.consolidation.pod_movability import Bonds
 from growth.decide.consolidation.problem import Candidate
 from growth.decide.contract import State
 from growth.decide.facts.pending_pods import displaced_in
 from growth.decide.scale_down.context import Memory, Scene
-from growth.decide.solver.node_options import Bought
 from growth.observe.snapshot import Snapshot
 
 _AT_ONCE: Final = timedelta(0)

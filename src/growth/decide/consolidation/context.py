@@ -15,8 +15,8 @@ from growth.api.references import reference_to
 from growth.api.settings.model import Settings
 from growth.decide.capacity.offering_catalog import Shop, shop_in
 from growth.decide.contract import State
-from growth.decide.facts.cluster_state import cluster_in
 from growth.decide.policy.budgets import Allowance
+from growth.decide.registry.step import cluster_in
 from growth.decide.writes.removal_requests import leaving_in
 from growth.observe.snapshot import Snapshot
 

@@ -14,11 +14,12 @@ import msgspec
 
 from growth.api.offering import INSTANCE_TYPE, POOL
 from growth.api.pod import Pod
+from growth.decide.capacity.pool_usage import Bought
 from growth.decide.consolidation.move import Move
 from growth.decide.consolidation.move_search import house_ghosts, pods_on
 from growth.decide.consolidation.problem import Candidate, Question, shun
 from growth.decide.solver.minimum_nodes import Shortage, warmed
-from growth.decide.solver.node_options import Bought, Market
+from growth.decide.solver.node_options import Market
 from growth.decide.solver.placement_solution import PlacementSolution, PlannedNode
 from growth.decide.solver.planner import plan
 

@@ -26,12 +26,13 @@ import msgspec
 
 from growth.api.pod import Pod, PodStatus
 from growth.api.pod_classification import is_work
+from growth.decide.capacity.pool_usage import Bought
 from growth.decide.consolidation.move import Move
 from growth.decide.consolidation.problem import Candidate, Question, Worth, emptying_themselves, shun
 from growth.decide.fit.predicates import fit
 from growth.decide.fit.simulated_cluster import Stage
 from growth.decide.fit.template_node import NewNodes
-from growth.decide.solver.node_options import Bought, Market
+from growth.decide.solver.node_options import Market
 from growth.decide.solver.placement_solution import PlacementSolution, PlannedNode
 from growth.decide.solver.planner import plan
 

@@ -14,9 +14,10 @@ from growth.api.node_pool import NodePool
 from growth.api.offering import Offering
 from growth.api.pod import Pod
 from growth.api.pod_classification import ends_by_itself, is_work
+from growth.decide.capacity.pool_usage import Bought
 from growth.decide.fit.simulated_cluster import Stage
 from growth.decide.solver.minimum_nodes import closed_by, less_bought
-from growth.decide.solver.node_options import Bought, Market, market_of
+from growth.decide.solver.node_options import Market, market_of
 from growth.decide.solver.placement_solution import PlannedNode
 
 _HOUR: Final = timedelta(hours=1)

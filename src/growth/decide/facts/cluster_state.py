@@ -1,8 +1,7 @@
-"""One unit: a node with its machine and its request, as far as there are these; and the one state that it is in.
+"""What the registry knows at one instant, as every decider reads it: units, the state of each, and the health of all.
 
-What the registry knows at one instant, as every decider reads it.
-
-The registry as a decider reads it.
+A unit is a node with its machine and its request, as far as there are these. The registry works it out
+(``decide.registry``); the words for it stand here, so that a decider needs no decider to read them.
 """
 
 from collections.abc import Iterator, Mapping
@@ -11,13 +10,6 @@ from enum import StrEnum
 from typing import Final
 
 import msgspec
-
-from growth.api.settings.model import Settings
-from growth.decide.contract import State
-from growth.decide.registry.cluster_health import Health
-from growth.decide.registry.pool_health import Group, GroupKey
-from growth.decide.registry.step import step
-from growth.observe.snapshot import Snapshot
 
 
 class NodeState(StrEnum):
@@ -94,6 +86,68 @@ class Unit(msgspec.Struct, frozen=True):
         return self.state is NodeState.READY or (self.state is NodeState.FOREIGN and not self.is_unjustified)
 
 
+GroupKey = tuple[str, str]
+"""Pool and offering; the offering is empty for a pool as a whole."""
+
+
+class Group(msgspec.Struct, frozen=True):
+    """Machines of one offering in one pool, or of a whole pool."""
+
+    pool: str
+    offering: str = ""
+    counts: Mapping[NodeState, int] = {}
+    amiss: int = 0
+    missing_since: datetime | None = None
+    """S4: since when the one is asked for that is missing for longest."""
+    is_unhealthy: bool = False
+    """S2: whether nothing more of it is bought."""
+    unhealthy_since: datetime | None = None
+    improves_at: datetime | None = None
+    """When it is healthy again, if nothing more happens to it; None while it is beyond its limits."""
+    why: str = ""
+
+    @property
+    def upcoming(self) -> int:
+        """S3: how many will soon be there."""
+        return sum(self.counts.get(state, 0) for state in UPCOMING)
+
+    @property
+    def missing(self) -> int:
+        """S4: how many were asked for and have no node."""
+        return sum(self.counts.get(state, 0) for state in MISSING)
+
+
+class Census(msgspec.Struct, frozen=True):
+    """Nodes that should work, and whether they do: those that come or go are not among them."""
+
+    ready: int = 0
+    """Foreign ones included."""
+    unready: int = 0
+    foreign_unready: int = 0
+
+
+class Health(msgspec.Struct, frozen=True):
+    """How the cluster is. All but the last four outlives the process (``growth-status``)."""
+
+    is_healthy: bool = True
+    is_halted: bool = False
+    """Whether Growth does not act. An unhealthy cluster halts it, unless only nodes of others are unready for long."""
+    healthy_since: datetime | None = None
+    """Since when Growth may act again; None if it always could. Deadlines that passed meanwhile count from here."""
+    unhealthy_since: datetime | None = None
+    alarm: str = ""
+    """What was told when it turned unhealthy; it stays as it is, so that people are told once."""
+    census: Census = Census()
+    bad_at: datetime | None = None
+    """Until when it may have been amiss: what was so at one look lasts until the next, however much later that is."""
+    ours_bad_at: datetime | None = None
+    """Until when our own nodes alone may have been enough for that."""
+    changes_at: datetime | None = None
+    """When to look again, if nothing happens before."""
+    recovered_at: datetime | None = None
+    """When it last turned healthy before our eyes."""
+
+
 class ClusterState(msgspec.Struct, frozen=True):
     """All units, and what follows from them."""
 
@@ -151,16 +205,3 @@ class ClusterState(msgspec.Struct, frozen=True):
         return frozenset(
             (group.pool, group.offering) for group in self.groups.values() if group.is_unhealthy and group.offering
         )
-
-
-_CLUSTER: Final = "the cluster as the registry sees it"
-
-
-def cluster_in(snapshot: Snapshot, state: State, settings: Settings) -> ClusterState:
-    """What the loop's registry knows; worked out anew where a decider is asked without one."""
-    if state.cluster is not None:
-        return state.cluster
-    known = snapshot.memo.get(_CLUSTER)
-    if not isinstance(known, ClusterState):
-        known = snapshot.memo[_CLUSTER] = step(None, snapshot, settings, state.steady_since)
-    return known

@@ -18,9 +18,10 @@ from growth.api.node_pool import NodePool
 from growth.api.references import reference_to
 from growth.api.settings.model import Settings
 from growth.decide.contract import State
-from growth.decide.facts.cluster_state import NodeState, Unit, cluster_in
+from growth.decide.facts.cluster_state import NodeState, Unit
 from growth.decide.failover.evidence import Case
 from growth.decide.failover.machine_lookup import Machines
+from growth.decide.registry.step import cluster_in
 from growth.observe.snapshot import Snapshot
 
 ACTION: Final = "FailingOver"

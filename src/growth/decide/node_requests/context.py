@@ -17,7 +17,8 @@ from growth.decide.capacity.offering_catalog import offering_for, shop_in
 from growth.decide.capacity.provider_failures import Failure, failure_of
 from growth.decide.contract import State
 from growth.decide.elapsed import phase_since
-from growth.decide.facts.cluster_state import NodeState, cluster_in
+from growth.decide.facts.cluster_state import NodeState
+from growth.decide.registry.step import cluster_in
 from growth.decide.writes.removal_requests import leaving_in
 from growth.observe.snapshot import Snapshot
 

@@ -12,9 +12,9 @@ from growth.api.offering import Offering
 from growth.api.quantity import milli_value, nano_value, value
 from growth.decide.capacity.offering_catalog import as_billed
 from growth.decide.capacity.pool_inventory import holdings, just_bought
+from growth.decide.capacity.pool_usage import Bought
 from growth.decide.capacity.retry_fingerprint import is_limited
 from growth.decide.node_requests.context import Scene
-from growth.decide.solver.node_options import Bought
 
 _NANO = 10**9
 

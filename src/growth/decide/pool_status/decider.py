@@ -42,8 +42,8 @@ from growth.decide.capacity.pool_inventory import Holding, holdings
 from growth.decide.capacity.pool_validation import FINALIZER, Problem, is_asked, problems, provider_of
 from growth.decide.contract import Decision, State
 from growth.decide.elapsed import is_ahead
-from growth.decide.facts.cluster_state import ClusterState, NodeState, cluster_in
-from growth.decide.registry.pool_health import Group
+from growth.decide.facts.cluster_state import ClusterState, Group, NodeState
+from growth.decide.registry.step import cluster_in
 from growth.decide.writes.removal_requests import leaving_in
 from growth.observe.snapshot import Snapshot
 

@@ -26,10 +26,10 @@ from growth.api.offering import POOL, Offering
 from growth.api.queue.quotas import ResourceFlavor
 from growth.decide.capacity.availability import Access
 from growth.decide.capacity.offering_catalog import Shop, Sold
+from growth.decide.capacity.pool_usage import may_buy
 from growth.decide.capacity.retry_fingerprint import is_limited
 from growth.decide.capacity.upcoming_nodes import is_live
 from growth.decide.fit.template_node import node_from
-from growth.decide.solver.node_options import may_buy
 from growth.observe.snapshot import Snapshot
 
 

@@ -15,42 +15,11 @@ import msgspec
 from growth.api.settings.model import RegistrySettings
 from growth.api.status import MAX_WORDS
 from growth.decide.elapsed import is_ahead
-from growth.decide.facts.cluster_state import NodeState, Unit
+from growth.decide.facts.cluster_state import Census, Health, NodeState, Unit
 
 _NAMED: Final = 20
 # What follows from it is said after it, in the same sentence.
 _LONGEST: Final = MAX_WORDS - 128
-
-
-class Census(msgspec.Struct, frozen=True):
-    """Nodes that should work, and whether they do: those that come or go are not among them."""
-
-    ready: int = 0
-    """Foreign ones included."""
-    unready: int = 0
-    foreign_unready: int = 0
-
-
-class Health(msgspec.Struct, frozen=True):
-    """How the cluster is. All but the last four outlives the process (``growth-status``)."""
-
-    is_healthy: bool = True
-    is_halted: bool = False
-    """Whether Growth does not act. An unhealthy cluster halts it, unless only nodes of others are unready for long."""
-    healthy_since: datetime | None = None
-    """Since when Growth may act again; None if it always could. Deadlines that passed meanwhile count from here."""
-    unhealthy_since: datetime | None = None
-    alarm: str = ""
-    """What was told when it turned unhealthy; it stays as it is, so that people are told once."""
-    census: Census = Census()
-    bad_at: datetime | None = None
-    """Until when it may have been amiss: what was so at one look lasts until the next, however much later that is."""
-    ours_bad_at: datetime | None = None
-    """Until when our own nodes alone may have been enough for that."""
-    changes_at: datetime | None = None
-    """When to look again, if nothing happens before."""
-    recovered_at: datetime | None = None
-    """When it last turned healthy before our eyes."""
 
 
 def checked(before: Health, ready: int, unready: Sequence[Unit], now: datetime, settings: RegistrySettings) -> Health:

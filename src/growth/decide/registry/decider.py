@@ -28,7 +28,8 @@ from growth.api.settings.model import Settings
 from growth.api.timestamp import format_time
 from growth.decide.contract import Decision, State
 from growth.decide.elapsed import is_ahead
-from growth.decide.facts.cluster_state import ClusterState, NodeState, Unit, cluster_in
+from growth.decide.facts.cluster_state import ClusterState, NodeState, Unit
+from growth.decide.registry.step import cluster_in
 from growth.observe.snapshot import Snapshot
 
 _ACTION: Final = "Watching"

@@ -7,38 +7,9 @@ from typing import Final
 import msgspec
 
 from growth.api.settings.model import RegistrySettings
-from growth.decide.facts.cluster_state import MISSING, UPCOMING, NodeState, Unit
+from growth.decide.facts.cluster_state import Group, GroupKey, NodeState, Unit
 
-GroupKey = tuple[str, str]
-"""Pool and offering; the offering is empty for a pool as a whole."""
 _BETTER: Final = "; it is better now, and must stay so for a while"
-
-
-class Group(msgspec.Struct, frozen=True):
-    """Machines of one offering in one pool, or of a whole pool."""
-
-    pool: str
-    offering: str = ""
-    counts: Mapping[NodeState, int] = {}
-    amiss: int = 0
-    missing_since: datetime | None = None
-    """S4: since when the one is asked for that is missing for longest."""
-    is_unhealthy: bool = False
-    """S2: whether nothing more of it is bought."""
-    unhealthy_since: datetime | None = None
-    improves_at: datetime | None = None
-    """When it is healthy again, if nothing more happens to it; None while it is beyond its limits."""
-    why: str = ""
-
-    @property
-    def upcoming(self) -> int:
-        """S3: how many will soon be there."""
-        return sum(self.counts.get(state, 0) for state in UPCOMING)
-
-    @property
-    def missing(self) -> int:
-        """S4: how many were asked for and have no node."""
-        return sum(self.counts.get(state, 0) for state in MISSING)
 
 
 class Tally:

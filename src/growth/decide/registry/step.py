@@ -1,6 +1,4 @@
-"""What the last process knew, as it wrote it down: how healthy the cluster was, and which pools were to improve.
-
-One step of the registry: what has changed since the last one is looked at again, the rest stands.
+"""One step of the registry: what has changed since the last one is looked at again, the rest stands.
 
     step(previous, snapshot, settings) -> ClusterState
 
@@ -10,6 +8,7 @@ memory is in the object ``growth-status`` and in the pools' statuses, so a new p
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
+from typing import Final
 
 import msgspec
 
@@ -18,12 +17,13 @@ from growth.api.growth_status import GROWTH_STATUS, status_in
 from growth.api.kinds import CONFIG_MAPS
 from growth.api.provider_state import Cloud
 from growth.api.settings.model import Settings
-from growth.decide.facts.cluster_state import ClusterState, NodeState, Unit
+from growth.decide.contract import State
+from growth.decide.facts.cluster_state import ClusterState, Group, GroupKey, Health, NodeState, Unit
 from growth.decide.policy.pool_terms import terms_of
 from growth.decide.registry.classification import Bench, judge
-from growth.decide.registry.cluster_health import Health, checked
+from growth.decide.registry.cluster_health import checked
 from growth.decide.registry.inventory_join import Claims, Lists, Machines, joined
-from growth.decide.registry.pool_health import Group, GroupKey, Tally, grouped
+from growth.decide.registry.pool_health import Tally, grouped
 from growth.observe.snapshot import Snapshot
 
 
@@ -269,3 +269,16 @@ def _next_change(
     instants = [unit.changes_at for unit in troubled]
     instants += [health.changes_at, *(group.improves_at for group in groups.values())]
     return min((one for one in instants if one is not None and one > now), default=None)
+
+
+_CLUSTER: Final = "the cluster as the registry sees it"
+
+
+def cluster_in(snapshot: Snapshot, state: State, settings: Settings) -> ClusterState:
+    """What the loop's registry knows; worked out anew where a decider is asked without one."""
+    if state.cluster is not None:
+        return state.cluster
+    known = snapshot.memo.get(_CLUSTER)
+    if not isinstance(known, ClusterState):
+        known = snapshot.memo[_CLUSTER] = step(None, snapshot, settings, state.steady_since)
+    return known

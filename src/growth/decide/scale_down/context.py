@@ -18,8 +18,8 @@ from growth.api.settings.model import Settings
 from growth.decide.capacity.offering_catalog import as_billed, shop_in
 from growth.decide.capacity.pool_validation import provider_of
 from growth.decide.contract import State
-from growth.decide.facts.cluster_state import cluster_in
 from growth.decide.facts.nominated_nodes import expected_in
+from growth.decide.registry.step import cluster_in
 from growth.decide.writes.removal_requests import leaving_in
 from growth.observe.snapshot import Snapshot
 

@@ -18,9 +18,10 @@ from growth.decide.capacity.pool_validation import usable
 from growth.decide.capacity.retry_fingerprint import Circumstances, circumstances_of, is_limited
 from growth.decide.capacity.upcoming_nodes import hand_over_ends, has_places
 from growth.decide.contract import State
-from growth.decide.facts.cluster_state import NodeState, cluster_in
+from growth.decide.facts.cluster_state import NodeState
 from growth.decide.facts.gangs import gangs_in
 from growth.decide.facts.pending_pods import displaced_in, stand_ins_in, waiting_in
+from growth.decide.registry.step import cluster_in
 from growth.decide.scale_up.plan import Plan
 from growth.decide.scale_up.pod_results import Verdict
 from growth.decide.writes.removal_requests import leaving_in

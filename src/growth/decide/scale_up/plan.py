@@ -12,6 +12,7 @@ import msgspec
 from growth.api.node_pool import NodePool
 from growth.api.offering import Offering
 from growth.api.pod import Pod
+from growth.decide.capacity.pool_usage import Bought
 from growth.decide.capacity.retry_fingerprint import Circumstances
 from growth.decide.capacity.upcoming_nodes import Coming, enter, seat
 from growth.decide.facts.gangs import Findings, Gang
@@ -25,7 +26,7 @@ from growth.decide.scale_up.node_succession import Predecessor, succeeding
 from growth.decide.scale_up.planned_launch import Wanted
 from growth.decide.scale_up.probes import Probe, launched
 from growth.decide.solver.minimum_nodes import Shortage, closed_by, less_bought, warmed
-from growth.decide.solver.node_options import Bought, Kind, Market, market_of
+from growth.decide.solver.node_options import Kind, Market, market_of
 from growth.decide.solver.placement_solution import Outcome, PlacementSolution
 from growth.decide.writes.node_patches import without_mark
 from growth.decide.writes.node_requests import request_name

@@ -26,12 +26,12 @@ from growth.api.pod import Pod
 from growth.decide.capacity.availability import Access
 from growth.decide.capacity.launch_failures import LaunchRecord
 from growth.decide.capacity.pool_inventory import shortages
+from growth.decide.capacity.pool_usage import may_buy
 from growth.decide.capacity.upcoming_nodes import is_live
 from growth.decide.fit.demand import why_not
 from growth.decide.scale_up.context import Outlook
 from growth.decide.scale_up.pool_selection import Matching
 from growth.decide.scale_up.probes import Probe
-from growth.decide.solver.node_options import may_buy
 
 MOST_AT_ONCE: Final = 12
 """Probes of one pool that are on their way at one time."""

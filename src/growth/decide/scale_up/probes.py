@@ -7,11 +7,12 @@ import msgspec
 from growth.api.node_pool import NodePool
 from growth.api.offering import Offering
 from growth.api.pod import Pod
+from growth.decide.capacity.pool_usage import Bought
 from growth.decide.fit.predicates import fit
 from growth.decide.fit.simulated_cluster import Stage
 from growth.decide.scale_up.planned_launch import Wanted
 from growth.decide.solver.minimum_nodes import hindrance
-from growth.decide.solver.node_options import Bought, Kind, market_of
+from growth.decide.solver.node_options import Kind, market_of
 from growth.decide.writes.node_requests import request_name
 
 

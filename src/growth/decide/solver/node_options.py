@@ -7,12 +7,11 @@ DaemonSets took their share. Made once for a catalogue, pools and DaemonSets, an
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import msgspec
-
 from growth.api.node_pool import NodePool, ServerType
 from growth.api.offering import ZONE, Offering, in_pool
 from growth.api.quantity import milli_value, parse, value
 from growth.decide.capacity.offering_catalog import as_billed
+from growth.decide.capacity.pool_usage import Bought, Limit, sells
 from growth.decide.fit.simulated_cluster import Stage
 from growth.decide.fit.template_node import NewNode, NewNodes
 from growth.observe.pod_requests import amounts_from, requests_of
@@ -42,34 +41,6 @@ class Kind:
     def zone(self) -> str:
         """Where it would stand."""
         return self.labels.get(ZONE, "")
-
-
-@dataclass(frozen=True, slots=True)
-class Limit:
-    """Something of which there is only so much: a pool's limit, a type's maximum, an offering's stock."""
-
-    what: str
-    left: float
-    use: Mapping[int, float]
-    """By kind, how much one machine uses up."""
-
-
-class Bought(msgspec.Struct, frozen=True):
-    """What a pool has already, alive or on its way: counts against its limits."""
-
-    pool: str
-    server_type: str
-    nodes: int
-    cpu_millis: int = 0
-    memory_bytes: int = 0
-    cost_per_hour: float = 0.0
-
-    @staticmethod
-    def of(pool: str, offering: Offering) -> "Bought":
-        """One machine of this offering, which has the pool's price (``as_billed``)."""
-        cpu, memory = (offering.resources.get(name, "0") for name in ("cpu", "memory"))
-        price = offering.price_per_hour
-        return Bought(pool, offering.server_type, 1, milli_value(cpu), value(memory), price)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +80,7 @@ def market_of(
         for offering in offerings:
             server_type = types.get(offering.server_type.lower())
             is_closed = (pool.metadata.name, offering.id) in closed
-            if server_type is not None and offering.is_cloud and _sells(pool, offering) and not is_closed:
+            if server_type is not None and offering.is_cloud and sells(pool, offering) and not is_closed:
                 kinds.append(_kind(maker, pool, as_billed(offering, pool), server_type, daemons))
     # Cheapest first within a tier, then by name: equal prices are always tried in the same order.
     kinds.sort(key=lambda kind: (kind.offering.price_per_hour, kind.offering.id, kind.pool.metadata.name))
@@ -121,18 +92,6 @@ def market_of(
 def without_tiers(market: Market) -> Market:
     """The same market with nothing bought before anything else but for its price."""
     return replace(market, kinds=tuple(replace(kind, tier=(0, 0, 0)) for kind in market.kinds))
-
-
-def may_buy(pool: NodePool, offering: Offering) -> bool:
-    """Whether this is one of the machines that the pool is made of, in stock or not."""
-    is_named = any(one.name.lower() == offering.server_type.lower() for one in pool.spec.server_types)
-    return is_named and offering.is_cloud and _sells(pool, offering)
-
-
-def _sells(pool: NodePool, offering: Offering) -> bool:
-    if pool.spec.provider and pool.spec.provider != offering.provider:
-        return False
-    return not pool.spec.locations or offering.location in pool.spec.locations
 
 
 class _DaemonRoom:
