@@ -54,6 +54,11 @@ def failed_launches(lesson: Lesson, settings: ProvisionSettings) -> tuple[Failed
     return tuple(sorted(newest[-_MOST_ENTRIES:], key=lambda one: one.offering))
 
 
+def failing_in(entries: Iterable[FailedLaunches]) -> frozenset[str]:
+    """The offerings that fail; the others are noted because they work."""
+    return frozenset(one.offering for one in entries if one.failures)
+
+
 def forgotten_at(entry: FailedLaunches, now: datetime, settings: ProvisionSettings) -> datetime:
     """When a failure is no reason to do anything any more."""
     return max(entry.last_at or now, entry.retry_at or now) + settings.forget_after

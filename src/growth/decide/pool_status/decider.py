@@ -15,6 +15,7 @@ from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQU
 from growth.api.kinds import NODES
 from growth.api.node_pool import (
     MAX_CURRENCY,
+    FailedLaunches,
     NodeCounts,
     NodePool,
     NodePoolStatus,
@@ -30,6 +31,7 @@ from growth.api.status import MAX_WORDS, StatusCondition, condition_of, with_con
 from growth.api.taints import has_traces
 from growth.decide.capacity.failed_launch_status import (
     failed_launches,
+    failing_in,
     failing_parts,
     launch_events,
     next_forgotten,
@@ -221,16 +223,17 @@ class _Pass:
         self._deadlines += [one for one in forgets_at if one is not None]
         self._tell_of_offerings(pool, entries)
         self._said += launch_events(pool, failed)
+        failing = self._failing_parts(pool, failed)
         group = self._cluster.groups.get((name, ""))
         cost, currency = self._cost(pool, self._held.get(name, []))
         status = NodePoolStatus(
             nodes=_counts(group),
             cost_per_hour=cost,
-            conditions=self._conditions(pool, found),
+            conditions=self._conditions(pool, found, failing),
             offerings=entries,
             failed_launches=failed,
             wasted=wasted(lesson, provision),
-            unhealthy=(*map(_unhealthy, self._unhealthy_parts(pool)), *self._failing_parts(pool)),
+            unhealthy=(*map(_unhealthy, self._unhealthy_parts(pool)), *failing),
             missing_since=group.missing_since if group is not None else None,
             currency=currency,
         )
@@ -262,7 +265,9 @@ class _Pass:
         named = next((one.currency for one in cloud.offerings if one.currency), "")
         return amount, named[:MAX_CURRENCY]
 
-    def _conditions(self, pool: NodePool, found: list[Problem]) -> tuple[StatusCondition, ...]:
+    def _conditions(
+        self, pool: NodePool, found: list[Problem], failing: list[Unhealthy]
+    ) -> tuple[StatusCondition, ...]:
         if pool.metadata.deletion_timestamp is not None:
             wanted = (
                 "False",
@@ -274,7 +279,7 @@ class _Pass:
         else:
             wanted = ("True", "Usable", "")
         conditions = _with(pool.status.conditions, VALID, wanted, self._now)
-        healthy = self._healthy(pool)
+        healthy = self._healthy(pool, failing)
         conditions = _with(conditions, HEALTHY, healthy, self._now)
         is_valid, is_healthy = wanted[0] == "True", healthy[0] == "True"
         ready = ("True", "Ready", "") if is_valid and is_healthy else (healthy if is_valid else wanted)
@@ -286,11 +291,11 @@ class _Pass:
         name = pool.metadata.name
         return [group for key, group in sorted(self._cluster.groups.items()) if key[0] == name and group.is_unhealthy]
 
-    def _healthy(self, pool: NodePool) -> tuple[str, str, str]:
+    def _healthy(self, pool: NodePool, failing: list[Unhealthy]) -> tuple[str, str, str]:
         """S1 and S2."""
         if not self._cluster.health.is_healthy:
             return "False", "ClusterUnhealthy", self._cluster.health.alarm
-        parts, failing = self._unhealthy_parts(pool), self._failing_parts(pool)
+        parts = self._unhealthy_parts(pool)
         whys = [*(part.why for part in parts), *(f"{one.offering}: {one.message}" for one in failing)]
         if not whys:
             return "True", "Healthy", ""
@@ -300,9 +305,13 @@ class _Pass:
             reason = "LaunchesFail" if failing else "OfferingUnhealthy"
         return "False", reason, "; ".join(whys)[:MAX_WORDS]
 
-    def _failing_parts(self, pool: NodePool) -> list[Unhealthy]:
+    def _failing_parts(self, pool: NodePool, failed: tuple[FailedLaunches, ...]) -> list[Unhealthy]:
+        """Without what this very status forgets: the record is made of what the last one noted."""
         record = self._shop.launches.get(pool.metadata.name)
-        return failing_parts(record, self._listed.values()) if record is not None else []
+        if record is None:
+            return []
+        forgotten = failing_in(pool.status.failed_launches) - failing_in(failed)
+        return [one for one in failing_parts(record, self._listed.values()) if one.offering not in forgotten]
 
     def _expanding(self, pool: NodePool) -> tuple[str, str, str]:
         """S3: whether machines are coming."""

@@ -42,7 +42,11 @@ def remembered_health(snapshot: Snapshot, settings: Settings) -> Health:
 
 
 def remembered_groups(snapshot: Snapshot) -> dict[GroupKey, Group]:
-    """The unhealthy ones; the others begin anew."""
+    """The unhealthy ones; the others begin anew.
+
+    What a pool's status calls unhealthy because its launches fail is no group: the record of launches says so again as
+    long as it is true, and a group would stay closed for a while beyond that.
+    """
     return {
         (pool.metadata.name, one.offering): Group(
             pool=pool.metadata.name,
@@ -53,6 +57,7 @@ def remembered_groups(snapshot: Snapshot) -> dict[GroupKey, Group]:
         )
         for pool in snapshot.table(NODE_POOLS).values()
         for one in pool.status.unhealthy
+        if (one.offering, one.since) not in {(each.offering, each.since) for each in pool.status.failed_launches}
     }
 
 
