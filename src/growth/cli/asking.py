@@ -1,12 +1,12 @@
 """One question to the cluster, for commands that ask and end."""
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TypeVar
 
 from growth.api.settings.model import KubeSettings
 from growth.cli.failures import Refused, sentence_for
+from growth.cli.interrupts import run_interruptible
 from growth.kube.access import find_access
 from growth.kube.client import Client, connect
 from growth.kube.errors import KubeError
@@ -23,6 +23,6 @@ def asking(kube: KubeSettings, ask: Callable[[Client], Awaitable[T]]) -> T:
             return await ask(client)
 
     try:
-        return asyncio.run(connected())
+        return run_interruptible(connected())
     except KubeError as error:
         raise Refused(sentence_for(error)) from error

@@ -1,6 +1,5 @@
 """``growth doctor``: can Growth work on this server, as this user, and what does the server lack?"""
 
-import asyncio
 from pathlib import Path
 
 import click
@@ -13,6 +12,7 @@ from growth.cli.doctor_report import Report
 from growth.cli.doctor_seeing import read_report
 from growth.cli.doctor_view import view
 from growth.cli.failures import Refused, sentence_for
+from growth.cli.interrupts import run_interruptible
 from growth.cli.settings_options import with_settings
 from growth.kube.access import find_access
 from growth.kube.client import connect
@@ -47,7 +47,7 @@ def doctor(context: click.Context, effective: EffectiveSettings, only: str, outp
     except UnknownCapability as error:
         raise Refused(f"--only {only}: {error}") from error
     try:
-        report = asyncio.run(_read(settings, tuple(one for one in capabilities if one.is_on(settings))))
+        report = run_interruptible(_read(settings, tuple(one for one in capabilities if one.is_on(settings))))
     except KubeError as error:
         raise Refused(sentence_for(error)) from error
     if output == "json":

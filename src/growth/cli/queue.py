@@ -16,6 +16,7 @@ from rich.live import Live
 from growth.api.settings.loading import EffectiveSettings
 from growth.api.settings.model import Settings
 from growth.cli.failures import Refused, sentence_for
+from growth.cli.interrupts import run_interruptible
 from growth.cli.queue_explain import explain
 from growth.cli.queue_naming import check_namespace, check_queue
 from growth.cli.queue_report import Report, report_of
@@ -87,7 +88,7 @@ def queue(
         raise Refused("--follow shows text: leave out --output json, or --follow")
     settings, wish = effective.settings, Wish(name, namespace, output, is_all)
     try:
-        asyncio.run(_connected(settings, wish, follow=follow))
+        run_interruptible(_connected(settings, wish, follow=follow))
     except KubeError as error:
         raise Refused(sentence_for(error)) from error
     except KeyboardInterrupt:

@@ -1,6 +1,5 @@
 """``growth queue explain``: one workload, what happened to it, what it waits for, and what happens next."""
 
-import asyncio
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from growth.api.pod import Pod
 from growth.api.settings.loading import EffectiveSettings
 from growth.api.settings.model import Settings
 from growth.cli.failures import Refused, sentence_for
+from growth.cli.interrupts import run_interruptible
 from growth.cli.queue_explain_report import Explained, explained
 from growth.cli.queue_explain_view import view
 from growth.cli.queue_naming import workload_meant
@@ -54,7 +54,7 @@ def explain(effective: EffectiveSettings, name: str, namespace: str, output: str
       growth queue explain sum -n shop --output json | jq -r .next
     """
     try:
-        told = asyncio.run(_connected(effective.settings, name, namespace))
+        told = run_interruptible(_connected(effective.settings, name, namespace))
     except KubeError as error:
         raise Refused(sentence_for(error)) from error
     if output == "json":

@@ -20,6 +20,7 @@ from growth.api.kinds import CONFIG_MAPS, LEASES
 from growth.api.settings.loading import EffectiveSettings
 from growth.api.settings.model import Settings
 from growth.cli.failures import Refused, sentence_for
+from growth.cli.interrupts import run_interruptible
 from growth.cli.settings_options import with_settings_of
 from growth.cli.spans import span
 from growth.cli.status_report import Leader, Report, report_of
@@ -63,7 +64,7 @@ def status(context: click.Context, effective: EffectiveSettings, output: str, *,
         raise Refused("--follow shows text: leave out --output json, or --follow")
     settings, console = effective.settings, Console(highlight=False)
     try:
-        context.exit(asyncio.run(_connected(settings, console, output, follow=follow)))
+        context.exit(run_interruptible(_connected(settings, console, output, follow=follow)))
     except KubeError as error:
         raise Refused(sentence_for(error)) from error
     except KeyboardInterrupt:

@@ -17,6 +17,7 @@ from growth.api.kinds import NODES, PODS, Kind
 from growth.api.settings.loading import EffectiveSettings
 from growth.api.settings.model import KubeSettings
 from growth.cli.failures import Refused, sentence_for
+from growth.cli.interrupts import run_interruptible
 from growth.cli.reports.machines import Fleet, fleet_of
 from growth.cli.settings_options import with_settings_of
 from growth.cli.top_view import view
@@ -58,7 +59,7 @@ def top(effective: EffectiveSettings, pool: str, output: str, *, follow: bool) -
     if follow and output == "json":
         raise Refused("--follow shows text: leave out --output json, or --follow")
     try:
-        asyncio.run(_show(effective.settings.kube, pool, output, follow=follow))
+        run_interruptible(_show(effective.settings.kube, pool, output, follow=follow))
     except KubeError as error:
         raise Refused(sentence_for(error)) from error
     except KeyboardInterrupt:

@@ -16,6 +16,7 @@ from growth.api.kinds import Kind
 from growth.api.settings.loading import EffectiveSettings
 from growth.api.settings.model import KubeSettings
 from growth.cli.failures import Refused
+from growth.cli.interrupts import run_interruptible
 from growth.cli.reports.cluster_summary import Summary, summary_of
 from growth.cli.settings_options import with_settings_of
 from growth.cli.world_view import view
@@ -44,7 +45,7 @@ def world(effective: EffectiveSettings, output: str, *, follow: bool) -> None:
       growth world --follow
     """
     try:
-        asyncio.run(_show(effective.settings.kube, output, follow=follow))
+        run_interruptible(_show(effective.settings.kube, output, follow=follow))
     except KubeError as error:
         raise Refused(str(error)) from error
     except KeyboardInterrupt:
