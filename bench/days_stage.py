@@ -25,7 +25,7 @@ from growth.cloud.kwok.provider import KwokProvider
 from growth.cloud.plugins import Surroundings
 from growth.kube.client import Client
 from growth.run.capability import CAPABILITIES
-from growth.run.health import Health
+from growth.run.health import ProcessHealth
 from growth.run.replica import Plant, control, new_health
 from growth.run.runtime import played
 from growth.run.shipped_manifests import ACCOUNT, shipped_roles
@@ -74,7 +74,7 @@ async def growth_at_work(
     pools: Sequence[str] = pool_names(1),
     *,
     offers: Callable[[Surroundings], AbstractAsyncContextManager[KwokProvider]] = open_kwok,
-) -> AsyncGenerator[Health]:
+) -> AsyncGenerator[ProcessHealth]:
     """Growth with all its capabilities, under its own role, and pools of this spec, as long as the context lasts.
     ``offers`` opens the provider of its machines."""
     admin, now = cluster.admin(), cluster.clock.now

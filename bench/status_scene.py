@@ -24,10 +24,10 @@ from growth.api.node_pool import (
 )
 from growth.api.settings.model import RegistrySettings
 from growth.cli.status_report import Leader, Report, report_of
-from growth.decide.facts.cluster_state import ClusterState, GroupKey, Health, NodeState, Unit
+from growth.decide.facts.cluster_state import ClusterHealth, ClusterState, GroupKey, NodeState, Unit
 from growth.decide.registry.cluster_health import checked
 from growth.decide.registry.decider import status_of
-from growth.decide.registry.pool_health import Tally, grouped
+from growth.decide.registry.pool_health import PoolTally, grouped
 
 NOW: Final = datetime(2026, 11, 15, 3, 0, tzinfo=UTC)
 NAMESPACE: Final = "growth-system"
@@ -79,7 +79,7 @@ def foreign(name: str) -> Unit:
 def cluster_of(units: Sequence[Unit], ready_of: Mapping[GroupKey, int], foreign_ready: int = 0) -> ClusterState:
     """What the registry makes of these, and of so many that work."""
     settings, ready = RegistrySettings(), sum(ready_of.values()) + foreign_ready
-    before = Health(healthy_since=ago(days=9))
+    before = ClusterHealth(healthy_since=ago(days=9))
     return ClusterState(
         at=NOW,
         units={},
@@ -87,7 +87,7 @@ def cluster_of(units: Sequence[Unit], ready_of: Mapping[GroupKey, int], foreign_
         ready=ready,
         ready_of=ready_of,
         health=checked(before, ready, [unit for unit in units if unit.is_unjustified], _BEGAN, settings),
-        groups=grouped(Tally(ready_of, units), {}, _BEGAN, settings),
+        groups=grouped(PoolTally(ready_of, units), {}, _BEGAN, settings),
     )
 
 

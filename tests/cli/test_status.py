@@ -22,7 +22,7 @@ from growth.api.timestamp import format_micro_time
 from growth.cli.failures import sentence_for
 from growth.cli.main import main
 from growth.cli.status import read_report, show, stay
-from growth.cli.status_report import Health
+from growth.cli.status_report import HealthSummary
 from growth.kube.client import Client
 from growth.kube.errors import Forbidden
 from growth.kube.patches import MergePatch
@@ -176,7 +176,7 @@ def test_a_lease_that_is_renewed_before_our_eyes_is_alive_whatever_our_clock_say
         await asyncio.sleep(2)
         await renew(admin, now() + off_by)
         report = await asking
-        assert (report.health, report.leader.is_alive) == (Health.HEALTHY, True)
+        assert (report.health, report.leader.is_alive) == (HealthSummary.HEALTHY, True)
 
     on_a_cluster(tell)
 
@@ -186,7 +186,7 @@ def test_a_leader_that_seems_to_live_in_the_future_and_does_not_renew_is_gone() 
         admin, now = cluster.admin(), cluster.clock.now
         await write(admin, ClusterStatus())
         await lead(admin, now() + timedelta(hours=2))
-        assert (await read_report(admin, Settings(), now)).health is Health.UNKNOWN
+        assert (await read_report(admin, Settings(), now)).health is HealthSummary.UNKNOWN
 
     on_a_cluster(tell)
 
@@ -223,10 +223,10 @@ def test_it_follows_growth_from_its_start_through_a_broken_cluster_to_its_end() 
             return out.getvalue()
 
         async def is_healthy() -> bool:
-            return (await read_report(play.client, QUICK, play.now)).health is Health.HEALTHY
+            return (await read_report(play.client, QUICK, play.now)).health is HealthSummary.HEALTHY
 
         async def is_unhealthy() -> bool:
-            return (await read_report(play.client, QUICK, play.now)).health is Health.UNHEALTHY
+            return (await read_report(play.client, QUICK, play.now)).health is HealthSummary.UNHEALTHY
 
         await play.node("other")
         await play.ready("other")

@@ -12,7 +12,7 @@ from growth.api.growth_status import GROWTH_STATUS, STATUS, ClusterStatus, PoolH
 from growth.api.meta import ObjectMeta
 from growth.api.node_pool import NodeCounts, NodePoolStatus, OfferingStatus, Unhealthy
 from growth.api.status import StatusCondition
-from growth.cli.status_report import Closed, Health, Leader, Pool, Report, report_of
+from growth.cli.status_report import Closed, HealthSummary, Leader, Pool, Report, report_of
 from tests.repository import page_text
 
 GONE = Leader(is_alive=False, holder="growth-1", renewed_at=ago(hours=3), why="it was last seen 3h ago")
@@ -21,25 +21,30 @@ GONE = Leader(is_alive=False, holder="growth-1", renewed_at=ago(hours=3), why="i
 @pytest.mark.parametrize(
     ("report", "health", "code"),
     [
-        pytest.param(a_report(ClusterStatus()), Health.HEALTHY, 0, id="a healthy cluster"),
-        pytest.param(a_report(*a_night()), Health.UNHEALTHY, 1, id="an unhealthy one"),
+        pytest.param(a_report(ClusterStatus()), HealthSummary.HEALTHY, 0, id="a healthy cluster"),
+        pytest.param(a_report(*a_night()), HealthSummary.UNHEALTHY, 1, id="an unhealthy one"),
         pytest.param(
-            a_report(ClusterStatus(is_healthy=False, alarm="alarm")), Health.UNHEALTHY, 1, id="unhealthy, not halted"
+            a_report(ClusterStatus(is_healthy=False, alarm="alarm")),
+            HealthSummary.UNHEALTHY,
+            1,
+            id="unhealthy, not halted",
         ),
-        pytest.param(a_report(None), Health.UNKNOWN, 1, id="nobody has said anything"),
-        pytest.param(a_report(ClusterStatus(), leader=GONE), Health.UNKNOWN, 1, id="whoever called it healthy is gone"),
-        pytest.param(a_report(*a_night(), GONE), Health.UNKNOWN, 1, id="whoever called it unhealthy is gone"),
+        pytest.param(a_report(None), HealthSummary.UNKNOWN, 1, id="nobody has said anything"),
+        pytest.param(
+            a_report(ClusterStatus(), leader=GONE), HealthSummary.UNKNOWN, 1, id="whoever called it healthy is gone"
+        ),
+        pytest.param(a_report(*a_night(), GONE), HealthSummary.UNKNOWN, 1, id="whoever called it unhealthy is gone"),
     ],
 )
-def test_only_what_a_living_leader_calls_healthy_is_healthy(report: Report, health: Health, code: int) -> None:
+def test_only_what_a_living_leader_calls_healthy_is_healthy(report: Report, health: HealthSummary, code: int) -> None:
     assert (report.health, report.exit_code) == (health, code)
-    assert bool(report.problem) == (health is Health.UNKNOWN)
+    assert bool(report.problem) == (health is HealthSummary.UNKNOWN)
 
 
 def test_what_somebody_else_wrote_into_the_config_map_is_not_believed() -> None:
     found = ConfigMap(ObjectMeta(name=GROWTH_STATUS), {STATUS: "all is well"})
     report = report_of(found, (), LEADER, NAMESPACE, NOW)
-    assert report.health is Health.UNKNOWN
+    assert report.health is HealthSummary.UNKNOWN
     assert "growth-system/growth-status cannot be read" in report.problem
 
 
@@ -106,4 +111,4 @@ def test_every_field_of_the_json_is_on_the_page(kind: type[msgspec.Struct]) -> N
     table = page.partition("`growth status --output json` prints one object:")[2].partition("**NodePool:**")[0]
     told = {name.removesuffix("[]") for name in re.findall(r"`([\w\[\]]+)`", table)}
     assert {field.encode_name for field in msgspec.structs.fields(kind)} - told == set()
-    assert all(f"`{health}`" in table for health in Health)
+    assert all(f"`{health}`" in table for health in HealthSummary)

@@ -14,7 +14,7 @@ from growth.kube.client import Client
 from growth.kube.transport import Request, Response
 from growth.observe.snapshot import Snapshot
 from growth.run.capability import Capability
-from growth.run.health import Health
+from growth.run.health import ProcessHealth
 from growth.run.replica import Plant, control, new_health
 from growth.run.runtime import played
 from tests.builders import a_bookmark, a_node, a_pod
@@ -109,7 +109,7 @@ class Replica:
     ) -> None:
         self.way = Way(cluster)
         self.lease_way = Way(cluster)
-        self.health: Health = new_health()
+        self.health: ProcessHealth = new_health()
         self.plant = Plant(
             client=Client(self.way),
             lease_client=Client(self.lease_way),

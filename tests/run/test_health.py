@@ -27,7 +27,7 @@ from growth.decide.registry import step as stepping
 from growth.kube.client import Client
 from growth.observe.cache import World
 from growth.observe.snapshot import Snapshot
-from growth.run.health import Health, serving
+from growth.run.health import ProcessHealth, serving
 from growth.run.metrics import Metrics
 from growth.run.provider_poller import OpenProvider
 from growth.run.watchdog import Heartbeats
@@ -41,8 +41,8 @@ PAGE = ROOT / "docs" / "running.md"
 
 
 @contextmanager
-def served(health: Health | None = None, address: str = "127.0.0.1") -> Generator[str]:
-    with serving(health or Health(Heartbeats(time.monotonic), Metrics()), address, 0) as port:
+def served(health: ProcessHealth | None = None, address: str = "127.0.0.1") -> Generator[str]:
+    with serving(health or ProcessHealth(Heartbeats(time.monotonic), Metrics()), address, 0) as port:
         yield f"http://{address or 'localhost'}:{port}"
 
 
@@ -72,7 +72,7 @@ def test_it_listens_on_all_addresses_or_on_the_one_that_is_named(address: str) -
 
 
 def test_a_port_that_is_taken_is_an_error() -> None:
-    health = Health(Heartbeats(time.monotonic), Metrics())
+    health = ProcessHealth(Heartbeats(time.monotonic), Metrics())
     with socket.create_server(("127.0.0.1", 0)) as taken:
         second = serving(health, "127.0.0.1", int(taken.getsockname()[1]))
         with pytest.raises(OSError, match="in use"):
@@ -97,7 +97,7 @@ def test_a_frozen_event_loop_fails_healthz_and_is_healthy_again_when_it_goes_on(
                 freeze()
         assert heartbeats.silences() == []
 
-    with served(Health(heartbeats, Metrics())) as url:
+    with served(ProcessHealth(heartbeats, Metrics())) as url:
 
         def probe() -> None:
             frozen.wait(30)
@@ -120,7 +120,7 @@ async def test_a_decider_that_does_not_return_is_noticed_from_outside_of_the_loo
     heartbeats, told = Heartbeats(lambda: clock() + ahead[0]), list[bytes]()
     ahead, scribe = [0.0], Scribe()
     replica = Replica(SmallCluster(), "a", scribe.capability())
-    replica.health = Health(heartbeats, Metrics())
+    replica.health = ProcessHealth(heartbeats, Metrics())
 
     def block(_: Snapshot, __: State) -> Decision:
         ahead[0] = 61.0  # so long does this step take already when the other thread looks

@@ -17,7 +17,7 @@ from growth.decide.contract import Decision, State
 from growth.kube.client import Client
 from growth.observe.snapshot import Snapshot
 from growth.run.capability import Capability
-from growth.run.health import Health
+from growth.run.health import ProcessHealth
 from growth.run.replica import Plant, control, new_health
 from growth.run.runtime import played
 from growth.run.shipped_manifests import shipped_roles
@@ -62,7 +62,7 @@ class Town:
 
     def replica(
         self, name: str, *capabilities: Capability, user: str = GROWTH, points: Points | None = None
-    ) -> tuple[asyncio.Task[None], Health]:
+    ) -> tuple[asyncio.Task[None], ProcessHealth]:
         health = new_health()
         plant = Plant(
             client=Client(self.server.connect(user), jitter=random.Random(1)),  # noqa: S311

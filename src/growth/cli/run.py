@@ -22,7 +22,7 @@ from growth.kube.client import Client, connect
 from growth.kube.errors import ApiError, KubeError
 from growth.kube.leader_election import unique_identity
 from growth.run.capability import Capability, UnknownCapability, chosen
-from growth.run.health import Health, serving
+from growth.run.health import ProcessHealth, serving
 from growth.run.logs import set_up_logs
 from growth.run.missing_features import missing_features, sentence_about
 from growth.run.provider_poller import OpenProvider, open_providers
@@ -113,7 +113,7 @@ async def _warn_of_missing(client: Client, version: str, capabilities: Sequence[
 
 
 @contextmanager
-def _telling_health(health: Health, listen: HealthSettings) -> Generator[int]:
+def _telling_health(health: ProcessHealth, listen: HealthSettings) -> Generator[int]:
     with ExitStack() as stack:
         try:
             port = stack.enter_context(serving(health, listen.address, listen.port))

@@ -17,7 +17,7 @@ from growth.decide.capacity.availability import TOO_MANY_SURPRISES
 from growth.decide.pool_status.decider import VALID
 
 
-class Health(StrEnum):
+class HealthSummary(StrEnum):
     """What there is to say about the cluster in one word."""
 
     HEALTHY = "healthy"
@@ -65,7 +65,7 @@ class Report(msgspec.Struct, frozen=True):
 
     at: datetime
     namespace: str
-    health: Health
+    health: HealthSummary
     problem: str
     """Why nobody knows how the cluster is; empty if somebody does."""
     leader: Leader
@@ -89,7 +89,7 @@ class Report(msgspec.Struct, frozen=True):
     @property
     def exit_code(self) -> int:
         """0 if all is well, 1 if not, also if nobody knows."""
-        return 0 if self.health is Health.HEALTHY else 1
+        return 0 if self.health is HealthSummary.HEALTHY else 1
 
     @property
     def was_told(self) -> bool:
@@ -104,11 +104,11 @@ def report_of(
     known = status_in(found)
     problem = _problem(found, known, leader, namespace)
     status = known or ClusterStatus()
-    health = Health.HEALTHY if status.is_healthy else Health.UNHEALTHY
+    health = HealthSummary.HEALTHY if status.is_healthy else HealthSummary.UNHEALTHY
     return Report(
         at=now,
         namespace=namespace,
-        health=Health.UNKNOWN if problem else health,
+        health=HealthSummary.UNKNOWN if problem else health,
         problem=problem,
         leader=leader,
         is_halted=status.is_halted,

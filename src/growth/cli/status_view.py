@@ -14,7 +14,7 @@ from rich.text import Text
 from growth.api.growth_status import TroubledNode
 from growth.api.timestamp import format_time
 from growth.cli.spans import span
-from growth.cli.status_report import Closed, Health, Pool, Report
+from growth.cli.status_report import Closed, HealthSummary, Pool, Report
 from growth.decide.facts.cluster_state import NodeState
 
 _WIDE: Final = 100
@@ -42,9 +42,9 @@ _COUNTS: Final = {
 }
 _ALWAYS: Final = ("ready", "coming")
 _BADGES: Final = {
-    Health.HEALTHY: "bold white on green",
-    Health.UNHEALTHY: "bold white on red",
-    Health.UNKNOWN: "bold black on yellow",
+    HealthSummary.HEALTHY: "bold white on green",
+    HealthSummary.UNHEALTHY: "bold white on red",
+    HealthSummary.UNKNOWN: "bold black on yellow",
 }
 _GOES_ON: Final = (
     "Growth goes on nevertheless: only nodes of others are unready, and these halt it for a while at most"
@@ -57,7 +57,7 @@ _SHOWN_NOTES: Final = 8
 def view(report: Report, width: int, rows: int | None = None) -> RenderableType:
     """The whole picture, with at most so many of the troubled nodes; None shows all that are known."""
     parts: list[RenderableType] = [*_headline(report), *_leader(report)]
-    if report.health is not Health.UNKNOWN or report.was_told or report.pools:
+    if report.health is not HealthSummary.UNKNOWN or report.was_told or report.pools:
         parts += [Text(), _nodes(report)]
         pools = [_pools(report, width), *_notes(report)] if report.pools else [Text(_NO_POOLS, style="yellow")]
         parts += [Text(), *pools]
@@ -71,13 +71,13 @@ def view(report: Report, width: int, rows: int | None = None) -> RenderableType:
 
 def _headline(report: Report) -> list[RenderableType]:
     badge = Text(f" {report.health.upper()} ", style=_BADGES[report.health])
-    if report.health is Health.UNKNOWN:
+    if report.health is HealthSummary.UNKNOWN:
         lines: list[RenderableType] = [badge, Text(f"{report.problem}.", style="yellow")]
         if report.was_told:
             lines += [Text(f"What it last wrote: {_last_words(report)}", style="dim")]
             lines += [Text(report.alarm, style="dim")] if report.alarm else []
         return lines
-    if report.health is Health.HEALTHY:
+    if report.health is HealthSummary.HEALTHY:
         since = report.healthy_since
         words = (
             f"Growth is at work, for {span(report.at - since)} since it was halted" if since else "Growth is at work"

@@ -32,7 +32,7 @@ class Answer(msgspec.Struct, frozen=True):
     content_type: str = "text/plain; charset=utf-8"
 
 
-class Health:
+class ProcessHealth:
     """Written by the event loop, read by the health server's thread: each field is one assignment."""
 
     def __init__(self, heartbeats: Heartbeats, metrics: Metrics) -> None:
@@ -78,7 +78,7 @@ _PATIENCE_SECONDS: Final = 5.0
 
 
 @contextmanager
-def serving(health: Health, address: str, port: int) -> Generator[int]:
+def serving(health: ProcessHealth, address: str, port: int) -> Generator[int]:
     """Serve until the context ends; gives the port, which is a free one if 0 was asked for. Raises OSError."""
     routes: dict[str, Callable[[], Answer]] = {
         "/healthz": health.healthz,

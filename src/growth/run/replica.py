@@ -32,7 +32,7 @@ from growth.kube.leader_election import LeaderLease, LeaseTerms
 from growth.observe.cache import World
 from growth.run.cache_resync import catch_up
 from growth.run.capability import Capability
-from growth.run.health import Health
+from growth.run.health import ProcessHealth
 from growth.run.informers import watching
 from growth.run.metrics import ActionMetrics, Metrics
 from growth.run.provider_poller import Clouds, OpenProvider
@@ -66,12 +66,12 @@ class Plant(msgspec.Struct, frozen=True, kw_only=True):
     points: Points = Points()
 
 
-def new_health() -> Health:
+def new_health() -> ProcessHealth:
     """The health of a replica that is about to start; call it on the event loop."""
-    return Health(Heartbeats(asyncio.get_running_loop().time), Metrics())
+    return ProcessHealth(Heartbeats(asyncio.get_running_loop().time), Metrics())
 
 
-async def control(plant: Plant, health: Health) -> None:
+async def control(plant: Plant, health: ProcessHealth) -> None:
     """Run one replica until it is cancelled; then end what is under way, release the lease and return.
 
     Raises a KubeError that needs a person (a missing right, a kind that is not there) if that happens at the start.
@@ -123,7 +123,12 @@ class _Replica:
     """The part that acts, once the World is complete."""
 
     def __init__(
-        self, plant: Plant, health: Health, world: World, loops: list[Deciding], informers: Sequence[Informer[Any]]
+        self,
+        plant: Plant,
+        health: ProcessHealth,
+        world: World,
+        loops: list[Deciding],
+        informers: Sequence[Informer[Any]],
     ) -> None:
         self._plant = plant
         self._informers = informers

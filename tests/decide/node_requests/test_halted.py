@@ -12,7 +12,7 @@ from growth.api.meta import Condition
 from growth.api.node import Node
 from growth.api.provider_state import Cloud
 from growth.decide.contract import Decision, State
-from growth.decide.facts.cluster_state import Health
+from growth.decide.facts.cluster_state import ClusterHealth
 from growth.decide.node_requests.decider import decide
 from growth.decide.node_requests.orphaned_machines import Memory
 from growth.decide.registry.step import step
@@ -156,7 +156,7 @@ def test_a_leaked_machine_is_told_of_and_left_alone() -> None:
 def recovered(*things: object, minutes_ago: float) -> Decision:
     """What is decided when all nodes work again since then."""
     snapshot = a_snapshot(a_pool(), *things)
-    health = Health(healthy_since=NOW - timedelta(minutes=minutes_ago))
+    health = ClusterHealth(healthy_since=NOW - timedelta(minutes=minutes_ago))
     before = msgspec.structs.replace(step(None, snapshot, SETTINGS), health=health, notes=None)
     return decide(snapshot, State(cluster=step(before, snapshot, SETTINGS)), SETTINGS)
 

@@ -12,7 +12,7 @@ from growth.api.annotations import STARTED_AT
 from growth.api.duration import format_duration
 from growth.api.growth_status import GROWTH_STATUS, ClusterStatus, PoolHealth, TroubledNode
 from growth.api.settings.model import ProvisionSettings, RegistrySettings
-from growth.decide.facts.cluster_state import MISSING, UPCOMING, Health, NodeState, Unit
+from growth.decide.facts.cluster_state import MISSING, UPCOMING, ClusterHealth, NodeState, Unit
 from growth.decide.pool_status.decider import EXPANDING, HEALTHY
 from growth.decide.registry.cluster_health import checked
 from growth.run.metrics import Metrics
@@ -84,7 +84,7 @@ def test_the_examples_of_s1_are_true() -> None:
     assert len(found) == 4
     for total, unready, told in found:
         units = [Unit(f"a-{number}", NodeState.UNREADY, is_unjustified=True) for number in range(int(unready))]
-        health = checked(Health(), int(total) - int(unready), units, NOW, RegistrySettings())
+        health = checked(ClusterHealth(), int(total) - int(unready), units, NOW, RegistrySettings())
         assert health.is_healthy == (told == "yes"), f"{unready} of {total}"
 
 

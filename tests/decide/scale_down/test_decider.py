@@ -8,7 +8,7 @@ from growth.api.annotations import STARTED_AT
 from growth.api.node import Node
 from growth.api.timestamp import format_time
 from growth.decide.contract import Decision, State
-from growth.decide.facts.cluster_state import Health
+from growth.decide.facts.cluster_state import ClusterHealth
 from growth.decide.registry.step import cluster_in
 from growth.decide.scale_down.decider import decide
 from tests.decide.scale_down.stage import (
@@ -132,7 +132,7 @@ def recovered(*things: object, seconds_ago: int) -> Decision:
     """The same when the cluster is healthy again since a while."""
     snapshot = a_snapshot(*things)
     cluster = cluster_in(snapshot, State(), SETTINGS)
-    health = Health(healthy_since=NOW - seconds_ago * SECOND, census=cluster.health.census)
+    health = ClusterHealth(healthy_since=NOW - seconds_ago * SECOND, census=cluster.health.census)
     return decide(snapshot, State(cluster=msgspec.structs.replace(cluster, health=health)), SETTINGS)
 
 

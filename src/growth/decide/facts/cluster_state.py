@@ -126,7 +126,7 @@ class Census(msgspec.Struct, frozen=True):
     foreign_unready: int = 0
 
 
-class Health(msgspec.Struct, frozen=True):
+class ClusterHealth(msgspec.Struct, frozen=True):
     """How the cluster is. All but the last four outlives the process (``growth-status``)."""
 
     is_healthy: bool = True
@@ -160,7 +160,7 @@ class ClusterState(msgspec.Struct, frozen=True):
     """Nodes that work, foreign ones included."""
     ready_of: Mapping[GroupKey, int]
     """Machines that work, by pool and offering."""
-    health: Health
+    health: ClusterHealth
     groups: Mapping[GroupKey, Group]
     next_change: datetime | None = None
     """When time alone will change something."""

@@ -28,7 +28,7 @@ from growth.decide.queue.queue_config import Premises
 from growth.decide.queue.quota_holders import Holder
 from growth.decide.queue.quota_tree import Member
 from growth.decide.queue.unplaced_flavors import Refusals
-from growth.decide.queue.usage_counts import Share, Tally
+from growth.decide.queue.usage_counts import Share, UsageTally
 from growth.observe.table import Key, Table
 
 
@@ -115,8 +115,8 @@ class Desk:
         """Who is being deleted, and is still there."""
         self.odd: dict[Key, tuple[str, str]] = {}
         """Who holds quota of which queue, and nobody knows how much, with a sentence about it."""
-        self.tallies: dict[str, Tally] = {}
-        self.doors: dict[Key, Tally] = {}
+        self.tallies: dict[str, UsageTally] = {}
+        self.doors: dict[Key, UsageTally] = {}
         self.changed: set[Key] = set()
         """Queues whose figures have changed since they were told: LocalQueues, and ClusterQueues as of no namespace."""
         self.is_told = False
@@ -221,9 +221,9 @@ class Desk:
             return
         for one, sign in ((seat.share, -1), (share, 1)):
             if one.queue:
-                self.tallies.setdefault(one.queue, Tally()).add(one, sign)
+                self.tallies.setdefault(one.queue, UsageTally()).add(one, sign)
             if one.door != ("", ""):
-                self.doors.setdefault(one.door, Tally()).add(one, sign)
+                self.doors.setdefault(one.door, UsageTally()).add(one, sign)
             self.changed |= {("", one.queue), one.door}
         seat.share = share
 

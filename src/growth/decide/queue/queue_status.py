@@ -28,7 +28,7 @@ from growth.decide.queue.flavor_assignment import OUT_OF_STOCK
 from growth.decide.queue.quota_holders import Key
 from growth.decide.queue.quota_tree import Member, Slot
 from growth.decide.queue.status_write_budget import Purse, Spending
-from growth.decide.queue.usage_counts import Tally
+from growth.decide.queue.usage_counts import UsageTally
 from growth.decide.queue.usage_figures import Figures
 from growth.decide.queue.workload_patch import saying
 from growth.observe.pod_requests import as_quantity
@@ -77,7 +77,7 @@ def _slots(queue: ClusterQueue) -> list[Slot]:
 
 
 def _figures(scene: Scene, queue: ClusterQueue) -> Figures:
-    tally, member = scene.desk.tallies.get(queue.metadata.name, Tally()), scene.members[queue.metadata.name]
+    tally, member = scene.desk.tallies.get(queue.metadata.name, UsageTally()), scene.members[queue.metadata.name]
     slots = _slots(queue)
     return Figures(
         tally.active,
@@ -90,7 +90,7 @@ def _figures(scene: Scene, queue: ClusterQueue) -> Figures:
 
 
 def _queue_status(scene: Scene, queue: ClusterQueue) -> ClusterQueueStatus:
-    tally, member = scene.desk.tallies.get(queue.metadata.name, Tally()), scene.members[queue.metadata.name]
+    tally, member = scene.desk.tallies.get(queue.metadata.name, UsageTally()), scene.members[queue.metadata.name]
     slots = _slots(queue)
     standing = scene.standings[queue.metadata.name]
     return ClusterQueueStatus(
@@ -109,7 +109,7 @@ def _borrowed(member: Member, used: Mapping[Slot, int]) -> dict[Slot, int]:
 
 
 def _door_status(scene: Scene, key: Key, door: LocalQueue) -> LocalQueueStatus:
-    tally = scene.desk.doors.get(key, Tally())
+    tally = scene.desk.doors.get(key, UsageTally())
     return LocalQueueStatus(
         _usage(sorted(tally.reserved), tally.reserved, {}),
         _usage(sorted(tally.used), tally.used, {}),

@@ -23,7 +23,7 @@ class Share(msgspec.Struct, frozen=True):
     usage: Mapping[Slot, int] = {}
 
 
-class Tally:
+class UsageTally:
     """The sum of such shares."""
 
     def __init__(self) -> None:

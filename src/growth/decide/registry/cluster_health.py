@@ -15,14 +15,16 @@ import msgspec
 from growth.api.settings.model import RegistrySettings
 from growth.api.status import MAX_WORDS
 from growth.decide.elapsed import is_ahead
-from growth.decide.facts.cluster_state import Census, Health, NodeState, Unit
+from growth.decide.facts.cluster_state import Census, ClusterHealth, NodeState, Unit
 
 _NAMED: Final = 20
 # What follows from it is said after it, in the same sentence.
 _LONGEST: Final = MAX_WORDS - 128
 
 
-def checked(before: Health, ready: int, unready: Sequence[Unit], now: datetime, settings: RegistrySettings) -> Health:
+def checked(
+    before: ClusterHealth, ready: int, unready: Sequence[Unit], now: datetime, settings: RegistrySettings
+) -> ClusterHealth:
     """The health after one look: so many nodes are ready, and these are unready without reason."""
     foreign = sum(unit.state is NodeState.FOREIGN for unit in unready)
     census = Census(ready, len(unready) - foreign, foreign)
@@ -35,12 +37,12 @@ def checked(before: Health, ready: int, unready: Sequence[Unit], now: datetime, 
         if now < recovers_at:
             return msgspec.structs.replace(before, census=census, bad_at=bad_at, changes_at=recovers_at)
     recovered_at = now if not before.is_healthy else before.recovered_at
-    return Health(healthy_since=_resumed(before, now, is_halted=False), census=census, recovered_at=recovered_at)
+    return ClusterHealth(healthy_since=_resumed(before, now, is_halted=False), census=census, recovered_at=recovered_at)
 
 
 def _unhealthy(
-    before: Health, census: Census, unready: Sequence[Unit], now: datetime, settings: RegistrySettings
-) -> Health:
+    before: ClusterHealth, census: Census, unready: Sequence[Unit], now: datetime, settings: RegistrySettings
+) -> ClusterHealth:
     since = now if before.is_healthy else min(before.unhealthy_since or now, now)
     check, at_most = settings.check_every, settings.foreign_halt_at_most
     is_by_ours = _is_amiss(census.unready, census.ready, settings)
@@ -48,7 +50,7 @@ def _unhealthy(
     ours_bad_at = now if is_by_ours or was_so else before.ours_bad_at
     was_by_ours = ours_bad_at is not None and is_ahead(ours_bad_at + check, now, check)
     is_halted = is_by_ours or was_by_ours or is_ahead(since + at_most, now, at_most)
-    return Health(
+    return ClusterHealth(
         is_healthy=False,
         is_halted=is_halted,
         healthy_since=_resumed(before, now, is_halted=is_halted),
@@ -61,7 +63,7 @@ def _unhealthy(
     )
 
 
-def _resumed(before: Health, now: datetime, *, is_halted: bool) -> datetime | None:
+def _resumed(before: ClusterHealth, now: datetime, *, is_halted: bool) -> datetime | None:
     """Since when Growth may act: a clock that was set back must not keep deadlines waiting for its return."""
     if before.is_halted and not is_halted:
         return now

@@ -12,7 +12,7 @@ from growth.decide.facts.cluster_state import Group, GroupKey, NodeState, Unit
 _BETTER: Final = "; it is better now, and must stay so for a while"
 
 
-class Tally:
+class PoolTally:
     """What there is of each group, while it is counted."""
 
     def __init__(self, ready: Mapping[GroupKey, int], troubled: Iterable[Unit]) -> None:
@@ -64,7 +64,7 @@ class Tally:
 
 
 def grouped(
-    tally: Tally, before: Mapping[GroupKey, Group], now: datetime, settings: RegistrySettings
+    tally: PoolTally, before: Mapping[GroupKey, Group], now: datetime, settings: RegistrySettings
 ) -> dict[GroupKey, Group]:
     """All groups that there are, and those that have yet to improve."""
     found: dict[GroupKey, Group] = {}

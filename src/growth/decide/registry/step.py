@@ -18,21 +18,21 @@ from growth.api.kinds import CONFIG_MAPS
 from growth.api.provider_state import Cloud
 from growth.api.settings.model import Settings
 from growth.decide.contract import State
-from growth.decide.facts.cluster_state import ClusterState, Group, GroupKey, Health, NodeState, Unit
+from growth.decide.facts.cluster_state import ClusterHealth, ClusterState, Group, GroupKey, NodeState, Unit
 from growth.decide.policy.pool_terms import terms_of
 from growth.decide.registry.classification import Bench, judge
 from growth.decide.registry.cluster_health import checked
 from growth.decide.registry.inventory_join import Claims, Lists, Machines, joined
-from growth.decide.registry.pool_health import Tally, grouped
+from growth.decide.registry.pool_health import PoolTally, grouped
 from growth.observe.snapshot import Snapshot
 
 
-def remembered_health(snapshot: Snapshot, settings: Settings) -> Health:
+def remembered_health(snapshot: Snapshot, settings: Settings) -> ClusterHealth:
     """How healthy the cluster was said to be; one of which nobody has said anything is taken for healthy."""
     known = status_in(snapshot.table(CONFIG_MAPS).get((settings.namespace, GROWTH_STATUS)))
     if known is None:
-        return Health()
-    return Health(
+        return ClusterHealth()
+    return ClusterHealth(
         is_healthy=known.is_healthy,
         is_halted=known.is_halted,
         healthy_since=known.healthy_since,
@@ -73,7 +73,7 @@ class Notes(msgspec.Struct, frozen=True):
     unready_after: Mapping[str, timedelta]
     settings: Settings
     steady_since: datetime | None
-    tally: Tally
+    tally: PoolTally
 
 
 def step(
@@ -124,7 +124,7 @@ class _Step:
             self._look_at(list(self._troubled), self._bench(health))
         troubled = [unit for units in self._troubled.values() for unit in units]
         if self._tally is None:
-            self._tally = Tally(self._ready_of, (unit for unit in troubled if not unit.is_plain))
+            self._tally = PoolTally(self._ready_of, (unit for unit in troubled if not unit.is_plain))
         groups = grouped(self._tally, self._groups, now, self._settings.registry)
         return ClusterState(
             at=now,
@@ -209,7 +209,7 @@ class _Step:
 
     # What
 
-    def _bench(self, health: Health) -> Bench:
+    def _bench(self, health: ClusterHealth) -> Bench:
         return Bench(
             now=self._snapshot.now,
             settings=self._settings,
@@ -269,7 +269,7 @@ def _are_same(before: Mapping[str, Cloud], now: Mapping[str, Cloud]) -> bool:
 
 
 def _next_change(
-    now: datetime, health: Health, groups: Mapping[GroupKey, Group], troubled: Iterable[Unit]
+    now: datetime, health: ClusterHealth, groups: Mapping[GroupKey, Group], troubled: Iterable[Unit]
 ) -> datetime | None:
     instants = [unit.changes_at for unit in troubled]
     instants += [health.changes_at, *(group.improves_at for group in groups.values())]
