@@ -14,7 +14,7 @@ from growth.kube.client import Client
 from growth.kube.errors import KubeError, Unreachable
 from growth.kube.transport import Request, Response, Send, Stream
 from growth.run.capability import chosen
-from growth.run.replica import Plant, control, new_health
+from growth.run.replica import ReplicaConfig, control, new_health
 from growth.run.runtime import played
 from growth.run.shipped_manifests import ACCOUNT
 from growth_lab.simulator.api.rbac import service_account
@@ -140,7 +140,7 @@ class Replica:
 
     async def _live(self) -> None:
         client = Client(self._valve, sharing=self._client.sharing, jitter=self._client.jitter)
-        plant = Plant(
+        plant = ReplicaConfig(
             client=client,
             lease_client=client,
             settings=self._settings,

@@ -19,17 +19,17 @@ import random
 import time
 
 from bench import loads
-from growth.api.change import Change, Happened
+from growth.api.change import Change, ChangeType
 from growth.api.meta import ObjectMeta, OwnerReference
 from growth.api.node import Node
 from growth.api.node_pool import NodePool, NodePoolSpec, ServerType
 from growth.api.pod import Pod
-from growth.decide.capacity.pool_usage import Bought
-from growth.decide.consolidation.move_search import Advice, advise
-from growth.decide.consolidation.problem import Candidate, Question
-from growth.decide.fit.simulated_cluster import Stage
-from growth.decide.fit.template_node import NewNodes
-from growth.observe.cache import World
+from growth.decide.capacity.pool_usage import PoolUsage
+from growth.decide.consolidation.move_search import MoveAdvice, advise
+from growth.decide.consolidation.problem import Candidate, ConsolidationProblem
+from growth.decide.fit.simulated_cluster import SimulatedCluster
+from growth.decide.fit.template_node import TemplateNodes
+from growth.observe.cache import ClusterCache
 from growth.observe.pod_requests import amounts_from, requests_of
 
 # A tenth was bought when there was nothing else.
@@ -37,7 +37,7 @@ _USUAL = 0.9
 OWNER = (OwnerReference("ReplicaSet", "web", "web", controller=True),)
 
 
-def fleet(nodes: int, pods: int, seed: int) -> Question:
+def fleet(nodes: int, pods: int, seed: int) -> ConsolidationProblem:
     """So many nodes, and about so many pods on them."""
     draw = random.Random(seed)
     offerings = tuple(loads.hetzner_offerings())
@@ -45,8 +45,8 @@ def fleet(nodes: int, pods: int, seed: int) -> Question:
         ObjectMeta(name="default", uid="pool"),
         NodePoolSpec(server_types=tuple(ServerType(name) for name in sorted({o.server_type for o in offerings}))),
     )
-    world, specs = World(), loads.specs(200, seed)
-    maker = NewNodes(Stage.of(world.snapshot(loads.NOW)))
+    world, specs = ClusterCache(), loads.specs(200, seed)
+    maker = TemplateNodes(SimulatedCluster.of(world.snapshot(loads.NOW)))
     usual = [one for one in offerings if one.server_type.startswith(("cx", "cax"))]
     dear = [one for one in offerings if one.server_type.startswith("cpx")]
     candidates: list[Candidate] = []
@@ -55,8 +55,8 @@ def fleet(nodes: int, pods: int, seed: int) -> Question:
     for number in range(nodes):
         offering, name = draw.choice(usual if draw.random() < _USUAL else dear), f"node-{number:05d}"
         new = maker.make(name, pool, offering)
-        told_nodes.append(Change(Happened.ADDED, new.node, None))
-        candidates.append(Candidate(name, Bought.of("default", offering)))
+        told_nodes.append(Change(ChangeType.ADDED, new.node, None))
+        candidates.append(Candidate(name, PoolUsage.of("default", offering)))
         use = draw.uniform(0.2, 0.95)
         has = amounts_from(new.node.status.allocatable)
         rooms.append((name, {resource: int(amount * use) for resource, amount in has.items()}))
@@ -68,11 +68,11 @@ def fleet(nodes: int, pods: int, seed: int) -> Question:
             room.update({resource: left - asked.get(resource, 0) for resource, left in room.items()})
             number = str(len(told_pods))
             meta = ObjectMeta(name=f"pod-{number}", namespace="default", uid=number, owner_references=OWNER)
-            told_pods.append(Change(Happened.ADDED, Pod(meta, spec, name), None))
+            told_pods.append(Change(ChangeType.ADDED, Pod(meta, spec, name), None))
     world.hear_of_nodes(told_nodes)
     world.hear_of_pods(told_pods)
-    return Question(
-        stage=Stage.copy_of(world.snapshot(loads.NOW)),
+    return ConsolidationProblem(
+        stage=SimulatedCluster.copy_of(world.snapshot(loads.NOW)),
         pools=(pool,),
         offerings=offerings,
         candidates=tuple(candidates),
@@ -97,7 +97,7 @@ def main() -> None:
     print(json.dumps({"seconds": round(seconds, 2), "first_seconds": round(first, 2), **told(question, advice)}))
 
 
-def told(question: Question, advice: Advice) -> dict[str, object]:
+def told(question: ConsolidationProblem, advice: MoveAdvice) -> dict[str, object]:
     forms: dict[str, int] = {}
     for move in advice.moves:
         forms[move.form] = forms.get(move.form, 0) + 1
@@ -113,7 +113,7 @@ def told(question: Question, advice: Advice) -> dict[str, object]:
     }
 
 
-def is_sound(question: Question, advice: Advice) -> bool:
+def is_sound(question: ConsolidationProblem, advice: MoveAdvice) -> bool:
     """Whether after each move all pods have a node, and no node has more than it can bear."""
     snapshot = question.stage.snapshot
     pods_on = {name: set(pods) for name, pods in snapshot.pods_by_node.items()}

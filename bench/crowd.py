@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
-from growth.api.change import Change, Happened
+from growth.api.change import Change, ChangeType
 from growth.api.growth_kinds import NODE_REQUESTS
 from growth.api.kinds import NODES, PODS
 from growth.api.node import Node
@@ -99,7 +99,7 @@ class Witness:
     def hear_of_nodes(self, changes: list[Change[Node]]) -> None:
         for change in changes:
             node, name = change.now, change.now.metadata.name
-            if POOL not in node.metadata.labels or change.happened is Happened.DELETED:
+            if POOL not in node.metadata.labels or change.happened is ChangeType.DELETED:
                 continue
             self.nodes[name] = node
             if name in self._past:

@@ -22,11 +22,11 @@ from growth.api.settings.model import (
 )
 from growth.cloud.kwok.plugin import open_kwok
 from growth.cloud.kwok.provider import KwokProvider
-from growth.cloud.plugins import Surroundings
+from growth.cloud.plugins import ProviderEnvironment
 from growth.kube.client import Client
 from growth.run.capability import CAPABILITIES
 from growth.run.health import ProcessHealth
-from growth.run.replica import Plant, control, new_health
+from growth.run.replica import ReplicaConfig, control, new_health
 from growth.run.runtime import played
 from growth.run.shipped_manifests import ACCOUNT, shipped_roles
 from growth_lab.simulator.api.rbac import service_account
@@ -73,7 +73,7 @@ async def growth_at_work(
     settings: Settings,
     pools: Sequence[str] = pool_names(1),
     *,
-    offers: Callable[[Surroundings], AbstractAsyncContextManager[KwokProvider]] = open_kwok,
+    offers: Callable[[ProviderEnvironment], AbstractAsyncContextManager[KwokProvider]] = open_kwok,
 ) -> AsyncGenerator[ProcessHealth]:
     """Growth with all its capabilities, under its own role, and pools of this spec, as long as the context lasts.
     ``offers`` opens the provider of its machines."""
@@ -87,11 +87,11 @@ async def growth_at_work(
 
     @asynccontextmanager
     async def machines(client: Client) -> AsyncGenerator[KwokProvider]:
-        async with offers(Surroundings(client, settings.namespace, now)) as provider:
+        async with offers(ProviderEnvironment(client, settings.namespace, now)) as provider:
             yield provider
 
     client, health = cluster.client(service_account(*ACCOUNT)), new_health()
-    plant = Plant(
+    plant = ReplicaConfig(
         client=client,
         lease_client=client,
         settings=settings,

@@ -10,12 +10,12 @@ from typing import Any, Final
 
 import msgspec
 
-from growth.api.change import Change, Happened
+from growth.api.change import Change, ChangeType
 from growth.api.core import Lease
 from growth.api.decoding import Reader, watch_line
-from growth.api.interning import Sharing
+from growth.api.interning import InternTables
 from growth.api.kinds import LEASES
-from growth.observe.cache import World
+from growth.observe.cache import ClusterCache
 
 _BEGIN: Final = datetime(2026, 3, 1, 9, tzinfo=UTC)
 _PERIOD: Final = timedelta(seconds=10)
@@ -30,8 +30,8 @@ def leases_cost(nodes: int) -> dict[str, Any]:
     """
     uids = [str(uuid.UUID(int=number)) for number in range(nodes)]
     now = _BEGIN
-    world = World(lambda: now)
-    hear, reader = world.listeners()[LEASES], Reader(LEASES, Sharing())
+    world = ClusterCache(lambda: now)
+    hear, reader = world.listeners()[LEASES], Reader(LEASES, InternTables())
     informed: dict[str, Lease] = {}
 
     def hear_of(lines: list[bytes]) -> None:
@@ -41,7 +41,7 @@ def leases_cost(nodes: int) -> dict[str, Any]:
                 raise TypeError(f"a Lease cannot be read: {lease}")
             before = informed.get(lease.metadata.uid)
             informed[lease.metadata.uid] = lease
-            hear([Change(Happened.MODIFIED if before else Happened.ADDED, lease, before)])
+            hear([Change(ChangeType.MODIFIED if before else ChangeType.ADDED, lease, before)])
 
     def lines() -> list[bytes]:
         return [renewal(f"node-{number:05}", uid, now) for number, uid in enumerate(uids)]

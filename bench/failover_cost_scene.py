@@ -32,15 +32,15 @@ from growth.cloud.kwok.catalog import read_catalogue
 from growth.cloud.kwok.machine_record import FAULTS, config_map_name
 from growth.cloud.kwok.plugin import open_kwok
 from growth.cloud.kwok.provider import KwokProvider
-from growth.cloud.plugins import Surroundings
-from growth.decide.contract import Decider, Decision, State
+from growth.cloud.plugins import ProviderEnvironment
+from growth.decide.contract import Decider, DeciderState, Decision
 from growth.kube.client import Client
 from growth.kube.patches import MergePatch
 from growth.kube.transport import Request, Response, Send, Stream
 from growth.kube.verbs import permission_of
 from growth.observe.snapshot import Snapshot
 from growth.run.capability import CAPABILITIES, Capability
-from growth.run.replica import Plant, control, new_health
+from growth.run.replica import ReplicaConfig, control, new_health
 from growth.run.runtime import played
 from growth.run.shipped_manifests import ACCOUNT, shipped_roles
 from growth_lab.scenarios.replica import CATALOGUE
@@ -92,7 +92,7 @@ class Books:
         return msgspec.structs.replace(capability, decide=self._timed(capability.name, capability.decide))
 
     def _timed(self, name: str, decide: Decider) -> Decider:
-        def decide_timed(snapshot: Snapshot, state: State, settings: Settings) -> Decision:
+        def decide_timed(snapshot: Snapshot, state: DeciderState, settings: Settings) -> Decision:
             started = time.thread_time()
             decision = decide(snapshot, state, settings)
             seconds = time.thread_time() - started
@@ -189,13 +189,13 @@ class Scene:
 
         @asynccontextmanager
         async def machines(_: Client) -> AsyncGenerator[KwokProvider]:
-            async with open_kwok(Surroundings(self._admin, settings.namespace, now)) as provider:
+            async with open_kwok(ProviderEnvironment(self._admin, settings.namespace, now)) as provider:
                 provider.catalogue = read_catalogue(CATALOGUE)
                 yield provider
 
         send = CountingSend(self.cluster.api.connect(service_account(*ACCOUNT)), self.books)
         client = Client(send, jitter=random.Random(self.cluster.seed))
-        plant = Plant(
+        plant = ReplicaConfig(
             client=client,
             lease_client=client,
             settings=settings,

@@ -7,7 +7,7 @@ import msgspec
 from growth.api.offering import POOL
 from growth.api.out_of_service import out_of_service_taint
 from growth.cli.explain import read_report
-from growth.cli.explain_report import Report
+from growth.cli.explain_report import NodeReport
 from growth.run.logs import silent_logs
 from growth_lab.scenarios.context import Play
 from growth_lab.scenarios.replica import QUICK, a_pool, growing
@@ -17,9 +17,9 @@ from growth_lab.scenarios.workloads import STATEFUL_SETS
 _ACTING: Final = msgspec.structs.replace(QUICK, failover=msgspec.structs.replace(QUICK.failover, mode="act"))
 
 
-def a_power_cut() -> Report:
+def a_power_cut() -> NodeReport:
     """What is to be said about the node when its machine has power again and the node is back."""
-    told: list[Report] = []
+    told: list[NodeReport] = []
 
     async def tell(play: Play) -> None:
         async with growing(play, settings=_ACTING) as growth:

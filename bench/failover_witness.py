@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from growth.api.change import Change, Happened
+from growth.api.change import Change, ChangeType
 from growth.api.core import ConfigMap
 from growth.api.growth_status import GROWTH_STATUS, timelines_in
 from growth.api.kinds import CONFIG_MAPS, NODES, PODS, VOLUME_ATTACHMENTS
@@ -100,7 +100,7 @@ class Witness:
     def hear_of_nodes(self, changes: list[Change[Node]]) -> None:
         for change in changes:
             node, name = change.now, change.now.metadata.name
-            if change.happened is Happened.DELETED:
+            if change.happened is ChangeType.DELETED:
                 self.nodes.pop(name, None)
                 continue
             self.nodes[name] = node
@@ -111,7 +111,7 @@ class Witness:
 
     def hear_of_pods(self, changes: list[Change[Pod]]) -> None:
         for change in changes:
-            if change.happened is Happened.DELETED:
+            if change.happened is ChangeType.DELETED:
                 self.pods.pop(change.now.metadata.name, None)
                 continue
             pod = self.pods[change.now.metadata.name] = change.now
@@ -123,7 +123,7 @@ class Witness:
     def hear_of_attachments(self, changes: list[Change[VolumeAttachment]]) -> None:
         for change in changes:
             name = change.now.metadata.name
-            if change.happened is not Happened.DELETED:
+            if change.happened is not ChangeType.DELETED:
                 self._attachments[name] = change.now
                 continue
             self._attachments.pop(name, None)

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from growth.api.pod import Pod
-from growth.decide.fit import Stage, fit
+from growth.decide.fit import SimulatedCluster, fit
 from growth.observe.snapshot import Snapshot
 from tests.decide.stages import a_node, a_pod, a_snapshot
 
@@ -62,7 +62,7 @@ def measure(snapshot: Snapshot, make: Callable[[], Pod]) -> dict[str, float]:
     each: list[float] = []
     placing: list[float] = []
     for _ in range(_ROUNDS):
-        stage = Stage.of(snapshot)
+        stage = SimulatedCluster.of(snapshot)
         started = time.perf_counter()
         fit(stage, pod, names[0])
         first.append(time.perf_counter() - started)

@@ -8,14 +8,14 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from growth.api.change import Change, Happened
+from growth.api.change import Change, ChangeType
 from growth.api.decoding import Reader
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
-from growth.api.interning import Sharing
+from growth.api.interning import InternTables
 from growth.api.kinds import NODES, PODS, Kind
 from growth.api.taints import SCALE_DOWN, SCALE_DOWN_AT, STARTING
 from growth.api.timestamp import format_time
-from growth.observe.cache import World
+from growth.observe.cache import ClusterCache
 
 Json = dict[str, Any]
 NOW: Final = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
@@ -154,14 +154,14 @@ def afternoon() -> dict[Kind[Any], list[Json]]:
     }  # fmt: skip
 
 
-def world_of(objects: Mapping[Kind[Any], list[Json]]) -> World:
+def world_of(objects: Mapping[Kind[Any], list[Json]]) -> ClusterCache:
     """A World that was told of these."""
-    world, sharing = World(), Sharing()
+    world, sharing = ClusterCache(), InternTables()
     listeners = world.listeners()
     for kind, bodies in objects.items():
         reader = Reader(kind, sharing)
         for version, body in enumerate(bodies, 1):
             meta = {"uid": f"{kind.plural}-{body['metadata']['name']}", "resourceVersion": str(version)}
             told = {**body, "metadata": {**meta, **body["metadata"]}}
-            listeners[kind]([Change(Happened.ADDED, reader.object(json.dumps(told).encode()), None)])
+            listeners[kind]([Change(ChangeType.ADDED, reader.object(json.dumps(told).encode()), None)])
     return world

@@ -11,12 +11,12 @@ import msgspec
 
 from growth.api.settings.model import HetznerSettings, ProvidersSettings, Settings
 from growth.cloud.hetzner.plugin import open_hetzner
-from growth.cloud.plugins import Surroundings
+from growth.cloud.plugins import ProviderEnvironment
 from growth.cloud.provider import Provider
 from growth.kube.client import Client
 from growth.run.capability import CAPABILITIES
 from growth.run.provider_poller import options_of
-from growth.run.replica import Plant, control, new_health
+from growth.run.replica import ReplicaConfig, control, new_health
 from growth.run.runtime import played
 from growth.run.shipped_manifests import ACCOUNT, shipped_roles
 from growth_lab.hetzner_sandbox.faults import Slow
@@ -41,7 +41,7 @@ _PURCHASE_SECONDS: Final = 1.0
 _ANSWER_SECONDS: Final = 0.1
 _ALL: Final = 1_000_000
 
-OpenProvider = Callable[[Surroundings], AbstractAsyncContextManager[Provider]]
+OpenProvider = Callable[[ProviderEnvironment], AbstractAsyncContextManager[Provider]]
 
 
 class Scene:
@@ -108,7 +108,7 @@ async def boxed() -> AsyncGenerator[Scene]:
     """On any clock: all in this process, and no thread."""
     cluster, sandbox = _cluster_and_sandbox()
 
-    def open_here(surroundings: Surroundings) -> AbstractAsyncContextManager[Provider]:
+    def open_here(surroundings: ProviderEnvironment) -> AbstractAsyncContextManager[Provider]:
         return open_in_sandbox(surroundings, sandbox)
 
     async with _growth(cluster, sandbox, ENDPOINT, open_here, Gate()) as scene:
@@ -134,9 +134,9 @@ async def _growth(
     options = options_of("hetzner", settings)
 
     def open_with(leader: Client) -> AbstractAsyncContextManager[Provider]:
-        return opener(Surroundings(leader, NAMESPACE, now, options))
+        return opener(ProviderEnvironment(leader, NAMESPACE, now, options))
 
-    plant = Plant(
+    plant = ReplicaConfig(
         client=client,
         lease_client=client,
         settings=settings,

@@ -23,7 +23,7 @@ from bench.peers import PEERS
 from bench.standin import running
 from growth.kube.access import access_from_kubeconfig
 from growth.kube.client import connect
-from growth.observe.cache import World
+from growth.observe.cache import ClusterCache
 from growth.run.informers import watching
 
 PEER_PODS: Final = 20_000
@@ -33,7 +33,7 @@ PEER_EVENTS: Final = 5_000
 
 async def _measure_growth(kubeconfig: str, objects: int, events: int) -> dict[str, Any]:
     async with connect(access_from_kubeconfig(Path(kubeconfig))) as client:
-        world = World()
+        world = ClusterCache()
         meter = Meter()
         async with watching(client, world):
             listed = meter.read()

@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Final
 
-from growth.api.change import Change, Happened
+from growth.api.change import Change, ChangeType
 from growth.api.core import ConfigMap
 from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.kinds import CONFIG_MAPS, NODES, PODS
@@ -82,7 +82,7 @@ class Ledger:
         for change in changes:
             pod = change.now
             meta = pod.metadata
-            if not pod.node_name and change.happened is not Happened.DELETED and meta.deletion_timestamp is None:
+            if not pod.node_name and change.happened is not ChangeType.DELETED and meta.deletion_timestamp is None:
                 continue
             self._settled.setdefault(meta.uid, now)
             if pod.node_name:
@@ -107,9 +107,9 @@ class Ledger:
         for change in changes:
             name = machine_name(change.now)
             _keep(self._machines, name, change.happened)
-            if change.happened is Happened.DELETED:
+            if change.happened is ChangeType.DELETED:
                 self.given_back += 1
-            elif change.happened is Happened.ADDED:
+            elif change.happened is ChangeType.ADDED:
                 self.bought[name] += 1
                 if self.bought[name] > 1:
                     self._too_many.append(f"{name} was bought again")
@@ -117,12 +117,12 @@ class Ledger:
     def hear_of_requests(self, changes: list[Change[NodeRequest]]) -> None:
         for change in changes:
             request, name = change.now, change.now.metadata.name
-            if change.happened is Happened.DELETED:
+            if change.happened is ChangeType.DELETED:
                 self._requests.pop(name, None)
                 continue
             before = set(change.before.planned_for) if change.before is not None else set[str]()
             self._check_places(request, set(request.planned_for) - before)
-            if change.happened is Happened.ADDED:
+            if change.happened is ChangeType.ADDED:
                 self._check_need(request)
             self._requests[name] = request
 
@@ -141,8 +141,8 @@ class Ledger:
             self._too_many.append(f"{request.metadata.name} is for nobody who waits")
 
 
-def _keep(names: set[str], name: str, happened: Happened) -> None:
-    if happened is Happened.DELETED:
+def _keep(names: set[str], name: str, happened: ChangeType) -> None:
+    if happened is ChangeType.DELETED:
         names.discard(name)
     else:
         names.add(name)

@@ -9,8 +9,8 @@ from typing import Final
 
 import msgspec
 
-from growth.api.change import Change, Happened
-from growth.api.interning import Sharing
+from growth.api.change import Change, ChangeType
+from growth.api.interning import InternTables
 from growth.api.meta import ObjectMeta
 from growth.api.node import Node, NodeSpec, NodeStatus
 from growth.api.node_pool import NodePool, NodePoolSpec, ServerType
@@ -27,9 +27,9 @@ from growth.api.pod import (
 )
 from growth.api.selectors import LabelSelector
 from growth.cloud.kwok.catalog import shipped_catalogue
-from growth.decide.fit import Stage
-from growth.decide.solver.node_options import Market, market_of
-from growth.observe.cache import World
+from growth.decide.fit import SimulatedCluster
+from growth.decide.solver.node_options import NodeOptions, node_options_of
+from growth.observe.cache import ClusterCache
 
 NOW: Final = datetime(2026, 3, 1, 9, tzinfo=UTC)
 EU: Final = ("fsn1", "nbg1", "hel1")
@@ -40,9 +40,9 @@ _LETTERS: Final = "abcdefg"
 class Load:
     """What one solve gets."""
 
-    stage: Stage
+    stage: SimulatedCluster
     pods: list[Pod]
-    market: Market
+    market: NodeOptions
     offerings: Sequence[Offering]
 
 
@@ -50,8 +50,8 @@ class _Maker:
     """Makes pods and puts them into a World."""
 
     def __init__(self) -> None:
-        self.world = World()
-        self._sharing = Sharing()
+        self.world = ClusterCache()
+        self._sharing = InternTables()
         self.pods: list[Pod] = []
 
     def spec(
@@ -82,15 +82,15 @@ class _Maker:
 
     def load(self, offerings: Sequence[Offering], nodes: Sequence[Node] = ()) -> Load:
         random.Random(7).shuffle(self.pods)
-        self.world.hear_of_nodes([Change(Happened.ADDED, node, None) for node in nodes])
-        self.world.hear_of_pods([Change(Happened.ADDED, pod, None) for pod in self.pods])
-        stage = Stage.of(self.world.snapshot(NOW))
+        self.world.hear_of_nodes([Change(ChangeType.ADDED, node, None) for node in nodes])
+        self.world.hear_of_pods([Change(ChangeType.ADDED, pod, None) for pod in self.pods])
+        stage = SimulatedCluster.of(self.world.snapshot(NOW))
         types = {offering.server_type: None for offering in offerings}
         pool = NodePool(
             ObjectMeta(name="default", uid="pool"), NodePoolSpec(server_types=tuple(ServerType(name) for name in types))
         )
         waiting = [pod for pod in self.pods if not pod.node_name]
-        return Load(stage, waiting, market_of(stage, [pool], offerings), offerings)
+        return Load(stage, waiting, node_options_of(stage, [pool], offerings), offerings)
 
 
 def _selector(key: str, value: str) -> LabelSelector:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from growth.api.change import Change, Happened
+from growth.api.change import Change, ChangeType
 from growth.api.kinds import NODES, Kind
 from growth.api.meta import ObjectMeta
 from growth.api.node import Node, NodeSpec
@@ -12,18 +12,18 @@ from growth.api.node_memory import (
     MARKER,
     MEMORIES,
     TRANSACTIONS,
-    Memento,
     MemoryData,
     MemoryObject,
+    NodeContents,
     TransactionData,
     TransactionObject,
     text_of,
     transaction_name,
 )
 from growth.api.settings.model import Settings
-from growth.cli.memory_seeing import Book
-from growth.decide.node_memory.context import Scene
-from growth.observe.cache import World
+from growth.cli.memory_seeing import MemoryBook
+from growth.decide.node_memory.context import NodeMemoryContext
+from growth.observe.cache import ClusterCache
 
 NOW: Final = datetime(2026, 11, 15, 6, 0, tzinfo=UTC)
 _OWN: Final = {"kubernetes.io/arch": "amd64", "topology.kubernetes.io/zone": "fsn1-dc14"}
@@ -35,41 +35,41 @@ def a_node(name: str, uid: str, labels: Mapping[str, str], **meta: Any) -> Node:
     return Node(ObjectMeta(name=name, uid=uid, labels={**own, **labels}, **meta), NodeSpec(f"hcloud://{uid}"))
 
 
-def a_memento(uid: str, version: int, labels: Mapping[str, str], ago: timedelta, **others: Any) -> Memento:  # noqa: ANN401
+def a_memento(uid: str, version: int, labels: Mapping[str, str], ago: timedelta, **others: Any) -> NodeContents:  # noqa: ANN401
     """What was written down so long ago."""
-    return Memento(uid=uid, version=version, labels={**_OWN, **labels}, at=NOW - ago, **others)
+    return NodeContents(uid=uid, version=version, labels={**_OWN, **labels}, at=NOW - ago, **others)
 
 
-def a_memory(name: str, memento: Memento, *, is_final: bool = True, claimed_by: str = "") -> MemoryObject:
+def a_memory(name: str, memento: NodeContents, *, is_final: bool = True, claimed_by: str = "") -> MemoryObject:
     """A memory as it stands in the cluster."""
     text = text_of(memento)
     data = MemoryData(memory=text if is_final else "", checkpoint="" if is_final else text, claimed_by=claimed_by)
     return MemoryObject(ObjectMeta(name=name, namespace="growth-memory", resource_version=7), data)
 
 
-def a_transaction(node: str, memento: Memento, ago: timedelta, kind: str = "deleted") -> TransactionObject:
+def a_transaction(node: str, memento: NodeContents, ago: timedelta, kind: str = "deleted") -> TransactionObject:
     """A transaction that waits for so long."""
     meta = ObjectMeta(name=transaction_name(node, memento.version), creation_timestamp=NOW - ago)
     return TransactionObject(meta, TransactionData(kind, node, text_of(memento)))
 
 
-def world_of(objects: Mapping[Kind[Any], list[Any]]) -> World:
+def world_of(objects: Mapping[Kind[Any], list[Any]]) -> ClusterCache:
     """What Growth knows when there is this."""
-    world = World(lambda: NOW, remembers=True)
+    world = ClusterCache(lambda: NOW, remembers=True)
     for kind, items in objects.items():
-        world.listeners()[kind]([Change(Happened.ADDED, one, None) for one in items])
+        world.listeners()[kind]([Change(ChangeType.ADDED, one, None) for one in items])
     return world
 
 
-def book_of(objects: Mapping[Kind[Any], list[Any]]) -> Book:
+def book_of(objects: Mapping[Kind[Any], list[Any]]) -> MemoryBook:
     """The same, as the commands read it."""
     memories: list[MemoryObject] = objects.get(MEMORIES, [])
-    return Book(NOW, world_of(objects).past.pages, {one.metadata.name: one for one in memories})
+    return MemoryBook(NOW, world_of(objects).past.pages, {one.metadata.name: one for one in memories})
 
 
-def scene_of(objects: Mapping[Kind[Any], list[Any]], settings: Settings | None = None) -> Scene:
+def scene_of(objects: Mapping[Kind[Any], list[Any]], settings: Settings | None = None) -> NodeMemoryContext:
     """The same, as decisions are made on it."""
-    return Scene(world_of(objects).snapshot(NOW), settings or Settings())
+    return NodeMemoryContext(world_of(objects).snapshot(NOW), settings or Settings())
 
 
 def a_morning() -> dict[Kind[Any], list[Any]]:
@@ -104,6 +104,6 @@ def a_morning() -> dict[Kind[Any], list[Any]]:
             a_memory("worker-6", a_memento("a6", 7112, there, 12 * day), claimed_by="worker-9/b9"),
         ],
         TRANSACTIONS: [
-            a_transaction("worker-3", Memento(uid="a3", version=8391), timedelta(seconds=1), "added"),
+            a_transaction("worker-3", NodeContents(uid="a3", version=8391), timedelta(seconds=1), "added"),
         ],
     }

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 
 from bench.memory_nodes import Member
-from growth.api.change import Change, Happened
+from growth.api.change import Change, ChangeType
 from growth.api.kinds import NODES
 from growth.api.node import Node
 from growth.kube.client import Client
@@ -44,9 +44,9 @@ class Witness:
         for change in changes:
             node, uid, name = change.now, change.now.metadata.uid, change.now.metadata.name
             self.whole.discard(name)
-            if change.happened is Happened.DELETED:
+            if change.happened is ChangeType.DELETED:
                 continue
-            if change.happened is Happened.ADDED:
+            if change.happened is ChangeType.ADDED:
                 self._came.setdefault(uid, now)
             if self._members[name].is_whole(node.metadata.labels):
                 self.whole.add(name)

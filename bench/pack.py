@@ -31,13 +31,13 @@ from bench import loads
 from bench.judge import judged
 from bench.lateness import lateness_ms
 from bench.yardsticks import configuration_bound, first_fit_decreasing
-from growth.decide.fit import Stage
+from growth.decide.fit import SimulatedCluster
 from growth.decide.solver.placement_solution import PlacementSolution
 from growth.decide.solver.planner import plan
-from growth.decide.solver.problem import Budget
+from growth.decide.solver.problem import StepBudget
 from growth.run.runtime import spare_the_collector, think
 
-FIRST = Budget(passes=1, rounds=0)
+FIRST = StepBudget(passes=1, rounds=0)
 # What the last line of several seeds tells; larger is worse in all of them.
 _TOLD = (
     "seconds",
@@ -84,9 +84,9 @@ async def measure(options: argparse.Namespace, seed: int) -> dict[str, Any]:
     load = load_of(options.load, pods, seed, options.scarce)
     spare_the_collector()
 
-    def solve(budget: Budget | None = None) -> PlacementSolution:
+    def solve(budget: StepBudget | None = None) -> PlacementSolution:
         # A stage serves one decision; making one costs next to nothing.
-        return plan(Stage.of(load.stage.snapshot), load.pods, load.market, budget)
+        return plan(SimulatedCluster.of(load.stage.snapshot), load.pods, load.market, budget)
 
     _, first, first_cpu = await timed(lambda: solve(FIRST), options.runs)
     solution, seconds, cpu_seconds = await timed(solve, options.runs)

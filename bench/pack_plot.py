@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from bench import loads
-from growth.decide.fit import Stage
+from growth.decide.fit import SimulatedCluster
 from growth.decide.solver.planner import plan
 from growth.run.runtime import undisturbed
 
@@ -33,7 +33,7 @@ class Panel:
 def _seconds(load: loads.Load) -> float:
     best = math.inf
     for _ in range(3):
-        stage = Stage.of(load.stage.snapshot)
+        stage = SimulatedCluster.of(load.stage.snapshot)
         with undisturbed():
             started = time.perf_counter()
             plan(stage, load.pods, load.market)

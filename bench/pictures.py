@@ -35,12 +35,12 @@ from growth.cli.queue_naming import workload_meant
 from growth.cli.queue_report import report_of as queue_report_of
 from growth.cli.queue_seeing import see
 from growth.cli.queue_view import view as queue_view
-from growth.cli.reports.cluster_summary import Filled, NodeGroup, Summary, WaitingGroup
+from growth.cli.reports.cluster_summary import ClusterSummary, NodeGroup, PendingGroup, ResourceUse
 from growth.cli.reports.machines import fleet_of
 from growth.cli.status_view import view as status_view
 from growth.cli.top_view import view as top_view
 from growth.cli.world_view import view
-from growth.observe.cache import World
+from growth.observe.cache import ClusterCache
 from growth.run.informers import watching
 from growth.run.logs import silent_logs
 from growth_lab.cli.demo_frame import Scene, scene_of
@@ -66,15 +66,15 @@ def _group(pool: str, kind: str, nodes: tuple[int, int], cpu: tuple[int, int], g
         instance_type=kind,
         nodes=count,
         ready=ready,
-        cpu_millis=Filled(cpu[0] * 1000, cpu[1] * 1000),
-        memory_bytes=Filled(gib[0] * _GIB, gib[1] * _GIB),
-        pods=Filled(cpu[0] * 2, 110 * count),
+        cpu_millis=ResourceUse(cpu[0] * 1000, cpu[1] * 1000),
+        memory_bytes=ResourceUse(gib[0] * _GIB, gib[1] * _GIB),
+        pods=ResourceUse(cpu[0] * 2, 110 * count),
     )
 
 
-def world() -> Summary:
+def world() -> ClusterSummary:
     """A shop in the middle of a sale."""
-    return Summary(
+    return ClusterSummary(
         at=_NOW,
         nodes=31,
         ready=29,
@@ -87,8 +87,8 @@ def world() -> Summary:
             _group("gpu", "gex44", (3, 3), (9, 60), (48, 192)),
         ),
         waiting_groups=(
-            WaitingGroup("shop", "ReplicaSet checkout-7d9c5", 14, 1500, 2 * _GIB, _NOW - timedelta(seconds=9)),
-            WaitingGroup("ml", "Job train-0412", 4, 4000, 16 * _GIB, _NOW - timedelta(minutes=4)),
+            PendingGroup("shop", "ReplicaSet checkout-7d9c5", 14, 1500, 2 * _GIB, _NOW - timedelta(seconds=9)),
+            PendingGroup("ml", "Job train-0412", 4, 4000, 16 * _GIB, _NOW - timedelta(minutes=4)),
         ),
     )
 
@@ -98,7 +98,7 @@ def demo(width: int) -> RenderableType:
     frames: list[RenderableType] = []
 
     async def tell(play: Play) -> None:
-        world, scenes = World(), list[Scene]()
+        world, scenes = ClusterCache(), list[Scene]()
         async with watching(play.client, world):
             story = asyncio.create_task(a_sale(play))
             while not story.done() and not any(act.startswith("one node has not come") for act in play.acts):

@@ -25,16 +25,16 @@ from bench.crowd import tell
 from bench.queue_load import Json, a_door, a_flavor, a_queue, a_workload, lines_of, load_of
 from bench.queue_standin import finish, is_running
 from growth.api.actions import PatchObject
-from growth.api.change import Change, Happened, Object
+from growth.api.change import Change, ChangeType, Object
 from growth.api.kinds import NAMESPACES, Kind
 from growth.api.queue.cluster_queues import ClusterQueueStatus, LocalQueueStatus
 from growth.api.queue.kinds import CLUSTER_QUEUES, LOCAL_QUEUES, RESOURCE_FLAVORS, WORKLOADS
 from growth.api.queue.workload import Workload, WorkloadStatus
 from growth.api.settings.model import QueueSettings, Settings
 from growth.api.status import Status
-from growth.decide.contract import State
+from growth.decide.contract import DeciderState
 from growth.decide.queue.decider import decide_workloads
-from growth.observe.cache import World
+from growth.observe.cache import ClusterCache
 
 _BEGINNING: Final = datetime(2026, 11, 16, 9, tzinfo=UTC)
 _SETTINGS: Final = Settings(queue=QueueSettings(enabled=True))
@@ -105,7 +105,7 @@ class Server:
     def __init__(self, cell: Cell) -> None:
         self.admissions = 0
         self._now = _BEGINNING
-        self._world = World(lambda: self._now, queues=True)
+        self._world = ClusterCache(lambda: self._now, queues=True)
         self._memory: object = None
         self._listeners = self._world.listeners()
         self._version = 0
@@ -130,7 +130,7 @@ class Server:
     def pass_once(self) -> float:
         """One pass and what follows of it; the seconds that were spent on deciding."""
         self._now += _STEP
-        snapshot, state = self._world.snapshot(self._now), State(memory=self._memory)
+        snapshot, state = self._world.snapshot(self._now), DeciderState(memory=self._memory)
         began = time.thread_time()
         decision = decide_workloads(snapshot, state, _SETTINGS)
         spent = time.thread_time() - began
@@ -166,7 +166,7 @@ class Server:
         self._tell(kind, msgspec.json.decode(text, type=kind.type, strict=False), None)
 
     def _tell(self, kind: Kind[Any], now: Object, before: Object | None) -> None:
-        happened = Happened.ADDED if before is None else Happened.MODIFIED
+        happened = ChangeType.ADDED if before is None else ChangeType.MODIFIED
         self._listeners[kind]([Change(happened, now, before)])
         if not isinstance(now, Workload):
             return

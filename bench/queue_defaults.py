@@ -52,7 +52,7 @@ from growth.api.settings.model import QueueSettings, Settings
 from growth.api.settings.queue import WaitForPodsReadySettings
 from growth.cloud.kwok.plugin import open_kwok
 from growth.cloud.kwok.provider import KwokProvider
-from growth.cloud.plugins import Surroundings
+from growth.cloud.plugins import ProviderEnvironment
 from growth.run.runtime import undisturbed
 from growth_lab.simulator.served_kinds import JOBS, NODES
 from growth_lab.simulator.virtual_loop import run_virtually
@@ -105,7 +105,7 @@ async def play(hours: float, seed: int, settings: Settings, *, is_sound: bool = 
             await asyncio.sleep(_MINUTE)
 
     @asynccontextmanager
-    async def machines(surroundings: Surroundings) -> AsyncGenerator[KwokProvider]:
+    async def machines(surroundings: ProviderEnvironment) -> AsyncGenerator[KwokProvider]:
         async with open_kwok(surroundings) as provider:
             provider.catalogue = offered(seed, 0, fails=False)
             changing = asyncio.create_task(change(provider))

@@ -10,7 +10,7 @@ import msgspec
 from bench.days_load import HOUR
 from growth.api.kwok import KWOK_LABEL, KWOK_VALUE
 from growth.api.queue.workload import QUEUE_NAME
-from growth.cloud.kwok.catalog import Catalogue, read_catalogue
+from growth.cloud.kwok.catalog import Catalog, read_catalogue
 from growth.cloud.kwok.faults import faults_from
 from growth_lab.simulator.nodes.pod_status import FINISH_AFTER
 
@@ -67,7 +67,7 @@ def _drawn(draw: random.Random, seconds: float) -> Iterator[Arrival]:
         number += 1
 
 
-def offered(seed: int, minute: int, *, fails: bool) -> Catalogue:
+def offered(seed: int, minute: int, *, fails: bool) -> Catalog:
     """Both types as they are in this minute: how long a machine that is launched now boots, and whether it works."""
     draw = random.Random(f"machines/{seed}/{minute}")
     catalogue = read_catalogue(_CATALOGUE)

@@ -6,7 +6,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from growth.api.change import Change, Happened
+from growth.api.change import Change, ChangeType
 from growth.api.core import Namespace
 from growth.api.kinds import NAMESPACES, Kind
 from growth.api.meta import ObjectMeta, OwnerReference
@@ -34,7 +34,7 @@ from growth.api.selectors import LabelSelector
 from growth.api.settings.model import QueueSettings, Settings
 from growth.api.settings.queue import RequeuingStrategySettings, WaitForPodsReadySettings
 from growth.api.status import StatusCondition
-from growth.observe.cache import World
+from growth.observe.cache import ClusterCache
 
 NOW: Final = datetime(2026, 11, 16, 14, 2, tzinfo=UTC)
 SETTINGS: Final = Settings(
@@ -241,9 +241,9 @@ def an_afternoon() -> Objects:
     }
 
 
-def world_of(objects: Objects) -> World:
+def world_of(objects: Objects) -> ClusterCache:
     """What one knows when there is this."""
-    world = World(lambda: NOW, queues=True)
+    world = ClusterCache(lambda: NOW, queues=True)
     for kind, items in objects.items():
-        world.listeners()[kind]([Change(Happened.ADDED, one, None) for one in items])
+        world.listeners()[kind]([Change(ChangeType.ADDED, one, None) for one in items])
     return world

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import msgspec
 
 from bench.queue_load import Json, Planned
-from growth.api.change import Change, Happened
+from growth.api.change import Change, ChangeType
 from growth.api.queue.kinds import WORKLOADS
 from growth.api.queue.workload import ADMITTED, EVICTED, FINISHED, Workload
 from growth.api.status import StatusCondition, with_condition
@@ -36,7 +36,7 @@ class StandIn:
             if name not in self._load:
                 continue
             self._seen[name] = workload
-            if change.happened is Happened.DELETED or not is_running(workload):
+            if change.happened is ChangeType.DELETED or not is_running(workload):
                 self._stop(name)
             elif name not in self._runs:
                 loop = asyncio.get_running_loop()

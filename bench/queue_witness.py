@@ -10,7 +10,7 @@ from statistics import fmean
 from typing import Any, Final
 
 from bench.queue_load import BORROWED_CPU, NOMINAL_CPU, SIZES, Line, Planned
-from growth.api.change import Change, Happened
+from growth.api.change import Change, ChangeType
 from growth.api.quantity import nano_value
 from growth.api.queue.workload import ADMITTED, EVICTED, PREEMPTED, QUOTA_RESERVED, Workload
 
@@ -70,7 +70,7 @@ class Witness:
             if name not in self._load:
                 continue
             self.made.setdefault(name, now)
-            is_there = change.happened is not Happened.DELETED
+            is_there = change.happened is not ChangeType.DELETED
             self._hold(name, workload if is_there and workload.is_reserving else None, now)
             before = change.before
             if before is not None:

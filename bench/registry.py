@@ -32,7 +32,7 @@ import msgspec
 from bench.meter import rss_mb
 from growth.api.node import Node
 from growth.api.node_request import NodeRequest
-from growth.api.provider_state import Cloud
+from growth.api.provider_state import ProviderState
 from tests.decide.registry.stage import NOW, Watch, a_cloud, a_machine, a_node, a_pool, a_request
 
 _FULL_ROUNDS = 20
@@ -42,7 +42,7 @@ _OFFERINGS = ("kwok-small-fsn1", "kwok-small-nbg1", "kwok-large-fsn1", "kwok-lar
 _TICK = timedelta(milliseconds=10)
 
 
-def cluster(nodes: int, requests: int) -> tuple[list[Node], list[NodeRequest], Cloud]:
+def cluster(nodes: int, requests: int) -> tuple[list[Node], list[NodeRequest], ProviderState]:
     """Nodes that work, requests in all stages of coming true, and all machines of both."""
     standing = [_place(f"n{number}", number) for number in range(nodes)]
     made: list[Node] = [a_node(**one) for one in standing]

@@ -23,7 +23,7 @@ from growth.api.node_pool import (
     Unhealthy,
 )
 from growth.api.settings.model import RegistrySettings
-from growth.cli.status_report import Leader, Report, report_of
+from growth.cli.status_report import LeaderView, StatusReport, report_of
 from growth.decide.facts.cluster_state import ClusterHealth, ClusterState, GroupKey, NodeState, Unit
 from growth.decide.registry.cluster_health import checked
 from growth.decide.registry.decider import status_of
@@ -31,7 +31,7 @@ from growth.decide.registry.pool_health import PoolTally, grouped
 
 NOW: Final = datetime(2026, 11, 15, 3, 0, tzinfo=UTC)
 NAMESPACE: Final = "growth-system"
-LEADER: Final = Leader(is_alive=True, holder="growth-7d9c5b6f4-x2x7k", renewed_at=NOW - timedelta(seconds=1))
+LEADER: Final = LeaderView(is_alive=True, holder="growth-7d9c5b6f4-x2x7k", renewed_at=NOW - timedelta(seconds=1))
 _BEGAN: Final = NOW - timedelta(minutes=4, seconds=12)
 _SILENT: Final = {
     "kwok-cx33-fsn1": ("0c81f6e2aa", "2f9b7700d1", "41d6a0b7c3", "5be8c1f004", "77aa30e91c", "8d02b46fe5"),
@@ -59,7 +59,7 @@ def a_pool(name: str, status: NodePoolStatus | None = None) -> NodePool:
     return NodePool(ObjectMeta(name=name), spec, status or NodePoolStatus())
 
 
-def a_report(status: ClusterStatus | None, pools: Iterable[NodePool] = (), leader: Leader = LEADER) -> Report:
+def a_report(status: ClusterStatus | None, pools: Iterable[NodePool] = (), leader: LeaderView = LEADER) -> StatusReport:
     """What ``growth status`` makes of it."""
     return report_of(told(status) if status is not None else None, pools, leader, NAMESPACE, NOW)
 

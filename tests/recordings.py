@@ -25,10 +25,10 @@ from click.testing import CliRunner
 
 from bench import loads
 from growth.cli.main import main as growth
-from growth.decide.fit import Stage
+from growth.decide.fit import SimulatedCluster
 from growth.decide.solver.placement_solution import PlacementSolution
 from growth.decide.solver.planner import plan
-from growth.decide.solver.problem import Budget
+from growth.decide.solver.problem import StepBudget
 from growth_lab.scenarios.simulated import play_virtually
 from tests.stories.all_stories import STORIES
 
@@ -77,7 +77,9 @@ class _Log(logging.Handler):
 def planned(load: str, seed: int) -> tuple[str, list[str]]:
     """One plan for drawn pods."""
     one = _LOADS[load](seed)
-    solution = plan(Stage.of(one.stage.snapshot), one.pods, one.market, Budget(passes=1, rounds=0, steps=20))
+    solution = plan(
+        SimulatedCluster.of(one.stage.snapshot), one.pods, one.market, StepBudget(passes=1, rounds=0, steps=20)
+    )
     return f"plan {load} {seed}", lines_of(solution)
 
 

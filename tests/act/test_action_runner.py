@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from growth.act.action_runner import carry_out
-from growth.act.effect_hooks import Point
+from growth.act.effect_hooks import EffectPoint
 from growth.api.actions import Action, DeleteMachine, FenceMachine, Outcome, PatchObject, Result
 from growth.api.growth_kinds import NODE_REQUESTS
 from growth.api.kinds import NODES
@@ -17,7 +17,7 @@ from growth.kube.errors import (
     Invalid,
     KubeError,
     NotFound,
-    ServerTrouble,
+    ServerFailure,
     TooManyRequests,
 )
 from growth.kube.transport import Request
@@ -161,7 +161,7 @@ ANSWERS = [
     pytest.param(TooManyRequests("", status=429, reason="", retry_after=7), Result.REFUSED, id="a budget says no"),
     pytest.param(Invalid("", status=422, reason=""), Result.REFUSED, id="it makes no sense to the server"),
     pytest.param(Forbidden("", status=403, reason=""), Result.REFUSED, id="the role lacks the verb"),
-    pytest.param(ServerTrouble("", status=500, reason=""), Result.FAILED, id="the server failed, perhaps afterwards"),
+    pytest.param(ServerFailure("", status=500, reason=""), Result.FAILED, id="the server failed, perhaps afterwards"),
 ]
 
 
@@ -234,8 +234,8 @@ async def test_every_side_effect_passes_its_point() -> None:
     fencing = FenceMachine(subject=reference_by_name(NODES, "gone"), why="", provider="kwok", machine_id="id")
     for action in (*changes, an_eviction(), an_event(), a_purchase(), giving_back, fencing):
         await carry_out(action, workshop.doors)
-    assert [point for when, point, _ in workshop.passed if when == "before"] == list(Point)
-    assert [point for when, point, _ in workshop.passed if when == "after"] == list(Point)
+    assert [point for when, point, _ in workshop.passed if when == "before"] == list(EffectPoint)
+    assert [point for when, point, _ in workshop.passed if when == "after"] == list(EffectPoint)
 
 
 @virtual

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from growth.act.concurrency import Rests, door_of, lane_of
+from growth.act.concurrency import RetryBackoffs, door_of, lane_of
 from growth.api.actions import Action, DeleteObject, Outcome, Result
 from growth.api.kinds import NODES, PODS
 from growth.api.meta import ObjectMeta
@@ -52,14 +52,14 @@ RESTS = [
 
 @pytest.mark.parametrize(("happened", "next_one", "seconds"), RESTS)
 def test_a_lane_rests_after_what_happened_in_it(happened: Outcome, next_one: Action, seconds: float) -> None:
-    rests = Rests()
+    rests = RetryBackoffs()
     rests.note(happened, 100)
     assert rests.seconds(next_one, 100) == seconds
     assert rests.seconds(next_one, 100 + seconds) == 0
 
 
 def test_success_forgets_the_failures_before_it() -> None:
-    rests = Rests()
+    rests = RetryBackoffs()
     for _ in range(4):
         rests.note(ended(a_create(), Result.FAILED), 0)
     assert rests.seconds(a_create(), 0) == 8
@@ -69,7 +69,7 @@ def test_success_forgets_the_failures_before_it() -> None:
 
 
 def test_what_was_done_is_forgotten_when_its_rest_is_over_and_what_failed_is_not() -> None:
-    rests = Rests()
+    rests = RetryBackoffs()
     rests.note(ended(a_create("broken"), Result.FAILED), 0)
     for second in range(100):
         rests.note(ended(a_create(f"default-{second}"), Result.DONE), second)

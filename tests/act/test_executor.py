@@ -7,13 +7,13 @@ import logging
 import msgspec
 import pytest
 
-from growth.act.effect_hooks import Point, Points
+from growth.act.effect_hooks import EffectHooks, EffectPoint
 from growth.api.actions import CreateMachine
 from growth.api.core import ObjectReference
 from growth.api.growth_kinds import NODE_REQUESTS
 from growth.api.kinds import EVENTS
 from growth.cloud.errors import OutOfStock
-from growth.kube.errors import ServerTrouble
+from growth.kube.errors import ServerFailure
 from growth.kube.transport import Method, Request
 from tests.act.workshop import (
     MACHINE,
@@ -144,7 +144,7 @@ async def test_failures_rest_for_longer_and_longer_and_are_told_as_events() -> N
     async def fail(request: Request) -> None:
         if EVENTS.plural not in request.path:
             times.append(workshop.clock())
-            raise ServerTrouble("boom", status=500, reason="")
+            raise ServerFailure("boom", status=500, reason="")
 
     workshop.send.before = fail
     telling = asyncio.create_task(workshop.recorder.run())
@@ -213,7 +213,7 @@ async def test_an_event_that_is_said_in_every_pass_is_told_once_until_it_ends() 
     for said in ([an_event()], [an_event()], [], [an_event()], [an_event("another")]):
         workshop.executor.want("grow", said)
         await settle()
-    assert [point for when, point, _ in workshop.passed if when == "after"] == [Point.RECORD_EVENT] * 3
+    assert [point for when, point, _ in workshop.passed if when == "after"] == [EffectPoint.RECORD_EVENT] * 3
 
 
 @virtual
@@ -223,7 +223,7 @@ async def test_an_event_of_two_capabilities_is_recorded_once_until_both_end_it()
         workshop.executor.want("failover", [an_event()] if failover else [])
         workshop.executor.want("shrink", [an_event()] if shrink else [])
         await settle()
-    assert [point for when, point, _ in workshop.passed if when == "after"] == [Point.RECORD_EVENT] * 2
+    assert [point for when, point, _ in workshop.passed if when == "after"] == [EffectPoint.RECORD_EVENT] * 2
 
 
 def test_a_mistake_in_one_action_does_not_end_the_others(caplog: pytest.LogCaptureFixture) -> None:
@@ -272,12 +272,12 @@ async def test_an_executor_without_work_ends_at_once() -> None:
 
 @pytest.mark.parametrize("moment", ["before", "after"])
 def test_a_point_that_plays_a_crash_stops_everything(moment: str) -> None:
-    def crash(point: Point, subject: ObjectReference) -> None:
+    def crash(point: EffectPoint, subject: ObjectReference) -> None:
         raise Crash(point, subject)
 
     @virtual
     async def story() -> None:
-        workshop = Workshop(points=Points(before=crash) if moment == "before" else Points(after=crash))
+        workshop = Workshop(points=EffectHooks(before=crash) if moment == "before" else EffectHooks(after=crash))
         workshop.executor.want("grow", [a_create()])
         await settle()
         with pytest.raises(Crash):

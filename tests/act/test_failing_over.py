@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from growth.act.action_runner import carry_out
-from growth.act.concurrency import Rests, door_of, lane_of
-from growth.act.effect_hooks import Point
+from growth.act.concurrency import RetryBackoffs, door_of, lane_of
+from growth.act.effect_hooks import EffectPoint
 from growth.api.actions import EditObject, FenceMachine, Outcome, ReadPower, ReadPowers, ReleasePod, Result
 from growth.api.core import ObjectReference
 from growth.api.kinds import NODES, PODS
@@ -83,7 +83,7 @@ def test_questions_have_lanes_and_a_door_of_their_own() -> None:
 
 
 def test_the_same_question_is_asked_once_and_the_next_one_need_not_wait() -> None:
-    rests = Rests()
+    rests = RetryBackoffs()
     rests.note(Outcome(action=a_question(), result=Result.DONE, at=NOON), 100)
     assert rests.seconds(a_question(), 100) == 5
     assert rests.seconds(a_question(seconds=5), 100) == 0
@@ -96,7 +96,7 @@ def an_edit(version: int, value: str) -> EditObject:
 
 @pytest.mark.parametrize("result", [Result.DONE, Result.STALE])
 def test_an_edit_of_the_version_that_was_seen_is_not_sent_again_although_its_words_differ(result: Result) -> None:
-    rests = Rests()
+    rests = RetryBackoffs()
     rests.note(Outcome(action=an_edit(3, "tainted at noon"), result=result, at=NOON), 100)
     assert rests.seconds(an_edit(3, "tainted a moment later"), 100) == 5
     assert rests.seconds(an_edit(4, "tainted a moment later"), 100) == 0
@@ -111,7 +111,7 @@ async def test_a_machine_is_cut_off_if_its_node_is_still_not_ready() -> None:
     workshop.api.objects[NODES.collection()] = a_list([a_node("default-1", ready=False)])
     outcome = await carry_out(a_fence(), workshop.doors)
     assert (outcome.result, outcome.readings[0].power) == (Result.DONE, Power.OFF)
-    assert [point for _, point, _ in workshop.passed] == [Point.FENCE_MACHINE] * 2
+    assert [point for _, point, _ in workshop.passed] == [EffectPoint.FENCE_MACHINE] * 2
 
 
 @virtual

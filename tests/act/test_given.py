@@ -3,12 +3,12 @@
 import pytest
 
 from growth.act.action_runner import carry_out
-from growth.api.actions import CreateObject, Given, PatchObject, Result
+from growth.api.actions import CreateObject, PatchObject, Precondition, Result
 from growth.api.core import ObjectReference
 from growth.api.kinds import NODES
 from growth.api.node_memory import MEMORIES
 from growth.api.references import reference_by_name
-from growth.kube.errors import Forbidden, KubeError, ServerTrouble, Unreachable
+from growth.kube.errors import Forbidden, KubeError, ServerFailure, Unreachable
 from growth.kube.transport import Method, Request
 from tests.act.workshop import Workshop
 from tests.kube.replica import virtual
@@ -25,7 +25,7 @@ def a_memory(workshop: Workshop, text: str = "first") -> int:
     return int(made["metadata"]["resourceVersion"])
 
 
-def a_restore(workshop: Workshop, *given: Given) -> PatchObject:
+def a_restore(workshop: Workshop, *given: Precondition) -> PatchObject:
     made = workshop.api.put(NODE_PATH, {"kind": "Node", "metadata": {"name": "worker-1"}})
     subject = ObjectReference("Node", "worker-1", "", made["metadata"]["uid"], "v1")
     version = int(made["metadata"]["resourceVersion"])
@@ -41,7 +41,7 @@ def labels(workshop: Workshop) -> dict[str, str]:
 async def test_what_is_as_it_was_seen_is_in_nobodys_way() -> None:
     workshop = Workshop()
     absent = reference_by_name(MEMORIES, "worker-2", "growth-memory")
-    action = a_restore(workshop, Given(MEMORY, a_memory(workshop)), Given(absent, None))
+    action = a_restore(workshop, Precondition(MEMORY, a_memory(workshop)), Precondition(absent, None))
     assert (await carry_out(action, workshop.doors)).result is Result.DONE
     assert labels(workshop) == {"team": "blue"}
 
@@ -54,7 +54,7 @@ def test_what_has_changed_since_makes_it_stale_and_nothing_is_sent(seen: str) ->
         version = a_memory(workshop) if seen != "gone" else 7
         if seen == "another version":
             a_memory(workshop, "second")
-        action = a_restore(workshop, Given(MEMORY, None if seen == "there" else version))
+        action = a_restore(workshop, Precondition(MEMORY, None if seen == "there" else version))
         outcome = await carry_out(action, workshop.doors)
         assert outcome.result is Result.STALE
         assert "growth-memory/worker-1 has changed since this was decided" in outcome.message
@@ -68,7 +68,7 @@ def test_what_has_changed_since_makes_it_stale_and_nothing_is_sent(seen: str) ->
     ("error", "result"),
     [
         (Unreachable("no route", sent=False), Result.FAILED),
-        (ServerTrouble("busy", status=503, reason=""), Result.FAILED),
+        (ServerFailure("busy", status=503, reason=""), Result.FAILED),
         (Forbidden("not yours", status=403, reason="Forbidden"), Result.REFUSED),
     ],
 )
@@ -76,7 +76,7 @@ def test_who_cannot_look_does_not_write(error: KubeError, result: Result) -> Non
     @virtual
     async def story() -> None:
         workshop = Workshop()
-        action = a_restore(workshop, Given(MEMORY, a_memory(workshop)))
+        action = a_restore(workshop, Precondition(MEMORY, a_memory(workshop)))
 
         async def fail(request: Request) -> None:
             if request.method is Method.GET:
@@ -92,7 +92,7 @@ def test_who_cannot_look_does_not_write(error: KubeError, result: Result) -> Non
 @virtual
 async def test_its_own_version_counts_too() -> None:
     workshop = Workshop()
-    action = a_restore(workshop, Given(MEMORY, a_memory(workshop)))
+    action = a_restore(workshop, Precondition(MEMORY, a_memory(workshop)))
     workshop.api.put(NODE_PATH, {**workshop.api.objects[NODE_PATH], "spec": {"unschedulable": True}})
     assert (await carry_out(action, workshop.doors)).result is Result.STALE
     assert labels(workshop) == {}

@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
-from growth.act.action_runner import Doors
-from growth.act.effect_hooks import Point, Points
+from growth.act.action_runner import Clients
+from growth.act.effect_hooks import EffectHooks, EffectPoint
 from growth.act.executor import Executor
 from growth.api.actions import (
     CreateMachine,
@@ -126,7 +126,7 @@ class Shop:
 class Workshop:
     """Everything an executor needs, and what came of it."""
 
-    def __init__(self, *, points: Points | None = None, api: FakeApi | None = None) -> None:
+    def __init__(self, *, points: EffectHooks | None = None, api: FakeApi | None = None) -> None:
         self.clock = asyncio.get_running_loop().time
         self.api = api or FakeApi()
         self.send = FakeSend(self.api, self.clock)
@@ -134,12 +134,12 @@ class Workshop:
         self.fence = 1e9
         client = Client(self.send)
         self.recorder = EventRecorder(client, "test", now=self.now)
-        self.passed: list[tuple[str, Point, str]] = []
-        note = Points(
+        self.passed: list[tuple[str, EffectPoint, str]] = []
+        note = EffectHooks(
             before=lambda point, subject: self.passed.append(("before", point, subject.name)),
             after=lambda point, subject: self.passed.append(("after", point, subject.name)),
         )
-        self.doors = Doors(
+        self.doors = Clients(
             client.fenced(lambda: self.fence),
             self.recorder,
             self.now,

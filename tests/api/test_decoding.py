@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from growth.api.decoding import ListMeta, Reader, bookmark, watch_line
-from growth.api.interning import Sharing
+from growth.api.interning import InternTables
 from growth.api.kinds import CSI_NODES, DAEMON_SETS, NODES, PODS, Kind
 from growth.api.meta import Condition, ObjectMeta, OwnerReference
 from growth.api.pod import Container, ContainerPort, ContainerStatus, Pod, PodSpec, PodStatus, ResourceRequirements
@@ -24,7 +24,7 @@ def wire(value: Json) -> bytes:
 
 
 def read(kind: Kind[Any], value: Json) -> Any:  # noqa: ANN401 - each caller knows its kind
-    return Reader(kind, Sharing()).object(wire(value))
+    return Reader(kind, InternTables()).object(wire(value))
 
 
 def test_of_a_whole_pod_exactly_what_we_use_remains() -> None:
@@ -187,12 +187,14 @@ def test_the_bookmark_that_ends_a_streamed_list_is_told_from_the_others() -> Non
 
 
 def test_a_page_names_the_next_one() -> None:
-    items, _, page = Reader(PODS, Sharing()).page(wire(a_list([a_pod("a"), a_pod("b")], version=5, next_page="token")))
+    items, _, page = Reader(PODS, InternTables()).page(
+        wire(a_list([a_pod("a"), a_pod("b")], version=5, next_page="token"))
+    )
     assert [pod.metadata.name for pod in items] == ["a", "b"]
     assert page == ListMeta(resource_version="5", next_page="token")
 
 
 @pytest.mark.parametrize("kind", [PODS, NODES], ids=["slimmed kinds", "kinds kept as they are"])
 def test_an_empty_list_may_come_as_null(kind: Kind[Any]) -> None:
-    items, _, page = Reader(kind, Sharing()).page(wire(a_list(None, version=3)))
+    items, _, page = Reader(kind, InternTables()).page(wire(a_list(None, version=3)))
     assert (items, page) == ([], ListMeta(resource_version="3"))

@@ -6,7 +6,7 @@ import msgspec
 
 from growth.api.machine import Machine, Power, PowerReading, request_for
 from growth.api.meta import ObjectMeta
-from growth.api.node_pool import Machine as MachineSettings
+from growth.api.node_pool import MachineTemplate as MachineSettings
 from growth.api.node_pool import NodePool, NodePoolSpec, Reserved, UserDataSecret
 from growth.api.offering import Offering
 from growth.api.taints import closed

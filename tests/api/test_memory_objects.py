@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from growth.api.labels import is_label_key, is_label_value
 from growth.api.meta import ObjectMeta
 from growth.api.node_memory import (
-    Memento,
     MemoryData,
     MemoryObject,
+    NodeContents,
     TransactionData,
     TransactionObject,
-    Unreadable,
+    UnreadableRecord,
     digest_of,
     is_too_large,
     legal,
@@ -41,7 +41,7 @@ _KEYS = st.one_of(
     st.sampled_from(["a---SLASH---b", "example.com/a---SLASH---b", "beta.kubernetes.io---SLASH---os", _LONGEST]),
 )
 _LABELS = st.dictionaries(_KEYS, st.one_of(st.just(""), _NAMES), max_size=12)
-MEMENTO = Memento(uid="a", version=12, labels={"team": "blue"})
+MEMENTO = NodeContents(uid="a", version=12, labels={"team": "blue"})
 
 
 def stored(data: dict[str, str | None]) -> MemoryObject:
@@ -69,7 +69,7 @@ def test_the_longest_key_is_legal() -> None:
 @given(_LABELS, st.booleans())
 def test_any_legal_label_comes_back_exactly(labels: dict[str, str], is_final: bool) -> None:  # noqa: FBT001
     assert all(is_label_key(key) and is_label_value(value) for key, value in labels.items())
-    memento = Memento(
+    memento = NodeContents(
         uid="a", version=2**62, labels=labels, taints=(Taint("k", "v", "NoSchedule"),), removed=tuple(labels)
     )
     found = read_memory(stored(memory_data(memento, is_final=is_final)))
@@ -79,7 +79,7 @@ def test_any_legal_label_comes_back_exactly(labels: dict[str, str], is_final: bo
 
 @given(st.text(min_size=1, max_size=253), st.integers(0, 2**63), _LABELS)
 def test_a_transaction_comes_back_exactly(node: str, version: int, labels: dict[str, str]) -> None:
-    memento = Memento(uid="a", version=version, labels=labels)
+    memento = NodeContents(uid="a", version=version, labels=labels)
     data = msgspec.convert(transaction_body("deleted", node, memento)["data"], TransactionData)
     found = read_transaction(TransactionObject(ObjectMeta(name=transaction_name(node, version)), data))
     assert found is not None
@@ -114,7 +114,7 @@ def test_a_config_map_that_is_no_transaction_is_somebody_elses(data: Transaction
 def test_what_cannot_be_read_is_told_with_its_name_and_its_words(
     data: dict[str, str | None], words: tuple[str, ...]
 ) -> None:
-    with pytest.raises(Unreadable) as caught:
+    with pytest.raises(UnreadableRecord) as caught:
         read_memory(stored(data))
     assert all(word in str(caught.value) for word in words), str(caught.value)
 
@@ -127,9 +127,9 @@ def test_a_memory_has_one_key_and_loses_the_claim_unless_it_is_the_same_life() -
 
 
 def test_a_config_map_holds_a_mebibyte_and_no_more() -> None:
-    small = Memento(uid="a", version=1, labels={f"{number:063}": "x" * 63 for number in range(7_000)})
+    small = NodeContents(uid="a", version=1, labels={f"{number:063}": "x" * 63 for number in range(7_000)})
     assert not is_too_large(small)
-    large = Memento(uid="a", version=1, labels={f"{number:063}": "x" * 63 for number in range(9_000)})
+    large = NodeContents(uid="a", version=1, labels={f"{number:063}": "x" * 63 for number in range(9_000)})
     assert is_too_large(large)
 
 

@@ -11,7 +11,7 @@ from growth.api.node_memory import (
     MARKER,
     REMOVED_AT_MOST,
     RESTORED_TO,
-    Memento,
+    NodeContents,
     is_marked,
     is_remembering,
     legal,
@@ -31,13 +31,13 @@ def a_node(
     return Node(meta, NodeSpec("kwok://worker-1", taints=taints))
 
 
-def a_memento(*removed: str, **labels: str) -> Memento:
-    return Memento(uid="this", version=7, labels=labels, removed=removed)
+def a_memento(*removed: str, **labels: str) -> NodeContents:
+    return NodeContents(uid="this", version=7, labels=labels, removed=removed)
 
 
 def test_labels_are_remembered_and_of_the_rest_nothing_that_nobody_asked_for() -> None:
     node = a_node({"team": "blue"}, {"example.com/note": "x"}, (Taint("example.com/gpu", "yes", "NoSchedule"),))
-    expected = Memento(uid="this", version=7, provider_id="kwok://worker-1", labels={"team": "blue"}, at=BEGINNING)
+    expected = NodeContents(uid="this", version=7, provider_id="kwok://worker-1", labels={"team": "blue"}, at=BEGINNING)
     assert memento_of(node, BEGINNING) == expected
 
 
@@ -117,7 +117,7 @@ def test_what_was_removed_is_bounded_and_saying_it_again_changes_nothing(kept: i
         msgspec.structs.replace(a_memento(team="blue"), taints=(Taint("a", "b", "NoSchedule"),)),
     ],
 )
-def test_two_say_the_same_if_a_node_would_be_given_the_same(other: Memento) -> None:
+def test_two_say_the_same_if_a_node_would_be_given_the_same(other: NodeContents) -> None:
     memento = a_memento(team="blue")
     assert not memento.says_the_same_as(other)
     assert memento.says_the_same_as(msgspec.structs.replace(memento, version=9, at=BEGINNING, provider_id="other"))

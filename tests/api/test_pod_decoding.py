@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from growth.api.decoding import Reader
-from growth.api.interning import Sharing
+from growth.api.interning import InternTables
 from growth.api.kinds import PODS
 from growth.api.pod import Pod
 from growth.api.pod_decoding import lift_from_text
@@ -30,7 +30,7 @@ def compact(value: object) -> bytes:
 
 
 def read(*specs: Json) -> list[Pod]:
-    reader = Reader(PODS, Sharing())
+    reader = Reader(PODS, InternTables())
     return [reader.object(compact(a_pod(f"web-{at}", node="", spec=spec))) for at, spec in enumerate(specs)]
 
 
@@ -109,7 +109,7 @@ def test_siblings_with_different_keys_share_their_spec_and_its_text() -> None:
 
 
 def test_pods_of_one_template_share_their_spec_before_and_after_each_got_a_key_and_a_node() -> None:
-    reader = Reader(PODS, Sharing())
+    reader = Reader(PODS, InternTables())
     waiting = reader.object(compact(a_pod("web-1", node="")))
     keyed = reader.object(compact(a_pod("web-1", node="", tolerations=[key("node-1")])))
     bound = reader.object(compact(a_pod("web-1", node="node-1", tolerations=[key("node-1")])))

@@ -1,8 +1,8 @@
 """Whose offering is it? Its name says so, whether or not it is sold now."""
 
-from growth.api.provider_state import Cloud, cloud_of
+from growth.api.provider_state import ProviderState, cloud_of
 
-KWOK, HETZNER, OTHER = Cloud("kwok"), Cloud("hetzner"), Cloud("hetzner-robot")
+KWOK, HETZNER, OTHER = ProviderState("kwok"), ProviderState("hetzner"), ProviderState("hetzner-robot")
 CLOUDS = {one.provider: one for one in (KWOK, HETZNER, OTHER)}
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from growth.api.crd import definitions
 from growth.api.duration import parse_duration
-from growth.api.meta import Slim
+from growth.api.meta import FrozenValue
 from growth.api.schema import Schema, about, schema_of
 
 SCHEMAS: dict[str, Schema] = {
@@ -78,12 +78,12 @@ def test_a_status_is_never_filled_with_counts_that_nobody_took() -> None:
 
 
 def test_a_type_without_a_place_in_a_custom_resource_is_refused_at_once() -> None:
-    class Price(Slim, frozen=True):
+    class Price(FrozenValue, frozen=True):
         """A price."""
 
         amount: Annotated[float, msgspec.Meta(description="Money in a float.")] = 0.5
 
-    class Mixed(Slim, frozen=True):
+    class Mixed(FrozenValue, frozen=True):
         """Two things at once."""
 
         either: Annotated[int | bool, about("One or the other.")] = 0

@@ -5,7 +5,7 @@ import tracemalloc
 import msgspec
 
 from growth.api.decoding import Reader
-from growth.api.interning import Sharing, kept
+from growth.api.interning import InternTables, kept
 from growth.api.queue.kinds import WORKLOADS
 from growth.api.queue.workload import Workload
 
@@ -27,7 +27,7 @@ def a_large_workload(number: int) -> Workload:
         "metadata": {"name": f"one-{number}", "namespace": "default", **beside},
         "spec": {"podSets": [{"name": "main", "template": {"spec": {}}}]},
     }
-    return Reader(WORKLOADS, Sharing()).object(msgspec.json.encode(manifest))
+    return Reader(WORKLOADS, InternTables()).object(msgspec.json.encode(manifest))
 
 
 def test_what_was_read_beside_a_template_is_not_kept() -> None:

@@ -2,14 +2,14 @@ import msgspec
 import pytest
 
 from growth.api.decoding import Reader
-from growth.api.interning import Sharing
+from growth.api.interning import InternTables
 from growth.api.kinds import PODS
 from growth.api.pod import Pod
 from tests.builders import Json, a_pod
 
 
 def trouble_of(manifest: Json) -> str:
-    return Reader[Pod](PODS, Sharing()).object(msgspec.json.encode(manifest)).status.trouble
+    return Reader[Pod](PODS, InternTables()).object(msgspec.json.encode(manifest)).status.trouble
 
 
 def waiting(reason: str, message: str = "") -> Json:

@@ -9,7 +9,7 @@ from bench.queue_stage import furnish, make, watching
 from growth.api.kinds import LEASES, NAMESPACES
 from growth.api.settings.model import QueueSettings, Settings
 from growth.run.capability import chosen
-from growth.run.replica import Plant, control, new_health
+from growth.run.replica import ReplicaConfig, control, new_health
 from growth.run.runtime import played
 from growth.run.shipped_manifests import ACCOUNT, shipped_roles
 from growth_lab.simulator.api.rbac import service_account
@@ -30,7 +30,7 @@ async def played_load(workloads: int) -> dict[str, Any]:
     await admin.create(LEASES, lease, SETTINGS.namespace)
     await furnish(admin, lines)
     client = cluster.client(service_account(*ACCOUNT))
-    plant = Plant(
+    plant = ReplicaConfig(
         client=client,
         lease_client=client,
         settings=SETTINGS,

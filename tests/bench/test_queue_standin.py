@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 
 from bench.queue_load import Planned, a_workload, lines_of, load_of
 from bench.queue_standin import StandIn
-from growth.api.change import Change, Happened
+from growth.api.change import Change, ChangeType
 from growth.api.kinds import NAMESPACES
 from growth.api.queue.kinds import WORKLOADS
 from growth.api.queue.workload import Workload
@@ -37,7 +37,7 @@ class Stage:
         return await self._client.patch(WORKLOADS, LARGE.name, patch, NAMESPACE, subresource="status")
 
     def tell(self, workload: Workload) -> None:
-        self.standin.hear([Change(Happened.MODIFIED, workload, None)])
+        self.standin.hear([Change(ChangeType.MODIFIED, workload, None)])
 
     async def is_finished(self) -> bool:
         return (await self._client.get(WORKLOADS, LARGE.name, NAMESPACE)).is_finished

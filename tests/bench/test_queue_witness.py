@@ -8,7 +8,7 @@ import pytest
 
 from bench.queue_load import Planned, a_workload, lines_of, load_of
 from bench.queue_witness import Witness
-from growth.api.change import Change, Happened
+from growth.api.change import Change, ChangeType
 from growth.api.queue.workload import Admission, PodSetAssignment, Workload, WorkloadStatus
 from growth.api.status import StatusCondition
 
@@ -37,7 +37,7 @@ class Stage:
         bare = msgspec.json.decode(text, type=Workload)
         workload = msgspec.structs.replace(bare, status=WorkloadStatus(given, conditions=tuple(conditions)))
         before = self._seen.get(planned.name)
-        happened = Happened.ADDED if before is None else Happened.MODIFIED
+        happened = ChangeType.ADDED if before is None else ChangeType.MODIFIED
         self._seen[planned.name] = workload
         self.witness.hear([Change(happened, workload, before)])
 

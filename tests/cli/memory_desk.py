@@ -7,11 +7,11 @@ from typing import Any
 from rich.console import Console
 
 from growth.api.kinds import NAMESPACES, NODES
-from growth.api.node_memory import MARKER, MEMORIES, Memento, MemoryObject, Remembered, read_memory, text_of
+from growth.api.node_memory import MARKER, MEMORIES, MemoryObject, NodeContents, NodeRecord, read_memory, text_of
 from growth.api.settings.model import Settings
-from growth.cli.memory_forgetting import Wish, forget_memories
-from growth.cli.memory_moving import Source, import_into
-from growth.cli.memory_writing import Tally
+from growth.cli.memory_forgetting import ForgetOptions, forget_memories
+from growth.cli.memory_moving import RecordSource, import_into
+from growth.cli.memory_writing import WriteProgress
 from growth.kube.client import Client
 from growth.kube.errors import NotFound
 from growth_lab.local_cluster.nodes import kwok_node
@@ -37,7 +37,7 @@ class Desk:
         marked = {MARKER: marker} if marker is not None else {}
         await self.client.create(NODES, kwok_node(name, labels={**labels, **marked}))
 
-    async def remember(self, name: str, memento: Memento) -> None:
+    async def remember(self, name: str, memento: NodeContents) -> None:
         """Growth wrote this down when the node left."""
         await self.write(name, {"memory": text_of(memento)})
 
@@ -46,14 +46,14 @@ class Desk:
         body = {"metadata": {"name": name}, "data": data}
         await self.client.create(MEMORIES, body, self.settings.memory.namespace)
 
-    async def memory(self, name: str) -> Remembered | None:
+    async def memory(self, name: str) -> NodeRecord | None:
         try:
             found: MemoryObject = await self.client.get(MEMORIES, name, self.settings.memory.namespace)
         except NotFound:
             return None
         return read_memory(found)
 
-    async def forget(self, wish: Wish, client: Client | None = None) -> list[str]:
+    async def forget(self, wish: ForgetOptions, client: Client | None = None) -> list[str]:
         def agrees(question: str) -> bool:
             self.questions.append(question)
             return self.answer
@@ -61,14 +61,16 @@ class Desk:
         where = self.settings.memory
         return await forget_memories(client or self.client, where, wish, a_tally(), agrees=agrees, now=self.now)
 
-    async def take_in(self, source: Source, *, overwrite: bool = False, client: Client | None = None) -> list[str]:
+    async def take_in(
+        self, source: RecordSource, *, overwrite: bool = False, client: Client | None = None
+    ) -> list[str]:
         where = self.settings.memory
         return await import_into(client or self.client, where, source, a_tally(), self.now, overwrite=overwrite)
 
 
-def a_tally() -> Tally:
+def a_tally() -> WriteProgress:
     """Nobody looks on."""
-    return Tally(Console(file=io.StringIO()), "writing")
+    return WriteProgress(Console(file=io.StringIO()), "writing")
 
 
 def at_a_desk(tell: Callable[[Desk], Coroutine[Any, Any, None]], *roles: dict[str, Any]) -> None:

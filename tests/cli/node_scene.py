@@ -12,8 +12,8 @@ from growth.api.node import Node
 from growth.api.offering import POOL, Offering
 from growth.api.out_of_service import SHUTDOWN
 from growth.api.settings.model import Settings
-from growth.cli.node_leaving import Leaving, Talk
-from growth.cli.node_notes import Wish
+from growth.cli.node_leaving import NodeDrain, OperatorDialog
+from growth.cli.node_notes import NodeNote
 from growth.cloud.errors import ProviderError, Unavailable
 from growth.cloud.provider import Provider
 from growth.kube.client import Client
@@ -87,12 +87,12 @@ class Desk:
         self.settings = Settings()
 
     @property
-    def talk(self) -> Talk:
+    def talk(self) -> OperatorDialog:
         def agrees(question: str) -> bool:
             self.questions.append(question)
             return self.answer
 
-        return Talk(self.said.append, agrees, self.now)
+        return OperatorDialog(self.said.append, agrees, self.now)
 
     @property
     def words(self) -> str:
@@ -107,8 +107,8 @@ class Desk:
         async def open_oracle(_: Client) -> AsyncGenerator[Provider]:
             yield self.oracle
 
-        wish = Wish(name, "anna@desk", reason, fence=fence, force=force)
-        await Leaving(self.client, self.settings, wish, self.talk).run({} if alone else {"oracle": open_oracle})
+        wish = NodeNote(name, "anna@desk", reason, fence=fence, force=force)
+        await NodeDrain(self.client, self.settings, wish, self.talk).run({} if alone else {"oracle": open_oracle})
 
     async def node(self, name: str = DEAD) -> Node:
         return await self.client.get(NODES, name)

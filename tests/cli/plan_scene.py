@@ -7,7 +7,7 @@ import msgspec
 from growth.api.node import Node
 from growth.api.offering import INSTANCE_TYPE, Offering
 from growth.api.pod import Pod
-from growth.observe.cache import World
+from growth.observe.cache import ClusterCache
 from tests.decide import marketplace as market
 from tests.decide.consolidation.seen import OWNER, a_budget, a_pod, heard
 from tests.decide.stages import a_pod as a_waiting_pod
@@ -52,7 +52,7 @@ NODES: Final = {
 }
 
 
-def a_shop(*more: object, max_unavailable: str = "25%") -> World:
+def a_shop(*more: object, max_unavailable: str = "25%") -> ClusterCache:
     """All of it."""
     pods = [
         *of("web", "default-1f3a", count=8),
@@ -68,7 +68,7 @@ def a_shop(*more: object, max_unavailable: str = "25%") -> World:
     ]
     machines = [market.a_machine(name, offering=an_offering(server_type).id) for name, server_type in NODES.items()]
     return heard(
-        World(),
+        ClusterCache(),
         market.a_pool(types=list(_PRICES), disruption={"maxUnavailable": max_unavailable}),
         market.a_cloud(*map(an_offering, _PRICES), machines=machines, provider="hetzner"),
         *(a_node(name, server_type) for name, server_type in NODES.items()),

@@ -14,12 +14,12 @@ from growth.api.growth_kinds import OWN_KINDS
 from growth.api.kinds import Kind
 from growth.api.settings.model import ProvidersSettings, QueueSettings, Settings
 from growth.cli.doctor_definitions import first_difference
-from growth.cli.doctor_report import KindState, Report
+from growth.cli.doctor_report import DoctorReport, KindState
 from growth.cli.doctor_seeing import read_report
 from growth.cli.doctor_view import view
 from growth.cli.main import main
 from growth.kube.client import Client
-from growth.kube.errors import Unauthorized
+from growth.kube.errors import NotAuthenticated
 from growth.kube.transport import Request, Response
 from growth.run.capability import CAPABILITIES, chosen
 from growth_lab.simulator.virtual_loop import run_virtually
@@ -74,12 +74,12 @@ def _all_kinds() -> set[Kind[Any]]:
     return {kind for capability in CAPABILITIES for kind in capability.kinds}
 
 
-def report_of(server: Server, settings: Settings = QUEUE, *, only: str = "") -> Report:
+def report_of(server: Server, settings: Settings = QUEUE, *, only: str = "") -> DoctorReport:
     capabilities = [one for one in chosen([only] if only else []) if one.is_on(settings)]
     return run_virtually(read_report(Client(server), "https://there", settings, capabilities))
 
 
-def shown(report: Report) -> str:
+def shown(report: DoctorReport) -> str:
     console = Console(file=io.StringIO(), width=200, highlight=False)
     with console.capture() as captured:
         console.print(view(report))
@@ -184,7 +184,7 @@ def test_refused_user_is_an_error_and_not_a_report() -> None:
         async def send(self, request: Request) -> Response:  # noqa: ARG002 - every request is refused
             return no(401, "Unauthorized", "Unauthorized")
 
-    with pytest.raises(Unauthorized):
+    with pytest.raises(NotAuthenticated):
         report_of(Locked())
 
 

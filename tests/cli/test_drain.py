@@ -15,9 +15,9 @@ from growth.api.kinds import NODES, POD_DISRUPTION_BUDGETS, PODS
 from growth.api.taints import is_tainted
 from growth.cli.drain_following import follow_wish
 from growth.cli.drain_wishing import take_back, wish_for
-from growth.cli.failures import NotDone, Refused
+from growth.cli.failures import NotDone, UsageError
 from growth.cli.main import main
-from growth.cli.node_leaving import Talk
+from growth.cli.node_leaving import OperatorDialog
 from growth.kube.patches import MergePatch
 from growth.run.logs import silent_logs
 from growth_lab.scenarios.context import Play
@@ -35,7 +35,7 @@ class Person:
 
     def __init__(self, play: Play, name: str) -> None:
         self._play, self.name, self.said = play, name, list[str]()
-        self.talk = Talk(self.said.append, lambda _: True, play.now)
+        self.talk = OperatorDialog(self.said.append, lambda _: True, play.now)
 
     async def wishes(self) -> None:
         await wish_for(self._play.client, QUICK, self.name, "its disk is slow", self.talk)
@@ -174,9 +174,9 @@ def test_what_was_undone_before_is_tried_again() -> None:
 
 def test_a_node_that_is_not_growths_is_left_to_kubectl() -> None:
     async def tell(desk: Desk) -> None:
-        with pytest.raises(Refused, match=f"its pool default does not exist. Use kubectl drain {DEAD}"):
+        with pytest.raises(UsageError, match=f"its pool default does not exist. Use kubectl drain {DEAD}"):
             await wish_for(desk.client, desk.settings, DEAD, "old", desk.talk)
-        with pytest.raises(Refused, match="there is no node 'default-3'; close to it are default-"):
+        with pytest.raises(UsageError, match="there is no node 'default-3'; close to it are default-"):
             await wish_for(desk.client, desk.settings, "default-3", "old", desk.talk)
         await take_back(desk.client, DEAD, desk.talk)
         assert desk.said == [f"nobody has asked for node {DEAD} to go: nothing was done"]
@@ -190,7 +190,7 @@ def test_without_a_growth_that_runs_nobody_is_asked() -> None:
         await play.node("one", labels={"growth.dev/pool": "default"})
         name = play.full("one")
         with pytest.raises(NotDone, match="no Growth seems to run"):
-            await wish_for(play.client, QUICK, name, "old", Talk(print, lambda _: True, play.now))
+            await wish_for(play.client, QUICK, name, "old", OperatorDialog(print, lambda _: True, play.now))
         assert DRAIN not in (await play.client.get(NODES, name)).metadata.annotations
 
     play_virtually(tell)

@@ -10,14 +10,14 @@ import pytest
 from click.testing import CliRunner
 from rich.console import Console
 
-from growth.api.growth_status import GROWTH_STATUS, Entry, Timeline, key_of
+from growth.api.growth_status import GROWTH_STATUS, Timeline, TimelineStep, key_of
 from growth.api.kinds import CONFIG_MAPS, NODES, VOLUME_ATTACHMENTS
 from growth.api.machine import Power
 from growth.api.out_of_service import Proof
 from growth.cli.explain import read_report
-from growth.cli.explain_report import HAPPENED, Report, Standing, Step, report_of
+from growth.cli.explain_report import HAPPENED, FailoverPhase, NodeReport, TimelineEntry, report_of
 from growth.cli.explain_view import MARKS, view
-from growth.cli.failures import Refused
+from growth.cli.failures import UsageError
 from growth.cli.main import main
 from growth.kube.patches import MergePatch
 from tests.cli.node_scene import DEAD, Desk, at_a_desk
@@ -27,7 +27,7 @@ NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
 
 
-async def explained(desk: Desk, name: str = DEAD) -> Report:
+async def explained(desk: Desk, name: str = DEAD) -> NodeReport:
     return await read_report(desk.client, desk.settings, name, desk.now)
 
 
@@ -35,13 +35,13 @@ async def write(desk: Desk, *steps: tuple[str, str], name: str = DEAD, uid: str 
     """Growth wrote this down, a step in each second."""
     uid = uid or (await desk.node(name)).metadata.uid
     began = desk.now()
-    entries = tuple(Entry(began + number * SECOND, *step) for number, step in enumerate(steps))
+    entries = tuple(TimelineStep(began + number * SECOND, *step) for number, step in enumerate(steps))
     data = {key_of(name): msgspec.json.encode(Timeline(name, uid, entries)).decode()}
     body = {"metadata": {"name": GROWTH_STATUS}, "data": data}
     await desk.client.create(CONFIG_MAPS, body, desk.settings.namespace)
 
 
-def shown(report: Report, width: int = 100) -> list[str]:
+def shown(report: NodeReport, width: int = 100) -> list[str]:
     console = Console(width=width, highlight=False)
     with console.capture() as captured:
         console.print(view(report, width))
@@ -51,7 +51,7 @@ def shown(report: Report, width: int = 100) -> list[str]:
 def test_a_node_without_a_story_says_so_kindly() -> None:
     async def tell(desk: Desk) -> None:
         report = await explained(desk)
-        assert (report.standing, report.is_ready, report.steps, report.held) == (Standing.IN_SERVICE, True, (), ())
+        assert (report.standing, report.is_ready, report.steps, report.held) == (FailoverPhase.IN_SERVICE, True, (), ())
         words = shown(report)
         assert words[0] == f"{DEAD}   IN SERVICE"
         assert any(line.startswith("There is no story about it: nothing happened to it") for line in words)
@@ -65,7 +65,7 @@ def test_a_node_that_has_just_lost_its_power_is_silent_though_kubernetes_calls_i
         await asyncio.sleep(30)
         await write(desk, ("Silent", "it is silent"), ("Observing", "with failover.mode act it would be taken out"))
         report = await explained(desk)
-        assert (report.standing, report.is_ready) == (Standing.SILENT, True)
+        assert (report.standing, report.is_ready) == (FailoverPhase.SILENT, True)
         assert report.held == ("with failover.mode act it would be taken out",)
 
     at_a_desk(tell)
@@ -78,7 +78,7 @@ def test_what_happened_by_hand_while_growth_did_not_run_is_told_by_the_proof() -
         await desk.take_out()
         await desk.client.delete(VOLUME_ATTACHMENTS, "csi-pvc-1")
         report = await explained(desk)
-        assert (report.standing, report.taken_out_by) == (Standing.LEAVING, "anna@desk")
+        assert (report.standing, report.taken_out_by) == (FailoverPhase.LEAVING, "anna@desk")
         assert report.volumes == ("pvc-1",)
         assert report.stuck == ("volume pvc-1: the driver disk.example.org does not confirm",)
         assert [step.what for step in report.steps] == ["LastSign", "Dead", "Tainted"]
@@ -86,9 +86,9 @@ def test_what_happened_by_hand_while_growth_did_not_run_is_told_by_the_proof() -
         assert report.steps[-1].words == "anna@desk takes it out of service"
         assert report.was_graceful is False
         await desk.detach()
-        assert (await explained(desk)).standing is Standing.FREE
+        assert (await explained(desk)).standing is FailoverPhase.FREE
         await desk.wake()
-        assert (await explained(desk)).standing is Standing.BACK
+        assert (await explained(desk)).standing is FailoverPhase.BACK
 
     at_a_desk(tell)
 
@@ -119,7 +119,7 @@ def test_a_node_that_is_gone_keeps_its_story_for_a_day() -> None:
         await write(desk, ("Dead", "its machine is gone"), ("NodeDeleted", "nothing is left on it"))
         await desk.client.delete(NODES, DEAD)
         report = await explained(desk)
-        assert (report.standing, len(report.steps)) == (Standing.GONE, 2)
+        assert (report.standing, len(report.steps)) == (FailoverPhase.GONE, 2)
         assert shown(report)[0] == f"{DEAD}   GONE"
 
     at_a_desk(tell)
@@ -138,7 +138,7 @@ def test_the_story_of_an_earlier_node_of_this_name_is_told_as_such() -> None:
 def test_an_unknown_node_is_answered_with_close_names_of_nodes_and_stories() -> None:
     async def tell(desk: Desk) -> None:
         await write(desk, ("NodeDeleted", "gone"), name="default-17", uid="gone")
-        with pytest.raises(Refused, match=r"there is no node 'default-71'; close to it are .*default-17"):
+        with pytest.raises(UsageError, match=r"there is no node 'default-71'; close to it are .*default-17"):
             await explained(desk, "default-71")
 
     at_a_desk(tell)
@@ -154,7 +154,7 @@ def test_what_somebody_else_wrote_into_the_status_is_passed_over() -> None:
     at_a_desk(tell)
 
 
-def a_story() -> Report:
+def a_story() -> NodeReport:
     """A power cut, failed over by Growth, whose volume is stuck."""
     proof = Proof(
         NOON + 34 * SECOND,
@@ -179,11 +179,11 @@ def a_story() -> Report:
         (34.2, "Releasing", "left of its old life: a pod, a volume"),
         (96, "DriverSilent", "volume pvc-1: the driver csi.hetzner.cloud does not confirm"),
     ]
-    steps = [Step(NOON + seconds * SECOND, seconds, what, words, 0) for seconds, what, words in told]
-    return Report(
+    steps = [TimelineEntry(NOON + seconds * SECOND, seconds, what, words, 0) for seconds, what, words in told]
+    return NodeReport(
         node="default-93c5d7e118",
         at=NOON + 100 * SECOND,
-        standing=Standing.LEAVING,
+        standing=FailoverPhase.LEAVING,
         provider_id="hcloud://4711",
         taken_out_by="Growth",
         taken_out_at=proof.tainted_at,
@@ -220,10 +220,10 @@ def test_every_step_that_happened_has_its_mark() -> None:
 
 def test_stories_of_different_days_count_each_from_its_own_beginning() -> None:
     entries = [
-        Entry(NOON - timedelta(hours=20), "Silent", "first"),
-        Entry(NOON - timedelta(hours=20) + 9 * SECOND, "InService", "over"),
-        Entry(NOON, "Silent", "second"),
-        Entry(NOON + 5 * SECOND, "Off", "second"),
+        TimelineStep(NOON - timedelta(hours=20), "Silent", "first"),
+        TimelineStep(NOON - timedelta(hours=20) + 9 * SECOND, "InService", "over"),
+        TimelineStep(NOON, "Silent", "second"),
+        TimelineStep(NOON + 5 * SECOND, "Off", "second"),
     ]
     steps = report_of("n", None, Timeline("n", "u", tuple(entries)), None, NOON).steps
     assert [(step.story, step.seconds) for step in steps] == [(0, 0), (0, 9), (1, 0), (1, 5)]

@@ -8,16 +8,16 @@ import pytest
 from rich.console import Console
 
 from growth.api.annotations import DRAIN
-from growth.api.change import Change, Happened
+from growth.api.change import Change, ChangeType
 from growth.api.growth_kinds import NODE_MOVES
 from growth.api.meta import ObjectMeta
 from growth.api.node_move import NodeMove, NodeMoveSpec, NodeMoveStatus, Purchase
 from growth.api.settings.model import Settings
 from growth.api.taints import LEAVES, SCALE_DOWN_AT
-from growth.cli.explain_moving import Moving, moving_in
-from growth.cli.explain_report import Report, Standing
+from growth.cli.explain_moving import MoveReport, moving_in
+from growth.cli.explain_report import FailoverPhase, NodeReport
 from growth.cli.explain_view import view
-from growth.observe.cache import World
+from growth.observe.cache import ClusterCache
 from tests.cli.node_scene import Desk, at_a_desk
 from tests.cli.plan_scene import a_node, a_shop
 from tests.cli.test_explain import explained
@@ -38,21 +38,21 @@ def a_move(phase: Any, name: str = "move-1", *, age: int = 0, **status: Any) -> 
     )
 
 
-def with_moves(world: World, *moves: NodeMove) -> World:
-    world.listeners()[NODE_MOVES]([Change(Happened.ADDED, move, None) for move in moves])
+def with_moves(world: ClusterCache, *moves: NodeMove) -> ClusterCache:
+    world.listeners()[NODE_MOVES]([Change(ChangeType.ADDED, move, None) for move in moves])
     return world
 
 
-def told(world: World, name: str = NODE) -> Moving:
+def told(world: ClusterCache, name: str = NODE) -> MoveReport:
     moving = moving_in(world.snapshot(NOW), SETTINGS, name)
     assert moving is not None
     return moving
 
 
-def shown(moving: Moving) -> list[str]:
+def shown(moving: MoveReport) -> list[str]:
     console = Console(width=120, highlight=False)
     with console.capture() as captured:
-        console.print(view(Report(node=NODE, at=NOW, standing=Standing.IN_SERVICE, moving=moving), 120))
+        console.print(view(NodeReport(node=NODE, at=NOW, standing=FailoverPhase.IN_SERVICE, moving=moving), 120))
     return [line.rstrip() for line in captured.get().splitlines()[2:-2]]
 
 
@@ -66,7 +66,7 @@ def shown(moving: Moving) -> list[str]:
 )
 def test_why_a_node_stays(node: str, why: str) -> None:
     moving = told(a_shop(), node)
-    assert moving == Moving(stays=why, waits_for_money=node == NODE)
+    assert moving == MoveReport(stays=why, waits_for_money=node == NODE)
 
 
 def test_a_node_that_is_emptied_is_told_with_its_move_and_what_keeps_it() -> None:

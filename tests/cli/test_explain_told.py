@@ -8,9 +8,9 @@ from growth.api.core import Event, EventSeries
 from growth.api.growth_kinds import NODE_POOLS
 from growth.api.meta import ObjectMeta
 from growth.api.references import reference_to
-from growth.cli.explain_moving import Moving
-from growth.cli.explain_report import Report, Standing
-from growth.cli.explain_told import Told, read_told, told_in
+from growth.cli.explain_moving import MoveReport
+from growth.cli.explain_report import FailoverPhase, NodeReport
+from growth.cli.explain_told import RecordedReason, read_told, told_in
 from growth.decide.consolidation.savings_events import LESS_WANTED, ROOM_KEPT
 from growth.kube.event_recorder import EventRecorder, EventType
 from tests.cli.node_scene import DEAD, Desk, at_a_desk
@@ -38,8 +38,8 @@ def test_of_each_reason_the_last_word_counts() -> None:
         an_event("something else", MINUTE, reason="CouldSave"),
     ]
     expected = (
-        Told(ROOM_KEPT, "older, and said again", NOW - 2 * MINUTE),
-        Told(LESS_WANTED, "less", NOW - 3 * MINUTE),
+        RecordedReason(ROOM_KEPT, "older, and said again", NOW - 2 * MINUTE),
+        RecordedReason(LESS_WANTED, "less", NOW - 3 * MINUTE),
     )
     assert told_in(events, NOW) == told_in(reversed(events), NOW) == expected
 
@@ -67,9 +67,9 @@ SHOWN = {
 
 @pytest.mark.parametrize("width", SHOWN)
 def test_how_it_looks(width: int) -> None:
-    told = (Told(ROOM_KEPT, ROOM, NOW - 2 * MINUTE), Told(LESS_WANTED, LESS, NOW - 4 * MINUTE))
-    moving = Moving(stays=FREE, waits_for_money=True, told=told)
-    lines = shown(Report(node=DEAD, at=NOW, standing=Standing.IN_SERVICE, moving=moving), width)
+    told = (RecordedReason(ROOM_KEPT, ROOM, NOW - 2 * MINUTE), RecordedReason(LESS_WANTED, LESS, NOW - 4 * MINUTE))
+    moving = MoveReport(stays=FREE, waits_for_money=True, told=told)
+    lines = shown(NodeReport(node=DEAD, at=NOW, standing=FailoverPhase.IN_SERVICE, moving=moving), width)
     facts = lines[2 : lines.index("", 2)]
     assert [line[:7].strip() for line in facts] == ["stays", *[""] * (len(facts) - 1)]
     assert [line[7:] for line in facts] == SHOWN[width]
@@ -101,7 +101,7 @@ def test_who_stays_for_another_reason_does_not_stay_for_room() -> None:
     async def tell(desk: Desk) -> None:
         await a_pool_with(desk, minNodeAge="1h")
         moving = (await explained(desk)).moving
-        assert moving == Moving(stays="it is younger than 1h")
+        assert moving == MoveReport(stays="it is younger than 1h")
 
     at_a_desk(tell)
 

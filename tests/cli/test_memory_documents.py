@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from growth.api.meta import ObjectMeta
-from growth.api.node_memory import MARKER, Memento, Remembered
+from growth.api.node_memory import MARKER, NodeContents, NodeRecord
 from growth.api.tolerations import Taint
-from growth.cli.failures import Refused
-from growth.cli.memory_documents import Entry, documents_in, entries_in, written
+from growth.cli.failures import UsageError
+from growth.cli.memory_documents import MemoryDocument, documents_in, entries_in, written
 
 KEYS = st.from_regex(r"(example\.com/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,30}[A-Za-z0-9])?", fullmatch=True)
 # What YAML takes for something else unless it is in quotes.
@@ -16,18 +16,18 @@ TRICKY = st.sampled_from(["true", "no", "1", "1.0", "1e3", "0x1f", "2026-11-15",
 VALUES = TRICKY | st.from_regex(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?", fullmatch=True)
 
 
-def read(text: str) -> list[Entry]:
+def read(text: str) -> list[MemoryDocument]:
     return entries_in(documents_in(text, "memories.yaml"), "memories.yaml")
 
 
 @pytest.mark.parametrize("output", ["yaml", "json"])
 @given(labels=st.dictionaries(KEYS | TRICKY.filter(bool), VALUES), note=st.text())
 def test_what_is_exported_is_what_is_imported(output: str, labels: dict[str, str], note: str) -> None:
-    memento = Memento(
+    memento = NodeContents(
         uid="u", version=77, provider_id="hcloud://1", labels={**labels, MARKER: "7"}, removed=("away---SLASH---x",),
         annotations={"example.com/note": note}, taints=(Taint("gpu", "yes", "NoSchedule"),),
     )  # fmt: skip
-    memories = [(name, Remembered(ObjectMeta(), memento, True, "x/y")) for name in ("worker-1", "worker-2")]  # noqa: FBT003
+    memories = [(name, NodeRecord(ObjectMeta(), memento, True, "x/y")) for name in ("worker-1", "worker-2")]  # noqa: FBT003
     entries = read(written(memories, output, "# from here\n"))
     assert [(entry.node, entry.claimed_by) for entry in entries] == [("worker-1", "x/y"), ("worker-2", "x/y")]
     got = entries[0].memento
@@ -72,19 +72,19 @@ BAD = {
 
 @pytest.mark.parametrize(("text", "words"), BAD.values(), ids=BAD)
 def test_what_is_wrong_is_told_with_field_value_and_what_was_expected(text: str, words: str) -> None:
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(UsageError) as refused:
         read(text)
     assert words in refused.value.message
     assert refused.value.message.endswith("nothing was imported")
 
 
 def test_more_than_a_config_map_holds_is_refused() -> None:
-    with pytest.raises(Refused, match="expected less than a ConfigMap of 1 MiB holds"):
+    with pytest.raises(UsageError, match="expected less than a ConfigMap of 1 MiB holds"):
         read(f"node: a\nannotations: {{x: '{'y' * 1024 * 1024}'}}")
 
 
 def test_many_problems_are_counted() -> None:
-    with pytest.raises(Refused, match="and 90 more"):
+    with pytest.raises(UsageError, match="and 90 more"):
         read("\n---\n".join(f"node: n{number}\nlabels: 7" for number in range(100)))
 
 
@@ -98,5 +98,5 @@ def test_many_problems_are_counted() -> None:
     ],
 )
 def test_a_text_that_is_none_is_refused(text: str, words: str) -> None:
-    with pytest.raises(Refused, match=words):
+    with pytest.raises(UsageError, match=words):
         documents_in(text, "memories.yaml")

@@ -11,13 +11,13 @@ from click.testing import CliRunner
 from growth.api.core import ConfigMap
 from growth.api.kinds import CONFIG_MAPS, NAMESPACES, NODES
 from growth.api.meta import ObjectMeta
-from growth.api.node_memory import IMPORTED, MARKER, MEMORIES, Memento
+from growth.api.node_memory import IMPORTED, MARKER, MEMORIES, NodeContents
 from growth.api.settings.model import MemorySettings, Settings
-from growth.cli.failures import NotDone, Refused
+from growth.cli.failures import NotDone, UsageError
 from growth.cli.main import main
-from growth.cli.memory_documents import Entry
-from growth.cli.memory_importing import CHANGED, KNOWN, LIVES, SAME, Plan, Write, carry_out
-from growth.cli.memory_moving import Source, exported, import_into
+from growth.cli.memory_documents import MemoryDocument
+from growth.cli.memory_importing import CHANGED, KNOWN, LIVES, SAME, ImportPlan, RecordWrite, carry_out
+from growth.cli.memory_moving import RecordSource, exported, import_into
 from growth.cli.memory_seeing import read_book
 from growth.cli.memory_takeover import config_maps_in, taken_over
 from growth.kube.errors import Forbidden
@@ -28,19 +28,19 @@ from growth_lab.simulator.api.rbac import service_account
 from growth_lab.simulator.faults import Fault
 from tests.cli.memory_desk import Desk, a_tally, at_a_desk
 
-BLUE = Memento(uid="", version=0, labels={"team": "blue"})
+BLUE = NodeContents(uid="", version=0, labels={"team": "blue"})
 
 
-def of(*names: str, memento: Memento = BLUE) -> Source:
-    return Source(tuple(Entry(name, memento) for name in names))
+def of(*names: str, memento: NodeContents = BLUE) -> RecordSource:
+    return RecordSource(tuple(MemoryDocument(name, memento) for name in names))
 
 
 def test_what_is_taken_in_and_what_is_not() -> None:
     async def tell(desk: Desk) -> None:
         await desk.node("lives", marker="0")
         await desk.node("comes")
-        await desk.remember("known", Memento(uid="u", version=812, labels={"team": "red"}))
-        await desk.remember("same", Memento(uid="u", version=812, labels={"team": "blue"}))
+        await desk.remember("known", NodeContents(uid="u", version=812, labels={"team": "red"}))
+        await desk.remember("same", NodeContents(uid="u", version=812, labels={"team": "blue"}))
         assert await desk.take_in(of("gone", "comes", "lives", "known", "same")) == [
             "imported 2 memories",
             f"skipped 1, {LIVES}: lives",
@@ -63,7 +63,7 @@ def test_overwriting_stands_for_the_version_that_it_overwrites() -> None:
     """Else a transaction that was dealt with, and is written again late, would take its place."""
 
     async def tell(desk: Desk) -> None:
-        await desk.remember("known", Memento(uid="u", version=812, labels={"team": "red"}))
+        await desk.remember("known", NodeContents(uid="u", version=812, labels={"team": "red"}))
         await desk.write("broken", {"memory": "{oops", "claimedBy": "x/y"})
         assert await desk.take_in(of("known", "broken"), overwrite=True) == ["imported 2 memories"]
         known, broken = await desk.memory("known"), await desk.memory("broken")
@@ -87,7 +87,7 @@ def test_an_import_that_is_run_again_writes_nothing() -> None:
 
 def test_a_claim_is_kept() -> None:
     async def tell(desk: Desk) -> None:
-        await desk.take_in(Source((Entry("a", BLUE, "b/uid"),)))
+        await desk.take_in(RecordSource((MemoryDocument("a", BLUE, "b/uid"),)))
         memory = await desk.memory("a")
         assert memory is not None
         assert memory.claimed_by == "b/uid"
@@ -97,9 +97,16 @@ def test_a_claim_is_kept() -> None:
 
 def test_what_somebody_writes_meanwhile_stays() -> None:
     async def tell(desk: Desk) -> None:
-        await desk.remember("made", Memento(uid="u", version=3, labels={"team": "red"}))
-        await desk.remember("changed", Memento(uid="u", version=3, labels={"team": "red"}))
-        plan = Plan((Write("made", {"metadata": {"name": "made"}}), Write("changed", {}, 1), Write("away", {}, 1)), ())
+        await desk.remember("made", NodeContents(uid="u", version=3, labels={"team": "red"}))
+        await desk.remember("changed", NodeContents(uid="u", version=3, labels={"team": "red"}))
+        plan = ImportPlan(
+            (
+                RecordWrite("made", {"metadata": {"name": "made"}}),
+                RecordWrite("changed", {}, 1),
+                RecordWrite("away", {}, 1),
+            ),
+            (),
+        )
         late = await carry_out(desk.client, desk.settings.memory, plan, a_tally())
         assert sorted(late) == [("away", CHANGED), ("changed", CHANGED), ("made", CHANGED)]
         for name in ("made", "changed"):
@@ -147,7 +154,7 @@ def test_who_may_not_write_is_told_the_verb() -> None:
 def test_without_the_namespace_it_says_where_that_comes_from() -> None:
     async def tell(desk: Desk) -> None:
         desk.settings = Settings(memory=MemorySettings(namespace="elsewhere"))
-        with pytest.raises(Refused, match="the namespace of memories comes with: growth manifests"):
+        with pytest.raises(UsageError, match="the namespace of memories comes with: growth manifests"):
             await desk.take_in(of("a"))
 
     at_a_desk(tell)
@@ -161,7 +168,9 @@ def test_a_node_is_given_it_and_what_it_becomes_takes_its_place() -> None:
         for namespace in (QUICK.memory.namespace, QUICK.memory.transaction_namespace):
             await play.client.create(NAMESPACES, {"metadata": {"name": namespace}})
         name = play.full("steady")
-        source = Source((Entry(name, Memento(uid="", version=0, labels={"team": "blue", "rack": "r7"})),))
+        source = RecordSource(
+            (MemoryDocument(name, NodeContents(uid="", version=0, labels={"team": "blue", "rack": "r7"})),)
+        )
         await import_into(play.client, QUICK.memory, source, a_tally(), play.now, overwrite=False)
         async with growing(play):
             await play.node("steady", labels={"team": "red"})
@@ -190,7 +199,7 @@ async def marked(play: Play, name: str) -> dict[str, str]:
 
 def test_what_one_cluster_exports_another_one_imports() -> None:
     async def tell(desk: Desk) -> None:
-        await desk.remember("worker-1", Memento(uid="u", version=7, labels={"a/b": "true"}, removed=("c",)))
+        await desk.remember("worker-1", NodeContents(uid="u", version=7, labels={"a/b": "true"}, removed=("c",)))
         await desk.write("worker-2", {"checkpoint": "{oops"})
         book = await read_book(desk.client, desk.settings.memory, desk.now)
         text = exported(book, "yaml")
@@ -221,7 +230,7 @@ def test_somebody_elses_config_maps_are_left_out() -> None:
 
 def test_one_of_theirs_that_cannot_be_a_memory_is_refused_and_with_it_all() -> None:
     bad = theirs("worker-2", team="no good!", labels_restored="812")
-    with pytest.raises(Refused, match="here, ConfigMap worker-2: data, team is 'no good!', expected up to 63"):
+    with pytest.raises(UsageError, match="here, ConfigMap worker-2: data, team is 'no good!', expected up to 63"):
         taken_over([theirs("worker-1", team="blue"), bad], "here")
 
 
@@ -233,7 +242,7 @@ def test_a_node_that_their_service_restored_is_newer_than_its_config_map() -> No
             await desk.client.create(CONFIG_MAPS, {"metadata": {"name": name}, "data": data}, "theirs")
         await desk.node("lives", labels_restored="7", team="red")
         await desk.node("new")
-        said = await desk.take_in(Source(namespace="theirs", is_theirs=True))
+        said = await desk.take_in(RecordSource(namespace="theirs", is_theirs=True))
         assert said[0] == "imported 2 memories"
         assert said[1].startswith("skipped 1, its node is there, and that service gave it its labels back")
 
@@ -243,9 +252,9 @@ def test_a_node_that_their_service_restored_is_newer_than_its_config_map() -> No
 def test_a_namespace_without_any_is_refused() -> None:
     async def tell(desk: Desk) -> None:
         with pytest.raises(
-            Refused, match="--from-namespace nirvana: there are no ConfigMaps, expected some with labels"
+            UsageError, match="--from-namespace nirvana: there are no ConfigMaps, expected some with labels"
         ):
-            await desk.take_in(Source(namespace="nirvana", is_theirs=True))
+            await desk.take_in(RecordSource(namespace="nirvana", is_theirs=True))
 
     at_a_desk(tell)
 
@@ -256,9 +265,9 @@ def test_what_kubectl_writes_is_read() -> None:
     assert [(found.metadata.name, found.data) for found in config_maps_in([listed, one], "f")] == [
         ("a", {"x": "y"}), ("b", {}), ("a", {"x": "y"}),
     ]  # fmt: skip
-    with pytest.raises(Refused, match="f, document 1: kind is 'Pod', expected ConfigMap or"):
+    with pytest.raises(UsageError, match="f, document 1: kind is 'Pod', expected ConfigMap or"):
         config_maps_in([{"kind": "Pod"}], "f")
-    with pytest.raises(Refused, match="f, document 1 cannot be read"):
+    with pytest.raises(UsageError, match="f, document 1 cannot be read"):
         config_maps_in([{"kind": "List", "items": 7}], "f")
 
 

@@ -11,21 +11,21 @@ from bench.memory_scene import a_memento, a_memory, a_morning, a_node, book_of
 from growth.api.kinds import NODES
 from growth.api.node_memory import MEMORIES
 from growth.cli.main import main
-from growth.cli.memory_report import Listed, listed
+from growth.cli.memory_report import MemoryList, listed
 from growth.cli.memory_seeing import read_book
 from growth.cli.memory_view import view
 from tests.cli.memory_desk import Desk, at_a_desk
 from tests.cli.test_world import a_kubeconfig, free_port, is_one_sentence
 
 
-def shown(found: Listed, width: int) -> list[str]:
+def shown(found: MemoryList, width: int) -> list[str]:
     console = Console(width=width, highlight=False)
     with console.capture() as captured:
         console.print(view(found, width))
     return [line.rstrip() for line in captured.get().splitlines()]
 
 
-def a_list(*, only_gone: bool = False) -> Listed:
+def a_list(*, only_gone: bool = False) -> MemoryList:
     return listed(book_of(a_morning()), "growth-memory", only_gone=only_gone)
 
 

@@ -18,12 +18,12 @@ from growth.api.node_request import NodeRequest, NodeRequestSpec
 from growth.api.offering import POOL
 from growth.api.settings.model import MemorySettings, Settings
 from growth.api.tolerations import Taint
-from growth.cli.failures import Refused
+from growth.cli.failures import UsageError
 from growth.cli.main import main
 from growth.cli.memory_policy import report_of
 from growth.cli.memory_policy import view as policy_view
 from growth.cli.memory_seeing import read_node, read_scene, unknown
-from growth.cli.memory_story import Story, story_of
+from growth.cli.memory_story import MemoryHistory, story_of
 from growth.cli.memory_story_view import view
 from tests.cli.memory_desk import Desk, at_a_desk
 
@@ -31,15 +31,15 @@ AGO = timedelta(minutes=3)
 OWN = ("kubernetes.io/arch", "kubernetes.io/hostname", "topology.kubernetes.io/zone")
 
 
-def told(objects: dict[Kind[Any], list[Any]], name: str = "worker-1", **settings: Any) -> Story:  # noqa: ANN401
+def told(objects: dict[Kind[Any], list[Any]], name: str = "worker-1", **settings: Any) -> MemoryHistory:  # noqa: ANN401
     return story_of(scene_of(objects, Settings(memory=MemorySettings(**settings))), name)
 
 
-def fates(story: Story) -> dict[str, str]:
+def fates(story: MemoryHistory) -> dict[str, str]:
     return {item.key: str(item.fate) for item in story.items if item.key not in OWN}
 
 
-def shown(story: Story, width: int) -> list[str]:
+def shown(story: MemoryHistory, width: int) -> list[str]:
     console = Console(width=width, highlight=False)
     with console.capture() as captured:
         console.print(view(story, width))
@@ -200,7 +200,7 @@ def test_the_policy_asks_no_cluster_without_a_node() -> None:
 def test_the_policy_of_an_unknown_node_is_refused() -> None:
     async def tell(desk: Desk) -> None:
         await desk.node("worker-1")
-        with pytest.raises(Refused, match="there is no node 'worker-2'; the closest is 'worker-1'"):
+        with pytest.raises(UsageError, match="there is no node 'worker-2'; the closest is 'worker-1'"):
             await read_node(desk.client, desk.settings, "worker-2", lambda: NOW)
 
     at_a_desk(tell)

@@ -13,7 +13,7 @@ from growth.api.machine import Power
 from growth.api.offering import POOL
 from growth.api.out_of_service import HARDWARE, PROOF, SHUTDOWN, out_of_service_taint, proof_on
 from growth.api.timestamp import format_time
-from growth.cli.failures import NotDone, Refused
+from growth.cli.failures import NotDone, UsageError
 from growth.cli.main import main
 from growth.cloud.errors import ProviderError, Unavailable
 from growth.kube.patches import MergePatch
@@ -319,9 +319,9 @@ def test_an_edit_in_between_is_kept() -> None:
 
 def test_an_unknown_node_is_answered_with_close_names() -> None:
     async def tell(desk: Desk) -> None:
-        with pytest.raises(Refused, match="there is no node 'defalt-1'; close to it are default-1, default-2"):
+        with pytest.raises(UsageError, match="there is no node 'defalt-1'; close to it are default-1, default-2"):
             await desk.take_out("defalt-1")
-        with pytest.raises(Refused, match="there is no node 'zzz'; there are 2: kubectl get nodes"):
+        with pytest.raises(UsageError, match="there is no node 'zzz'; there are 2: kubectl get nodes"):
             await desk.take_out("zzz")
 
     at_a_desk(tell)

@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 from growth.api.kinds import VOLUME_ATTACHMENTS
 from growth.api.out_of_service import PROOF, out_of_service_taint
-from growth.cli.failures import NotDone, Refused
+from growth.cli.failures import NotDone, UsageError
 from growth.cli.main import main
 from growth.cli.node_returning import take_in
 from tests.cli.node_scene import DEAD, Desk, at_a_desk
@@ -98,7 +98,7 @@ def test_a_node_that_is_not_ready_stays_out_unless_forced() -> None:
 
 def test_an_unknown_node_is_answered_with_close_names() -> None:
     async def tell(desk: Desk) -> None:
-        with pytest.raises(Refused, match="close to it are default-1"):
+        with pytest.raises(UsageError, match="close to it are default-1"):
             await take_in(desk.client, "default1", desk.now, force=False)
 
     at_a_desk(tell)

@@ -6,10 +6,10 @@ from contextlib import asynccontextmanager
 from growth.api.machine import Power
 from growth.api.out_of_service import out_of_service_taint, proof_on
 from growth.cli.explain import read_report
-from growth.cli.explain_report import Report, Standing
+from growth.cli.explain_report import FailoverPhase, NodeReport
 from growth.cli.node_following import follow
-from growth.cli.node_leaving import Leaving, Talk
-from growth.cli.node_notes import Wish
+from growth.cli.node_leaving import NodeDrain, OperatorDialog
+from growth.cli.node_notes import NodeNote
 from growth.cli.node_returning import take_in
 from growth.cloud.kwok.catalog import read_catalogue
 from growth.cloud.kwok.provider import KwokProvider
@@ -25,7 +25,7 @@ from tests.stories.shrinking import TAINTED
 
 def test_a_database_moves_by_hand_and_its_node_comes_back() -> None:
     said: list[str] = []
-    reports: dict[str, Report] = {}
+    reports: dict[str, NodeReport] = {}
 
     async def tell(play: Play) -> None:
         @asynccontextmanager
@@ -43,7 +43,9 @@ def test_a_database_moves_by_hand_and_its_node_comes_back() -> None:
             dies = await a_database(play)
             (heir,) = set(names) - {dies}
             await growth.hurt(dies, "powerOff")
-            leaving = Leaving(play.client, QUICK, Wish(dies, "anna@desk"), Talk(said.append, lambda _: False, play.now))
+            leaving = NodeDrain(
+                play.client, QUICK, NodeNote(dies, "anna@desk"), OperatorDialog(said.append, lambda _: False, play.now)
+            )
             await leaving.run({"kwok": open_kwok})
             await explain("out", dies)
             await follow(play.client, dies, play.now, said.append)
@@ -72,9 +74,9 @@ def test_a_database_moves_by_hand_and_its_node_comes_back() -> None:
     proof = reports["out"].proof
     assert proof is not None
     assert (proof.by, proof.power) == ("anna@desk", Power.OFF)
-    assert reports["out"].standing is Standing.LEAVING
-    assert reports["free"].standing is Standing.FREE
-    assert reports["back"].standing is Standing.BACK
-    assert reports["in"].standing is Standing.IN_SERVICE
+    assert reports["out"].standing is FailoverPhase.LEAVING
+    assert reports["free"].standing is FailoverPhase.FREE
+    assert reports["back"].standing is FailoverPhase.BACK
+    assert reports["in"].standing is FailoverPhase.IN_SERVICE
     assert any(step.words.startswith("anna@desk took it out of service") for step in reports["free"].steps)
     assert said[-1].endswith("is in service: taint and note are gone")

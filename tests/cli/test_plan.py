@@ -22,9 +22,9 @@ from growth.api.growth_kinds import NODE_REQUESTS
 from growth.api.kinds import NODES, POD_DISRUPTION_BUDGETS, PODS
 from growth.api.offering import INSTANCE_TYPE
 from growth.api.settings.model import KwokSettings, Settings
-from growth.cli.failures import NotDone, Refused
+from growth.cli.failures import NotDone, UsageError
 from growth.cli.main import main
-from growth.cli.plan import Wish, show, think
+from growth.cli.plan import PlanOptions, show, think
 from growth.cli.plan_seeing import read_world
 from growth.cloud.errors import Unavailable
 from growth.cloud.provider import Provider
@@ -75,8 +75,8 @@ class Person:
         openers = open_providers(self._settings, self._play.now, is_looking=True)
         out, aside = io.StringIO(), Console(file=io.StringIO())
         world = await read_world(client, openers, self._play.now, aside)
-        report = think(world, self._settings, Wish(**wish), self._play.now(), aside)
-        show(report, Wish(**wish), Console(file=out, width=width, highlight=False))
+        report = think(world, self._settings, PlanOptions(**wish), self._play.now(), aside)
+        show(report, PlanOptions(**wish), Console(file=out, width=width, highlight=False))
         return out.getvalue()
 
 
@@ -169,7 +169,7 @@ def told_by(openers: Mapping[str, OpenProvider]) -> None:
 
 
 def test_without_a_provider_nobody_knows_a_price() -> None:
-    with pytest.raises(Refused, match=r"providers.enabled names no provider.*--settings FILE"):
+    with pytest.raises(UsageError, match=r"providers.enabled names no provider.*--settings FILE"):
         told_by({})
 
 

@@ -22,8 +22,8 @@ from growth.api.taints import LEAVES, is_tainted
 from growth.cli.failures import NotDone
 from growth.cli.main import main
 from growth.cli.move_following import follow
-from growth.cli.node_leaving import Talk
-from growth.cli.plan import Wish, propose
+from growth.cli.node_leaving import OperatorDialog
+from growth.cli.plan import PlanOptions, propose
 from growth.cli.plan_applying import agree, check_that_growth_runs, confirmed, write, written
 from growth.cli.plan_optimising import first_wave, optimising_report
 from growth.cli.plan_seeing import read_world
@@ -55,12 +55,12 @@ class Person:
         self._aside = Console(file=io.StringIO())
 
     @property
-    def talk(self) -> Talk:
+    def talk(self) -> OperatorDialog:
         def agrees(question: str) -> bool:
             self.questions.append(question)
             return self.answer
 
-        return Talk(self.said.append, agrees, self.play.now)
+        return OperatorDialog(self.said.append, agrees, self.play.now)
 
     async def applies(self) -> list[str]:
         """As the command does it; gives the names of the moves."""
@@ -69,7 +69,9 @@ class Person:
         openers = open_providers(self.settings, self.play.now, is_looking=True)
         world = await read_world(client, openers, self.play.now, self._aside)
         consoles = Console(file=self.screen, width=100, highlight=False), self._aside
-        return await write(client, propose(world, self.settings, Wish(optimise=True), self.talk, consoles), self.talk)
+        return await write(
+            client, propose(world, self.settings, PlanOptions(optimise=True), self.talk, consoles), self.talk
+        )
 
     async def follows(self, names: list[str]) -> None:
         await follow(self.play.client, self.settings, names, self.talk, self._aside)
@@ -193,7 +195,7 @@ def test_without_a_growth_that_runs_nothing_is_written(tmp_path: Path) -> None:
 
 def test_while_other_moves_are_under_way_none_is_written_and_one_that_is_over_is_written_anew() -> None:
     async def tell(play: Play) -> None:
-        talk = Talk(print, lambda _: True, play.now)
+        talk = OperatorDialog(print, lambda _: True, play.now)
         moves = written(a_shop().snapshot(NOW), SETTINGS, first_wave(a_shop().snapshot(NOW), SETTINGS))
         names = await write(play.client, moves, talk)
         assert names == sorted(
@@ -239,9 +241,9 @@ def test_while_somebody_waits_for_a_place_nothing_is_written() -> None:
 def test_a_plan_that_somebody_thought_about_for_long_is_not_made() -> None:
     snapshot = a_shop().snapshot(NOW)
     moves = written(snapshot, SETTINGS, first_wave(snapshot, SETTINGS))
-    agree(moves, NOW, Talk(print, lambda _: True, lambda: NOW + timedelta(minutes=1)))
+    agree(moves, NOW, OperatorDialog(print, lambda _: True, lambda: NOW + timedelta(minutes=1)))
     with pytest.raises(NotDone, match="the plan is too old by now"):
-        agree(moves, NOW, Talk(print, lambda _: True, lambda: NOW + timedelta(minutes=3)))
+        agree(moves, NOW, OperatorDialog(print, lambda _: True, lambda: NOW + timedelta(minutes=3)))
 
 
 @pytest.mark.parametrize(

@@ -7,14 +7,14 @@ from growth.api.annotations import BACK_OFF, BackOff
 from growth.api.node_request import PLANNED_FOR
 from growth.api.settings.model import Settings
 from growth.api.taints import LEAVES
-from growth.cli.plan_optimising import NO_MEMORY, OptimisingReport, optimising_report
+from growth.cli.plan_optimising import NO_MEMORY, OptimizationReport, optimising_report
 from growth.cli.plan_seeing import taken_up
-from growth.cli.plan_waiting import WaitingReport, waiting_report
-from growth.decide.contract import State
-from growth.decide.scale_up.context import Outlook
+from growth.cli.plan_waiting import PendingReport, waiting_report
+from growth.decide.contract import DeciderState
+from growth.decide.scale_up.context import ScaleUpContext
 from growth.decide.scale_up.pending_pods import sort_out
 from growth.decide.scale_up.plan import NO_PLAN
-from growth.observe.cache import World
+from growth.observe.cache import ClusterCache
 from tests.cli.plan_scene import REFUSED, a_crowd, a_node, a_shop, of
 from tests.decide import marketplace as market
 from tests.decide.consolidation.seen import NOW, a_cloud, a_pod, heard
@@ -23,11 +23,11 @@ from tests.decide.stages import a_pod as a_waiting_pod
 SETTINGS = Settings()
 
 
-def optimised(world: World, pool: str = "") -> OptimisingReport:
+def optimised(world: ClusterCache, pool: str = "") -> OptimizationReport:
     return optimising_report(world.snapshot(NOW), SETTINGS, pool)
 
 
-def planned(world: World, pool: str = "") -> WaitingReport:
+def planned(world: ClusterCache, pool: str = "") -> PendingReport:
     return waiting_report(world.snapshot(NOW), SETTINGS, pool)
 
 
@@ -58,7 +58,9 @@ def test_who_has_a_place_on_a_machine_that_comes_is_not_bought_another_one() -> 
     waits = a_waiting_pod("app", requests={"cpu": "2"}, status=REFUSED)
     request = market.a_request("default-new", "Provisioning")
     metadata = msgspec.structs.replace(request.metadata, annotations={PLANNED_FOR: waits.metadata.uid})
-    world = heard(World(), market.a_pool(), a_cloud(), waits, msgspec.structs.replace(request, metadata=metadata))
+    world = heard(
+        ClusterCache(), market.a_pool(), a_cloud(), waits, msgspec.structs.replace(request, metadata=metadata)
+    )
     report = planned(world)
     assert (report.machines, report.homeless) == ((), ())
     assert [(one.node, one.is_coming) for one in report.places] == [("default-new", True)]
@@ -71,18 +73,18 @@ def test_who_was_not_tried_yet_is_left_to_the_scheduler() -> None:
 
 def test_who_found_no_place_before_and_is_left_alone_is_planned_for() -> None:
     """Growth would wait for a while; a person wants to know what comes of it then."""
-    outlook = Outlook(a_shop().snapshot(NOW), State(), SETTINGS, NO_PLAN)
+    outlook = ScaleUpContext(a_shop().snapshot(NOW), DeciderState(), SETTINGS, NO_PLAN)
     record = BackOff(9, NOW, saw=outlook.circumstances.text)
     marks = {BACK_OFF: record.encode()}
     held = a_waiting_pod("held", requests={"cpu": "7900m"}, status=REFUSED, annotations=marks)
-    outlook = Outlook((world := a_shop(held)).snapshot(NOW), State(), SETTINGS, NO_PLAN)
+    outlook = ScaleUpContext((world := a_shop(held)).snapshot(NOW), DeciderState(), SETTINGS, NO_PLAN)
     assert sort_out(outlook, is_node_new=False).held == [(held, record)]
     assert len(planned(world).machines) == 1
 
 
 def test_a_machine_that_a_pool_keeps_ready_is_bought_for_nobody() -> None:
     pool = market.a_pool(types=[{"name": "small", "min": 1}])
-    (machine,) = planned(heard(World(), pool, a_cloud())).machines
+    (machine,) = planned(heard(ClusterCache(), pool, a_cloud())).machines
     assert (machine.pods, machine.why) == ((), "pool default keeps some of small ready")
 
 
@@ -98,7 +100,7 @@ def test_in_an_unhealthy_cluster_nothing_is_bought_and_that_is_said() -> None:
     sick = [market.a_node(f"sick-{number}", ready=False) for number in range(20)]
     names = [node.metadata.name for node in sick]
     waits = a_waiting_pod("app", requests={"cpu": "1"}, status=REFUSED)
-    report = planned(heard(World(), market.a_pool(), a_cloud(*names), *sick, waits))
+    report = planned(heard(ClusterCache(), market.a_pool(), a_cloud(*names), *sick, waits))
     assert report.machines == ()
     assert report.homeless[0].why.startswith("nothing is launched in an unhealthy cluster")
     assert report.notices[0].startswith("the cluster is unhealthy, so Growth does nothing for now")
@@ -191,7 +193,7 @@ def test_machines_that_are_not_sold_any_more_are_missing_in_the_sum_and_that_is_
 
 
 def test_without_a_pool_nothing_is_bought_and_that_is_said() -> None:
-    assert planned(World()).notices == (
+    assert planned(ClusterCache()).notices == (
         "there is no NodePool, so Growth buys nothing: docs/kinds.md shows how to write one",
     )
 
@@ -203,7 +205,7 @@ def test_several_currencies_are_admitted() -> None:
 
 def test_a_pool_that_growth_has_not_seen_yet_is_planned_for_as_if_it_had() -> None:
     waits = a_waiting_pod("app", requests={"cpu": "1"}, status=REFUSED)
-    world = heard(World(), market.a_pool(finalizers=()), a_cloud(), waits)
+    world = heard(ClusterCache(), market.a_pool(finalizers=()), a_cloud(), waits)
     assert planned(world).machines == ()
     assert taken_up(world) == ["default"]
     assert len(planned(world).machines) == 1

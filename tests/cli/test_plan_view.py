@@ -7,7 +7,7 @@ from growth.api.settings.model import Settings
 from growth.cli import plan_optimising_view, plan_waiting_view
 from growth.cli.plan_optimising import optimising_report
 from growth.cli.plan_waiting import waiting_report
-from growth.observe.cache import World
+from growth.observe.cache import ClusterCache
 from tests.cli.plan_scene import a_crowd, a_shop
 from tests.decide import marketplace as market
 from tests.decide.consolidation.seen import NOW, a_cloud, a_pod, heard
@@ -24,12 +24,12 @@ def lines_of(picture: RenderableType, width: int) -> list[str]:
     return [line.rstrip() for line in captured.get().splitlines()]
 
 
-def waiting(world: World, width: int = 120, *, is_all: bool = False) -> list[str]:
+def waiting(world: ClusterCache, width: int = 120, *, is_all: bool = False) -> list[str]:
     report = waiting_report(world.snapshot(NOW), Settings())
     return lines_of(plan_waiting_view.view(report, width, is_all=is_all), width)
 
 
-def optimising(world: World, width: int = 120, *, is_all: bool = False) -> list[str]:
+def optimising(world: ClusterCache, width: int = 120, *, is_all: bool = False) -> list[str]:
     report = optimising_report(world.snapshot(NOW), Settings())
     return lines_of(plan_optimising_view.view(report, width, is_all=is_all), width)
 
@@ -62,16 +62,16 @@ def test_nothing_to_buy_is_one_line() -> None:
 
 def test_nothing_to_do_is_said_and_why() -> None:
     pods = [a_pod(f"web-{number}", node="a", requests={"cpu": "900m"}) for number in range(2)]
-    lines = optimising(heard(World(), market.a_pool(), a_cloud("a"), market.a_node("a"), *pods))
+    lines = optimising(heard(ClusterCache(), market.a_pool(), a_cloud("a"), market.a_node("a"), *pods))
     assert "Nothing to do: no move pays." in lines
     assert "1 node stays, because" in lines
 
 
-def a_fleet(count: int) -> World:
+def a_fleet(count: int) -> ClusterCache:
     """So many nodes, all of them empty."""
     names = [f"default-{number:02}" for number in range(count)]
     pool = market.a_pool(disruption={"maxUnavailable": "2"})
-    return heard(World(), pool, a_cloud(*names), *map(market.a_node, names))
+    return heard(ClusterCache(), pool, a_cloud(*names), *map(market.a_node, names))
 
 
 def test_of_many_moves_the_first_are_shown_and_the_rest_is_counted() -> None:

@@ -18,10 +18,10 @@ from growth.api.kinds import JOBS
 from growth.api.queue.kinds import CLUSTER_QUEUES, LOCAL_QUEUES, RESOURCE_FLAVORS
 from growth.api.queue.workload import QUEUE_NAME
 from growth.api.settings.model import Settings
-from growth.cli.failures import Refused, sentence_for
+from growth.cli.failures import UsageError, sentence_for
 from growth.cli.main import main
-from growth.cli.queue import Wish, show, stay
-from growth.cli.queue_entry import Standing
+from growth.cli.queue import QueueOptions, show, stay
+from growth.cli.queue_entry import WorkloadPhase
 from growth.cli.queue_explain import explain_workload
 from growth.kube.client import Client
 from growth.kube.errors import Forbidden, NotFound
@@ -78,10 +78,10 @@ async def a_job(client: Client, name: str) -> None:
     await client.create(JOBS, {"metadata": meta, "spec": {"suspend": True, "template": template}}, "default")
 
 
-async def printed(client: Client, now: Callable[[], Any], wish: Wish | None = None, width: int = 120) -> str:
+async def printed(client: Client, now: Callable[[], Any], wish: QueueOptions | None = None, width: int = 120) -> str:
     out = io.StringIO()
     console = Console(file=out, width=width, highlight=False)
-    await show(client, Settings(), wish or Wish(), console, now)
+    await show(client, Settings(), wish or QueueOptions(), console, now)
     return out.getvalue()
 
 
@@ -100,7 +100,7 @@ def test_a_queue_that_nobody_runs_is_shown_with_its_jobs() -> None:
         words = await printed(admin, now)
         assert "team  BestEffortFIFO  ? nobody has said yet whether it is at work" in words
         assert "1 job names a queue and has no Workload yet (default/sum): does growth run" in words
-        told = json.loads(await printed(admin, now, Wish(output="json"), width=40))
+        told = json.loads(await printed(admin, now, QueueOptions(output="json"), width=40))
         assert told["unmade"] == ["default/sum"]
         assert told["queues"][0]["shares"][0] | {"used": 0, "nominal": 4000} == told["queues"][0]["shares"][0]
 
@@ -111,11 +111,11 @@ def test_a_name_that_nobody_bears_ends_it() -> None:
     async def tell(cluster: VirtualCluster) -> None:
         admin, now = cluster.admin(), cluster.clock.now
         await a_queue(admin)
-        with pytest.raises(Refused, match="--queue tem: there is no such ClusterQueue; close to it is team"):
-            await printed(admin, now, Wish(queue="tem"))
-        with pytest.raises(Refused, match="--namespace defualt: there is no such namespace; close to it is default"):
-            await printed(admin, now, Wish(namespace="defualt"))
-        with pytest.raises(Refused, match=r"there is no workload 'sum'.*there is no workload at all"):
+        with pytest.raises(UsageError, match="--queue tem: there is no such ClusterQueue; close to it is team"):
+            await printed(admin, now, QueueOptions(queue="tem"))
+        with pytest.raises(UsageError, match="--namespace defualt: there is no such namespace; close to it is default"):
+            await printed(admin, now, QueueOptions(namespace="defualt"))
+        with pytest.raises(UsageError, match=r"there is no workload 'sum'.*there is no workload at all"):
             await explain_workload(admin, Settings(), "sum", "", now)
 
     on_a_cluster(tell)
@@ -138,7 +138,7 @@ def test_following_shows_changes_as_they_come() -> None:
         admin, now, out = cluster.admin(), cluster.clock.now, io.StringIO()
         await a_queue(admin)
         console = Console(file=out, width=120, height=40, force_terminal=True, color_system=None, highlight=False)
-        staying = asyncio.create_task(stay(admin, Settings(), Wish(), console, now))
+        staying = asyncio.create_task(stay(admin, Settings(), QueueOptions(), console, now))
         await asyncio.sleep(5)
         assert "default/sum" not in out.getvalue()
         await a_job(admin, "sum")
@@ -154,36 +154,36 @@ def test_it_tells_what_growth_does_with_a_job_that_cannot_start() -> None:
     settings = requeuing(timeout=4, base=30, backoff_limit_count=1)
 
     async def tell(play: Play) -> None:
-        async def is_told(job: str, standing: Standing) -> bool:
+        async def is_told(job: str, standing: WorkloadPhase) -> bool:
             try:
                 told = await explain_workload(play.client, settings, job, "", play.now)
-            except Refused:
+            except UsageError:
                 return False  # it has no workload yet
             return told.entry.standing is standing
 
-        async def until(job: str, standing: Standing) -> None:
+        async def until(job: str, standing: WorkloadPhase) -> None:
             await play.until_found(lambda: is_told(job, standing), f"{job} is {standing}")
 
         await play.node("worker", taints=("dedicated=other:NoSchedule",))
         await some_quota(play, {"cpu": "1"})
         async with growing(play, settings=settings):
             await queued(play, "lost")
-            await until("lost", Standing.STARTING)
+            await until("lost", WorkloadPhase.STARTING)
             await queued(play, "next")
-            await until("next", Standing.QUEUED)
+            await until("next", WorkloadPhase.QUEUED)
             starting = await explain_workload(play.client, settings, "lost", "", play.now)
             assert starting.next.endswith("its pods must be ready, or it is put back, and waits for 30s.")
             assert [pod.phase for pod in starting.pods] == ["Pending"]
             waiting = await explain_workload(play.client, settings, "next", "", play.now)
             assert (waiting.entry.position, waiting.line) == (1, 1)
             assert waiting.holders[0].endswith("/lost (1 cpu)")
-            await until("lost", Standing.BACKOFF)
-            await until("next", Standing.STARTING)
+            await until("lost", WorkloadPhase.BACKOFF)
+            await until("next", WorkloadPhase.STARTING)
             out = io.StringIO()
             console = Console(file=out, width=160, highlight=False)
-            await show(play.client, settings, Wish(), console, play.now)
+            await show(play.client, settings, QueueOptions(), console, play.now)
             assert "tried once, again at " in out.getvalue()
-            await until("lost", Standing.INACTIVE)
+            await until("lost", WorkloadPhase.INACTIVE)
             aside = await explain_workload(play.client, settings, "lost", "", play.now)
             assert aside.entry.remedy.startswith(
                 f"kubectl -n {play.namespace} patch workloads.kueue.x-k8s.io job-lost-"

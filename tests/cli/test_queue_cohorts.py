@@ -8,9 +8,9 @@ import pytest
 from bench.queue_cohort_scene import an_evening
 from bench.queue_scene import NOW, SETTINGS, world_of
 from growth.api.queue.kinds import CLUSTER_QUEUES, COHORTS, WORKLOADS
-from growth.cli.queue_entry import Entry, Standing
-from growth.cli.queue_explain_report import Explained
-from growth.cli.queue_report import Report, report_of
+from growth.cli.queue_entry import WorkloadPhase, WorkloadRow
+from growth.cli.queue_explain_report import WorkloadReport
+from growth.cli.queue_report import QueueReport, report_of
 from growth.cli.queue_seeing import see
 from tests.builders import Json
 from tests.cli.test_queue_explain import shown as shown_story
@@ -59,7 +59,7 @@ def two_of_a_cohort(**spec: Any) -> Stage:  # noqa: ANN401
     return stage
 
 
-def share(report: Report, queue: str) -> tuple[int, int, int]:
+def share(report: QueueReport, queue: str) -> tuple[int, int, int]:
     """What is used, borrowed and lent."""
     (found,) = [one for one in report.queues if one.name == queue]
     (only,) = found.shares
@@ -147,7 +147,7 @@ def test_cohorts_that_are_in_each_other_say_so() -> None:
     }
     words = " ".join(shown(report))
     assert "lost  BestEffortFIFO  ✕ admits nobody: its cohorts are in each other (egg in hen in egg)" in words
-    assert entry(report, "job").standing is Standing.HELD
+    assert entry(report, "job").standing is WorkloadPhase.HELD
 
 
 def test_without_a_cohort_nothing_is_borrowed_however_much_is_used() -> None:
@@ -160,7 +160,7 @@ def test_without_a_cohort_nothing_is_borrowed_however_much_is_used() -> None:
     assert share(reported(stage), "only") == (2000, 0, 0)
 
 
-def facts(told: Explained) -> str:
+def facts(told: WorkloadReport) -> str:
     return " ".join(" ".join(shown_story(told)).split())
 
 
@@ -169,7 +169,7 @@ def test_who_waits_for_others_to_go_names_them() -> None:
     stage.a_job("owner", cpu="4", door="first")
     stage.settle(jobs=False)
     found = entry(reported(stage), "owner")
-    assert (found.standing, set(found.waits_for)) == (Standing.QUEUED, {"default/guest-1", "default/guest-2"})
+    assert (found.standing, set(found.waits_for)) == (WorkloadPhase.QUEUED, {"default/guest-1", "default/guest-2"})
     assert found.why in (
         "waits for default/guest-1, default/guest-2 to go",
         "waits for default/guest-2, default/guest-1 to go",
@@ -197,10 +197,10 @@ def test_whose_quota_was_taken_back_knows_by_whom() -> None:
     stage.settle(jobs=False)
     leaving = entry(reported(stage), "guest-2")
     why = "queue first took back what is its own, for default/owner"
-    assert (leaving.standing, leaving.why) == (Standing.LEAVING, why)
+    assert (leaving.standing, leaving.why) == (WorkloadPhase.LEAVING, why)
     stage.settle()
     queued = entry(reported(stage), "guest-2")
-    assert queued.standing is Standing.QUEUED
+    assert queued.standing is WorkloadPhase.QUEUED
     assert queued.why.startswith(f"sent back: {why}; 1 cpu are asked for")
     assert queued.sent_back is not None
     assert (queued.sent_back.by, queued.sent_back.reason) == ("default/owner", "InCohortReclamation")
@@ -245,7 +245,7 @@ def test_one_that_has_quota_again_was_not_sent_back() -> None:
     stage.end("owner")
     stage.settle()
     found = entry(reported(stage), "guest-2")
-    assert (found.standing, found.sent_back) == (Standing.RUNNING, None)
+    assert (found.standing, found.sent_back) == (WorkloadPhase.RUNNING, None)
 
 
 def test_one_that_was_evicted_for_something_else_since_was_not_sent_back() -> None:
@@ -331,7 +331,7 @@ def test_long_names_and_deep_cohorts_do_not_break_it(width: int) -> None:
     lines = [*shown(report, width), *shown_story(story(stage, f"{LONG}-2"[-60:]), width)]
     assert max(map(len, lines)) <= width
     # Both ends of a name are there.
-    rows: list[Entry] = list(report.entries)
+    rows: list[WorkloadRow] = list(report.entries)
     assert len(rows) == 2
     assert sum("on-1" in line for line in lines) >= 1
     assert sum("on-2" in line for line in lines) >= 1

@@ -13,12 +13,12 @@ from growth.api.queue.job import QUEUED_JOBS
 from growth.api.queue.kinds import CLUSTER_QUEUES, LOCAL_QUEUES, WORKLOADS
 from growth.api.queue.workload import QUEUE_NAME
 from growth.api.settings.model import Settings
-from growth.cli.failures import Refused
-from growth.cli.queue_entry import Standing, entry_of
-from growth.cli.queue_explain_report import Explained, PodSeen, explained
+from growth.cli.failures import UsageError
+from growth.cli.queue_entry import WorkloadPhase, entry_of
+from growth.cli.queue_explain_report import PodView, WorkloadReport, explained
 from growth.cli.queue_explain_view import view
 from growth.cli.queue_naming import check_namespace, check_queue, workload_meant
-from growth.cli.queue_seeing import Seen, see
+from growth.cli.queue_seeing import QueueView, see
 from tests.decide.queue.stage import Stage, a_stage, read, settings, snapshot_of
 from tests.decide.queue.test_pods_ready import a_job_without_a_node
 
@@ -26,21 +26,21 @@ MINUTE = 60
 READY = Condition("Ready", "True")
 
 
-def seen_on(stage: Stage, terms: Settings | None = None) -> Seen:
+def seen_on(stage: Stage, terms: Settings | None = None) -> QueueView:
     return see(snapshot_of(stage.objects, stage.now), terms or stage.settings)
 
 
-def story(stage: Stage, job: str, terms: Settings | None = None) -> Explained:
+def story(stage: Stage, job: str, terms: Settings | None = None) -> WorkloadReport:
     seen = seen_on(stage, terms)
     return explained(seen, workload_meant(seen.scene, job, ""), ())
 
 
-def in_the_afternoon(job: str) -> Explained:
+def in_the_afternoon(job: str) -> WorkloadReport:
     seen = see(world_of(an_afternoon()).snapshot(NOW), SETTINGS)
     return explained(seen, workload_meant(seen.scene, job, ""), ())
 
 
-def shown(told: Explained, width: int = 120) -> list[str]:
+def shown(told: WorkloadReport, width: int = 120) -> list[str]:
     console = Console(width=width, highlight=False)
     with console.capture() as captured:
         console.print(view(told, width))
@@ -183,7 +183,7 @@ def test_a_stopped_queue_can_be_opened(kind: object, name: str, command: str) ->
     stage.a_job("a")
     stage.settle()
     told = story(stage, "a")
-    assert told.entry.standing is Standing.HELD
+    assert told.entry.standing is WorkloadPhase.HELD
     assert [change.startswith(command) for change in told.changes] == [True]
 
 
@@ -194,7 +194,7 @@ def test_one_that_has_finished_has_no_future() -> None:
     stage.end("a")
     stage.settle()
     told = story(stage, "a")
-    assert (told.entry.standing, told.next) == (Standing.FINISHED, "Nothing: it has finished.")
+    assert (told.entry.standing, told.next) == (WorkloadPhase.FINISHED, "Nothing: it has finished.")
     assert "FINISHED" in shown(told)[0]
 
 
@@ -205,8 +205,8 @@ def test_pods_are_told_with_what_keeps_them_the_troubled_first() -> None:
     stuck = Pod(ObjectMeta(name="stuck"), PodSpec(), "worker", PodStatus("Pending", trouble="there is no such image"))
     told = explained(seen, key, [fine, stuck])
     assert told.pods == (
-        PodSeen("fine", "Running", "worker", is_ready=True, why=""),
-        PodSeen("stuck", "Pending", "worker", is_ready=False, why="there is no such image"),
+        PodView("fine", "Running", "worker", is_ready=True, why=""),
+        PodView("stuck", "Pending", "worker", is_ready=False, why="there is no such image"),
     )
     lines = shown(told)
     assert next(line.split()[0] for line in lines[lines.index("Its pods") + 2 :]) == "stuck"
@@ -235,15 +235,15 @@ def test_a_job_is_as_good_as_its_workload_with_or_without_the_namespace() -> Non
 
 def test_a_name_that_nobody_bears_is_refused_with_the_closest() -> None:
     scene = see(world_of(an_afternoon()).snapshot(NOW), SETTINGS).scene
-    with pytest.raises(Refused, match=r"no workload 'distil'.* close to it is distill"):
+    with pytest.raises(UsageError, match=r"no workload 'distil'.* close to it is distill"):
         workload_meant(scene, "distil", "")
-    with pytest.raises(Refused, match=r"no workload 'ml/distil'.* close to it .*ml/distill"):
+    with pytest.raises(UsageError, match=r"no workload 'ml/distil'.* close to it .*ml/distill"):
         workload_meant(scene, "ml/distil", "")
-    with pytest.raises(Refused, match="there are 30: kubectl get workloads"):
+    with pytest.raises(UsageError, match="there are 30: kubectl get workloads"):
         workload_meant(scene, "zzz", "")
-    with pytest.raises(Refused, match="no workload 'distill' in namespace shop"):
+    with pytest.raises(UsageError, match="no workload 'distill' in namespace shop"):
         workload_meant(scene, "distill", "shop")
-    with pytest.raises(Refused, match="is in namespace ml, and --namespace says shop"):
+    with pytest.raises(UsageError, match="is in namespace ml, and --namespace says shop"):
         workload_meant(scene, "ml/distill", "shop")
 
 
@@ -254,7 +254,7 @@ def test_a_name_that_several_bear_needs_its_namespace() -> None:
         name = {"name": "job-a-12345", "namespace": namespace, "uid": f"uid-{namespace}"}
         stage.put(WORKLOADS, {"metadata": name, "spec": {"queueName": "door"}})
     scene = seen_on(stage).scene
-    with pytest.raises(Refused, match="any of 2: default/job-a-12345, other/job-a-12345; write the namespace"):
+    with pytest.raises(UsageError, match="any of 2: default/job-a-12345, other/job-a-12345; write the namespace"):
         workload_meant(scene, "job-a-12345", "")
     assert workload_meant(scene, "other/job-a-12345", "") == ("other", "job-a-12345")
 
@@ -262,7 +262,7 @@ def test_a_name_that_several_bear_needs_its_namespace() -> None:
 def test_a_job_without_a_workload_says_that_nobody_looked_at_it() -> None:
     stage = a_stage()
     stage.a_job("a")
-    with pytest.raises(Refused, match=r"Job default/a .* has no Workload yet: does growth run, with queue.enabled"):
+    with pytest.raises(UsageError, match=r"Job default/a .* has no Workload yet: does growth run, with queue.enabled"):
         workload_meant(seen_on(stage).scene, "a", "")
 
 
@@ -288,9 +288,9 @@ def test_of_two_jobs_of_one_name_the_one_that_lives_is_meant() -> None:
 
 def test_a_queue_or_namespace_that_is_not_there_is_refused() -> None:
     scene = see(world_of(an_afternoon()).snapshot(NOW), SETTINGS).scene
-    with pytest.raises(Refused, match="--queue reserch: there is no such ClusterQueue; close to it is research"):
+    with pytest.raises(UsageError, match="--queue reserch: there is no such ClusterQueue; close to it is research"):
         check_queue(scene, "reserch")
-    with pytest.raises(Refused, match="--queue train: that is a LocalQueue; expected its ClusterQueue, research"):
+    with pytest.raises(UsageError, match="--queue train: that is a LocalQueue; expected its ClusterQueue, research"):
         check_queue(scene, "train")
-    with pytest.raises(Refused, match="--namespace shp: there is no such namespace; close to it is shop"):
+    with pytest.raises(UsageError, match="--namespace shp: there is no such namespace; close to it is shop"):
         check_namespace(scene, "shp")

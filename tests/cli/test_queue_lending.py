@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from growth.cli.queue_lending import borrowed_by, lent_in
 from growth.cli.queue_limits import limits_on
-from growth.decide.queue.quota_tree import Member, Quota
+from growth.decide.queue.quota_tree import Quota, QuotaNode
 
 CPU = ("any", "cpu")
 
@@ -13,24 +13,24 @@ CPU = ("any", "cpu")
 def a_member(
     name: str,
     nominal: int,
-    parent: Member | None = None,
+    parent: QuotaNode | None = None,
     *,
     used: int = 0,
     borrowing: int | None = None,
     lending: int | None = None,
-) -> Member:
-    member = Member(name, {CPU: Quota(nominal, borrowing, lending)}, parent)
+) -> QuotaNode:
+    member = QuotaNode(name, {CPU: Quota(nominal, borrowing, lending)}, parent)
     member.use(CPU, used)
     return member
 
 
-def lent(*members: Member) -> list[int]:
+def lent(*members: QuotaNode) -> list[int]:
     found = lent_in(members[0].root, CPU)
     return [found.get(id(member), 0) for member in members]
 
 
 def test_what_one_borrows_another_lends() -> None:
-    all_of_them = Member("all", {})
+    all_of_them = QuotaNode("all", {})
     borrower, lender = a_member("a", 4, all_of_them, used=7), a_member("b", 4, all_of_them, used=1)
     assert borrowed_by(borrower, CPU) == 3
     assert lent(borrower, lender) == [0, 3]
@@ -43,20 +43,20 @@ def test_what_the_cohort_has_itself_is_lent_first() -> None:
 
 
 def test_several_lend_in_proportion_to_what_they_have_left() -> None:
-    all_of_them = Member("all", {})
+    all_of_them = QuotaNode("all", {})
     borrower = a_member("a", 0, all_of_them, used=6)
     assert lent(borrower, a_member("b", 10, all_of_them, used=4), a_member("c", 3, all_of_them)) == [0, 4, 2]
 
 
 def test_the_nearest_cohort_lends_first() -> None:
-    top = Member("top", {})
-    near = Member("near", {}, top)
+    top = QuotaNode("top", {})
+    near = QuotaNode("near", {}, top)
     borrower, neighbour = a_member("a", 0, near, used=5), a_member("b", 3, near)
     assert lent(borrower, neighbour, a_member("far", 9, top)) == [0, 3, 2]
 
 
 def test_nobody_lends_more_than_its_limit() -> None:
-    all_of_them = Member("all", {})
+    all_of_them = QuotaNode("all", {})
     borrower, keeper = a_member("a", 0, all_of_them, used=400), a_member("b", 1000, all_of_them, lending=100)
     assert lent(borrower, keeper, a_member("c", 900, all_of_them)) == [0, 40, 360]
 
@@ -87,12 +87,12 @@ def test_as_much_is_lent_as_is_borrowed_and_nobody_lends_what_it_uses(
         assert amount <= max(0, member.nominal(CPU) - (member.used(CPU) if not member.children else 0))
 
 
-def limits(member: Member) -> list[tuple[str, str]]:
+def limits(member: QuotaNode) -> list[tuple[str, str]]:
     return [(one.of, one.field) for one in limits_on(member, CPU)]
 
 
 def test_who_may_borrow_no_more_is_told_that_alone() -> None:
-    all_of_them = Member("all", {})
+    all_of_them = QuotaNode("all", {})
     bound = a_member("a", 2, all_of_them, used=3, borrowing=1)
     a_member("b", 8, all_of_them, lending=5)
     assert limits(bound) == [("a", "borrowingLimit")]
@@ -101,7 +101,7 @@ def test_who_may_borrow_no_more_is_told_that_alone() -> None:
 
 
 def test_a_cohort_may_be_what_borrows_no_more() -> None:
-    top = Member("top", {})
+    top = QuotaNode("top", {})
     cohort = a_member("near", 0, top, borrowing=1)
     member = a_member("a", 2, cohort, used=3)
     a_member("far", 8, top)
@@ -109,7 +109,7 @@ def test_a_cohort_may_be_what_borrows_no_more() -> None:
 
 
 def test_who_keeps_something_to_itself_is_named() -> None:
-    all_of_them = Member("all", {})
+    all_of_them = QuotaNode("all", {})
     member = a_member("a", 2, all_of_them, used=3)
     a_member("b", 8, all_of_them, used=2, lending=1)
     a_member("c", 8, all_of_them, used=8, lending=0)
@@ -117,7 +117,7 @@ def test_who_keeps_something_to_itself_is_named() -> None:
 
 
 def test_without_limits_there_is_nothing_to_tell() -> None:
-    all_of_them = Member("all", {})
+    all_of_them = QuotaNode("all", {})
     member = a_member("a", 2, all_of_them, used=2)
     a_member("b", 8, all_of_them, used=8)
     assert limits(member) == []

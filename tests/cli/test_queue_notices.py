@@ -13,10 +13,10 @@ from growth.api.queue.kinds import CLUSTER_QUEUES
 from growth.api.queue.kueue_installation import KUEUE_DEPLOYMENTS, KUEUE_LEASES, LEASE_NAME
 from growth.api.settings.model import Settings
 from growth.cli import queue as command
-from growth.cli.failures import Refused
+from growth.cli.failures import UsageError
 from growth.cli.queue_explain import explain_workload
 from growth.cli.queue_notices import notices_in
-from growth.cli.queue_report import Report
+from growth.cli.queue_report import QueueReport
 from growth.cli.queue_seeing import looking
 from growth.kube.client import Client
 from growth.kube.transport import Request, Response
@@ -112,7 +112,7 @@ def test_what_cannot_be_read_is_named_a_few_by_name() -> None:
         "ClusterQueue odd-0 cannot be read: spec.x is no number. Until it can be, Growth does nothing for it"
     )
     assert (len(told), told[-1]) == (4, "2 more objects cannot be read: kubectl get events -A shows which")
-    assert shown(Report(stage.now, notices=("a", "b")))[:2] == ["! a", "! b"]
+    assert shown(QueueReport(stage.now, notices=("a", "b")))[:2] == ["! a", "! b"]
 
 
 class Broken(Bare):
@@ -132,7 +132,7 @@ def test_where_a_kind_cannot_be_given_out_it_ends_with_what_to_do(*, is_story: b
         client, now = Client(Broken(cluster.admin().transport)), cluster.clock.now
         await a_queue(cluster.admin())
         words = r"Growth decides nothing, because workloads.kueue.x-k8s.io cannot be read: .*Kueue is gone"
-        with pytest.raises(Refused, match=words):
+        with pytest.raises(UsageError, match=words):
             await (explain_workload(client, Settings(), "sum", "", now) if is_story else printed(client, now))
 
     on_a_cluster(tell)

@@ -7,25 +7,25 @@ import pytest
 from bench.queue_scene import NOW, SETTINGS, an_afternoon, world_of
 from growth.api.queue.kinds import CLUSTER_QUEUES, LOCAL_QUEUES, WORKLOADS
 from growth.api.settings.model import Settings
-from growth.cli.queue_entry import Entry, Standing
-from growth.cli.queue_report import Report, report_of
+from growth.cli.queue_entry import WorkloadPhase, WorkloadRow
+from growth.cli.queue_report import QueueReport, report_of
 from growth.cli.queue_seeing import see
-from growth.cli.queue_shares import Share
+from growth.cli.queue_shares import QuotaShare
 from tests.decide.queue.stage import Stage, a_stage, settings, snapshot_of
 
 MINUTE = 60
 
 
-def reported(stage: Stage, terms: Settings | None = None, queue: str = "", namespace: str = "") -> Report:
+def reported(stage: Stage, terms: Settings | None = None, queue: str = "", namespace: str = "") -> QueueReport:
     return report_of(see(snapshot_of(stage.objects, stage.now), terms or stage.settings), queue, namespace)
 
 
-def entry(report: Report, job: str) -> Entry:
+def entry(report: QueueReport, job: str) -> WorkloadRow:
     (found,) = [one for one in report.entries if one.owner == f"Job {job}"]
     return found
 
 
-def line(report: Report) -> list[str]:
+def line(report: QueueReport) -> list[str]:
     """Who waits in the only queue, in order."""
     (queue,) = report.queues
     assert [one.position for one in queue.pending if one.position] == [
@@ -57,7 +57,7 @@ def test_bars_tell_what_is_held_of_what_there_is() -> None:
     stage.a_job("a", cpu="1500m")
     stage.settle()
     (queue,) = reported(stage).queues
-    assert queue.shares == (Share("any", "cpu", 1500, 4000, 0, 4000),)
+    assert queue.shares == (QuotaShare("any", "cpu", 1500, 4000, 0, 4000),)
     assert (queue.strategy, queue.is_active, queue.is_told) == ("BestEffortFIFO", True, True)
 
 
@@ -66,7 +66,7 @@ def test_who_was_admitted_is_running_where_nobody_waits_for_its_pods() -> None:
     stage.a_job("a")
     stage.settle()
     found = entry(reported(stage), "a")
-    assert (found.standing, found.pods, found.asks) == (Standing.RUNNING, 1, {"cpu": 1000})
+    assert (found.standing, found.pods, found.asks) == (WorkloadPhase.RUNNING, 1, {"cpu": 1000})
 
 
 def test_who_starts_tells_by_when_its_pods_must_be_ready() -> None:
@@ -77,11 +77,11 @@ def test_who_starts_tells_by_when_its_pods_must_be_ready() -> None:
     assert admitted is not None
     assert admitted.last_transition_time is not None
     found = entry(reported(stage), "a")
-    assert found.standing is Standing.STARTING
+    assert found.standing is WorkloadPhase.STARTING
     assert found.until == admitted.last_transition_time + timedelta(minutes=5)
     assert "0 of 1 pods are ready" in found.why
     unknown = entry(reported(stage, Settings()), "a")
-    assert (unknown.standing, unknown.until) == (Standing.STARTING, None)
+    assert (unknown.standing, unknown.until) == (WorkloadPhase.STARTING, None)
 
 
 def test_who_is_ready_is_ready() -> None:
@@ -90,7 +90,7 @@ def test_who_is_ready_is_ready() -> None:
     stage.settle()
     stage.play_jobs(ready=["a"])
     stage.settle()
-    assert entry(reported(stage), "a").standing is Standing.READY
+    assert entry(reported(stage), "a").standing is WorkloadPhase.READY
 
 
 def test_who_backs_off_has_no_place_and_tells_when_it_comes_back() -> None:
@@ -101,7 +101,7 @@ def test_who_backs_off_has_no_place_and_tells_when_it_comes_back() -> None:
     state = stage.workload("a").status.requeue_state
     assert state is not None
     found = entry(reported(stage), "a")
-    assert (found.standing, found.position, found.attempts) == (Standing.BACKOFF, 0, 1)
+    assert (found.standing, found.position, found.attempts) == (WorkloadPhase.BACKOFF, 0, 1)
     assert found.until == state.requeue_at
     assert "not ready in time" in found.why
 
@@ -113,7 +113,7 @@ def test_when_its_time_has_come_it_has_a_place_even_before_that_is_written() -> 
     stage.wait(5 * MINUTE + 1)
     stage.now += timedelta(minutes=2)
     found = entry(reported(stage), "a")
-    assert (found.standing, found.position, found.why) == (Standing.QUEUED, 1, "there is quota for it now")
+    assert (found.standing, found.position, found.why) == (WorkloadPhase.QUEUED, 1, "there is quota for it now")
 
 
 def test_at_the_limit_it_tells_why_and_how_to_let_it_in_again() -> None:
@@ -122,7 +122,7 @@ def test_at_the_limit_it_tells_why_and_how_to_let_it_in_again() -> None:
     stage.settle()
     stage.wait(5 * MINUTE + 1)
     found = entry(reported(stage), "a")
-    assert found.standing is Standing.INACTIVE
+    assert found.standing is WorkloadPhase.INACTIVE
     assert "put back 0 times already" in found.why
     name = stage.workload("a").metadata.name
     assert found.remedy == (
@@ -138,7 +138,7 @@ def test_whom_a_person_deactivated_says_so() -> None:
     stage.change(WORKLOADS, stage.workload("b").metadata.name, {"spec": {"active": False}})
     stage.settle()
     found = entry(reported(stage), "b")
-    assert (found.standing, found.why) == (Standing.INACTIVE, "somebody deactivated it (spec.active)")
+    assert (found.standing, found.why) == (WorkloadPhase.INACTIVE, "somebody deactivated it (spec.active)")
 
 
 def test_in_a_strict_queue_they_are_behind_the_first_that_cannot_be_served() -> None:
@@ -159,7 +159,7 @@ def test_who_leaves_still_holds_its_quota() -> None:
     stage.now += timedelta(minutes=6)
     stage.settle(jobs=False)
     report = reported(stage)
-    assert entry(report, "a").standing is Standing.LEAVING
+    assert entry(report, "a").standing is WorkloadPhase.LEAVING
     assert report.queues[0].shares[0].used == 1000
 
 
@@ -172,7 +172,7 @@ def test_a_stopped_queue_tells_so_and_holds_those_in_it() -> None:
     stage.settle()
     report = reported(stage)
     assert (report.queues[0].is_active, report.queues[0].why) == (False, "its stopPolicy is HoldAndDrain")
-    assert entry(report, "a").standing is Standing.HELD
+    assert entry(report, "a").standing is WorkloadPhase.HELD
     assert entry(report, "a").why == "ClusterQueue all is being drained: it comes back when that is over"
     assert "its stopPolicy is HoldAndDrain" in entry(report, "b").why
 
@@ -196,7 +196,7 @@ def test_who_has_no_queue_is_homeless() -> None:
     stage.a_job("a", door="nowhere")
     stage.settle()
     (found,) = reported(stage).homeless
-    assert (found.title, found.standing) == ("default/a", Standing.HELD)
+    assert (found.title, found.standing) == ("default/a", WorkloadPhase.HELD)
     assert "there is no LocalQueue default/nowhere" in found.why
     assert reported(stage, queue="all").homeless == ()
 
@@ -222,7 +222,7 @@ def test_who_has_finished_is_counted() -> None:
     assert (report.finished, list(report.entries)) == (1, [])
 
 
-def afternoon(queue: str = "", namespace: str = "") -> Report:
+def afternoon(queue: str = "", namespace: str = "") -> QueueReport:
     return report_of(see(world_of(an_afternoon()).snapshot(NOW), SETTINGS), queue, namespace)
 
 
@@ -236,8 +236,8 @@ def test_one_namespace_or_queue_can_be_looked_at_alone() -> None:
 def test_they_stand_in_the_order_in_which_people_ask_for_them() -> None:
     research = afternoon().queues[0]
     assert [one.standing for one in (*research.admitted, *research.pending)] == [
-        *(Standing.READY, Standing.READY, Standing.STARTING),
-        *(Standing.QUEUED, Standing.QUEUED, Standing.BACKOFF, Standing.INACTIVE),
+        *(WorkloadPhase.READY, WorkloadPhase.READY, WorkloadPhase.STARTING),
+        *(WorkloadPhase.QUEUED, WorkloadPhase.QUEUED, WorkloadPhase.BACKOFF, WorkloadPhase.INACTIVE),
     ]
 
 

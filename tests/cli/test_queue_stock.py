@@ -7,8 +7,8 @@ import msgspec
 from growth.api.queue.cluster_queues import SHORT, ClusterQueue
 from growth.api.queue.kinds import CLUSTER_QUEUES, WORKLOADS
 from growth.api.status import StatusCondition, condition_of
-from growth.cli.queue_entry import Standing
-from growth.cli.queue_explain_report import Explained
+from growth.cli.queue_entry import WorkloadPhase
+from growth.cli.queue_explain_report import WorkloadReport
 from growth.cli.queue_stock import closed_by
 from growth.decide.queue.failed_flavors import FAILED_FLAVORS
 from tests.cli.test_queue_explain import shown as shown_story
@@ -20,7 +20,7 @@ from tests.decide.queue.test_flavor_migration import a_stage, in_stock
 from tests.decide.queue.test_gangs import only_small
 
 
-def words_of(told: Explained) -> str:
+def words_of(told: WorkloadReport) -> str:
     return " ".join(" ".join(shown_story(told)).split())
 
 
@@ -45,7 +45,7 @@ def test_who_waits_for_a_closed_flavor_is_not_told_that_there_is_quota() -> None
     stage.a_job("job")
     stage.settle()
     found = entry(reported(stage), "job")
-    assert found.standing is Standing.QUEUED
+    assert found.standing is WorkloadPhase.QUEUED
     assert found.why.startswith("flavor small: none of its machines can be had now")
     told = story(stage, "job")
     assert words_of(told).count("✕ out of stock") == 2
@@ -88,7 +88,7 @@ def test_who_failed_on_a_flavor_waits_only_for_the_others_until_its_backoff_is_o
     stage = a_stage()
     a_failure(stage, "small=FlavorOutOfStock")
     found = entry(reported(stage), "first")
-    assert (found.standing, found.position, found.failed) == (Standing.BACKOFF, 0, {"small": "FlavorOutOfStock"})
+    assert (found.standing, found.position, found.failed) == (WorkloadPhase.BACKOFF, 0, {"small": "FlavorOutOfStock"})
     assert found.why.endswith("it failed on small (no machines could be had); until then it waits only for large")
     told = story(stage, "first")
     assert told.next.endswith("it is queued again for every flavor; large may serve it before.")
@@ -98,7 +98,7 @@ def test_who_failed_on_a_flavor_waits_only_for_the_others_until_its_backoff_is_o
 def test_job_without_a_place_is_told_with_the_flavor_and_what_helps() -> None:
     stage = only_small()
     found = entry(reported(stage), "job")
-    assert (found.standing, found.failed) == (Standing.QUEUED, {"small": "NoPlacement"})
+    assert (found.standing, found.failed) == (WorkloadPhase.QUEUED, {"small": "NoPlacement"})
     assert "it failed on small (no place for all of its pods)" in found.why
     told = story(stage, "job")
     assert "● enough, but it failed here: no place for all of its pods" in words_of(told)
@@ -125,7 +125,7 @@ def test_when_its_backoff_is_over_it_tries_the_others_first() -> None:
     a_failure(stage, "small=SomethingNew")
     stage.now += timedelta(minutes=2)
     found = entry(reported(stage), "first")
-    assert found.standing is Standing.QUEUED
+    assert found.standing is WorkloadPhase.QUEUED
     assert found.why.startswith("it failed on small (SomethingNew), so it tries large first")
 
 

@@ -8,10 +8,10 @@ from rich.console import Console
 
 from bench.queue_scene import NOW, SETTINGS, an_afternoon, world_of
 from growth.api.settings.model import Settings
-from growth.cli.queue_entry import Entry, Standing
-from growth.cli.queue_report import Queue, Report, report_of
+from growth.cli.queue_entry import WorkloadPhase, WorkloadRow
+from growth.cli.queue_report import Queue, QueueReport, report_of
 from growth.cli.queue_seeing import see
-from growth.cli.queue_shares import CohortSeen, Share
+from growth.cli.queue_shares import CohortView, QuotaShare
 from growth.cli.queue_told import told
 from growth.cli.queue_view import view
 from growth.cli.queue_words import amounts, clock, due, figure, times
@@ -19,24 +19,26 @@ from growth.cli.queue_words import amounts, clock, due, figure, times
 GIB = 1 << 30
 
 
-def shown(report: Report, width: int = 120, rows: int | None = None) -> list[str]:
+def shown(report: QueueReport, width: int = 120, rows: int | None = None) -> list[str]:
     console = Console(width=width, highlight=False)
     with console.capture() as captured:
         console.print(view(report, width, rows))
     return [line.rstrip() for line in captured.get().splitlines()]
 
 
-def afternoon(settings: Settings = SETTINGS) -> Report:
+def afternoon(settings: Settings = SETTINGS) -> QueueReport:
     return report_of(see(world_of(an_afternoon()).snapshot(NOW), settings))
 
 
-def an_entry(number: int, standing: Standing = Standing.QUEUED) -> Entry:
-    place = number if standing is Standing.QUEUED else 0
-    return Entry("shop", f"job-{number}", f"Job sum-{number}", "jobs", "team", standing, 0, place, NOW, why="no quota")
+def an_entry(number: int, standing: WorkloadPhase = WorkloadPhase.QUEUED) -> WorkloadRow:
+    place = number if standing is WorkloadPhase.QUEUED else 0
+    return WorkloadRow(
+        "shop", f"job-{number}", f"Job sum-{number}", "jobs", "team", standing, 0, place, NOW, why="no quota"
+    )
 
 
 def a_queue(*, admitted: int = 0, waiting: int = 0) -> Queue:
-    held = tuple(an_entry(number, Standing.READY) for number in range(admitted))
+    held = tuple(an_entry(number, WorkloadPhase.READY) for number in range(admitted))
     return Queue(
         name="team",
         strategy="BestEffortFIFO",
@@ -79,7 +81,7 @@ def test_the_command_that_lets_one_in_again_stands_below() -> None:
 
 
 def test_of_hundreds_the_first_are_shown_and_the_rest_counted() -> None:
-    report = Report(NOW, (a_queue(admitted=40, waiting=500),))
+    report = QueueReport(NOW, (a_queue(admitted=40, waiting=500),))
     lines = shown(report, 120, 10)
     assert sum(" jobs " in line for line in lines) == 20
     assert any(line.strip() == "and 30 more (30 ready): --all shows them" for line in lines)
@@ -88,31 +90,31 @@ def test_of_hundreds_the_first_are_shown_and_the_rest_counted() -> None:
 
 
 def test_without_any_queue_it_says_how_to_begin() -> None:
-    lines = shown(Report(NOW), 100)
+    lines = shown(QueueReport(NOW), 100)
     assert lines[0].startswith("There is no ClusterQueue")
     assert {"kind: ResourceFlavor", "kind: ClusterQueue", "kind: LocalQueue"} <= set(lines)
 
 
 def test_a_namespace_without_a_queue_is_told_so() -> None:
-    assert shown(Report(NOW, narrowed_to="shop")) == [
+    assert shown(QueueReport(NOW, narrowed_to="shop")) == [
         "No queue is open to namespace shop: no LocalQueue in it, and no workload."
     ]
 
 
 def test_an_empty_queue_says_that_nobody_is_in_it() -> None:
-    lines = shown(Report(NOW, (a_queue(),)))
+    lines = shown(QueueReport(NOW, (a_queue(),)))
     assert lines[0] == "1 queue   nobody waits"
     assert "  nobody is in it" in lines
 
 
 def test_a_queue_that_admits_nobody_says_why() -> None:
     stopped = msgspec.structs.replace(a_queue(), is_active=False, why="its stopPolicy is Hold")
-    assert "team  BestEffortFIFO  ✕ admits nobody: its stopPolicy is Hold" in shown(Report(NOW, (stopped,)))
+    assert "team  BestEffortFIFO  ✕ admits nobody: its stopPolicy is Hold" in shown(QueueReport(NOW, (stopped,)))
 
 
 def test_where_nobody_runs_the_queue_it_asks_for_growth() -> None:
     unattended = msgspec.structs.replace(a_queue(), is_told=False)
-    lines = shown(Report(NOW, (unattended,), unmade=("shop/a", "shop/b")))
+    lines = shown(QueueReport(NOW, (unattended,), unmade=("shop/a", "shop/b")))
     assert any(line.startswith("Nobody has looked at a queue yet: does growth run") for line in lines)
     assert any(line.startswith("2 jobs name a queue and have no Workload yet (shop/a, shop/b)") for line in lines)
 
@@ -124,15 +126,15 @@ def test_without_settings_it_says_where_deadlines_are() -> None:
 
 
 def test_what_is_borrowed_stands_beside_the_bar() -> None:
-    share = Share("any", "memory", 12 * GIB, 8 * GIB, 4 * GIB, 32 * GIB)
+    share = QuotaShare("any", "memory", 12 * GIB, 8 * GIB, 4 * GIB, 32 * GIB)
     queue = msgspec.structs.replace(a_queue(), path=("all",), shares=(share,))
-    lines = shown(Report(NOW, (queue,), (CohortSeen("all", ("all",)),)))
+    lines = shown(QueueReport(NOW, (queue,), (CohortView("all", ("all",)),)))
     assert "    any   memory █████████████▓▓▓▓▓▓▓ 12Gi of 8Gi, 4Gi borrowed" in lines
     assert lines[2:5] == ["▾ cohort all", "", "  team  BestEffortFIFO  ● at work"]
 
 
 def test_who_is_over_its_time_and_still_there_shows_that_nobody_acts() -> None:
-    late = msgspec.structs.replace(an_entry(1, Standing.STARTING), until=NOW - timedelta(minutes=2), since=NOW)
+    late = msgspec.structs.replace(an_entry(1, WorkloadPhase.STARTING), until=NOW - timedelta(minutes=2), since=NOW)
     assert told(late, NOW) == "starting for 0s: no quota; its time was over at 14:00 UTC"
 
 

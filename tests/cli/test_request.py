@@ -11,10 +11,10 @@ from rich.console import Console
 from bench.fleet_scene import NOW, Json, a_removal, afternoon, world_of
 from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.node_removal_request import RETRY, NodeRemovalRequest
-from growth.cli.failures import Refused, sentence_for
+from growth.cli.failures import UsageError, sentence_for
 from growth.cli.main import main
 from growth.cli.request import ask_for_retry
-from growth.cli.request_view import Line, lines_of, view
+from growth.cli.request_view import RequestRow, lines_of, view
 from growth.kube.client import Client
 from growth.kube.errors import Forbidden
 from growth.kube.patches import MergePatch
@@ -92,7 +92,7 @@ def test_one_that_is_under_way_is_left_alone(phase: str, meaning: str) -> None:
     async def tell(cluster: VirtualCluster) -> None:
         client = cluster.admin()
         await write(client, a_removal(NAME, phase, 3, 1))
-        with pytest.raises(Refused, match=f"{NAME} is in the phase {phase}, expected RemovalFailed: {meaning}"):
+        with pytest.raises(UsageError, match=f"{NAME} is in the phase {phase}, expected RemovalFailed: {meaning}"):
             await ask_for_retry(client, NAME, NOW)
         assert RETRY not in (await read(client)).metadata.annotations
 
@@ -102,11 +102,11 @@ def test_one_that_is_under_way_is_left_alone(phase: str, meaning: str) -> None:
 def test_a_name_that_is_not_there_is_refused_with_the_closest_one() -> None:
     async def tell(cluster: VirtualCluster) -> None:
         client = cluster.admin()
-        with pytest.raises(Refused, match=f"there is no NodeRemovalRequest '{NAME}'; none has failed"):
+        with pytest.raises(UsageError, match=f"there is no NodeRemovalRequest '{NAME}'; none has failed"):
             await ask_for_retry(client, NAME, NOW)
         await write(client, FAILED)
         words = f"no NodeRemovalRequest 'default-93c5d7e181', the closest is '{NAME}'; those that failed are {NAME}"
-        with pytest.raises(Refused, match=words):
+        with pytest.raises(UsageError, match=words):
             await ask_for_retry(client, "default-93c5d7e181", NOW)
 
     on_a_cluster(tell)
@@ -123,7 +123,7 @@ def test_who_may_not_patch_is_told_the_verb() -> None:
     on_a_cluster(tell)
 
 
-def lines() -> list[Line]:
+def lines() -> list[RequestRow]:
     snapshot = world_of(afternoon()).snapshot(NOW)
     return lines_of(snapshot.table(NODE_REQUESTS).values(), snapshot.table(NODE_REMOVAL_REQUESTS).values())
 
@@ -138,7 +138,7 @@ def test_what_is_to_go_is_listed_before_what_is_wanted() -> None:
     ]
 
 
-def shown(rows: list[Line], width: int) -> list[str]:
+def shown(rows: list[RequestRow], width: int) -> list[str]:
     console = Console(width=width, highlight=False)
     with console.capture() as captured:
         console.print(view(rows, NOW, width))

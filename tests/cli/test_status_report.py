@@ -12,10 +12,10 @@ from growth.api.growth_status import GROWTH_STATUS, STATUS, ClusterStatus, PoolH
 from growth.api.meta import ObjectMeta
 from growth.api.node_pool import NodeCounts, NodePoolStatus, OfferingStatus, Unhealthy
 from growth.api.status import StatusCondition
-from growth.cli.status_report import Closed, HealthSummary, Leader, Pool, Report, report_of
+from growth.cli.status_report import ClosedOffering, HealthSummary, LeaderView, PoolStatusRow, StatusReport, report_of
 from tests.repository import page_text
 
-GONE = Leader(is_alive=False, holder="growth-1", renewed_at=ago(hours=3), why="it was last seen 3h ago")
+GONE = LeaderView(is_alive=False, holder="growth-1", renewed_at=ago(hours=3), why="it was last seen 3h ago")
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,9 @@ GONE = Leader(is_alive=False, holder="growth-1", renewed_at=ago(hours=3), why="i
         pytest.param(a_report(*a_night(), GONE), HealthSummary.UNKNOWN, 1, id="whoever called it unhealthy is gone"),
     ],
 )
-def test_only_what_a_living_leader_calls_healthy_is_healthy(report: Report, health: HealthSummary, code: int) -> None:
+def test_only_what_a_living_leader_calls_healthy_is_healthy(
+    report: StatusReport, health: HealthSummary, code: int
+) -> None:
     assert (report.health, report.exit_code) == (health, code)
     assert bool(report.problem) == (health is HealthSummary.UNKNOWN)
 
@@ -61,8 +63,8 @@ def test_a_pool_tells_what_is_closed_and_until_when() -> None:
     sold_out = OfferingStatus("kwok-cx33", since=ago(minutes=1), until=until, reason="OutOfStock", message="sold out")
     status = NodePoolStatus(unhealthy=(unhealthy,), offerings=(sold_out,))
     assert a_report(None, [a_pool("default", status)]).pools[0].closed == (
-        Closed("", "2 of 3 are unready", ago(minutes=3)),
-        Closed("kwok-cx33", "OutOfStock: sold out", ago(minutes=1), until),
+        ClosedOffering("", "2 of 3 are unready", ago(minutes=3)),
+        ClosedOffering("kwok-cx33", "OutOfStock: sold out", ago(minutes=1), until),
     )
 
 
@@ -84,7 +86,7 @@ def test_an_offering_that_is_bought_is_not_called_closed(entry: OfferingStatus) 
 def test_an_offering_that_surprised_twice_is_closed_without_a_time() -> None:
     entry = OfferingStatus("kwok-cx33", surprises=2, reason="SmallerThanPromised", message="it has 3 cores")
     (closed,) = a_report(None, [a_pool("default", NodePoolStatus(offerings=(entry,)))]).pools[0].closed
-    assert closed == Closed("kwok-cx33", "SmallerThanPromised: it has 3 cores")
+    assert closed == ClosedOffering("kwok-cx33", "SmallerThanPromised: it has 3 cores")
 
 
 def test_a_pool_that_is_not_valid_says_why() -> None:
@@ -105,7 +107,9 @@ def test_pools_come_in_the_order_of_their_names() -> None:
     assert [pool.name for pool in a_report(ClusterStatus(), pools).pools] == ["batch", "gpu"]
 
 
-@pytest.mark.parametrize("kind", [Report, Leader, Pool, Closed, TroubledNode], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize(
+    "kind", [StatusReport, LeaderView, PoolStatusRow, ClosedOffering, TroubledNode], ids=lambda kind: kind.__name__
+)
 def test_every_field_of_the_json_is_on_the_page(kind: type[msgspec.Struct]) -> None:
     page = page_text("registry")
     table = page.partition("`growth status --output json` prints one object:")[2].partition("**NodePool:**")[0]

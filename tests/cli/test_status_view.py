@@ -9,13 +9,13 @@ from rich.console import Console
 from bench.status_scene import a_night, a_pool, a_report, ago, cluster_of, foreign, unready
 from growth.api.growth_status import ClusterStatus
 from growth.api.node_pool import NodeCounts, NodePoolStatus, Unhealthy
-from growth.cli.status_report import Leader, Report
+from growth.cli.status_report import LeaderView, StatusReport
 from growth.cli.status_view import view
 from growth.decide.facts.cluster_state import NodeState
 from growth.decide.registry.decider import status_of
 
 ONE_POOL = a_pool("default", NodePoolStatus(nodes=NodeCounts(ready=12)))
-GONE = Leader(
+GONE = LeaderView(
     is_alive=False,
     holder="growth-1",
     renewed_at=ago(hours=3),
@@ -23,20 +23,20 @@ GONE = Leader(
 )
 
 
-def shown(report: Report, width: int = 200, rows: int | None = None) -> list[str]:
+def shown(report: StatusReport, width: int = 200, rows: int | None = None) -> list[str]:
     console = Console(width=width, highlight=False)
     with console.capture() as captured:
         console.print(view(report, width, rows))
     return [line.rstrip() for line in captured.get().splitlines()]
 
 
-def text(report: Report, width: int = 200) -> str:
+def text(report: StatusReport, width: int = 200) -> str:
     return " ".join(" ".join(shown(report, width)).split())
 
 
 @pytest.mark.parametrize("width", [60, 80, 100, 140, 200])
 @pytest.mark.parametrize("leader", [None, GONE], ids=["a leader", "none"])
-def test_it_fits_the_terminal(width: int, leader: Leader | None) -> None:
+def test_it_fits_the_terminal(width: int, leader: LeaderView | None) -> None:
     report = a_report(*a_night(), leader) if leader else a_report(*a_night())
     assert max(map(len, shown(report, width))) <= width
 
@@ -146,7 +146,7 @@ def test_a_leader_that_is_gone_is_the_first_thing_to_hear_of() -> None:
 
 
 def test_where_growth_never_was_there_is_little_to_show() -> None:
-    leader = Leader(is_alive=False, why="there is no Lease growth-system/growth")
+    leader = LeaderView(is_alive=False, why="there is no Lease growth-system/growth")
     assert shown(a_report(None, leader=leader)) == [
         " UNKNOWN",
         "Growth is not running: there is no Lease growth-system/growth.",
@@ -166,7 +166,7 @@ def test_an_empty_cluster_is_healthy_and_says_what_is_missing() -> None:
     assert "There is no NodePool, so Growth buys nothing. docs/kinds.md shows how to write one." in lines
 
 
-def a_disaster() -> Report:
+def a_disaster() -> StatusReport:
     """Five hundred nodes fell silent."""
     units = [unready(f"default-{number:03}", "default", "kwok-cx33") for number in range(500)]
     return a_report(status_of(cluster_of(units, {("default", "kwok-cx33"): 100})), [ONE_POOL])

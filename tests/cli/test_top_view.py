@@ -8,7 +8,7 @@ from rich.console import Console
 from bench.fleet_scene import NOW, a_node, a_pool, afternoon, world_of
 from growth.api.growth_kinds import NODE_POOLS
 from growth.api.kinds import NODES
-from growth.cli.reports.machines import Fleet, Member, Standing, fleet_of
+from growth.cli.reports.machines import Fleet, MachinePhase, MachineRow, fleet_of
 from growth.cli.spans import span
 from growth.cli.top_view import state, view
 
@@ -96,17 +96,20 @@ def test_costs_are_shown_with_their_currency_if_it_is_known(width: int) -> None:
 @pytest.mark.parametrize(
     ("machine", "words"),
     [
-        (Member("a", "p", Standing.EMPTY, goes_at=NOW - timedelta(seconds=3)), "empty: due for 3s"),
-        (Member("a", "p", Standing.EMPTY, goes_at=NOW + timedelta(hours=3)), "empty: goes in 3h"),
-        (Member("a", "p", Standing.UNREADY, NOW, goes_at=NOW + timedelta(minutes=9)), "unready for 0s: goes in 9m"),
-        (Member("a", "p", Standing.READY, is_cordoned=True), "ready, cordoned"),
-        (Member("a", "p", Standing.LEAVING, NOW - timedelta(seconds=5)), "draining for 5s"),
-        (Member("a", "p", Standing.LEAVING, NOW - timedelta(seconds=5), "Pending"), "leaving for 5s"),
-        (Member("a", "p", Standing.COMING, phase="Pending"), "Pending"),
-        (Member("a", "p", Standing.FAILED, NOW, is_to_be_retried=True), "RemovalFailed for 0s, to be retried"),
+        (MachineRow("a", "p", MachinePhase.EMPTY, goes_at=NOW - timedelta(seconds=3)), "empty: due for 3s"),
+        (MachineRow("a", "p", MachinePhase.EMPTY, goes_at=NOW + timedelta(hours=3)), "empty: goes in 3h"),
+        (
+            MachineRow("a", "p", MachinePhase.UNREADY, NOW, goes_at=NOW + timedelta(minutes=9)),
+            "unready for 0s: goes in 9m",
+        ),
+        (MachineRow("a", "p", MachinePhase.READY, is_cordoned=True), "ready, cordoned"),
+        (MachineRow("a", "p", MachinePhase.LEAVING, NOW - timedelta(seconds=5)), "draining for 5s"),
+        (MachineRow("a", "p", MachinePhase.LEAVING, NOW - timedelta(seconds=5), "Pending"), "leaving for 5s"),
+        (MachineRow("a", "p", MachinePhase.COMING, phase="Pending"), "Pending"),
+        (MachineRow("a", "p", MachinePhase.FAILED, NOW, is_to_be_retried=True), "RemovalFailed for 0s, to be retried"),
     ],
 )
-def test_a_machine_is_told_in_a_few_words(machine: Member, words: str) -> None:
+def test_a_machine_is_told_in_a_few_words(machine: MachineRow, words: str) -> None:
     assert str(state(machine, NOW)) == words
 
 

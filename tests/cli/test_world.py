@@ -16,7 +16,7 @@ from rich.console import Console
 from bench.pictures import world as a_summary
 from bench.standin import running
 from growth.cli.main import main
-from growth.cli.reports.cluster_summary import Summary
+from growth.cli.reports.cluster_summary import ClusterSummary
 from growth.cli.world_view import view
 from growth_lab.local_cluster.certificates import write_certificates
 from growth_lab.local_cluster.kubeconfig import with_certificate, write
@@ -60,7 +60,7 @@ def test_it_fits_the_terminal(width: int) -> None:
 
 
 def test_an_empty_cluster_can_be_looked_at() -> None:
-    empty = Summary(datetime(2026, 11, 15, tzinfo=UTC), 0, 0, 0, 0, 0, (), ())
+    empty = ClusterSummary(datetime(2026, 11, 15, tzinfo=UTC), 0, 0, 0, 0, 0, (), ())
     with (console := Console(width=80)).capture() as captured:
         console.print(view(empty, 80))
     assert "0 nodes" in captured.get()

@@ -6,9 +6,9 @@ from growth.api.kwok import KWOK_LABEL, KWOK_VALUE
 from growth.api.machine import request_for
 from growth.api.meta import Condition, ObjectMeta
 from growth.api.node import Node, NodeSpec, NodeStatus, NodeSystemInfo
-from growth.cloud.kwok.catalog import Behaviour
+from growth.cloud.kwok.catalog import MachineBehavior
 from growth.cloud.kwok.faults import faults_from
-from growth.cloud.kwok.machine_record import Record
+from growth.cloud.kwok.machine_record import MachineRecord
 from tests.cloud.kwok_trial import POOL, SMALL
 
 MADE = datetime(2026, 3, 1, 9, tzinfo=UTC)
@@ -17,21 +17,21 @@ BOOT = timedelta(seconds=20)
 
 def a_record(
     name: str = "default-1", *, uid: str = "uid-1", faults: str = "", fenced: bool = False, power_cut_at: str = ""
-) -> Record:
+) -> MachineRecord:
     """A machine that was made at ``MADE`` and boots for ``BOOT``."""
-    return Record(
+    return MachineRecord(
         name=name,
         uid=uid,
         namespace="growth-system",
         request=request_for(name, POOL, SMALL),
         created_at=MADE,
-        behaviour=Behaviour(BOOT, faults_from(faults)),
+        behaviour=MachineBehavior(BOOT, faults_from(faults)),
         is_fenced=fenced,
         power_cut_at=power_cut_at,
     )
 
 
-def its_node(record: Record, *, played: bool = True, ready: bool = True) -> Node:
+def its_node(record: MachineRecord, *, played: bool = True, ready: bool = True) -> Node:
     """The node that registered from a machine."""
     return Node(
         ObjectMeta(name=record.name, uid="node-uid", labels={KWOK_LABEL: KWOK_VALUE} if played else {}),

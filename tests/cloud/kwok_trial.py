@@ -9,11 +9,11 @@ import msgspec
 
 from growth.api.machine import MachineRequest, request_for
 from growth.api.meta import ObjectMeta
-from growth.api.node_pool import Machine as MachineSettings
+from growth.api.node_pool import MachineTemplate as MachineSettings
 from growth.api.node_pool import NodePool, NodePoolSpec, Reserved, ServerType
 from growth.api.tolerations import NO_EXECUTE, NO_SCHEDULE, Taint
-from growth.cloud.kwok.catalog import Catalogue, read_catalogue
-from growth.cloud.kwok.faults import Fault, Kind
+from growth.cloud.kwok.catalog import Catalog, read_catalogue
+from growth.cloud.kwok.faults import Fault, FaultType
 from growth.cloud.kwok.provider import KwokProvider
 from growth.kube.client import Client
 from growth.kube.errors import Unreachable
@@ -48,7 +48,7 @@ POOL: Final = NodePool(
 )
 
 
-def with_faults(catalogue: Catalogue, *faults: Fault) -> Catalogue:
+def with_faults(catalogue: Catalog, *faults: Fault) -> Catalog:
     """The same catalogue, in which this goes wrong with everything."""
     behaviours = {
         name: msgspec.structs.replace(behaviour, faults=faults) for name, behaviour in catalogue.behaviours.items()
@@ -119,7 +119,7 @@ class KwokTrial(Trial):
 
     @asynccontextmanager
     async def trouble(self, trouble: Trouble) -> AsyncGenerator[None]:
-        faults = {Trouble.OUT_OF_STOCK: Kind.NO_STOCK, Trouble.QUOTA_EXCEEDED: Kind.QUOTA}
+        faults = {Trouble.OUT_OF_STOCK: FaultType.NO_STOCK, Trouble.QUOTA_EXCEEDED: FaultType.QUOTA}
         if trouble in faults:
             self._sell(with_faults(CATALOGUE, Fault(faults[trouble])))
         else:
@@ -130,7 +130,7 @@ class KwokTrial(Trial):
             self._sell(CATALOGUE)
             self._send.trouble = None
 
-    def _sell(self, catalogue: Catalogue) -> None:
+    def _sell(self, catalogue: Catalog) -> None:
         for provider in self._providers:
             provider.catalogue = catalogue
 

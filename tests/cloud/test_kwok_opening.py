@@ -7,15 +7,15 @@ import pytest
 
 from growth.api.machine import Power, request_for
 from growth.cloud.errors import Unauthorized
-from growth.cloud.plugins import Surroundings, find_provider
+from growth.cloud.plugins import ProviderEnvironment, find_provider
 from growth_lab.simulator.served_kinds import NODES
 from growth_lab.simulator.virtual_loop import run_virtually
 from tests.cloud.kwok_trial import POOL
 from tests.cloud.virtual import GROWTH, NAMESPACE, VirtualKwok
 
 
-def surroundings(world: VirtualKwok, user: str = GROWTH) -> Surroundings:
-    return Surroundings(world.client(user), NAMESPACE, world.clock.now)
+def surroundings(world: VirtualKwok, user: str = GROWTH) -> ProviderEnvironment:
+    return ProviderEnvironment(world.client(user), NAMESPACE, world.clock.now)
 
 
 def test_the_gpu_machine_of_the_shipped_catalogue_becomes_a_node() -> None:

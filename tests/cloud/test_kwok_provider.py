@@ -9,7 +9,7 @@ import pytest
 from growth.api.kinds import CONFIG_MAPS
 from growth.api.machine import Machine, Power, request_for
 from growth.cloud.errors import Invalid, OutOfStock, ProviderError, QuotaExceeded, Unauthorized, Unavailable
-from growth.cloud.kwok.catalog import Catalogue, read_catalogue
+from growth.cloud.kwok.catalog import Catalog, read_catalogue
 from growth.cloud.kwok.machine_record import FAULTS, config_map_name
 from growth.cloud.kwok.provider import KwokProvider
 from growth.kube.patches import MergePatch
@@ -22,7 +22,7 @@ from tests.cloud.virtual import GROWTH, NAMESPACE, VirtualKwok
 Scene = Callable[[VirtualKwok, KwokProvider], Awaitable[None]]
 
 
-def selling(fields: str = "", *, faults: str = "") -> Catalogue:
+def selling(fields: str = "", *, faults: str = "") -> Catalog:
     return read_catalogue(f"""
 provider: kwok
 faults: [{faults}]
@@ -32,7 +32,7 @@ serverTypes:
 """)
 
 
-def play(scene: Scene, catalogue: Catalogue, user: str = GROWTH) -> None:
+def play(scene: Scene, catalogue: Catalog, user: str = GROWTH) -> None:
     async def run() -> None:
         world = VirtualKwok()
         await scene(world, world.provider(catalogue, user))
@@ -136,7 +136,7 @@ def test_a_machine_may_be_missing_in_lists_although_it_runs() -> None:
 
 
 @pytest.mark.parametrize("catalogue", [selling("faults: [listFails]"), selling(faults="listFails")])
-def test_a_list_may_fail_by_the_catalogue(catalogue: Catalogue) -> None:
+def test_a_list_may_fail_by_the_catalogue(catalogue: Catalog) -> None:
     async def scene(_: VirtualKwok, provider: KwokProvider) -> None:
         with pytest.raises(Unavailable):
             await provider.list()

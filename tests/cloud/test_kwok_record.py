@@ -10,7 +10,7 @@ from growth.api.node_pool import NodePool, UserDataSecret
 from growth.api.offering import OFFERING
 from growth.api.offering import POOL as POOL_LABEL
 from growth.cloud.errors import Invalid
-from growth.cloud.kwok.catalog import Behaviour
+from growth.cloud.kwok.catalog import MachineBehavior
 from growth.cloud.kwok.faults import faults_from
 from growth.cloud.kwok.machine_record import FAULTS, MACHINE_LABEL, manifest, record_from
 from growth.cloud.kwok.node_manifest import node_manifest
@@ -27,7 +27,7 @@ def stored(body: Json, *, namespace: str = "growth-system", uid: str = "uid-1") 
 
 
 def body_of(faults: str = "", pool: NodePool = POOL) -> Json:
-    return manifest(request_for("default-1", pool, SMALL), Behaviour(BOOT, faults_from(faults)), MADE)
+    return manifest(request_for("default-1", pool, SMALL), MachineBehavior(BOOT, faults_from(faults)), MADE)
 
 
 def test_a_machine_is_read_as_it_was_written() -> None:
@@ -41,7 +41,9 @@ def test_a_start_up_script_is_named_and_never_written_down() -> None:
     spec = msgspec.structs.replace(
         POOL.spec, machine=msgspec.structs.replace(POOL.spec.machine, user_data_secret=script)
     )
-    body = manifest(request_for("default-1", msgspec.structs.replace(POOL, spec=spec), SMALL), Behaviour(BOOT), MADE)
+    body = manifest(
+        request_for("default-1", msgspec.structs.replace(POOL, spec=spec), SMALL), MachineBehavior(BOOT), MADE
+    )
     assert record_from(stored(body)).request.user_data_secret == script
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from growth.cloud import errors
-from growth.cloud.kwok.catalog import CatalogueError, read_catalogue
-from growth.cloud.kwok.faults import Kind
+from growth.cloud.kwok.catalog import CatalogError, read_catalogue
+from growth.cloud.kwok.faults import FaultType
 from growth.cloud.kwok.machine_record import FAULTS, FENCED_AT
 from growth_lab.provider_contract import CHECKS, Check
 from tests.cloud.memory import MemoryTrial
@@ -45,13 +45,13 @@ def test_the_catalogue_of_the_page_can_be_read() -> None:
 def test_what_is_wrong_is_told_as_the_page_says() -> None:
     text = example("yaml").replace("    stock:", "    stok:").replace("attic: 0.05", "attic: -1")
     text = text.replace("    faults: [slowBoot=10m]\n", "").replace("    bootDelay: 2m\n", "")
-    with pytest.raises(CatalogueError) as raised:
+    with pytest.raises(CatalogError) as raised:
         read_catalogue(text + "    faults: [slowBot=10m]\n", file_name="mine.yaml")
     assert list(raised.value.problems) == re.findall(r"^mine\.yaml line .*$", PAGE, re.MULTILINE)
 
 
 def test_the_page_names_every_fault_and_every_error() -> None:
-    assert [kind for kind in Kind if f"| `{kind}" not in PAGE] == []
+    assert [kind for kind in FaultType if f"| `{kind}" not in PAGE] == []
     leaves = [name for name, value in vars(errors).items() if isinstance(value, type) and name != "ProviderError"]
     assert [name for name in leaves if f"| `{name}`" not in PAGE] == []
     assert FAULTS in PAGE

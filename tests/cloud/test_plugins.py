@@ -7,14 +7,14 @@ import pytest
 
 from growth.cloud.errors import Invalid
 from growth.cloud.kwok.plugin import catalogue_from_file, open_kwok
-from growth.cloud.plugins import Surroundings, find_provider, installed_providers
+from growth.cloud.plugins import ProviderEnvironment, find_provider, installed_providers
 from growth.kube.client import Client
 from tests.kube.fake_api import FakeApi, FakeSend
 
 
-def surroundings(**options: str) -> Surroundings:
+def surroundings(**options: str) -> ProviderEnvironment:
     client = Client(FakeSend(FakeApi(), lambda: 0.0))
-    return Surroundings(client, "growth-system", lambda: datetime.now(UTC), options)
+    return ProviderEnvironment(client, "growth-system", lambda: datetime.now(UTC), options)
 
 
 def test_kwok_is_found_by_its_entry_point() -> None:

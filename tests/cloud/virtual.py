@@ -5,8 +5,8 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
-from growth.cloud.kwok.catalog import Catalogue
-from growth.cloud.kwok.machine_controller import PlayedCloud
+from growth.cloud.kwok.catalog import Catalog
+from growth.cloud.kwok.machine_controller import MachineController
 from growth.cloud.kwok.provider import KwokProvider
 from growth.kube.client import Client
 from growth.run.shipped_manifests import shipped_roles
@@ -36,11 +36,11 @@ class VirtualKwok:
     def admin(self) -> Client:
         return self._cluster.admin()
 
-    def provider(self, catalogue: Catalogue = CATALOGUE, user: str = ADMIN) -> KwokProvider:
+    def provider(self, catalogue: Catalog = CATALOGUE, user: str = ADMIN) -> KwokProvider:
         return KwokProvider(self.client(user), NAMESPACE, catalogue, self.clock.now)
 
     def start_cloud(self) -> asyncio.Task[None]:
-        return asyncio.create_task(PlayedCloud(self.client(), NAMESPACE, self.clock.now).run())
+        return asyncio.create_task(MachineController(self.client(), NAMESPACE, self.clock.now).run())
 
     @asynccontextmanager
     async def cloud(self) -> AsyncGenerator[asyncio.Task[None]]:

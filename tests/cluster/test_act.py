@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from growth.act.action_runner import Doors, carry_out
+from growth.act.action_runner import Clients, carry_out
 from growth.api.actions import Action, CreateObject, DeleteObject, EditObject, EvictPod, Outcome, PatchObject, Result
 from growth.api.core import ObjectReference
 from growth.api.growth_kinds import NODE_REQUESTS
@@ -24,7 +24,7 @@ class Hands:
         self.admin = cluster.admin
         self.namespace = namespace
         recorder = EventRecorder(self.admin, "test", now=lambda: datetime.now(UTC))
-        self._doors = Doors(self.admin, recorder, lambda: datetime.now(UTC))
+        self._doors = Clients(self.admin, recorder, lambda: datetime.now(UTC))
 
     async def do(self, action: Action) -> tuple[Result, str]:
         outcome: Outcome = await carry_out(action, self._doors)

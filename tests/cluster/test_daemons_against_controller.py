@@ -6,7 +6,7 @@ import pytest
 
 from growth.api.kinds import DAEMON_SETS, NODES, PODS
 from growth.api.pod import Pod
-from growth.decide.fit.daemonset_pods import Daemons
+from growth.decide.fit.daemonset_pods import DaemonSets
 from growth.decide.fit.node_ports import host_ports
 from growth.observe.pod_requests import requests_of
 from growth_lab.local_cluster.cluster import LocalCluster
@@ -78,7 +78,7 @@ async def test_daemons_come_where_and_as_we_expect_them(control_plane: LocalClus
         template = {"metadata": {"labels": labels}, "spec": spec}
         body = {"metadata": {"name": name}, "spec": {"selector": {"matchLabels": labels}, "template": template}}
         await admin.create(DAEMON_SETS, body, namespace)
-    daemons = Daemons((await admin.list(DAEMON_SETS, namespace)).items)
+    daemons = DaemonSets((await admin.list(DAEMON_SETS, namespace)).items)
     expected = {
         (pod.metadata.labels["app"], node.metadata.name): told(pod) for node in nodes for pod in daemons.pods_for(node)
     }

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from bench.failover_witness import Death, Home, Witness, after, figures, in_words, wrong_taints
-from growth.api.change import Change, Happened
+from growth.api.change import Change, ChangeType
 from growth.api.meta import ObjectMeta
 from growth.api.node import Node, NodeSpec
 from growth.api.out_of_service import SHUTDOWN
@@ -32,13 +32,15 @@ def a_death(
 
 def a_pod(uid: str, node: str) -> Change[Pod]:
     pod = Pod(ObjectMeta("db-0-0", "failover", uid), PodSpec(), node_name=node, status=PodStatus("Running"))
-    return Change(Happened.ADDED, pod, None)
+    return Change(ChangeType.ADDED, pod, None)
 
 
-def an_attachment(node: str, happened: Happened = Happened.ADDED, *, attached: bool = True) -> Change[VolumeAttachment]:
+def an_attachment(
+    node: str, happened: ChangeType = ChangeType.ADDED, *, attached: bool = True
+) -> Change[VolumeAttachment]:
     spec = VolumeAttachmentSpec("disk.example.com", node, AttachmentSource(persistent_volume_name=VOLUME))
     found = VolumeAttachment(ObjectMeta(f"csi-{node}", uid=node), spec, VolumeAttachmentStatus(attached=attached))
-    return Change(happened, found, found if happened is not Happened.ADDED else None)
+    return Change(happened, found, found if happened is not ChangeType.ADDED else None)
 
 
 def a_witness_of_a_power_cut() -> tuple[Witness, Death]:
@@ -76,7 +78,7 @@ def test_progress_is_told_in_words() -> None:
 @pytest.mark.parametrize("is_attached", [False, True])
 def test_a_pod_runs_again_only_when_its_volume_is_attached_where_it_runs(*, is_attached: bool) -> None:
     witness, death = a_witness_of_a_power_cut()
-    witness.hear_of_attachments([an_attachment("n1", Happened.DELETED)])
+    witness.hear_of_attachments([an_attachment("n1", ChangeType.DELETED)])
     assert death.detached_at is not None
     witness.hear_of_pods([a_pod("new", "n2")])
     assert death.running_at is None
@@ -103,7 +105,7 @@ def test_a_new_pod_that_is_ended_as_well_is_told_of() -> None:
 def test_a_taint_on_a_node_whose_machine_has_power_is_wrong() -> None:
     witness, _ = a_witness_of_a_power_cut()
     tainted = [Node(ObjectMeta(name, uid=name), NodeSpec(taints=(SHUTDOWN,))) for name in ("n1", "n2")]
-    witness.hear_of_nodes([Change(Happened.ADDED, node, None) for node in tainted])
+    witness.hear_of_nodes([Change(ChangeType.ADDED, node, None) for node in tainted])
     assert wrong_taints(witness) == ["n2"]
     witness.tainted["n1"] = time.time() - 60
     assert wrong_taints(witness) == ["n1", "n2"], "it had power when it was tainted"

@@ -13,8 +13,8 @@ from growth.api.kwok import KWOK_LABEL
 from growth.api.machine import Machine, Power, request_for
 from growth.api.node import Node
 from growth.api.taints import closed
-from growth.cloud.kwok.faults import Fault, Kind
-from growth.cloud.kwok.machine_controller import PlayedCloud
+from growth.cloud.kwok.faults import Fault, FaultType
+from growth.cloud.kwok.machine_controller import MachineController
 from growth.cloud.kwok.machine_record import FAULTS, config_map_name
 from growth.cloud.kwok.provider import KwokProvider
 from growth.decide.fit.template_node import node_from
@@ -47,7 +47,7 @@ async def growth(control_plane: LocalCluster) -> Client:
 @asynccontextmanager
 async def played(client: Client, *faults: Fault) -> AsyncGenerator[KwokProvider]:
     """A provider and the cloud behind it; every machine that it has is gone in the end."""
-    cloud = asyncio.create_task(PlayedCloud(client, NAMESPACE, now).run())
+    cloud = asyncio.create_task(MachineController(client, NAMESPACE, now).run())
     provider = KwokProvider(client, NAMESPACE, with_faults(CATALOGUE, *faults), now)
     try:
         yield provider
@@ -165,7 +165,7 @@ async def test_a_machine_that_vanishes_takes_its_node_along(control_plane: Local
 
 
 async def test_a_node_registers_smaller_than_promised(control_plane: LocalCluster, growth: Client) -> None:
-    async with played(growth, Fault(Kind.SMALLER, share=0.5)) as provider:
+    async with played(growth, Fault(FaultType.SMALLER, share=0.5)) as provider:
         machine = await provider.create(request_for("kwok-smaller", POOL, GPU))
         node = await until_node(control_plane.admin, machine, ready=True)
         assert node.status.capacity["cpu"] == "10"

@@ -23,10 +23,10 @@ from growth.kube.client import Client
 from growth.kube.errors import NotFound
 from growth.kube.patches import MergePatch
 from growth.kube.verbs import Permission
-from growth.observe.cache import World
+from growth.observe.cache import ClusterCache
 from growth.run.capability import chosen
 from growth.run.informers import watching
-from growth.run.replica import Plant, control, new_health
+from growth.run.replica import ReplicaConfig, control, new_health
 from growth.run.runtime import this_process
 from growth_lab.local_cluster.cluster import LocalCluster
 from growth_lab.local_cluster.timings import Timings
@@ -94,7 +94,7 @@ def granted() -> set[tuple[str, Permission]]:
 async def remembering(recording: Recording, settings: Settings) -> AsyncGenerator[None]:
     """Memory at work, alone."""
     client, health = Client(recording), new_health()
-    plant = Plant(
+    plant = ReplicaConfig(
         client=client,
         lease_client=client,
         settings=settings,
@@ -172,7 +172,7 @@ async def test_it_needs_no_kinds_of_ours_and_no_verb_but_its_own(tmp_path: Path)
         client = await cluster.client_as(SYSTEM, ACCOUNT)
         streaming, paging = Recording(client.transport), Recording(client.transport, streams_lists=False)
         kinds = chosen(["memory"])[0].kinds
-        async with watching(Client(paging), World(remembers=True), kinds):
+        async with watching(Client(paging), ClusterCache(remembers=True), kinds):
             pass
         await remember_and_forget(streaming, cluster.admin)
         await tell_twice(streaming, cluster.admin)

@@ -12,7 +12,7 @@ import pytest
 import pytest_asyncio
 
 from growth.api.kinds import CONFIG_MAPS
-from growth.api.node_memory import MARKER, MEMORIES, Memento, text_of
+from growth.api.node_memory import MARKER, MEMORIES, NodeContents, text_of
 from growth.kube.errors import Conflict
 from growth.kube.patches import MergePatch
 from growth_lab.local_cluster.cluster import LocalCluster
@@ -62,7 +62,9 @@ async def node(control_plane: LocalCluster) -> AsyncGenerator[str]:
     for namespace in (MEMORY, TRANSACTIONS, THEIRS):
         await control_plane.add_namespace(namespace)
     (name,) = await control_plane.add_nodes(1, prefix="remembered", labels={MARKER: "0", "team": "blue"})
-    memento = Memento(uid="old", version=7, labels={"team": "blue", "kubernetes.io/os": "linux"}, removed=("away",))
+    memento = NodeContents(
+        uid="old", version=7, labels={"team": "blue", "kubernetes.io/os": "linux"}, removed=("away",)
+    )
     for memory, text in (("gone-1", text_of(memento)), ("broken-1", "{oops")):
         await admin.create(MEMORIES, {"metadata": {"name": memory}, "data": {"memory": text}}, MEMORY)
     yield name

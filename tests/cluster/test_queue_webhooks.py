@@ -14,10 +14,10 @@ from growth.api.queue.kueue_installation import KUEUE_VALIDATING
 from growth.api.queue.workload import QUEUE_NAME
 from growth.api.settings.model import QueueSettings
 from growth.kube.client import Client
-from growth.kube.errors import ServerTrouble
+from growth.kube.errors import ServerFailure
 from growth.kube.patches import MergePatch
 from growth.run.capability import chosen
-from growth.run.replica import Plant, control, new_health
+from growth.run.replica import ReplicaConfig, control, new_health
 from growth.run.runtime import this_process
 from growth_lab.local_cluster.cluster import LocalCluster
 from growth_lab.scenarios.replica import QUICK
@@ -89,7 +89,7 @@ async def test_what_they_block_is_told_and_the_others_go_on(control_plane: Local
     async def is_blocked() -> bool:
         try:
             await admin.patch(JOBS, "job", MergePatch({"metadata": {"labels": {"tried": "yes"}}}), namespace)
-        except ServerTrouble as error:
+        except ServerFailure as error:
             return 'failed calling webhook "vjob.kb.io"' in str(error)
         return False
 
@@ -101,7 +101,7 @@ async def test_what_they_block_is_told_and_the_others_go_on(control_plane: Local
         return any(one.reason == "KueueWebhooksLeftOver" and one.regarding.name == "job" for one in events)
 
     client = await control_plane.client_as(NAMESPACE, ACCOUNT)
-    plant = Plant(
+    plant = ReplicaConfig(
         client=client,
         lease_client=client,
         settings=msgspec.structs.replace(QUICK, queue=QueueSettings(enabled=True)),

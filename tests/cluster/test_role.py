@@ -15,7 +15,7 @@ import msgspec
 import pytest
 import yaml
 
-from growth.act.action_runner import Doors, carry_out
+from growth.act.action_runner import Clients, carry_out
 from growth.api.actions import CreateObject, ReleasePod, Result
 from growth.api.annotations import back_off_of
 from growth.api.core import ObjectReference
@@ -36,7 +36,7 @@ from growth.cloud.hetzner.user_data import Renderer
 from growth.cloud.kwok.catalog import read_catalogue, shipped_catalogue
 from growth.cloud.kwok.machine_record import FENCED_AT, config_map_name
 from growth.cloud.kwok.plugin import open_kwok
-from growth.cloud.plugins import Surroundings
+from growth.cloud.plugins import ProviderEnvironment
 from growth.cloud.provider import Provider
 from growth.kube.client import Client
 from growth.kube.errors import Forbidden, Invalid
@@ -45,10 +45,10 @@ from growth.kube.leader_election import LeaderLease, LeaseTerms
 from growth.kube.patches import MergePatch
 from growth.kube.transport import Request, Response, Send, Stream
 from growth.kube.verbs import Permission, permission_of, target_of
-from growth.observe.cache import World
+from growth.observe.cache import ClusterCache
 from growth.run.capability import CAPABILITIES, chosen
 from growth.run.informers import watching
-from growth.run.replica import Plant, control, new_health
+from growth.run.replica import ReplicaConfig, control, new_health
 from growth.run.runtime import this_process
 from growth_lab.local_cluster.cluster import LocalCluster
 from growth_lab.scenarios.cleanup import sweep
@@ -125,7 +125,7 @@ async def install_kinds(cluster: LocalCluster) -> None:
 
 async def see_everything(send: Send) -> None:
     """The World, complete, whether the server streams lists or not."""
-    async with watching(Client(send), World(remembers=True, queues=True)):
+    async with watching(Client(send), ClusterCache(remembers=True, queues=True)):
         pass
 
 
@@ -168,7 +168,9 @@ def quick_catalogue(tmp_path: Path) -> Path:
 
 async def play_a_machine(send: Send, admin: Client, catalogue: Path) -> None:
     """A played machine from its purchase to its end, with a power cut in between."""
-    surroundings = Surroundings(Client(send), NAMESPACE, lambda: datetime.now(UTC), {"catalogue": str(catalogue)})
+    surroundings = ProviderEnvironment(
+        Client(send), NAMESPACE, lambda: datetime.now(UTC), {"catalogue": str(catalogue)}
+    )
     offering = next(one for one in shipped_catalogue("kwok").offerings if one.id == "kwok-cax11-fsn1")
 
     async def is_ready(*, ready: bool = True) -> bool:
@@ -233,7 +235,7 @@ async def grow(send: Send, admin: Client, namespace: str) -> None:
 
     @asynccontextmanager
     async def open_machines(client: Client) -> AsyncGenerator[Provider]:
-        async with open_kwok(Surroundings(client, NAMESPACE, lambda: datetime.now(UTC))) as provider:
+        async with open_kwok(ProviderEnvironment(client, NAMESPACE, lambda: datetime.now(UTC))) as provider:
             provider.catalogue = read_catalogue(CATALOGUE)
             yield provider
 
@@ -246,7 +248,7 @@ async def grow(send: Send, admin: Client, namespace: str) -> None:
         return bool(pods["lucky"].node_name) and is_forgotten and is_told and is_moved
 
     client = Client(send)
-    plant = Plant(
+    plant = ReplicaConfig(
         client=client,
         lease_client=client,
         settings=SETTINGS,
@@ -303,7 +305,9 @@ def a_waiting_pod(name: str, pool: str, cpu: str) -> Json:
 async def ask_for_what_is_there(send: Send, admin: Client) -> None:
     """A crash after a creation: the next process creates again, and looks whether what is there is what it wants."""
     client = Client(send)
-    doors = Doors(client, EventRecorder(client, "role-test", now=lambda: datetime.now(UTC)), lambda: datetime.now(UTC))
+    doors = Clients(
+        client, EventRecorder(client, "role-test", now=lambda: datetime.now(UTC)), lambda: datetime.now(UTC)
+    )
     spec: Json = {"spec": {"pool": "role-good", "targetOffering": "kwok-good-fsn1"}}
     wishes = [
         CreateObject(subject=reference_by_name(NODE_REQUESTS, "role-test"), why="", body=spec),
@@ -325,7 +329,7 @@ async def end_a_pod(send: Send, admin: Client, namespace: str) -> None:
     """A pod whose machine is dead."""
     container = {"name": "main", "image": "main"}
     made = await admin.create(PODS, {"metadata": {"name": "dead"}, "spec": {"containers": [container]}}, namespace)
-    doors = Doors(
+    doors = Clients(
         Client(send), EventRecorder(Client(send), "role-test", now=lambda: datetime.now(UTC)), lambda: datetime.now(UTC)
     )
     release = ReleasePod(subject=reference_to(PODS, made.metadata), why="its machine is off")
@@ -394,7 +398,7 @@ async def queue(send: Send, admin: Client, namespace: str) -> None:
         return is_idle and is_aside and has_ended
 
     client = Client(send)
-    plant = Plant(
+    plant = ReplicaConfig(
         client=client,
         lease_client=client,
         settings=QUEUED,

@@ -8,9 +8,9 @@ import msgspec
 from growth.api.node import Node
 from growth.api.node_pool import NodePool, OfferingStatus
 from growth.api.node_request import NodeRequest
-from growth.api.provider_state import Cloud
+from growth.api.provider_state import ProviderState
 from growth.decide.capacity.offering_catalog import shop_of
-from growth.decide.capacity.offering_history import Lesson, learnt
+from growth.decide.capacity.offering_history import PoolObservation, learnt
 from tests.decide.marketplace import NOW, PROVISION, a_cloud, a_pool
 
 
@@ -20,7 +20,7 @@ def lesson_of(
     *,
     others: Sequence[NodeRequest] = (),
     nodes: Sequence[Node] = (),
-    cloud: Cloud | None = None,
+    cloud: ProviderState | None = None,
     pool: NodePool | None = None,
     now: datetime = NOW,
 ) -> tuple[OfferingStatus, ...]:
@@ -28,7 +28,7 @@ def lesson_of(
     cloud, pool = cloud or a_cloud(), pool or a_pool()
     pool = msgspec.structs.replace(pool, status=msgspec.structs.replace(pool.status, offerings=tuple(known)))
     clouds = {cloud.provider: cloud}
-    lesson = Lesson(
+    lesson = PoolObservation(
         pool=pool,
         requests=tuple(requests),
         every_request=(*requests, *others),

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
-from growth.api.change import Change, Happened
+from growth.api.change import Change, ChangeType
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.kinds import Kind
 from growth.api.machine import Machine, Power
@@ -21,13 +21,13 @@ from growth.api.node_removal_request import NodeRemovalRequest, NodeRemovalReque
 from growth.api.node_request import NodeRequest, NodeRequestSpec, NodeRequestStatus
 from growth.api.offering import INSTANCE_TYPE, OFFERING, POOL, Offering, offering_id
 from growth.api.phases import RequestPhase
-from growth.api.provider_state import Cloud
+from growth.api.provider_state import ProviderState
 from growth.api.settings.model import ProvisionSettings
 from growth.api.status import StatusCondition
 from growth.api.tolerations import Taint
 from growth.decide.capacity.pool_validation import FINALIZER
 from growth.decide.capacity.provider_failures import MET
-from growth.observe.cache import World
+from growth.observe.cache import ClusterCache
 from growth.observe.snapshot import Snapshot
 
 NOW: Final = datetime(2026, 3, 1, 9, tzinfo=UTC)
@@ -69,9 +69,9 @@ def a_cloud(
     read_at: datetime | None = NOW,
     problem: str = "",
     provider: str = "kwok",
-) -> Cloud:
+) -> ProviderState:
     sold = offerings or (an_offering(provider=provider),)
-    return Cloud(provider, () if read_at is None else sold, tuple(machines), read_at, problem)
+    return ProviderState(provider, () if read_at is None else sold, tuple(machines), read_at, problem)
 
 
 def a_pool(
@@ -167,7 +167,7 @@ def a_removal(name: str = "default-1", *, pool: str = "default") -> NodeRemovalR
     return NodeRemovalRequest(meta, NodeRemovalRequestSpec(pool=pool, node_name=name))
 
 
-Thing = Cloud | Node | NodePool | NodeRequest | NodeRemovalRequest
+Thing = ProviderState | Node | NodePool | NodeRequest | NodeRemovalRequest
 _KINDS: Final[Mapping[type[Any], Kind[Any]]] = {
     NodePool: NODE_POOLS,
     NodeRequest: NODE_REQUESTS,
@@ -177,13 +177,13 @@ _KINDS: Final[Mapping[type[Any], Kind[Any]]] = {
 
 def a_snapshot(*things: Thing, now: datetime = NOW) -> Snapshot:
     """The World after it heard of all of this."""
-    world = World()
+    world = ClusterCache()
     for thing in things:
         match thing:
-            case Cloud():
+            case ProviderState():
                 world.hear_of_cloud(thing)
             case Node():
-                world.hear_of_nodes([Change(Happened.ADDED, thing, None)])
+                world.hear_of_nodes([Change(ChangeType.ADDED, thing, None)])
             case _:
-                world.tables[_KINDS[type(thing)]].hear([Change(Happened.ADDED, thing, None)])
+                world.tables[_KINDS[type(thing)]].hear([Change(ChangeType.ADDED, thing, None)])
     return world.snapshot(now)

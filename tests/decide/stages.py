@@ -11,21 +11,21 @@ from typing import Any
 import msgspec
 
 from growth.api import kinds
-from growth.api.change import Change, Happened
+from growth.api.change import Change, ChangeType
 from growth.api.decoding import Reader
-from growth.api.interning import Sharing
+from growth.api.interning import InternTables
 from growth.api.kinds import Kind
 from growth.api.node import Node
 from growth.api.pod import Pod
-from growth.decide.fit import Stage
-from growth.observe.cache import World
+from growth.decide.fit import SimulatedCluster
+from growth.observe.cache import ClusterCache
 from growth.observe.snapshot import Snapshot
 from growth.observe.table import Table
 from tests.builders import BORN, Json, uid_of
 
 NOW = datetime(2026, 3, 1, 9, tzinfo=UTC)
 
-_SHARING = Sharing()
+_SHARING = InternTables()
 _READERS: dict[str, Reader[Any]] = {}
 _NUMBERS = count(1)
 _BY_NAME: dict[str, Kind[Any]] = {known.name: known for known in vars(kinds).values() if isinstance(known, Kind)}
@@ -119,14 +119,14 @@ def a_namespace(name: str, **labels: str) -> Any:  # noqa: ANN401
 
 def a_snapshot(nodes: Iterable[Node] = (), pods: Iterable[Pod] = (), objects: Iterable[Any] = ()) -> Snapshot:
     """The World after it heard of all of this."""
-    world = World()
-    world.hear_of_nodes([Change(Happened.ADDED, node, None) for node in nodes])
-    world.hear_of_pods([Change(Happened.ADDED, pod, None) for pod in pods])
+    world = ClusterCache()
+    world.hear_of_nodes([Change(ChangeType.ADDED, node, None) for node in nodes])
+    world.hear_of_pods([Change(ChangeType.ADDED, pod, None) for pod in pods])
     for known in objects:
         kind = next(kind for kind in _BY_NAME.values() if kind.type is type(known))
-        world.tables.setdefault(kind, Table()).hear([Change(Happened.ADDED, known, None)])
+        world.tables.setdefault(kind, Table()).hear([Change(ChangeType.ADDED, known, None)])
     return world.snapshot(NOW)
 
 
-def a_stage(nodes: Iterable[Node] = (), pods: Iterable[Pod] = (), objects: Iterable[Any] = ()) -> Stage:
-    return Stage.of(a_snapshot(nodes, pods, objects))
+def a_stage(nodes: Iterable[Node] = (), pods: Iterable[Pod] = (), objects: Iterable[Any] = ()) -> SimulatedCluster:
+    return SimulatedCluster.of(a_snapshot(nodes, pods, objects))

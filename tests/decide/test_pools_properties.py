@@ -11,11 +11,11 @@ from growth.api.node import Node
 from growth.api.node_pool import NodePool, NodePoolStatus, OfferingStatus
 from growth.api.node_request import NodeRequest
 from growth.api.phases import RequestPhase
-from growth.api.provider_state import Cloud
+from growth.api.provider_state import ProviderState
 from growth.api.settings.model import Settings
 from growth.decide.capacity.offering_history import MOST_ENTRIES
 from growth.decide.capacity.pool_validation import FINALIZER
-from growth.decide.contract import Decision, State
+from growth.decide.contract import DeciderState, Decision
 from growth.decide.pool_status.decider import decide
 from tests.decide.marketplace import (
     HOUR,
@@ -82,7 +82,7 @@ def nodes(draw: st.DrawFn) -> Node:
 
 
 @st.composite
-def clouds(draw: st.DrawFn) -> Cloud:
+def clouds(draw: st.DrawFn) -> ProviderState:
     stock = draw(st.sampled_from([None, 0, 3]))
     machines = [a_machine(name) for name in draw(st.sets(NAMES))]
     sold = (an_offering(stock=stock), an_offering(location="nbg1"))
@@ -103,7 +103,7 @@ def worlds(draw: st.DrawFn) -> list[Thing]:
 
 
 def decided(things: list[Thing], memory: object = None, now: datetime = NOW) -> Decision:
-    return decide(a_snapshot(*things, now=now), State(memory=memory), Settings())
+    return decide(a_snapshot(*things, now=now), DeciderState(memory=memory), Settings())
 
 
 def carried_out(things: list[Thing], decision: Decision) -> list[Thing]:

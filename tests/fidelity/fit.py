@@ -19,7 +19,7 @@ from itertools import count, islice
 
 import yaml
 
-from growth.decide.fit import Stage, fits_anywhere
+from growth.decide.fit import SimulatedCluster, fits_anywhere
 from tests.fidelity.arena import Arena, Played, Refused, an_arena
 from tests.fidelity.draft import Case
 from tests.fidelity.drawing import draw
@@ -86,12 +86,12 @@ class Tally:
 
 def judge(played: Played) -> Disagreement | None:
     """Compare our verdict with the scheduler's; None if we agree."""
-    verdict = fits_anywhere(Stage.of(played.snapshot), played.pod)
+    verdict = fits_anywhere(SimulatedCluster.of(played.snapshot), played.pod)
     answer = played.answer
     theirs = f"bound to {answer.node}" if answer.node else answer.reason or "nothing at all"
     agrees = answer.node in verdict.nodes if answer.node else answer.reason == "Unschedulable" and not verdict.fits
     if agrees and answer.message:
-        stage = Stage.of(played.snapshot)
+        stage = SimulatedCluster.of(played.snapshot)
         names = [node["metadata"]["name"] for node in played.case.nodes]
         detail = difference(answer.message, stage, played.pod, names)
         return Disagreement(played.case, verdict.sentence, detail, is_detail=True) if detail else None
@@ -170,7 +170,7 @@ async def show(seed: int, index: int) -> Disagreement | None:
     if isinstance(result, Refused):
         print(f"the API server does not take it: {result.why}")  # noqa: T201
         return None
-    verdict = fits_anywhere(Stage.of(result.snapshot), result.pod)
+    verdict = fits_anywhere(SimulatedCluster.of(result.snapshot), result.pod)
     print(f"we say: {verdict.sentence} {' '.join(verdict.nodes)}\nthe scheduler says: {result.answer}")  # noqa: T201
     return judge(result)
 

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from growth.api.pod import Pod
-from growth.decide.fit import Misfit, Stage, fit, unplaceable
+from growth.decide.fit import FilterRefusal, SimulatedCluster, fit, unplaceable
 
 # What each filter says, in the words of kube-scheduler 1.36.
 SAYINGS: dict[str, str] = {
@@ -41,7 +41,7 @@ _VICTIMS = re.compile(r"(\d+) No preemption victims found for incoming pod")
 _RESOURCE = re.compile(r"(Insufficient \S+|Too many pods)")
 
 
-def difference(message: str, stage: Stage, pod: Pod, nodes: Iterable[str]) -> str:
+def difference(message: str, stage: SimulatedCluster, pod: Pod, nodes: Iterable[str]) -> str:
     """What the scheduler's message and our misfits do not agree in; empty if they agree."""
     told, _, rest = message.partition(" nodes are available: ")
     body = rest.partition(". no new claims")[0].partition(". preemption:")[0].rstrip(".")
@@ -61,7 +61,7 @@ def _counts(body: str) -> Counter[str]:
     return Counter({saying: int(number) for number, saying in _COUNTED.findall(body)})
 
 
-def _filters(body: str, counts: Mapping[str, int], ours: Mapping[str, Misfit], pod: Pod) -> str:
+def _filters(body: str, counts: Mapping[str, int], ours: Mapping[str, FilterRefusal], pod: Pod) -> str:
     by_filter = Counter(misfit.filter for misfit in ours.values())
     theirs: Counter[str] = Counter()
     lacking = [number for saying, number in counts.items() if _RESOURCE.fullmatch(saying)]
@@ -81,7 +81,7 @@ def _filters(body: str, counts: Mapping[str, int], ours: Mapping[str, Misfit], p
     return ""
 
 
-def _permanence(message: str, ours: Mapping[str, Misfit]) -> str:
+def _permanence(message: str, ours: Mapping[str, FilterRefusal]) -> str:
     """Whether we agree for how many nodes evicting pods was worth a thought."""
     if "preemption:" not in message:
         return ""

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import msgspec
 
-from growth.api.change import Change, Happened
+from growth.api.change import Change, ChangeType
 from growth.api.kinds import NAMESPACES, NODES, PODS
 from growth.api.pod import Pod
-from growth.decide.fit import Stage
-from growth.decide.fit.template_node import NewNodes
-from growth.decide.solver.node_options import market_of
+from growth.decide.fit import SimulatedCluster
+from growth.decide.fit.template_node import TemplateNodes
+from growth.decide.solver.node_options import node_options_of
 from growth.decide.solver.placement_solution import PlacementSolution
 from growth.decide.solver.planner import plan
 from growth.kube.client import Client
@@ -70,7 +70,7 @@ class Theatre:
 
     def _hear(self, changes: list[Change[Pod]]) -> None:
         for change in changes:
-            if change.happened is Happened.DELETED:
+            if change.happened is ChangeType.DELETED:
                 self._pods.pop(change.now.metadata.uid, None)
             else:
                 self._pods[change.now.metadata.uid] = change.now
@@ -91,13 +91,13 @@ class Theatre:
         if not await self._all_judged(uids):
             return Performance(draft)
         nodes = (await self._client.list(NODES, label_selector=f"growth.dev/pool={draft.name}")).items
-        stage = Stage.of(a_snapshot(list(nodes), [self._pods[uid] for uid in uids]))
+        stage = SimulatedCluster.of(a_snapshot(list(nodes), [self._pods[uid] for uid in uids]))
         waiting = [self._pods[uid] for uid in uids if not self._pods[uid].node_name]
-        solution = plan(stage, waiting, market_of(stage, [draft.pool], draft.offerings))
+        solution = plan(stage, waiting, node_options_of(stage, [draft.pool], draft.offerings))
         return await self._enact(draft, stage, solution)
 
-    async def _enact(self, draft: Draft, stage: Stage, solution: PlacementSolution) -> Performance:
-        maker = NewNodes(stage)
+    async def _enact(self, draft: Draft, stage: SimulatedCluster, solution: PlacementSolution) -> Performance:
+        maker = TemplateNodes(stage)
         names = {node.name: f"{draft.name}-{node.name}" for node in solution.buy}
         for planned in solution.buy:
             node = maker.make(names[planned.name], planned.pool, planned.offering).node

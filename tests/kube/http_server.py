@@ -11,7 +11,7 @@ from pathlib import Path
 from aiohttp import web
 
 from growth.kube.access import Access
-from growth.kube.credentials import Credentials, Presented, anonymous
+from growth.kube.credentials import Credentials, RequestCredentials, anonymous
 from tests.kube.kubeconfigs import Pair, a_certificate
 
 AUTHORITY = a_certificate("ca")
@@ -140,15 +140,15 @@ def chunks(*bodies: bytes) -> list[bytes]:
 class Keyring:
     """Credentials that are replaced by the next ones whenever they are refused."""
 
-    def __init__(self, *keys: Presented) -> None:
-        self._keys: Sequence[Presented] = keys
+    def __init__(self, *keys: RequestCredentials) -> None:
+        self._keys: Sequence[RequestCredentials] = keys
         self._used = 0
-        self.refused: list[Presented | None] = []
+        self.refused: list[RequestCredentials | None] = []
 
-    async def current(self) -> Presented:
+    async def current(self) -> RequestCredentials:
         return self._keys[self._used]
 
-    def refuse(self, presented: Presented | None = None) -> None:
+    def refuse(self, presented: RequestCredentials | None = None) -> None:
         self.refused.append(presented)
         self._used = min(self._used + 1, len(self._keys) - 1)
 

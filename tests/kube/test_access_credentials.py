@@ -8,7 +8,14 @@ import pytest
 
 from growth.kube.access import BadAccess, access_from_kubeconfig
 from growth.kube.certificates import ClientCertificate, day
-from growth.kube.credentials import REREAD_SECONDS, Credentials, Kept, Presented, anonymous, bearer
+from growth.kube.credentials import (
+    REREAD_SECONDS,
+    Credentials,
+    RequestCredentials,
+    StaticCredentials,
+    anonymous,
+    bearer,
+)
 from growth.kube.kubeconfig import User
 from tests.kube.kubeconfigs import TODAY, YEAR, a_certificate, a_jwt, a_kubeconfig, b64, write
 
@@ -36,51 +43,53 @@ def certificate_data(pem: bytes, key: bytes) -> dict[str, object]:
     return {"client-certificate-data": b64(pem), "client-key-data": b64(key)}
 
 
-def authorization(presented: Presented) -> str:
+def authorization(presented: RequestCredentials) -> str:
     return presented.headers["Authorization"]
 
 
 @pytest.mark.parametrize(
     ("user", "presented"),
     [
-        pytest.param({}, Presented(), id="a user without anything is anonymous"),
-        pytest.param({"token": "opaque"}, Presented({"Authorization": "Bearer opaque"}), id="a token"),
+        pytest.param({}, RequestCredentials(), id="a user without anything is anonymous"),
+        pytest.param({"token": "opaque"}, RequestCredentials({"Authorization": "Bearer opaque"}), id="a token"),
         pytest.param(
             {"tokenFile": "token", "token": "other"},
-            Presented({"Authorization": "Bearer from-file"}),
+            RequestCredentials({"Authorization": "Bearer from-file"}),
             id="a token file wins over a token",
         ),
         pytest.param(
             {"token": "opaque", "exec": {"command": "never-run"}},
-            Presented({"Authorization": "Bearer opaque"}),
+            RequestCredentials({"Authorization": "Bearer opaque"}),
             id="a token wins over a plugin",
         ),
         pytest.param(
-            certificate_data(ALICE.pem, ALICE.key_pem), Presented(certificate=CERTIFICATE), id="certificate data"
+            certificate_data(ALICE.pem, ALICE.key_pem),
+            RequestCredentials(certificate=CERTIFICATE),
+            id="certificate data",
         ),
         pytest.param(
             {"client-certificate": "alice.crt", "client-key": "alice.key"},
-            Presented(certificate=CERTIFICATE),
+            RequestCredentials(certificate=CERTIFICATE),
             id="certificate files beside the kubeconfig",
         ),
         pytest.param(
             {"client-certificate": "gone.crt", "client-key": "gone.key"} | certificate_data(ALICE.pem, ALICE.key_pem),
-            Presented(certificate=CERTIFICATE),
+            RequestCredentials(certificate=CERTIFICATE),
             id="data wins over files",
         ),
         pytest.param(
             {"token": "opaque"} | certificate_data(ALICE.pem, ALICE.key_pem),
-            Presented({"Authorization": "Bearer opaque"}, CERTIFICATE),
+            RequestCredentials({"Authorization": "Bearer opaque"}, CERTIFICATE),
             id="a certificate goes along with a token",
         ),
         pytest.param(
             {"username": "alice", "password": "x", "token": "opaque"},
-            Presented({"Authorization": "Bearer opaque"}),
+            RequestCredentials({"Authorization": "Bearer opaque"}),
             id="a forgotten password beside a token does no harm",
         ),
     ],
 )
-async def test_a_user_presents(home: Path, user: dict[str, object], presented: Presented) -> None:
+async def test_a_user_presents(home: Path, user: dict[str, object], presented: RequestCredentials) -> None:
     write(home / "token", "from-file\n")
     write(home / "alice.crt", ALICE.pem)
     write(home / "alice.key", ALICE.key_pem)
@@ -90,7 +99,7 @@ async def test_a_user_presents(home: Path, user: dict[str, object], presented: P
 async def test_a_context_without_a_user_is_anonymous(home: Path) -> None:
     config = a_kubeconfig(context={"cluster": "dev"})
     access = access_from_kubeconfig(write(home / "config", config))
-    assert await access.credentials.current() == await anonymous().current() == Presented()
+    assert await access.credentials.current() == await anonymous().current() == RequestCredentials()
 
 
 @pytest.mark.parametrize(
@@ -263,7 +272,7 @@ async def test_a_rotated_certificate_is_read_at_the_next_request(home: Path) -> 
 
 async def test_a_file_whose_time_did_not_change_is_read_again_after_a_minute(home: Path) -> None:
     clock, path = Clock(), write(home / "token", "1st")
-    found = Kept(lambda: bearer(path.read_text(), "here"), [path], clock)
+    found = StaticCredentials(lambda: bearer(path.read_text(), "here"), [path], clock)
     before = path.stat()
     write(path, "2nd")
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
@@ -277,11 +286,11 @@ async def test_unchanged_files_are_not_read_again(home: Path) -> None:
     reads: list[str] = []
     path = write(home / "token", "first")
 
-    def read() -> Presented:
+    def read() -> RequestCredentials:
         reads.append(path.read_text())
         return bearer(reads[-1], "here")
 
-    found = Kept(read, [path], Clock())
+    found = StaticCredentials(read, [path], Clock())
     for _ in range(5):
         await found.current()
     assert reads == ["first"]
@@ -301,7 +310,7 @@ async def test_a_file_missing_in_the_middle_of_a_rotation_stops_nothing_until_th
 
 async def test_after_a_401_a_token_that_ended_meanwhile_is_told() -> None:
     tokens = [a_jwt(exp=(TODAY + YEAR).timestamp()), a_jwt(exp=(TODAY - timedelta(minutes=1)).timestamp())]
-    found = Kept(lambda: bearer(tokens.pop(0), "users[alice].user.token"))
+    found = StaticCredentials(lambda: bearer(tokens.pop(0), "users[alice].user.token"))
     await found.current()
     found.refuse(await found.current())
     with pytest.raises(BadAccess, match="the token expired on"):
@@ -310,7 +319,7 @@ async def test_after_a_401_a_token_that_ended_meanwhile_is_told() -> None:
 
 async def test_a_late_401_does_not_forget_what_was_read_since() -> None:
     tokens = ["first", "second", "third"]
-    found = Kept(lambda: bearer(tokens.pop(0), "here"))
+    found = StaticCredentials(lambda: bearer(tokens.pop(0), "here"))
     old = await found.current()
     found.refuse(old)
     assert authorization(await found.current()) == "Bearer second"

@@ -12,7 +12,7 @@ import pytest
 
 from growth.kube.access import BadAccess, access_from_kubeconfig
 from growth.kube.certificates import ClientCertificate, day
-from growth.kube.credentials import Credentials, Presented
+from growth.kube.credentials import Credentials, RequestCredentials
 from growth.kube.exec_plugin import MARGIN, PLUGIN_SECONDS, ExecCredentials, ExecPlugin, run_plugin
 from tests.kube.kubeconfigs import (
     TODAY,
@@ -69,11 +69,11 @@ def a_counting_plugin(home: Path, answer: dict[str, object]) -> ExecPlugin:
     return plugin_at(program, {"ANSWER": json.dumps(answer)})
 
 
-async def present(found: Credentials) -> Presented:
+async def present(found: Credentials) -> RequestCredentials:
     return await found.current()
 
 
-def token(presented: Presented) -> str:
+def token(presented: RequestCredentials) -> str:
     return presented.headers["Authorization"].removeprefix("Bearer ")
 
 
@@ -81,13 +81,13 @@ def token(presented: Presented) -> str:
 async def test_a_plugin_gives_a_token(home: Path, version: str) -> None:
     plugin = printing(home, an_answer(version=version, token="from-plugin"))
     found = credentials(home, an_exec_user(plugin, version=version))
-    assert await found.current() == Presented({"Authorization": "Bearer from-plugin"})
+    assert await found.current() == RequestCredentials({"Authorization": "Bearer from-plugin"})
 
 
 async def test_a_plugin_gives_a_certificate(home: Path) -> None:
     pair = {"clientCertificateData": ALICE.pem.decode(), "clientKeyData": ALICE.key_pem.decode()}
     found = credentials(home, an_exec_user(printing(home, an_answer(**pair))))
-    assert await found.current() == Presented(certificate=ClientCertificate(ALICE.pem, ALICE.key_pem))
+    assert await found.current() == RequestCredentials(certificate=ClientCertificate(ALICE.pem, ALICE.key_pem))
 
 
 async def test_the_kubeconfigs_certificate_goes_along_with_a_plugins_token(home: Path) -> None:

@@ -10,7 +10,7 @@ from typing import cast
 import pytest
 
 from growth.kube.access import Access, access_from_kubeconfig
-from growth.kube.credentials import Presented
+from growth.kube.credentials import RequestCredentials
 from growth.kube.tls import ssl_context
 from tests.kube.kubeconfigs import Pair, a_certificate, a_kubeconfig, b64, write
 
@@ -93,7 +93,7 @@ async def test_verification_can_be_turned_off(tmp_path: Path) -> None:
 
 async def test_an_authority_without_key_identifiers_or_root_is_enough_as_for_kubectl(tmp_path: Path) -> None:
     access = an_access(tmp_path, {"certificate-authority-data": b64(SERVER.pem)})  # not even a CA: pinned
-    context = ssl_context(access, Presented())
+    context = ssl_context(access, RequestCredentials())
     assert context.verify_flags & ssl.VERIFY_X509_PARTIAL_CHAIN
     assert not context.verify_flags & ssl.VERIFY_X509_STRICT
     async with a_server(tmp_path) as port:

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from growth.api.interning import Sharing
+from growth.api.interning import InternTables
 from growth.api.kinds import CSI_NODES, JOBS, NODES, PODS
 from growth.api.node import Node
-from growth.kube.client import PAGE_SIZE, Client, Listing
-from growth.kube.errors import AlreadyExists, Conflict, Gone, ServerTrouble, TooManyRequests, Unreachable
+from growth.kube.client import PAGE_SIZE, Client, ListResult
+from growth.kube.errors import AlreadyExists, Conflict, Gone, ServerFailure, TooManyRequests, Unreachable
 from growth.kube.patches import ApplyPatch, JsonPatch, MergePatch
 from growth.kube.transport import Method, Request, Response
 from growth_lab.simulator.virtual_loop import run_virtually
@@ -175,7 +175,7 @@ def pages(*names: str, version: int = 5) -> list[Response]:
     ]
 
 
-def names(listing: Listing[Node]) -> list[str]:
+def names(listing: ListResult[Node]) -> list[str]:
     return [node.metadata.name for node in listing.items]
 
 
@@ -229,7 +229,7 @@ def test_a_repeated_write_keeps_the_fence_that_it_began_with() -> None:
 
 
 def test_all_views_of_a_client_share_one_table() -> None:
-    sharing = Sharing()
+    sharing = InternTables()
     client = Client(Scripted(), sharing=sharing)
     assert client.sharing is sharing
     assert client.fenced(lambda: 0.0).sharing is sharing
@@ -243,7 +243,7 @@ def test_a_stream_that_is_refused_raises_the_typed_error() -> None:
         async with client.stream(Request(Method.GET, NODES.collection(), (("watch", "true"),))):
             raise AssertionError("there is nothing to read")
 
-    with pytest.raises(ServerTrouble, match="etcd is gone"):
+    with pytest.raises(ServerFailure, match="etcd is gone"):
         run(using, no(500, "InternalError", "etcd is gone"))
 
 

@@ -10,7 +10,7 @@ from aiohttp import web
 
 from growth.kube.access import Access
 from growth.kube.certificates import ClientCertificate
-from growth.kube.credentials import Presented
+from growth.kube.credentials import RequestCredentials
 from growth.kube.errors import Unreachable, Untrusted
 from growth.kube.http import HttpSend
 from growth.kube.transport import Method, Request, Response
@@ -73,7 +73,7 @@ async def test_selectors_and_tokens_survive_the_way_through_the_query() -> None:
 
 
 async def test_refused_credentials_are_renewed_once_and_the_request_is_sent_again() -> None:
-    old, new = (Presented({"Authorization": f"Bearer {token}"}) for token in ("old", "new"))
+    old, new = (RequestCredentials({"Authorization": f"Bearer {token}"}) for token in ("old", "new"))
     keyring = Keyring(old, new)
     seen: list[str] = []
 
@@ -95,7 +95,7 @@ async def test_credentials_that_are_refused_again_are_not_tried_a_third_time() -
         seen.append(request.method)
         return web.Response(status=401, text="no")
 
-    keyring = Keyring(Presented())
+    keyring = Keyring(RequestCredentials())
     async with serving(handler) as port, sending(an_access(port, credentials=keyring)) as send:
         answer = await send.send(READ)
     assert (answer.status, answer.body) == (401, b"no")
@@ -297,7 +297,7 @@ async def test_a_request_that_is_given_up_makes_room_for_the_next() -> None:
 
 async def test_a_renewed_client_certificate_is_shown_in_a_new_handshake() -> None:
     pairs = [a_certificate(name, issuer=AUTHORITY) for name in ("alice", "bob")]
-    keyring = Keyring(*(Presented(certificate=ClientCertificate(pair.pem, pair.key_pem)) for pair in pairs))
+    keyring = Keyring(*(RequestCredentials(certificate=ClientCertificate(pair.pem, pair.key_pem)) for pair in pairs))
     connections: set[object] = set()
 
     async def handler(request: web.Request) -> web.Response:

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from aiohttp import web
 
-from growth.kube.credentials import Presented
+from growth.kube.credentials import RequestCredentials
 from growth.kube.errors import Fenced
 from growth.kube.http import HttpSend
 from growth.kube.transport import Method, Request
@@ -100,11 +100,11 @@ async def test_a_write_whose_handshake_took_too_long_is_not_sent() -> None:
 
 async def test_a_write_whose_credentials_took_too_long_is_not_sent() -> None:
     class SlowKeys:
-        async def current(self) -> Presented:
+        async def current(self) -> RequestCredentials:
             await pass_by(send, not_after)
-            return Presented()
+            return RequestCredentials()
 
-        def refuse(self, presented: Presented | None = None) -> None:
+        def refuse(self, presented: RequestCredentials | None = None) -> None:
             raise AssertionError(f"{presented} was never shown")
 
     server = RudeServer(read_all)

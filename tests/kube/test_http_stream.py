@@ -10,7 +10,7 @@ from aiohttp import web
 from hypothesis import given
 from hypothesis import strategies as st
 
-from growth.kube.credentials import Presented
+from growth.kube.credentials import RequestCredentials
 from growth.kube.errors import Unreachable
 from growth.kube.http import HttpSend, HttpStream
 from growth.kube.transport import Method, Request
@@ -153,7 +153,7 @@ async def test_watches_take_no_slots() -> None:
 
 
 async def test_a_stream_renews_refused_credentials_once() -> None:
-    keyring = Keyring(*(Presented({"Authorization": f"Bearer {token}"}) for token in ("old", "new")))
+    keyring = Keyring(*(RequestCredentials({"Authorization": f"Bearer {token}"}) for token in ("old", "new")))
 
     async def handler(request: web.Request) -> web.Response:
         good = request.headers["Authorization"] == "Bearer new"

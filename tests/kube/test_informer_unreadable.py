@@ -8,9 +8,9 @@ from contextlib import asynccontextmanager
 import msgspec
 import pytest
 
-from growth.api.change import Change, Happened
+from growth.api.change import Change, ChangeType
 from growth.api.decoding import Reader
-from growth.api.interning import Sharing
+from growth.api.interning import InternTables
 from growth.api.kinds import NODES
 from growth.api.queue.cluster_queues import ClusterQueue
 from growth.api.queue.kinds import CLUSTER_QUEUES
@@ -44,7 +44,7 @@ class Scene:
     def _hear(self, changes: list[Change[ClusterQueue]]) -> None:
         self.calls += 1
         for change in changes:
-            if change.happened is Happened.DELETED:
+            if change.happened is ChangeType.DELETED:
                 del self.picture[change.now.metadata.name]
             else:
                 self.picture[change.now.metadata.name] = change.now
@@ -146,7 +146,7 @@ def test_a_new_list_knows_them_too_and_who_went_meanwhile() -> None:
 def test_a_page_that_holds_one_is_read_but_for_that() -> None:
     items = [{**a_queue(name, strategy)} for name, strategy in (("old", "StrictFIFO"), ("newer", NEWER))]
     data = msgspec.json.encode(a_list(items, version=5))
-    readable, unreadable, page = Reader(CLUSTER_QUEUES, Sharing()).page(data)
+    readable, unreadable, page = Reader(CLUSTER_QUEUES, InternTables()).page(data)
     assert [one.metadata.name for one in readable] == ["old"]
     assert [(one.metadata.name, one.problem) for one in unreadable] == [("newer", WORDS)]
     assert page.resource_version == "5"
@@ -155,6 +155,6 @@ def test_a_page_that_holds_one_is_read_but_for_that() -> None:
 def test_of_other_kinds_nobody_may_be_missed() -> None:
     data = msgspec.json.encode({"metadata": {"name": "a"}, "spec": {"taints": 7}})
     with pytest.raises(msgspec.ValidationError):
-        Reader(NODES, Sharing()).seen(data)
+        Reader(NODES, InternTables()).seen(data)
     with pytest.raises(msgspec.ValidationError):
-        Reader(NODES, Sharing()).page(msgspec.json.encode(a_list([{"metadata": {}, "spec": 7}], version=5)))
+        Reader(NODES, InternTables()).page(msgspec.json.encode(a_list([{"metadata": {}, "spec": 7}], version=5)))

@@ -5,14 +5,14 @@ import socket
 from pathlib import Path
 
 from growth.kube.access import Access, access_from_kubeconfig
-from growth.kube.credentials import Presented
+from growth.kube.credentials import RequestCredentials
 from growth.kube.http import Sessions, watchful_socket
 from growth_lab.local_cluster.certificates import write_certificates
 from growth_lab.local_cluster.kubeconfig import with_certificate, write
 from growth_lab.local_cluster.layout import Layout
 
 
-async def an_identity(folder: Path) -> tuple[Access, Presented]:
+async def an_identity(folder: Path) -> tuple[Access, RequestCredentials]:
     layout = Layout(folder)
     write_certificates(layout)
     write(layout.kubeconfig, with_certificate(layout, 1, "admin"))

@@ -2,14 +2,14 @@
 
 from typing import Generic
 
-from growth.api.change import Change, Happened, ObjectT
+from growth.api.change import Change, ChangeType, ObjectT
 
 
 class Witness(Generic[ObjectT]):
     """Each version at most once, nothing after a deletion, ``before`` always what was told before."""
 
     def __init__(self) -> None:
-        self.told: list[tuple[Happened, str]] = []
+        self.told: list[tuple[ChangeType, str]] = []
         self.calls = 0
         self._objects: dict[str, ObjectT] = {}
         self._versions: set[tuple[str, int]] = set()
@@ -27,11 +27,11 @@ class Witness(Generic[ObjectT]):
         self.told.append((change.happened, metadata.name))
         assert uid not in self._deleted, f"{metadata.name} ({uid}) was told after its deletion"
         assert change.before is self._objects.get(uid), f"{metadata.name}: before is not what was told before"
-        if change.happened is Happened.DELETED:
+        if change.happened is ChangeType.DELETED:
             del self._objects[uid]
             self._deleted.add(uid)
             return
-        assert (change.happened is Happened.ADDED) == (change.before is None)
+        assert (change.happened is ChangeType.ADDED) == (change.before is None)
         version = (uid, metadata.resource_version)
         assert version not in self._versions, f"{metadata.name}: version {metadata.resource_version} was told twice"
         self._versions.add(version)

@@ -7,17 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from growth.api.annotations import DRAIN
-from growth.api.change import Change, Happened
+from growth.api.change import Change, ChangeType
 from growth.api.decoding import Reader
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
-from growth.api.interning import Sharing
+from growth.api.interning import InternTables
 from growth.api.kinds import NAMESPACES, NODES, PODS
 from growth.api.node import Node
 from growth.api.offering import POOL
 from growth.api.pod_classification import is_work
 from growth.api.taints import has_traces
-from growth.observe.cache import World
-from growth.observe.nodes_by_template import Make, make_of
+from growth.observe.cache import ClusterCache
+from growth.observe.nodes_by_template import NodeTemplateKey, make_of
 from tests.builders import BORN, Json, a_node, a_pod, uid_of
 from tests.observe.telling import Teller
 
@@ -28,7 +28,7 @@ Family = tuple[str, tuple[tuple[str, str], ...], int, bool]
 
 
 def test_a_bound_pod_takes_room_and_gives_it_back() -> None:
-    world = World()
+    world = ClusterCache()
     teller = Teller(world)
     teller.node(a_node("n", allocatable={"cpu": "4", "memory": "16Gi", "pods": "110"}))
     pod = teller.pod(a_pod("p", node="n", requests={"cpu": "1500m", "memory": "1Gi"}))
@@ -40,7 +40,7 @@ def test_a_bound_pod_takes_room_and_gives_it_back() -> None:
 
 
 def test_a_pod_seen_before_its_node_counts_as_soon_as_the_node_is_seen() -> None:
-    world = World()
+    world = ClusterCache()
     teller = Teller(world)
     teller.pod(a_pod("p", node="n", requests={"cpu": "1"}))
     assert world.room.free("n")["cpu"] == -1000
@@ -49,7 +49,7 @@ def test_a_pod_seen_before_its_node_counts_as_soon_as_the_node_is_seen() -> None
 
 
 def test_a_pod_outlives_its_node_in_the_picture_as_it_does_on_the_server() -> None:
-    world = World()
+    world = ClusterCache()
     teller = Teller(world)
     node = teller.node(a_node("n"))
     pod = teller.pod(a_pod("p", node="n"))
@@ -61,7 +61,7 @@ def test_a_pod_outlives_its_node_in_the_picture_as_it_does_on_the_server() -> No
 
 
 def test_a_waiting_pod_is_bound() -> None:
-    world = World()
+    world = ClusterCache()
     teller = Teller(world)
     teller.pod(a_pod("p", node=""))
     assert len(world.waiting) == 1
@@ -71,7 +71,7 @@ def test_a_waiting_pod_is_bound() -> None:
 
 
 def test_a_finished_pod_holds_nothing() -> None:
-    world = World()
+    world = ClusterCache()
     teller = Teller(world)
     teller.node(a_node("n", allocatable={"cpu": "4"}))
     teller.pod(a_pod("p", node="n", requests={"cpu": "1"}))
@@ -81,7 +81,7 @@ def test_a_finished_pod_holds_nothing() -> None:
 
 
 def test_a_node_that_was_made_anew_under_its_name_survives_the_end_of_the_old_one() -> None:
-    world = World()
+    world = ClusterCache()
     teller = Teller(world)
     old = teller.node(a_node("n", uid="old"))
     teller.node(a_node("n", uid="new", version=2))
@@ -90,7 +90,7 @@ def test_a_node_that_was_made_anew_under_its_name_survives_the_end_of_the_old_on
 
 
 def test_a_resized_pod_gives_back_what_it_took() -> None:
-    world = World()
+    world = ClusterCache()
     teller = Teller(world)
     teller.node(a_node("n", allocatable={"cpu": "4"}))
     resizing = {"containerStatuses": [{"name": "app", "resources": {"requests": {"cpu": "2"}}}]}
@@ -103,7 +103,7 @@ def test_a_resized_pod_gives_back_what_it_took() -> None:
 
 
 def test_siblings_share_a_shape_and_the_last_one_takes_it_along() -> None:
-    world = World()
+    world = ClusterCache()
     teller = Teller(world)
     pods = [teller.pod(a_pod(f"p-{number}", template="web")) for number in range(3)]
     assert len(world.shapes) == 1
@@ -114,7 +114,7 @@ def test_siblings_share_a_shape_and_the_last_one_takes_it_along() -> None:
 
 
 def test_pods_that_no_selector_tells_apart_are_counted_together() -> None:
-    world = World()
+    world = ClusterCache()
     teller = Teller(world)
     pods = [teller.pod(a_pod(f"p-{number}", node=f"n-{number % 2}")) for number in range(3)]
     teller.pod(a_pod("waits", node=""))
@@ -128,7 +128,7 @@ def test_pods_that_no_selector_tells_apart_are_counted_together() -> None:
 
 
 def test_a_pod_whose_labels_change_or_that_must_go_joins_another_family() -> None:
-    world = World()
+    world = ClusterCache()
     teller = Teller(world)
     teller.pod(a_pod("p", node="n", labels={"app": "web"}))
     teller.pod(a_pod("p", node="n", labels={"app": "db"}, version=2))
@@ -140,7 +140,7 @@ def test_a_pod_whose_labels_change_or_that_must_go_joins_another_family() -> Non
 
 
 def test_a_copy_of_the_room_stays_as_it_was() -> None:
-    world = World()
+    world = ClusterCache()
     teller = Teller(world)
     gone = teller.node(a_node("gone", allocatable={"cpu": "1"}))
     teller.node(a_node("n", allocatable={"cpu": "4"}))
@@ -152,7 +152,7 @@ def test_a_copy_of_the_room_stays_as_it_was() -> None:
 
 
 def test_a_row_that_became_free_is_used_again_and_starts_at_zero() -> None:
-    world = World()
+    world = ClusterCache()
     teller = Teller(world)
     teller.node_gone(teller.node(a_node("first", allocatable={"example.com/fpga": "2"})).metadata.uid)
     teller.node(a_node("second"))
@@ -161,7 +161,7 @@ def test_a_row_that_became_free_is_used_again_and_starts_at_zero() -> None:
 
 
 def test_work_is_counted_by_node_and_what_is_on_every_node_anyway_is_none() -> None:
-    world = World()
+    world = ClusterCache()
     teller = Teller(world)
     web = teller.pod(a_pod("web", node="n"))
     daemon = a_pod("agent", node="n")
@@ -176,7 +176,7 @@ def test_work_is_counted_by_node_and_what_is_on_every_node_anyway_is_none() -> N
 
 
 def test_a_pod_that_becomes_a_daemons_is_no_work_any_more() -> None:
-    world = World()
+    world = ClusterCache()
     teller = Teller(world)
     teller.pod(a_pod("web", node="n"))
     adopted = a_pod("web", node="n", version=2)
@@ -186,21 +186,21 @@ def test_a_pod_that_becomes_a_daemons_is_no_work_any_more() -> None:
 
 
 def test_listeners_count_what_they_hear() -> None:
-    world = World()
-    namespace = Reader(NAMESPACES, Sharing()).object(b'{"metadata":{"name":"shop","uid":"u"}}')
-    world.listeners()[NAMESPACES]([Change(Happened.ADDED, namespace, None)])
+    world = ClusterCache()
+    namespace = Reader(NAMESPACES, InternTables()).object(b'{"metadata":{"name":"shop","uid":"u"}}')
+    world.listeners()[NAMESPACES]([Change(ChangeType.ADDED, namespace, None)])
     assert world.changes_heard == 1
     assert world.snapshot(NOW).table(NAMESPACES)["", "shop"] is namespace
 
 
 def test_every_kind_that_the_world_wants_has_a_listener() -> None:
-    assert {PODS, NODES, NAMESPACES} <= set(World().listeners())
+    assert {PODS, NODES, NAMESPACES} <= set(ClusterCache().listeners())
 
 
 def test_our_own_kinds_are_kept_by_name() -> None:
-    world = World()
-    pool = Reader(NODE_POOLS, Sharing()).object(b'{"metadata":{"name":"default","uid":"u"},"spec":{}}')
-    world.listeners()[NODE_POOLS]([Change(Happened.ADDED, pool, None)])
+    world = ClusterCache()
+    pool = Reader(NODE_POOLS, InternTables()).object(b'{"metadata":{"name":"default","uid":"u"},"spec":{}}')
+    world.listeners()[NODE_POOLS]([Change(ChangeType.ADDED, pool, None)])
     snapshot = world.snapshot(NOW)
     assert snapshot.table(NODE_POOLS)["", "default"] is pool
     assert len(snapshot.table(NODE_REQUESTS)) == len(snapshot.table(NODE_REMOVAL_REQUESTS)) == 0
@@ -224,7 +224,7 @@ happenings = st.lists(
 def test_indexes_kept_change_by_change_equal_those_built_at_once(
     history: list[tuple[str, int, str, str, str, str, bool]],
 ) -> None:
-    world = World()
+    world = ClusterCache()
     pods: dict[str, dict[str, object]] = {}
     nodes: dict[str, dict[str, object]] = {}
     teller = Teller(world)
@@ -271,8 +271,8 @@ def test_indexes_kept_change_by_change_equal_those_built_at_once(
     assert {node.metadata.name for node in world.makes.of_pool("web")} == set(of_web)
 
 
-def built_at_once(pods: dict[str, dict[str, object]], nodes: dict[str, dict[str, object]]) -> World:
-    world = World()
+def built_at_once(pods: dict[str, dict[str, object]], nodes: dict[str, dict[str, object]]) -> ClusterCache:
+    world = ClusterCache()
     teller = Teller(world)
     for body in nodes.values():
         teller.node(body)
@@ -281,26 +281,26 @@ def built_at_once(pods: dict[str, dict[str, object]], nodes: dict[str, dict[str,
     return world
 
 
-def work_counted_anew(world: World) -> dict[str, int]:
+def work_counted_anew(world: ClusterCache) -> dict[str, int]:
     counts = {node: sum(map(is_work, pods.values())) for node, pods in world.pods_by_node.items()}
     return {node: count for node, count in counts.items() if count}
 
 
-def makes_put_together_anew(world: World) -> dict[Make, dict[str, Node]]:
-    found: dict[Make, dict[str, Node]] = {}
+def makes_put_together_anew(world: ClusterCache) -> dict[NodeTemplateKey, dict[str, Node]]:
+    found: dict[NodeTemplateKey, dict[str, Node]] = {}
     for name, node in world.nodes.items():
         found.setdefault(make_of(node), {})[name] = node
     return found
 
 
-def families_of(world: World) -> dict[Family, dict[str, int]]:
+def families_of(world: ClusterCache) -> dict[Family, dict[str, int]]:
     return {
         (family.namespace, tuple(family.labels.items()), id(family.spec), family.is_leaving): dict(family.by_node)
         for _, family in world.snapshot(NOW).families.items()
     }
 
 
-def families_counted_anew(world: World) -> dict[Family, dict[str, int]]:
+def families_counted_anew(world: ClusterCache) -> dict[Family, dict[str, int]]:
     """From the pods on nodes, by what their labels say instead of by which object they are."""
     found: dict[Family, dict[str, int]] = {}
     for node, pods in world.pods_by_node.items():
@@ -312,7 +312,7 @@ def families_counted_anew(world: World) -> dict[Family, dict[str, int]]:
     return found
 
 
-def picture(world: World) -> str:
+def picture(world: ClusterCache) -> str:
     """Everything that a World shows, as text that can be compared. Resources that are all zero say nothing."""
     free = {name: {key: n for key, n in world.room.free(name).items() if n} for name in sorted(world.room.rows)}
     by_node = {name: sorted(here) for name, here in sorted(world.pods_by_node.items())}

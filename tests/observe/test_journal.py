@@ -3,22 +3,22 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from growth.api.change import Change, Happened
+from growth.api.change import Change, ChangeType
 from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS, NODE_REQUESTS
-from growth.observe.cache import World
-from growth.observe.journal import Journal
+from growth.observe.cache import ClusterCache
+from growth.observe.journal import ChangeJournal
 from tests.decide.marketplace import NOW, a_node, a_removal, a_request
 
 
-def noted(*names: str) -> Journal:
-    journal = Journal()
+def noted(*names: str) -> ChangeJournal:
+    journal = ChangeJournal()
     for name in names:
         journal.note(name)
     return journal
 
 
 def test_a_new_journal_has_nothing_to_tell() -> None:
-    assert Journal().since(0) == []
+    assert ChangeJournal().since(0) == []
 
 
 def test_the_newest_comes_first_and_each_name_once() -> None:
@@ -45,13 +45,13 @@ def test_nobody_is_missed(names: list[str], number: int) -> None:
 
 
 def test_the_world_notes_nodes_requests_and_removals_by_the_nodes_name() -> None:
-    world = World()
+    world = ClusterCache()
     listeners = world.listeners()
     node, request, removal = a_node("n1"), a_request("n2"), a_removal("n3")
-    world.hear_of_nodes([Change(Happened.ADDED, node, None)])
-    listeners[NODE_REQUESTS]([Change(Happened.ADDED, request, None)])
-    listeners[NODE_REMOVAL_REQUESTS]([Change(Happened.ADDED, removal, None)])
+    world.hear_of_nodes([Change(ChangeType.ADDED, node, None)])
+    listeners[NODE_REQUESTS]([Change(ChangeType.ADDED, request, None)])
+    listeners[NODE_REMOVAL_REQUESTS]([Change(ChangeType.ADDED, removal, None)])
     assert world.journal.since(0) == ["n3", "n2", "n1"]
     seen = world.snapshot(NOW).journal.number
-    world.hear_of_nodes([Change(Happened.DELETED, node, node)])
+    world.hear_of_nodes([Change(ChangeType.DELETED, node, node)])
     assert world.journal.since(seen) == ["n1"]

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from growth.api.change import Change, Happened
+from growth.api.change import Change, ChangeType
 from growth.api.core import LeaseSpec
 from growth.api.meta import ObjectMeta
 from growth.api.queue.kueue_installation import LEASE_NAME, KueueLease
@@ -30,7 +30,7 @@ def a_lease(renewed: datetime, *, holder: str = "manager-0", seconds: int = 15) 
     return KueueLease(ObjectMeta(LEASE_NAME, "kueue-system", "u"), LeaseSpec(holder, seconds, renew_time=renewed))
 
 
-def heard(leases: KueueLeases, lease: KueueLease, happened: Happened = Happened.MODIFIED) -> None:
+def heard(leases: KueueLeases, lease: KueueLease, happened: ChangeType = ChangeType.MODIFIED) -> None:
     leases.hear([Change(happened, lease, None)])
 
 
@@ -52,7 +52,7 @@ def test_one_that_nobody_holds_tells_of_nobody(clock: Clock) -> None:
     heard(leases, a_lease(NOON, holder=""))
     assert not leases.held
     heard(leases, a_lease(NOON))
-    heard(leases, a_lease(NOON), Happened.DELETED)
+    heard(leases, a_lease(NOON), ChangeType.DELETED)
     assert not leases.held
 
 

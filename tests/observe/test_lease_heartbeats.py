@@ -2,10 +2,10 @@
 
 from datetime import UTC, datetime, timedelta
 
-from growth.api.change import Change, Happened
+from growth.api.change import Change, ChangeType
 from growth.api.core import Lease, LeaseSpec
 from growth.api.meta import ObjectMeta
-from growth.observe.lease_heartbeats import Heartbeats
+from growth.observe.lease_heartbeats import NodeHeartbeats
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 GOOD_FOR = 40
@@ -17,13 +17,13 @@ class Ear:
 
     def __init__(self) -> None:
         self.now = NOON
-        self.heartbeats = Heartbeats(lambda: self.now)
+        self.heartbeats = NodeHeartbeats(lambda: self.now)
 
     def renew(self, name: str, after: float = 0.0, good_for: int = GOOD_FOR) -> None:
         self.now += timedelta(seconds=after)
         spec = LeaseSpec(name, good_for, renew_time=self.now)
         lease = Lease(ObjectMeta(name=name, namespace="kube-node-lease"), spec)
-        self.heartbeats.hear([Change(Happened.MODIFIED, lease, None)])
+        self.heartbeats.hear([Change(ChangeType.MODIFIED, lease, None)])
 
     def silent(self, after: float) -> list[str]:
         return list(self.heartbeats.silent(self.now + timedelta(seconds=after)))
@@ -70,14 +70,14 @@ def test_a_lease_that_somebody_else_edits_is_not_renewed() -> None:
     ear.renew("one")
     lease = Lease(ObjectMeta(name="one"), LeaseSpec("another", GOOD_FOR, renew_time=NOON))
     ear.now += timedelta(seconds=15)
-    ear.heartbeats.hear([Change(Happened.MODIFIED, lease, None)])
+    ear.heartbeats.hear([Change(ChangeType.MODIFIED, lease, None)])
     assert ear.silent(5) == ["one"]
 
 
 def test_a_lease_that_is_deleted_is_forgotten() -> None:
     ear = Ear()
     ear.renew("one")
-    ear.heartbeats.hear([Change(Happened.DELETED, Lease(ObjectMeta(name="one")), None)])
+    ear.heartbeats.hear([Change(ChangeType.DELETED, Lease(ObjectMeta(name="one")), None)])
     assert (len(ear.heartbeats), ear.silent(60)) == (0, [])
 
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from growth.api.annotations import BACK_OFF, BackOff
 from growth.api.node import Node
 from growth.api.pod import Pod
-from growth.api.provider_state import Cloud
+from growth.api.provider_state import ProviderState
 from growth.api.taints import SCALE_DOWN, STARTING
-from growth.observe.cache import World
+from growth.observe.cache import ClusterCache
 from tests.builders import Json, a_node, a_pod, uid_of
 from tests.observe.telling import Teller
 
@@ -41,7 +41,7 @@ def a_waiting_pod(status: Json, **more: Any) -> Json:  # noqa: ANN401 - passed o
 
 
 def test_a_pod_enters_when_the_scheduler_has_tried_it_and_not_before() -> None:
-    world = World()
+    world = ClusterCache()
     teller = Teller(world)
     teller.pod(a_waiting_pod(NEW))
     assert not world.refused
@@ -59,7 +59,7 @@ LEAVING = [
 
 @pytest.mark.parametrize("body", LEAVING)
 def test_a_refused_pod_leaves_when_it_is_not_refused_any_more(body: Json) -> None:
-    world = World()
+    world = ClusterCache()
     teller = Teller(world)
     teller.pod(a_waiting_pod(REFUSED))
     assert len(world.refused) == 1
@@ -68,7 +68,7 @@ def test_a_refused_pod_leaves_when_it_is_not_refused_any_more(body: Json) -> Non
 
 
 def test_a_refused_pod_leaves_when_it_is_deleted() -> None:
-    world = World()
+    world = ClusterCache()
     teller = Teller(world)
     pod = teller.pod(a_waiting_pod(REFUSED, annotations=MARK))
     teller.pod_gone(pod.metadata.uid)
@@ -77,7 +77,7 @@ def test_a_refused_pod_leaves_when_it_is_deleted() -> None:
 
 
 def test_what_is_kept_is_the_newest_that_is_known_of_a_pod() -> None:
-    world = World()
+    world = ClusterCache()
     teller = Teller(world)
     teller.pod(a_waiting_pod(REFUSED))
     newest = teller.pod(a_waiting_pod(REFUSED, version=2, annotations=MARK))
@@ -86,7 +86,7 @@ def test_what_is_kept_is_the_newest_that_is_known_of_a_pod() -> None:
 
 
 def test_a_mark_is_seen_wherever_its_pod_is_until_somebody_wipes_it_off() -> None:
-    world = World()
+    world = ClusterCache()
     teller = Teller(world)
     uid = teller.pod(a_waiting_pod(NEW, annotations=MARK)).metadata.uid
     for version, phase in enumerate(("Running", "Succeeded"), start=2):
@@ -97,7 +97,7 @@ def test_a_mark_is_seen_wherever_its_pod_is_until_somebody_wipes_it_off() -> Non
 
 
 def test_a_node_is_closed_while_it_carries_the_start_up_taint() -> None:
-    world = World()
+    world = ClusterCache()
     teller = Teller(world)
     node = teller.node(a_node("n", taints=[*GPU, *CLOSED]))
     assert world.snapshot(NOW).closed == {"n": node}
@@ -109,7 +109,7 @@ def test_a_node_is_closed_while_it_carries_the_start_up_taint() -> None:
 
 
 def test_a_closed_node_that_was_made_anew_stays_when_the_old_one_ends() -> None:
-    world = World()
+    world = ClusterCache()
     teller = Teller(world)
     old = teller.node(a_node("n", uid="old"))
     teller.node(a_node("n", uid="new", version=2, taints=CLOSED))
@@ -118,7 +118,7 @@ def test_a_closed_node_that_was_made_anew_stays_when_the_old_one_ends() -> None:
 
 
 def test_nodes_are_counted_when_they_come_and_not_when_they_change_or_go() -> None:
-    world = World()
+    world = ClusterCache()
     teller = Teller(world)
     node = teller.node(a_node("n"))
     teller.node(a_node("n", version=2, taints=GPU))
@@ -129,7 +129,7 @@ def test_nodes_are_counted_when_they_come_and_not_when_they_change_or_go() -> No
 
 
 def test_a_node_that_takes_the_name_of_one_that_has_not_gone_yet_is_counted() -> None:
-    world = World()
+    world = ClusterCache()
     teller = Teller(world)
     teller.node(a_node("n", uid="old"))
     teller.node(a_node("n", uid="new", version=2))
@@ -137,12 +137,12 @@ def test_a_node_that_takes_the_name_of_one_that_has_not_gone_yet_is_counted() ->
 
 
 def test_a_cloud_is_what_its_provider_said_last_until_nobody_asks_any_more() -> None:
-    world = World()
-    world.hear_of_cloud(Cloud("kwok", read_at=NOW))
-    world.hear_of_cloud(Cloud("attic", problem="no answer"))
-    silent = Cloud("kwok", read_at=NOW, problem="no answer")
+    world = ClusterCache()
+    world.hear_of_cloud(ProviderState("kwok", read_at=NOW))
+    world.hear_of_cloud(ProviderState("attic", problem="no answer"))
+    silent = ProviderState("kwok", read_at=NOW, problem="no answer")
     world.hear_of_cloud(silent)
-    assert world.snapshot(NOW).clouds == {"kwok": silent, "attic": Cloud("attic", problem="no answer")}
+    assert world.snapshot(NOW).clouds == {"kwok": silent, "attic": ProviderState("attic", problem="no answer")}
     world.forget_clouds()
     assert not world.snapshot(NOW).clouds
 
@@ -168,7 +168,7 @@ happenings = st.lists(
 def test_what_is_kept_change_by_change_equals_what_is_found_by_looking_at_everything(
     history: list[tuple[str, Any]],
 ) -> None:
-    world = World()
+    world = ClusterCache()
     teller = Teller(world)
     pods_there: dict[str, Json] = {}
     nodes_there: dict[str, Json] = {}

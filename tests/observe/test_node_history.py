@@ -2,21 +2,21 @@
 
 from datetime import timedelta
 
-from growth.api.change import Change, Happened
+from growth.api.change import Change, ChangeType
 from growth.api.meta import ObjectMeta
 from growth.api.node import Node
 from growth.api.node_memory import (
     MARKER,
     REMOVED_AT_MOST,
-    Memento,
     MemoryData,
     MemoryObject,
+    NodeContents,
     TransactionData,
     TransactionObject,
     text_of,
     transaction_name,
 )
-from growth.observe.node_history import Page, Past
+from growth.observe.node_history import NodeHistory, NodePage
 from growth_lab.simulator.clock import BEGINNING as NOW
 
 NAME = "worker-1"
@@ -26,18 +26,18 @@ class Told:
     """A Past, and what it was told of nodes last."""
 
     def __init__(self) -> None:
-        self.past = Past(lambda: NOW)
+        self.past = NodeHistory(lambda: NOW)
         self._last: dict[str, Node] = {}
 
     @property
-    def page(self) -> Page:
-        return self.past.pages.get(NAME) or Page(NAME)
+    def page(self) -> NodePage:
+        return self.past.pages.get(NAME) or NodePage(NAME)
 
     def node(self, uid: str, version: int, **labels: str) -> None:
         now = Node(ObjectMeta(name=NAME, uid=uid, resource_version=version, labels=labels))
         before = self._last.get(uid)
         self._last[uid] = now
-        happened = Happened.ADDED if before is None else Happened.MODIFIED
+        happened = ChangeType.ADDED if before is None else ChangeType.MODIFIED
         self.past.hear_of_nodes([Change(happened, now, before)])
 
     def gone(self, uid: str, version: int = 0) -> None:
@@ -47,19 +47,19 @@ class Told:
         last = Node(
             ObjectMeta(name=NAME, uid=uid, resource_version=version or meta.resource_version, labels=meta.labels)
         )
-        self.past.hear_of_nodes([Change(Happened.DELETED, last, before)])
+        self.past.hear_of_nodes([Change(ChangeType.DELETED, last, before)])
 
     def transaction(self, kind: str, uid: str, version: int, *, is_over: bool = False) -> None:
-        memento = Memento(uid=uid, version=version)
+        memento = NodeContents(uid=uid, version=version)
         data = TransactionData(kind, NAME, text_of(memento))
         made = TransactionObject(ObjectMeta(name=transaction_name(NAME, version)), data)
-        self.past.hear_of_transactions([Change(Happened.DELETED if is_over else Happened.ADDED, made, None)])
+        self.past.hear_of_transactions([Change(ChangeType.DELETED if is_over else ChangeType.ADDED, made, None)])
 
     def memory(self, uid: str, version: int, *, is_final: bool = True, is_marked: bool = True) -> None:
-        text = text_of(Memento(uid=uid, version=version, labels={MARKER: "0"} if is_marked else {}))
+        text = text_of(NodeContents(uid=uid, version=version, labels={MARKER: "0"} if is_marked else {}))
         self.memory_of(MemoryData(memory=text) if is_final else MemoryData(checkpoint=text))
 
-    def memory_of(self, data: MemoryData, happened: Happened = Happened.MODIFIED) -> None:
+    def memory_of(self, data: MemoryData, happened: ChangeType = ChangeType.MODIFIED) -> None:
         self.past.hear_of_memories([Change(happened, MemoryObject(ObjectMeta(name=NAME), data), None)])
 
 
@@ -153,7 +153,7 @@ def test_who_was_written_down_and_forgotten_is_not_written_down_again() -> None:
     told.gone("a", 14)
     told.memory("a", 12)
     assert list(told.page.departed) == ["a"]
-    told.memory_of(MemoryData(), Happened.DELETED)
+    told.memory_of(MemoryData(), ChangeType.DELETED)
     assert told.past.pages == {}, "nothing is left to tell"
 
 
@@ -189,6 +189,6 @@ def test_what_a_node_says_every_few_seconds_wakes_nobody() -> None:
 
 def test_heard_at_is_when_it_was_heard() -> None:
     instants = iter([NOW, NOW + timedelta(seconds=3)])
-    past = Past(lambda: next(instants))
-    past.hear_of_nodes([Change(Happened.ADDED, Node(ObjectMeta(name=NAME, uid="a", resource_version=1)), None)])
+    past = NodeHistory(lambda: next(instants))
+    past.hear_of_nodes([Change(ChangeType.ADDED, Node(ObjectMeta(name=NAME, uid="a", resource_version=1)), None)])
     assert past.pages[NAME].heard_at == NOW

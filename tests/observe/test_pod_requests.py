@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from growth.api.decoding import Reader
-from growth.api.interning import Sharing
+from growth.api.interning import InternTables
 from growth.api.kinds import PODS
 from growth.api.pod import Pod
 from growth.observe.pod_requests import amounts_from, requests_of, requests_on_node
@@ -24,7 +24,7 @@ def container(name: str, *, sidecar: bool = False, **requests: str) -> Json:
 
 
 def read(body: Json) -> Pod:
-    return Reader(PODS, Sharing()).object(json.dumps(body).encode())
+    return Reader(PODS, InternTables()).object(json.dumps(body).encode())
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from growth.api.change import Change, Happened
+from growth.api.change import Change, ChangeType
 from growth.api.core import Namespace
 from growth.api.meta import ObjectMeta
 from growth.observe.table import Table
@@ -15,7 +15,7 @@ def named(name: str, version: int) -> Namespace:
 
 def happens(table: Table[Namespace], number: int, name: str, *, is_gone: bool = False) -> None:
     known = table.get(("", name))
-    happened = Happened.DELETED if is_gone else Happened.ADDED if known is None else Happened.MODIFIED
+    happened = ChangeType.DELETED if is_gone else ChangeType.ADDED if known is None else ChangeType.MODIFIED
     table.hear([Change(happened, named(name, number), known)])
 
 

@@ -1,6 +1,6 @@
 from datetime import UTC, datetime
 
-from growth.observe.cache import World
+from growth.observe.cache import ClusterCache
 from tests.builders import Json, a_pod
 from tests.observe.telling import Teller
 
@@ -15,12 +15,12 @@ def of_a_job(name: str, status: Json, job: str = "job", node: str = "worker") ->
     return {**pod, "metadata": {**pod["metadata"], "ownerReferences": [owner]}}
 
 
-def names(world: World, uid: str = "uid-job") -> list[str]:
+def names(world: ClusterCache, uid: str = "uid-job") -> list[str]:
     return sorted(pod.metadata.name for pod in world.snapshot(NOW).unready.of(uid).values())
 
 
 def test_pods_are_found_by_their_owner_until_they_are_ready() -> None:
-    world = World(queues=True)
+    world = ClusterCache(queues=True)
     tell = Teller(world)
     tell.pod(of_a_job("a", STARTING))
     tell.pod(of_a_job("b", {"phase": "Pending", "conditions": []}, node=""))
@@ -33,7 +33,7 @@ def test_pods_are_found_by_their_owner_until_they_are_ready() -> None:
 
 
 def test_pods_that_have_ended_or_gone_are_not_awaited() -> None:
-    world = World(queues=True)
+    world = ClusterCache(queues=True)
     tell = Teller(world)
     first, second = tell.pod(of_a_job("a", STARTING)), tell.pod(of_a_job("b", STARTING))
     tell.pod(of_a_job("a", {"phase": "Succeeded", "conditions": [{"type": "Ready", "status": "False"}]}))
@@ -44,13 +44,13 @@ def test_pods_that_have_ended_or_gone_are_not_awaited() -> None:
 
 
 def test_a_pod_that_nobody_controls_stands_for_itself() -> None:
-    world = World(queues=True)
+    world = ClusterCache(queues=True)
     pod = Teller(world).pod({**a_pod("alone", status=STARTING), "metadata": {"name": "alone", "uid": "own"}})
     assert names(world, pod.metadata.uid) == ["alone"]
 
 
 def test_a_pod_that_gets_an_owner_is_found_there() -> None:
-    world = World(queues=True)
+    world = ClusterCache(queues=True)
     tell = Teller(world)
     orphan = of_a_job("a", STARTING)
     uid = tell.pod({**orphan, "metadata": {**orphan["metadata"], "ownerReferences": []}}).metadata.uid
@@ -60,6 +60,6 @@ def test_a_pod_that_gets_an_owner_is_found_there() -> None:
 
 
 def test_without_a_queue_nobody_keeps_them() -> None:
-    world = World()
+    world = ClusterCache()
     Teller(world).pod(of_a_job("a", STARTING))
     assert names(world) == []

@@ -9,13 +9,13 @@ from datetime import UTC, datetime, timedelta
 from growth.api.actions import Action, Hold
 from growth.api.kinds import LEASES, NODES, PODS
 from growth.api.settings.model import Settings
-from growth.decide.contract import Decision, State
+from growth.decide.contract import DeciderState, Decision
 from growth.kube.client import Client
 from growth.kube.transport import Request, Response
 from growth.observe.snapshot import Snapshot
 from growth.run.capability import Capability
 from growth.run.health import ProcessHealth
-from growth.run.replica import Plant, control, new_health
+from growth.run.replica import ReplicaConfig, control, new_health
 from growth.run.runtime import played
 from tests.builders import a_bookmark, a_node, a_pod
 from tests.kube.fake_api import FakeApi, FakeSend, Object
@@ -110,7 +110,7 @@ class Replica:
         self.way = Way(cluster)
         self.lease_way = Way(cluster)
         self.health: ProcessHealth = new_health()
-        self.plant = Plant(
+        self.plant = ReplicaConfig(
             client=Client(self.way),
             lease_client=Client(self.lease_way),
             settings=Settings(),
@@ -143,11 +143,11 @@ class Scribe:
 
     def __init__(self, *said: Action | Hold) -> None:
         self.passes: list[datetime] = []
-        self.states: list[State] = []
+        self.states: list[DeciderState] = []
         self.seen: list[int] = []
-        self.decide: Callable[[Snapshot, State], Decision] = lambda _, __: Decision(said)
+        self.decide: Callable[[Snapshot, DeciderState], Decision] = lambda _, __: Decision(said)
 
-    def __call__(self, snapshot: Snapshot, state: State, settings: Settings) -> Decision:
+    def __call__(self, snapshot: Snapshot, state: DeciderState, settings: Settings) -> Decision:
         assert settings == Settings()
         self.passes.append(snapshot.now)
         self.states.append(state)

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 import msgspec
 import pytest
 
-from growth.api.change import Change, Happened
+from growth.api.change import Change, ChangeType
 from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS
 from growth.api.machine import Machine, MachineRequest
 from growth.api.meta import ObjectMeta
@@ -21,11 +21,11 @@ from growth.api.node_removal_request import NodeRemovalRequest, NodeRemovalReque
 from growth.api.settings.model import Settings
 from growth.cloud.errors import Unavailable
 from growth.cloud.provider import Provider
-from growth.decide.contract import Decision, State
-from growth.decide.failover.context import Memory
+from growth.decide.contract import DeciderState, Decision
+from growth.decide.failover.context import FailoverCarry
 from growth.decide.registry import step as stepping
 from growth.kube.client import Client
-from growth.observe.cache import World
+from growth.observe.cache import ClusterCache
 from growth.observe.snapshot import Snapshot
 from growth.run.health import ProcessHealth, serving
 from growth.run.metrics import Metrics
@@ -122,7 +122,7 @@ async def test_a_decider_that_does_not_return_is_noticed_from_outside_of_the_loo
     replica = Replica(SmallCluster(), "a", scribe.capability())
     replica.health = ProcessHealth(heartbeats, Metrics())
 
-    def block(_: Snapshot, __: State) -> Decision:
+    def block(_: Snapshot, __: DeciderState) -> Decision:
         ahead[0] = 61.0  # so long does this step take already when the other thread looks
         told.append(replica.health.healthz().body)
         return Decision()
@@ -204,10 +204,10 @@ async def test_the_leader_shows_who_answers() -> None:
 
 @virtual
 async def test_removals_are_counted_by_phase_and_a_phase_without_any_is_zero() -> None:
-    workshop, world, metrics = Workshop(), World(), Metrics()
+    workshop, world, metrics = Workshop(), ClusterCache(), Metrics()
     metrics.follow(world, workshop.recorder)
     failed = NodeRemovalRequest(ObjectMeta(name="a", uid="a"), status=NodeRemovalRequestStatus("RemovalFailed", 5))
-    world.listeners()[NODE_REMOVAL_REQUESTS]([Change(Happened.ADDED, failed, None)])
+    world.listeners()[NODE_REMOVAL_REQUESTS]([Change(ChangeType.ADDED, failed, None)])
     text = metrics.text().decode()
     for phase, count in (("Pending", 0), ("Deprovisioning", 0), ("RemovalFailed", 1)):
         assert f'growth_node_removals{{phase="{phase}"}} {count}.0' in text
@@ -222,7 +222,7 @@ def test_every_metric_is_on_the_page() -> None:
 
 
 def test_who_leads_no_longer_says_nothing_of_the_cluster() -> None:
-    metrics, world = Metrics(), World()
+    metrics, world = Metrics(), ClusterCache()
     metrics.seen(stepping.step(None, world.snapshot(datetime(2026, 3, 1, tzinfo=UTC)), Settings()))
     assert b"growth_cluster_healthy 1.0" in metrics.text()
     metrics.unseen()
@@ -231,7 +231,7 @@ def test_who_leads_no_longer_says_nothing_of_the_cluster() -> None:
 
 def test_every_state_of_failover_is_there_and_gone_when_leadership_ends() -> None:
     metrics = Metrics()
-    metrics.failed_over(Memory(findings={"Dead": 2, "OutOfService": 1}, stuck=3, recovered=(28.5, 61.0)))
+    metrics.failed_over(FailoverCarry(findings={"Dead": 2, "OutOfService": 1}, stuck=3, recovered=(28.5, 61.0)))
     text = metrics.text().decode()
     counts = {"Silent": 0, "Running": 0, "Changing": 0, "Off": 0, "Dead": 2, "Unknowable": 0, "OutOfService": 1}
     assert [f'growth_failover_nodes{{state="{one}"}} {count}.0' in text for one, count in counts.items()] == [True] * 7

@@ -11,7 +11,7 @@ import pytest
 from growth.kube.client import Client
 from growth.kube.errors import Forbidden
 from growth.kube.transport import Request, Response
-from growth.observe.cache import World
+from growth.observe.cache import ClusterCache
 from growth.run.informers import watching
 from growth_lab.simulator.virtual_loop import run_virtually
 from tests.builders import a_bookmark
@@ -69,7 +69,7 @@ class Quiet(ScriptedStream):
 
 def test_it_is_entered_when_every_kind_is_read_and_leaves_no_stream_open() -> None:
     async def story() -> None:
-        server, world = Empty(), World()
+        server, world = Empty(), ClusterCache()
         async with watching(Client(server), world) as informers:
             assert {informer.kind for informer in informers} == set(world.listeners())
             assert all(informer.synced.is_set() for informer in informers)
@@ -83,7 +83,7 @@ def test_a_kind_that_may_not_be_read_ends_the_start_with_that_one_error() -> Non
     async def story() -> None:
         server = Empty(closed="/persistentvolumes")
         with pytest.raises(Forbidden):
-            async with watching(Client(server), World()):
+            async with watching(Client(server), ClusterCache()):
                 pytest.fail("entered without one kind")
         assert server.open_streams == 0
 
@@ -93,7 +93,7 @@ def test_a_kind_that_may_not_be_read_ends_the_start_with_that_one_error() -> Non
 def test_what_is_raised_inside_comes_out_as_it_is() -> None:
     async def story() -> None:
         with pytest.raises(LookupError, match="mine"):
-            async with watching(Client(Empty()), World()):
+            async with watching(Client(Empty()), ClusterCache()):
                 raise LookupError("mine")
 
     run_virtually(story())
@@ -101,7 +101,7 @@ def test_what_is_raised_inside_comes_out_as_it_is() -> None:
 
 def test_the_collector_is_spared_once_the_world_is_complete() -> None:
     async def story() -> None:
-        async with watching(Client(Empty()), World()):
+        async with watching(Client(Empty()), ClusterCache()):
             assert gc.get_freeze_count() > 0
             assert gc.get_threshold()[0] > 700
 

@@ -8,9 +8,9 @@ from growth.api.actions import Hold
 from growth.api.kinds import NODES
 from growth.api.queue.kinds import CLUSTER_QUEUES
 from growth.api.settings.model import Settings
-from growth.decide.contract import State
+from growth.decide.contract import DeciderState
 from growth.decide.queue.decider import decide
-from growth.observe.cache import World
+from growth.observe.cache import ClusterCache
 from growth.run.informers import watching
 from growth_lab.simulator.faults import Fault
 from lab.tests.simulator.api.worlds import World as Server
@@ -21,7 +21,7 @@ from tests.virtual_time import wait_until
 
 def test_the_world_is_entered_without_them_and_says_when_they_are_read() -> None:
     async def story(server: Server) -> None:
-        world, wakes = World(queues=True), list[int]()
+        world, wakes = ClusterCache(queues=True), list[int]()
         trouble = server.faults.order(Fault.INTERNAL, resource="clusterqueues", times=10_000)
         async with watching(
             server.client(),
@@ -44,8 +44,8 @@ def test_the_world_is_entered_without_them_and_says_when_they_are_read() -> None
 
 def test_the_queue_decides_nothing_before_its_kinds_are_read_and_says_what_is_in_the_way() -> None:
     words = 'conversion webhook for kueue.x-k8s.io/v1beta1, Kind=Workload failed: Post "https://kueue-webhook-service"'
-    seen = msgspec.structs.replace(World(queues=True).snapshot(NOW), unread={CLUSTER_QUEUES: words})
-    decision = decide(seen, State(), Settings())
+    seen = msgspec.structs.replace(ClusterCache(queues=True).snapshot(NOW), unread={CLUSTER_QUEUES: words})
+    decision = decide(seen, DeciderState(), Settings())
     hold, _ = decision.said
     assert isinstance(hold, Hold)
     assert hold.reason == "NotRead"
@@ -53,4 +53,4 @@ def test_the_queue_decides_nothing_before_its_kinds_are_read_and_says_what_is_in
     assert "take the conversion out of Kueue's definitions" in hold.why
     assert decision.wake_at is not None
     quiet = msgspec.structs.replace(seen, unread={CLUSTER_QUEUES: ""})
-    assert decide(quiet, State(), Settings()).said == (), "it is being read"
+    assert decide(quiet, DeciderState(), Settings()).said == (), "it is being read"

@@ -3,14 +3,14 @@
 import msgspec
 from prometheus_client import CollectorRegistry
 
-from growth.api.change import Change, Happened
+from growth.api.change import Change, ChangeType
 from growth.api.growth_kinds import NODE_MOVES
 from growth.api.meta import ObjectMeta
 from growth.api.node_move import NodeMove, NodeMoveSpec, NodeMoveStatus
 from growth.api.phases import MovePhase
-from growth.decide.consolidation.decider import Memory
+from growth.decide.consolidation.decider import ConsolidationCarry
 from growth.decide.consolidation.move import Move
-from growth.decide.consolidation.move_search import Advice
+from growth.decide.consolidation.move_search import MoveAdvice
 from growth.observe.snapshot import Snapshot
 from growth.observe.table import Table
 from growth.run.move_metrics import MoveMetrics
@@ -18,7 +18,7 @@ from tests.decide.scale_down.stage import NAME, NOW, a_node, a_pool, a_snapshot
 from tests.run.test_queue_metrics import samples
 
 SAVES = 'growth_savings_per_hour{pool="default"}'
-ADVICE = Advice(3.0, 1.5, 1.5, 1.5, (Move((NAME,), (), (), 2.0, 0.5),))
+ADVICE = MoveAdvice(3.0, 1.5, 1.5, 1.5, (Move((NAME,), (), (), 2.0, 0.5),))
 
 
 def a_move(phase: MovePhase = "Buying") -> NodeMove:
@@ -29,7 +29,7 @@ def a_move(phase: MovePhase = "Buying") -> NodeMove:
 def seen(*moves: NodeMove, pools: tuple[object, ...] = (a_pool(),)) -> Snapshot:
     snapshot = a_snapshot(*pools, a_node(), now=NOW)
     table: Table[NodeMove] = Table()
-    table.hear([Change(Happened.ADDED, move, None) for move in moves])
+    table.hear([Change(ChangeType.ADDED, move, None) for move in moves])
     return msgspec.structs.replace(snapshot, tables={**snapshot.tables, NODE_MOVES: table})
 
 
@@ -38,7 +38,7 @@ class Shown:
         self._registry = CollectorRegistry()
         self.metrics = MoveMetrics(self._registry)
 
-    def after(self, snapshot: Snapshot, memory: Memory | None = None) -> dict[str, float]:
+    def after(self, snapshot: Snapshot, memory: ConsolidationCarry | None = None) -> dict[str, float]:
         self.metrics.show(snapshot, memory)
         return self.now()
 
@@ -68,15 +68,15 @@ def test_what_was_over_before_anybody_looked_is_not_counted() -> None:
 
 
 def test_what_the_advised_moves_save_is_shown_by_pool_until_the_next_advice() -> None:
-    shown, memory = Shown(), Memory(asked_about=("default",), advice=ADVICE)
+    shown, memory = Shown(), ConsolidationCarry(asked_about=("default",), advice=ADVICE)
     assert shown.after(seen(), memory)[SAVES] == 1.5
     assert shown.after(seen(), memory)[SAVES] == 1.5
-    nothing = Memory(asked_about=("default",), advice=Advice(1.5, 1.5, 1.5, 1.5))
+    nothing = ConsolidationCarry(asked_about=("default",), advice=MoveAdvice(1.5, 1.5, 1.5, 1.5))
     assert shown.after(seen(), nothing)[SAVES] == 0, "nothing to save is said, so none can be told from unknown"
 
 
 def test_a_pool_that_is_gone_and_one_that_is_not_optimised_any_more_are_not_shown() -> None:
-    shown, memory = Shown(), Memory(asked_about=("default",), advice=ADVICE)
+    shown, memory = Shown(), ConsolidationCarry(asked_about=("default",), advice=ADVICE)
     assert SAVES in shown.after(seen(), memory)
     assert SAVES not in shown.after(seen(pools=()), memory)
     assert SAVES in Shown().after(seen(), memory)
@@ -86,7 +86,7 @@ def test_a_pool_that_is_gone_and_one_that_is_not_optimised_any_more_are_not_show
 
 
 def test_who_does_not_lead_shows_none_and_counts_nothing_that_ends_elsewhere() -> None:
-    shown, memory = Shown(), Memory(asked_about=("default",), advice=ADVICE)
+    shown, memory = Shown(), ConsolidationCarry(asked_about=("default",), advice=ADVICE)
     shown.after(seen(a_move()), memory)
     shown.metrics.clear()
     assert shown.now() == {"growth_moves_active": 0}

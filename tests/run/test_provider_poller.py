@@ -10,11 +10,11 @@ from datetime import timedelta
 import pytest
 
 from growth.api.offering import Offering
-from growth.api.provider_state import Cloud
+from growth.api.provider_state import ProviderState
 from growth.cloud.errors import ProviderError, RateLimited, Unauthorized, Unavailable
 from growth.cloud.provider import Provider
 from growth.kube.client import Client
-from growth.run.provider_poller import Clouds
+from growth.run.provider_poller import ProviderPoller
 from tests.act.workshop import NOON, OFFERING, Shop
 from tests.kube.fake_api import FakeApi, FakeSend
 from tests.kube.replica import virtual
@@ -80,8 +80,8 @@ class Watchers:
     """Whoever hears of clouds."""
 
     def __init__(self, **markets: Market) -> None:
-        self.told: list[Cloud] = []
-        self.clouds = Clouds(
+        self.told: list[ProviderState] = []
+        self.clouds = ProviderPoller(
             {name: market.open for name, market in markets.items()},
             every_seconds=EVERY,
             tell=self.told.append,
@@ -91,7 +91,7 @@ class Watchers:
     def following(self) -> AbstractAsyncContextManager[None]:
         return self.clouds.following(Client(FakeSend(FakeApi(), clock)))
 
-    def last(self, name: str = "kwok") -> Cloud:
+    def last(self, name: str = "kwok") -> ProviderState:
         return next(cloud for cloud in reversed(self.told) if cloud.provider == name)
 
 
@@ -108,10 +108,10 @@ async def test_what_a_provider_sells_and_has_is_told_again_and_again() -> None:
     market = Market()
     watchers = Watchers(kwok=market)
     async with watchers.following():
-        assert watchers.last() == Cloud("kwok", problem="it was not asked yet")
+        assert watchers.last() == ProviderState("kwok", problem="it was not asked yet")
         await asyncio.sleep(100)
         assert market.asked == pytest.approx([0, 30, 60, 90], abs=0.01)
-        assert watchers.last() == Cloud("kwok", (OFFERING,), (), NOON + timedelta(seconds=90))
+        assert watchers.last() == ProviderState("kwok", (OFFERING,), (), NOON + timedelta(seconds=90))
         assert watchers.clouds.providers == {"kwok": market}
     assert watchers.clouds.providers == {}
 
@@ -124,7 +124,7 @@ async def test_who_cannot_be_opened_is_told_and_tried_again_while_others_are_fol
     async with watchers.following():
         await asyncio.sleep(250)
         assert pauses(closed.opened) == pytest.approx([1, 2, 4, 8, 16, 32, 60, 60, 60], abs=0.01)
-        assert watchers.last("closed") == Cloud("closed", problem="the token is wrong")
+        assert watchers.last("closed") == ProviderState("closed", problem="the token is wrong")
         assert list(watchers.clouds.providers) == ["sound"]
         assert len(sound.asked) == 9
         closed.cannot_open = None
@@ -140,11 +140,11 @@ async def test_who_does_not_answer_keeps_the_last_answer_with_the_problem_and_st
         await asyncio.sleep(1)
         market.raises = SILENT
         await asyncio.sleep(60)
-        assert watchers.last() == Cloud("kwok", (OFFERING,), (), NOON, problem="no answer")
+        assert watchers.last() == ProviderState("kwok", (OFFERING,), (), NOON, problem="no answer")
         assert watchers.clouds.providers == {"kwok": market}
         market.raises = None
         await asyncio.sleep(30)
-        assert watchers.last() == Cloud("kwok", (OFFERING,), (), NOON + timedelta(seconds=90))
+        assert watchers.last() == ProviderState("kwok", (OFFERING,), (), NOON + timedelta(seconds=90))
         assert len(market.opened) == 1
 
 

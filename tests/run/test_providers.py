@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from growth.api.provider_state import Cloud
+from growth.api.provider_state import ProviderState
 from growth.api.settings.model import HetznerSettings, KwokSettings, ProvidersSettings, Settings
 from growth.cloud.errors import Invalid
-from growth.cloud.hetzner.plugin import Options, options_from
-from growth.run.provider_poller import Clouds, open_providers, options_of
+from growth.cloud.hetzner.plugin import HetznerOptions, options_from
+from growth.run.provider_poller import ProviderPoller, open_providers, options_of
 from tests.cloud.virtual import VirtualKwok
 from tests.kube.replica import virtual
 
@@ -71,13 +71,13 @@ def test_what_kwok_sells_is_what_its_catalogue_says(tmp_path: Path) -> None:
 
 def test_a_catalogue_that_cannot_be_read_is_told_and_read_again_once_it_is_mended(tmp_path: Path) -> None:
     path = tmp_path / "shop.yaml"
-    told: list[Cloud] = []
+    told: list[ProviderState] = []
 
     @virtual
     async def story() -> None:
         virtual_kwok, settings = VirtualKwok(), enabling("kwok", catalogue=str(path))
         clock = virtual_kwok.clock.now
-        clouds = Clouds(open_providers(settings, clock), every_seconds=30, tell=told.append, now=clock)
+        clouds = ProviderPoller(open_providers(settings, clock), every_seconds=30, tell=told.append, now=clock)
         async with clouds.following(virtual_kwok.client()):
             await asyncio.sleep(0.5)
             assert told[-1].problem == f"the catalogue {path} cannot be read: No such file or directory"
@@ -98,4 +98,6 @@ def test_hetzner_is_told_all_that_the_settings_say_about_it() -> None:
         "endpoint": "http://127.0.0.1:1/v1",
         "catalogueEvery": "3m",
     }
-    assert options_from(options) == Options("shop", "hetzner-token", "http://127.0.0.1:1/v1", timedelta(minutes=3))
+    assert options_from(options) == HetznerOptions(
+        "shop", "hetzner-token", "http://127.0.0.1:1/v1", timedelta(minutes=3)
+    )

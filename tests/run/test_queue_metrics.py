@@ -2,14 +2,14 @@
 
 from prometheus_client import CollectorRegistry, generate_latest
 
-from growth.decide.queue.decider import Memory
-from growth.decide.queue.queue_status import Told
-from growth.decide.queue.usage_figures import Figures
-from growth.decide.queue.workload_events import News
+from growth.decide.queue.decider import QueueCarry
+from growth.decide.queue.queue_status import QueueReports
+from growth.decide.queue.usage_figures import QueueFigures
+from growth.decide.queue.workload_events import WorkloadEvents
 from growth.run.queue_metrics import QueueMetrics
 
-FIGURES = Figures(2, 1, 4, 3, {("spot", "cpu"): 1500, ("spot", "memory"): 1024}, {("spot", "cpu"): 4000})
-HAPPENED = News((("team", "PodsReadyTimeout"),), (("team", 40.0),), (("team", 75.0),))
+FIGURES = QueueFigures(2, 1, 4, 3, {("spot", "cpu"): 1500, ("spot", "memory"): 1024}, {("spot", "cpu"): 4000})
+HAPPENED = WorkloadEvents((("team", "PodsReadyTimeout"),), (("team", 40.0),), (("team", 75.0),))
 
 
 def samples(registry: CollectorRegistry) -> dict[str, float]:
@@ -19,7 +19,7 @@ def samples(registry: CollectorRegistry) -> dict[str, float]:
 
 def test_all_that_the_queue_knows_is_shown() -> None:
     registry = CollectorRegistry()
-    QueueMetrics(registry).show(Memory(news=HAPPENED, queues=Told({"team": FIGURES})))
+    QueueMetrics(registry).show(QueueCarry(news=HAPPENED, queues=QueueReports({"team": FIGURES})))
     shown = samples(registry)
     assert {name: shown[name] for name in shown if "seconds" not in name and "created" not in name} == {
         'growth_queue_pending{queue="team",status="active"}': 2,
@@ -38,8 +38,8 @@ def test_all_that_the_queue_knows_is_shown() -> None:
 def test_a_queue_that_is_gone_is_not_shown_and_what_happened_in_it_is_not_forgotten() -> None:
     registry = CollectorRegistry()
     metrics = QueueMetrics(registry)
-    metrics.show(Memory(news=HAPPENED, queues=Told({"team": FIGURES})))
-    metrics.show(Memory(queues=Told({"other": FIGURES})))
+    metrics.show(QueueCarry(news=HAPPENED, queues=QueueReports({"team": FIGURES})))
+    metrics.show(QueueCarry(queues=QueueReports({"other": FIGURES})))
     shown = samples(registry)
     assert 'growth_queue_admitted{queue="team"}' not in shown
     assert shown['growth_queue_admitted{queue="other"}'] == 3
@@ -49,8 +49,8 @@ def test_a_queue_that_is_gone_is_not_shown_and_what_happened_in_it_is_not_forgot
 def test_who_does_not_lead_shows_no_figures() -> None:
     registry = CollectorRegistry()
     metrics = QueueMetrics(registry)
-    metrics.show(Memory(queues=Told({"team": FIGURES})))
+    metrics.show(QueueCarry(queues=QueueReports({"team": FIGURES})))
     metrics.clear()
     assert not any("pending" in name for name in samples(registry))
-    metrics.show(Memory(queues=Told({"team": FIGURES})))
+    metrics.show(QueueCarry(queues=QueueReports({"team": FIGURES})))
     assert 'growth_queue_admitted{queue="team"}' in samples(registry), "the same figures are news again"

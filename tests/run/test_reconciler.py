@@ -7,8 +7,8 @@ from datetime import timedelta
 import pytest
 
 from growth.api.actions import Hold, RecordEvent
-from growth.decide.contract import Decision, State
-from growth.decide.failover.context import Memory
+from growth.decide.contract import DeciderState, Decision
+from growth.decide.failover.context import FailoverCarry
 from growth.observe.snapshot import Snapshot
 from growth_lab.simulator.clock import Clock
 from tests.act.workshop import REQUEST, a_create, a_purchase
@@ -62,7 +62,7 @@ def waking_after(scribe: Scribe, *seconds: float) -> None:
     """Ask for these deadlines, one after the other, and then for none."""
     waits = list(seconds)
 
-    def decide(snapshot: Snapshot, _: State) -> Decision:
+    def decide(snapshot: Snapshot, _: DeciderState) -> Decision:
         return Decision((), snapshot.now + timedelta(seconds=waits.pop(0)) if waits else None)
 
     scribe.decide = decide
@@ -132,7 +132,7 @@ def test_a_jump_of_the_wall_clock_lets_everybody_look_again_and_tells_since_when
 async def test_a_decider_is_reminded_of_what_it_wanted_to_remember() -> None:
     cluster, counting, other = SmallCluster(), Scribe(), Scribe()
 
-    def count(_: Snapshot, state: State) -> Decision:
+    def count(_: Snapshot, state: DeciderState) -> Decision:
         return Decision(memory=1 if not isinstance(state.memory, int) else state.memory + 1)
 
     counting.decide = count
@@ -148,7 +148,7 @@ async def test_a_decider_is_reminded_of_what_it_wanted_to_remember() -> None:
 @virtual
 async def test_what_failover_remembers_is_counted() -> None:
     scribe = Scribe()
-    scribe.decide = lambda _, __: Decision(memory=Memory(findings={"Dead": 1}, stuck=2, recovered=(30.0,)))
+    scribe.decide = lambda _, __: Decision(memory=FailoverCarry(findings={"Dead": 1}, stuck=2, recovered=(30.0,)))
     replica = await a_leader(SmallCluster(), scribe)
     text = replica.health.metrics.text().decode()
     assert 'growth_failover_nodes{state="Dead"} 1.0' in text
@@ -161,7 +161,7 @@ async def test_what_failover_remembers_is_counted() -> None:
 async def test_a_decider_that_raises_remembers_what_it_knew_before() -> None:
     cluster, scribe = SmallCluster(), Scribe()
 
-    def decide(_: Snapshot, __: State) -> Decision:
+    def decide(_: Snapshot, __: DeciderState) -> Decision:
         if len(scribe.passes) == 2:
             raise ZeroDivisionError
         return Decision(memory=len(scribe.passes))
@@ -180,7 +180,7 @@ def test_a_decider_that_raises_is_told_once_and_the_others_go_on(caplog: pytest.
     async def story() -> None:
         cluster, broken, sound = SmallCluster(), Scribe(), Scribe()
 
-        def fail(_: Snapshot, __: State) -> Decision:
+        def fail(_: Snapshot, __: DeciderState) -> Decision:
             raise ZeroDivisionError("mine")
 
         broken.decide = fail
@@ -236,7 +236,7 @@ async def test_holds_are_zero_on_a_replica_that_no_longer_leads() -> None:
 async def test_a_long_thought_comes_back_in_a_later_pass() -> None:
     cluster, scribe = SmallCluster(), Scribe()
 
-    def decide(snapshot: Snapshot, state: State) -> Decision:
+    def decide(snapshot: Snapshot, state: DeciderState) -> Decision:
         if state.answer is None and not state.is_thinking:
             waiting = len(snapshot.waiting)
             return Decision(thought=lambda: waiting + 40)
@@ -257,7 +257,7 @@ def test_a_thought_that_fails_is_told_and_ends_nothing(caplog: pytest.LogCapture
     async def story() -> None:
         scribe = Scribe()
 
-        def decide(_: Snapshot, __: State) -> Decision:
+        def decide(_: Snapshot, __: DeciderState) -> Decision:
             return Decision(thought=lambda: 1 / 0) if len(scribe.passes) == 1 else Decision()
 
         scribe.decide = decide
@@ -297,7 +297,7 @@ async def test_what_a_broken_decider_wanted_before_is_not_begun() -> None:
     replica.start()
     await wait_until(lambda: scribe.passes)
 
-    def fail(_: Snapshot, __: State) -> Decision:
+    def fail(_: Snapshot, __: DeciderState) -> Decision:
         raise ZeroDivisionError
 
     scribe.decide = fail

@@ -11,7 +11,7 @@ from growth.api.actions import CreateObject
 from growth.api.growth_kinds import NODE_REQUESTS
 from growth.api.kinds import EVENTS, NODES, PODS
 from growth.cloud.provider import Provider
-from growth.decide.contract import Decision, State
+from growth.decide.contract import DeciderState, Decision
 from growth.kube.client import Client
 from growth.kube.errors import Forbidden, Unreachable
 from growth.kube.transport import Request
@@ -64,7 +64,7 @@ async def test_one_leads_the_other_follows_and_takes_over_at_once_when_it_stops(
 async def test_who_begins_to_lead_first_reads_what_the_last_leader_wrote() -> None:
     cluster, requested = SmallCluster(), list[set[str]]()
 
-    def look(snapshot: Snapshot, _: State) -> Decision:
+    def look(snapshot: Snapshot, _: DeciderState) -> Decision:
         requested.append({name for _, name in snapshot.table(NODE_REQUESTS)})
         return Decision()
 
@@ -140,7 +140,7 @@ async def test_a_leader_that_cannot_renew_stops_deciding_and_its_writes_do_not_l
 async def test_what_providers_say_is_known_during_a_term_of_leadership_and_not_after_it() -> None:
     cluster, scribe, seen = SmallCluster(), Scribe(), list[list[str]]()
 
-    def look(snapshot: Snapshot, _: State) -> Decision:
+    def look(snapshot: Snapshot, _: DeciderState) -> Decision:
         seen.append([cloud.provider for cloud in snapshot.clouds.values() if cloud.offerings])
         return Decision()
 

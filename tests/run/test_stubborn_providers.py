@@ -21,7 +21,7 @@ from growth.api.settings.model import ProvidersSettings, Settings
 from growth.cloud.errors import Invalid, OutOfStock, QuotaExceeded, RateLimited, Unauthorized, Unavailable
 from growth.cloud.provider import Provider
 from growth.kube.client import Client
-from growth.run.runtime import Host
+from growth.run.runtime import Runtime
 from growth_lab.scenarios.context import Play
 from growth_lab.scenarios.replica import CATALOGUE, a_pool, growing
 from growth_lab.scenarios.simulated import play_virtually
@@ -136,7 +136,7 @@ def test_a_stock_that_runs_out_in_the_middle_is_not_asked_for_again_and_again(ah
     async def tell(play: Play) -> None:
         host = play.backstage.host
 
-        def shifted(identity: str) -> Host:
+        def shifted(identity: str) -> Runtime:
             lent = host(identity)
             return msgspec.structs.replace(lent, now=lambda: lent.now() + ahead)
 

@@ -6,19 +6,19 @@ from typing import Any
 
 import pytest
 
-from growth.act.effect_hooks import Point, Points
+from growth.act.effect_hooks import EffectHooks, EffectPoint
 from growth.api.actions import CreateObject, PatchObject
 from growth.api.core import ObjectReference
 from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
 from growth.api.kinds import EVENTS, LEASES, NAMESPACES, NODES
 from growth.api.references import reference_by_name, reference_to
 from growth.api.settings.model import Settings
-from growth.decide.contract import Decision, State
+from growth.decide.contract import DeciderState, Decision
 from growth.kube.client import Client
 from growth.observe.snapshot import Snapshot
 from growth.run.capability import Capability
 from growth.run.health import ProcessHealth
-from growth.run.replica import Plant, control, new_health
+from growth.run.replica import ReplicaConfig, control, new_health
 from growth.run.runtime import played
 from growth.run.shipped_manifests import shipped_roles
 from growth_lab.simulator import served_kinds
@@ -61,16 +61,16 @@ class Town:
         await self.admin.create(NAMESPACES, {"metadata": {"name": "growth-system"}})
 
     def replica(
-        self, name: str, *capabilities: Capability, user: str = GROWTH, points: Points | None = None
+        self, name: str, *capabilities: Capability, user: str = GROWTH, points: EffectHooks | None = None
     ) -> tuple[asyncio.Task[None], ProcessHealth]:
         health = new_health()
-        plant = Plant(
+        plant = ReplicaConfig(
             client=Client(self.server.connect(user), jitter=random.Random(1)),  # noqa: S311
             lease_client=Client(self.server.connect(user), jitter=random.Random(2)),  # noqa: S311
             settings=Settings(),
             capabilities=capabilities,
             host=played(name, self.clock.now),
-            points=points or Points(),
+            points=points or EffectHooks(),
         )
         task = asyncio.create_task(control(plant, health))
         self.tasks.append(task)
@@ -95,7 +95,7 @@ async def a_town() -> Town:
     return town
 
 
-def label_all(snapshot: Snapshot, _: State) -> Decision:
+def label_all(snapshot: Snapshot, _: DeciderState) -> Decision:
     """A capability that wants every node labelled: decided on the version it saw, as all are."""
     return Decision(
         tuple(
@@ -189,13 +189,13 @@ def test_whatever_goes_wrong_on_the_way_everything_is_done_in_the_end(seed: int)
 
 @pytest.mark.parametrize("moment", ["before", "after"])
 def test_stopped_at_a_point_the_next_replica_finishes_and_nothing_is_there_twice(moment: str) -> None:
-    def crash(_: Point, __: ObjectReference) -> None:
+    def crash(_: EffectPoint, __: ObjectReference) -> None:
         raise Crash
 
     @virtual
     async def story() -> None:
         town = await a_town()
-        points = Points(before=crash) if moment == "before" else Points(after=crash)
+        points = EffectHooks(before=crash) if moment == "before" else EffectHooks(after=crash)
         task, _ = town.replica("a", Scribe(a_create()).capability(), user=ALMIGHTY, points=points)
         await asyncio.wait({task})
         assert isinstance(task.exception(), Crash)

@@ -7,9 +7,9 @@ import pytest
 from growth.kube.client import Client
 from growth.kube.errors import Unreachable
 from growth.kube.transport import Method, Request
-from growth.observe.cache import World
+from growth.observe.cache import ClusterCache
 from growth.run.informers import watching
-from growth.run.watchdog import Beating, Heartbeats, Silence
+from growth.run.watchdog import BeatingSend, Heartbeats, MissedHeartbeat
 from growth_lab.simulator.virtual_loop import run_virtually
 from tests.kube.scripted import Scripted, ok
 from tests.run.quiet_server import QuietServer
@@ -34,7 +34,7 @@ def test_who_is_silent_for_longer_than_allowed_is_named() -> None:
     clock.at = 10
     assert heartbeats.silences() == []
     clock.at = 11
-    assert heartbeats.silences() == [Silence("a", 11, 10)]
+    assert heartbeats.silences() == [MissedHeartbeat("a", 11, 10)]
     assert str(heartbeats.silences()[0]) == "a has made no progress for 11 s (10 s are allowed)"
 
 
@@ -62,7 +62,7 @@ def test_an_exchange_that_fails_is_a_sign_of_life_and_one_that_hangs_is_none() -
     async def story() -> None:
         beats: list[float] = []
         send = Scripted(ok({}), Unreachable("no", sent=False))
-        beating = Beating(send, lambda: beats.append(send.clock()))
+        beating = BeatingSend(send, lambda: beats.append(send.clock()))
         await beating.send(READ)
         with pytest.raises(Unreachable):
             await beating.send(READ)
@@ -75,7 +75,7 @@ def test_a_stuck_informer_is_named_and_the_others_are_not() -> None:
     async def story() -> None:
         heartbeats = Heartbeats(asyncio.get_running_loop().time)
         server = QuietServer(bookmark_seconds=60, stuck="/pods")
-        async with watching(Client(server), World(), heartbeats=heartbeats, spare=lambda: None):
+        async with watching(Client(server), ClusterCache(), heartbeats=heartbeats, spare=lambda: None):
             await asyncio.sleep(299)
             assert heartbeats.silences() == []
             await asyncio.sleep(100)
@@ -86,7 +86,7 @@ def test_a_stuck_informer_is_named_and_the_others_are_not() -> None:
 
 def test_whoever_wants_to_know_is_told_after_the_world_was() -> None:
     async def story() -> None:
-        world, seen = World(), list[int]()
+        world, seen = ClusterCache(), list[int]()
         server = QuietServer(nodes=3)
         async with watching(
             Client(server), world, heard=lambda: seen.append(len(world.nodes)), spare=lambda: None

@@ -7,7 +7,7 @@ from typing import Final
 
 from growth.api.server_features import FEATURES, is_since, minor_of
 from growth.api.settings.model import ProvidersSettings, QueueSettings, Settings
-from growth.cli.doctor_report import Report
+from growth.cli.doctor_report import DoctorReport
 from growth.cli.doctor_seeing import read_report
 from growth.run.capability import CAPABILITIES
 from growth.run.shipped_manifests import ACCOUNT
@@ -45,7 +45,7 @@ CHECKS: Final[dict[str, Check]] = {capability: _scenario(name) for capability, n
 """By capability, in the order in which they run. Each installs kinds and roles, which stay."""
 
 
-async def examine(cluster: LocalCluster) -> Report:
+async def examine(cluster: LocalCluster) -> DoctorReport:
     """``growth doctor`` under the shipped role and as the administrator; both know what this release lacks."""
     assert await features_shown(cluster) == await _features_by_table(cluster)
     account = await cluster.client_as(*ACCOUNT)
@@ -61,7 +61,7 @@ async def _features_by_table(cluster: LocalCluster) -> dict[str, bool]:
     return {one.name: is_since(minor, one.since) for one in FEATURES if not one.group_version}
 
 
-def _compare(report: Report) -> None:
+def _compare(report: DoctorReport) -> None:
     assert report.exit_code == 0, f"doctor: {report.unusable_kinds} {report.missing_permissions}"
     lacks = {one.name for one in report.missing_features}
     expected = {one.name for one in FEATURES if not is_since(minor_of(report.version), one.since)}

@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from growth.cli.doctor_report import Report
+from growth.cli.doctor_report import DoctorReport
 from growth_lab.local_cluster.cluster import LocalCluster
 from growth_lab.local_cluster.errors import LocalError
 from growth_lab.scenarios.local import a_real_cluster
@@ -75,7 +75,7 @@ async def _checked(
         version = await cluster.admin.server_version()
         report(f"{combination.name}: {version} is up after {start_seconds} s")
         outcomes: list[CheckOutcome] = []
-        found: list[Report] = []
+        found: list[DoctorReport] = []
 
         async def run(name: str, check: Check) -> None:
             outcome = await outcome_of(name, check, cluster)

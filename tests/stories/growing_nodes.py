@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from growth.act.effect_hooks import Point, Points
+from growth.act.effect_hooks import EffectHooks, EffectPoint
 from growth.api.core import ObjectReference
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.kinds import (
@@ -26,10 +26,10 @@ from growth.api.node_request import NodeRequest
 from growth.api.offering import POOL
 from growth.api.settings.model import Settings
 from growth.api.taints import STARTING
-from growth.cloud.kwok.catalog import Behaviour, read_catalogue
+from growth.cloud.kwok.catalog import MachineBehavior, read_catalogue
 from growth.cloud.kwok.machine_record import SELECTOR, manifest
 from growth.cloud.kwok.node_manifest import owner_reference
-from growth.run.runtime import Host
+from growth.run.runtime import Runtime
 from growth_lab.scenarios.context import Json, Play
 from growth_lab.scenarios.replica import CATALOGUE, QUICK, a_pool, growing, until_told
 from growth_lab.scenarios.scenario import Stories
@@ -148,13 +148,13 @@ class Stopped(BaseException):
 async def growth_is_stopped_right_after_a_purchase(play: Play) -> None:
     """The machine is bought, and nobody wrote that down. Who comes next finds it, and buys no second one."""
 
-    def stop(point: Point, _: ObjectReference) -> None:
-        if point is Point.CREATE_MACHINE:
+    def stop(point: EffectPoint, _: ObjectReference) -> None:
+        if point is EffectPoint.CREATE_MACHINE:
             raise Stopped
 
     await play.node("other", taints=TAINTED)
     with suppress(Stopped):
-        async with growing(play, points=Points(after=stop)):
+        async with growing(play, points=EffectHooks(after=stop)):
             await a_pool(play)
             await play.pod("app", cpu="1500m", nodeSelector={})
             await play.until(play.pod_is("app"), "the pod runs, which cannot be")
@@ -290,7 +290,7 @@ async def the_clock_jumps_while_machines_boot(play: Play) -> None:
     ahead = [timedelta(0)]
     host = play.backstage.host
 
-    def jumping(identity: str) -> Host:
+    def jumping(identity: str) -> Runtime:
         lent = host(identity)
         return msgspec.structs.replace(lent, now=later(lent.now, ahead))
 
@@ -372,7 +372,7 @@ async def machines(play: Play) -> list[str]:
 async def leak(play: Play, name: str, pool: str) -> None:
     """A machine that was bought for a pool, and of which nobody knows."""
     small = next(one for one in read_catalogue(CATALOGUE).offerings if one.id == "kwok-small-fsn1")
-    body = manifest(MachineRequest(name, small, pool), Behaviour(timedelta(seconds=4)), play.now())
+    body = manifest(MachineRequest(name, small, pool), MachineBehavior(timedelta(seconds=4)), play.now())
     await play.client.create(CONFIG_MAPS, body, QUICK.namespace)
 
 

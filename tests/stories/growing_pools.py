@@ -17,7 +17,7 @@ from growth.api.offering import INSTANCE_TYPE, POOL
 from growth.api.settings.model import ProvidersSettings
 from growth.api.status import condition_of
 from growth.cloud.kwok.plugin import open_kwok
-from growth.cloud.plugins import Surroundings
+from growth.cloud.plugins import ProviderEnvironment
 from growth.cloud.provider import Provider
 from growth.decide.pool_status.decider import VALID
 from growth.kube.client import Client
@@ -251,7 +251,9 @@ async def a_catalogue_that_cannot_be_read_stops_only_its_own_pools(play: Play) -
 
 @asynccontextmanager
 async def _without_a_catalogue(client: Client) -> AsyncGenerator[Provider]:
-    surroundings = Surroundings(client, QUICK.namespace, lambda: datetime.now(UTC), {"catalogue": "nowhere/attic.yaml"})
+    surroundings = ProviderEnvironment(
+        client, QUICK.namespace, lambda: datetime.now(UTC), {"catalogue": "nowhere/attic.yaml"}
+    )
     async with open_kwok(surroundings) as provider:
         yield provider
 

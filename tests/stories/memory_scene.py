@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from growth.api.change import Change, Happened
+from growth.api.change import Change, ChangeType
 from growth.api.kinds import NODES
 from growth.api.node_memory import (
     MARKER,
@@ -17,7 +17,7 @@ from growth.api.node_memory import (
     SHARD_LEASES,
     SHARD_OF,
     TRANSACTIONS,
-    Remembered,
+    NodeRecord,
     Transaction,
     TransactionObject,
     read_memory,
@@ -89,7 +89,7 @@ async def leave(play: Play, *names: str) -> None:
 # What is written
 
 
-async def memory_of(play: Play, name: str) -> Remembered | None:
+async def memory_of(play: Play, name: str) -> NodeRecord | None:
     """What is remembered of a node; None if nothing is."""
     try:
         return read_memory(await play.client.get(MEMORIES, named(play, name), QUICK.memory.namespace))
@@ -140,7 +140,7 @@ async def following_transactions(play: Play) -> AsyncGenerator[dict[str, Transac
 
     def hear(changes: list[Change[TransactionObject]]) -> None:
         for change in changes:
-            if change.happened is not Happened.DELETED and read_transaction(change.now):
+            if change.happened is not ChangeType.DELETED and read_transaction(change.now):
                 made[change.now.metadata.name] = change.now
 
     informer = Informer(play.client, TRANSACTIONS, hear, namespace=QUICK.memory.transaction_namespace)

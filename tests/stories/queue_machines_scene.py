@@ -7,7 +7,7 @@ import msgspec
 
 from growth.api.growth_kinds import NODE_REQUESTS
 from growth.api.kinds import JOBS, NODES, PODS, Kind
-from growth.api.meta import ObjectMeta, Slim
+from growth.api.meta import FrozenValue, ObjectMeta
 from growth.api.node_request import NodeRequest
 from growth.api.offering import POOL
 from growth.api.queue.kinds import CLUSTER_QUEUES, LOCAL_QUEUES, RESOURCE_FLAVORS
@@ -15,13 +15,13 @@ from growth.api.queue.workload import PRIORITY_CLASS, QUEUE_NAME, Workload
 from growth_lab.scenarios.context import Play
 
 
-class QuotaStatus(Slim, frozen=True):
+class QuotaStatus(FrozenValue, frozen=True):
     """What is in force of a ResourceQuota."""
 
     hard: Mapping[str, str] = msgspec.field(default_factory=dict[str, str])
 
 
-class ResourceQuota(Slim, frozen=True):
+class ResourceQuota(FrozenValue, frozen=True):
     """How much there may be in a namespace."""
 
     metadata: ObjectMeta

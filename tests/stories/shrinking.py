@@ -16,7 +16,7 @@ from growth.api.machine import MachineRequest
 from growth.api.node_removal_request import RETRY
 from growth.api.offering import POOL
 from growth.api.taints import is_tainted
-from growth.cloud.kwok.catalog import Behaviour, read_catalogue
+from growth.cloud.kwok.catalog import MachineBehavior, read_catalogue
 from growth.cloud.kwok.machine_record import manifest
 from growth_lab.scenarios.context import Play
 from growth_lab.scenarios.replica import CATALOGUE, QUICK, a_pool, growing, until_told
@@ -215,7 +215,7 @@ async def a_leaked_machine_goes_after_its_grace(play: Play) -> None:
         await a_pool(play, types="small")
         large = next(one for one in read_catalogue(CATALOGUE).offerings if one.id == "kwok-large-fsn1")
         request = MachineRequest("default-0123456789", large, "default")
-        never = Behaviour(timedelta(minutes=5))
+        never = MachineBehavior(timedelta(minutes=5))
         await play.client.create(CONFIG_MAPS, manifest(request, never, play.now()), QUICK.namespace)
         await until_told(play, "default", "LeakedMachine")
         await play.until(lambda: removals(play), "its removal is asked for")

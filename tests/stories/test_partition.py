@@ -10,7 +10,7 @@ from typing import Final
 
 import pytest
 
-from growth.act.effect_hooks import Point, Points
+from growth.act.effect_hooks import EffectHooks, EffectPoint
 from growth.api.core import ObjectReference
 from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth_lab.scenarios.context import Play
@@ -57,11 +57,14 @@ class Theatre:
         async def killed() -> None:
             await end.wait()
 
-        return replace(process, points=Points(before=self._note), killed=killed)
+        return replace(process, points=EffectHooks(before=self._note), killed=killed)
 
-    def _note(self, point: Point, subject: ObjectReference, /) -> None:
-        is_asking = point is Point.CREATE_OBJECT and subject.kind in (NODE_REQUESTS.name, NODE_REMOVAL_REQUESTS.name)
-        if is_asking or point in (Point.CREATE_MACHINE, Point.DELETE_MACHINE):
+    def _note(self, point: EffectPoint, subject: ObjectReference, /) -> None:
+        is_asking = point is EffectPoint.CREATE_OBJECT and subject.kind in (
+            NODE_REQUESTS.name,
+            NODE_REMOVAL_REQUESTS.name,
+        )
+        if is_asking or point in (EffectPoint.CREATE_MACHINE, EffectPoint.DELETE_MACHINE):
             self.deeds.append((self._play.now(), point, f"{subject.kind} {subject.name}"))
 
 
@@ -123,7 +126,7 @@ async def _a_partition(play: Play, growth: Growth, theatre: Theatre, restart: st
 
     await asyncio.sleep(HOUR / 2)
     assert {*names} - {*bought(play)} == idle, "who was empty goes, and nobody else"
-    given_back = [at for at, point, _ in theatre.deeds if point == Point.DELETE_MACHINE]
+    given_back = [at for at, point, _ in theatre.deeds if point == EffectPoint.DELETE_MACHINE]
     assert len(given_back) == len(idle)
     assert min(given_back) >= said.healthy_since + EMPTY_AFTER
 

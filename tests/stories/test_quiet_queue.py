@@ -14,12 +14,12 @@ import msgspec
 from growth.api.kinds import JOBS, LEASES, NAMESPACES
 from growth.api.queue.workload import QUEUE_NAME
 from growth.api.settings.model import ProvidersSettings, Settings
-from growth.decide.contract import Decision, State
+from growth.decide.contract import DeciderState, Decision
 from growth.kube.client import Client
 from growth.kube.transport import Method, Request, Response, Send, Stream
 from growth.observe.snapshot import Snapshot
 from growth.run.capability import chosen
-from growth.run.replica import Plant, control, new_health
+from growth.run.replica import ReplicaConfig, control, new_health
 from growth_lab.scenarios.context import Play
 from growth_lab.scenarios.simulated import play_virtually
 from tests.stories.queue_scene import queued, requeuing, some_quota, the_workload, until_said
@@ -76,12 +76,12 @@ async def queueing(play: Play, settings: Settings = TERMS) -> AsyncGenerator[Que
     queue = Queue(sent)
     (capability,) = chosen(["queue"])
 
-    def look(snapshot: Snapshot, state: State, terms: Settings) -> Decision:
+    def look(snapshot: Snapshot, state: DeciderState, terms: Settings) -> Decision:
         queue.passes += 1
         return capability.decide(snapshot, state, terms)
 
     client = Client(sent)
-    plant = Plant(
+    plant = ReplicaConfig(
         client=client,
         lease_client=client,
         settings=settings,

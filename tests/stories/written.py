@@ -18,7 +18,7 @@ from growth.api.actions import (
 from growth.api.core import ObjectReference
 from growth.api.references import kind_of
 from growth.api.settings.model import Settings
-from growth.decide.contract import Decision, State
+from growth.decide.contract import DeciderState, Decision
 from growth.kube.verbs import Permission
 from growth.observe.snapshot import Snapshot
 from growth.run.capability import Capability
@@ -28,7 +28,7 @@ from growth.run.permissions import needs_of
 def checked(capability: Capability, surprises: set[str]) -> Capability:
     """The same capability; what it wants to do without being known to need it is noted among the surprises."""
 
-    def decide(snapshot: Snapshot, state: State, settings: Settings) -> Decision:
+    def decide(snapshot: Snapshot, state: DeciderState, settings: Settings) -> Decision:
         decision = capability.decide(snapshot, state, settings)
         known = {one.permission for one in needs_of(capability, settings)}
         surprises.update(f"{capability.name}: {one}" for one in written(decision.said) if one not in known)

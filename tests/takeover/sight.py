@@ -8,10 +8,10 @@ from datetime import datetime
 from typing import Final
 
 from bench.failover_cluster import NAMESPACE
-from growth.api.change import Change, Happened
+from growth.api.change import Change, ChangeType
 from growth.api.core import ConfigMap, Lease
 from growth.api.growth_kinds import NODE_REQUESTS
-from growth.api.growth_status import GROWTH_STATUS, Entry, timelines_in
+from growth.api.growth_status import GROWTH_STATUS, TimelineStep, timelines_in
 from growth.api.kinds import CONFIG_MAPS, LEASES, NODES, PODS
 from growth.api.node import Node
 from growth.api.node_request import NodeRequest
@@ -37,7 +37,7 @@ class Sight:
         """Of all that ever existed."""
         self.requests: dict[str, NodeRequest] = {}
         """By uid, each as it was seen last; those that are deleted, too."""
-        self.timelines: dict[str, tuple[Entry, ...]] = {}
+        self.timelines: dict[str, tuple[TimelineStep, ...]] = {}
         self.taints: Counter[str] = Counter()
         """How often each node went out of service."""
         self.leader = ""
@@ -69,7 +69,7 @@ class Sight:
     def hear_of_nodes(self, changes: list[Change[Node]]) -> None:
         for change in changes:
             name = change.now.metadata.name
-            if change.happened is Happened.DELETED:
+            if change.happened is ChangeType.DELETED:
                 self.nodes.pop(name, None)
                 continue
             was_out = self.is_out(name)
@@ -84,7 +84,7 @@ class Sight:
                 continue
             uid = change.now.metadata.uid
             self.web_uids.add(uid)
-            if change.happened is Happened.DELETED:
+            if change.happened is ChangeType.DELETED:
                 self.web.pop(uid, None)
             else:
                 self.web[uid] = change.now

@@ -7,10 +7,10 @@ import msgspec
 from growth.api.queue.quotas import Preemption
 from growth.api.queue.workload import Workload
 from growth.decide.queue import preemption
-from growth.decide.queue.pending_queue import Order, Place, place_of
+from growth.decide.queue.pending_queue import Order, QueuePosition, place_of
 from growth.decide.queue.preemption import Victim
-from growth.decide.queue.quota_holders import Holder, Wish
-from growth.decide.queue.quota_tree import ENDLESS, Member, Slot
+from growth.decide.queue.quota_holders import QuotaHolder, QuotaRequest
+from growth.decide.queue.quota_tree import ENDLESS, QuotaNode, Slot
 from tests.trust.mutant import Mutant
 
 _QUEUE: Final = "growth.decide.queue"
@@ -18,7 +18,7 @@ _WAITS: Final = "admitting.waits_for_preempted"
 _LINE: Final = "line.Line.has_preemptor_from"
 _PLACE: Final = place_of
 _VICTIMS: Final = preemption.victims
-_AVAILABLE: Final = Member.available
+_AVAILABLE: Final = QuotaNode.available
 
 
 def _keeps_nothing(*_: object) -> int:
@@ -41,26 +41,26 @@ def _oldest_first(candidate: Any) -> tuple[float, str]:  # noqa: ANN401 - nobody
     return candidate.holder.reserved_at.timestamp(), candidate.holder.uid
 
 
-def _lower_only(holder: Holder, wish: Wish, _: Preemption) -> bool:
+def _lower_only(holder: QuotaHolder, wish: QuotaRequest, _: Preemption) -> bool:
     return holder.priority < wish.priority
 
 
-def _also_older(holder: Holder, wish: Wish, _: Preemption) -> bool:
+def _also_older(holder: QuotaHolder, wish: QuotaRequest, _: Preemption) -> bool:
     return holder.priority <= wish.priority
 
 
-def _any_threshold(tree: Any, member: Any, policy: Preemption, wish: Wish, short: Any) -> list[Victim]:  # noqa: ANN401
+def _any_threshold(tree: Any, member: Any, policy: Preemption, wish: QuotaRequest, short: Any) -> list[Victim]:  # noqa: ANN401
     borrowing = policy.borrow_within_cohort
     if borrowing is not None:
         borrowing = msgspec.structs.replace(borrowing, max_priority_threshold=None)
     return _VICTIMS(tree, member, msgspec.structs.replace(policy, borrow_within_cohort=borrowing), wish, short)
 
 
-def _forgiven(tree: Any, member: Any, policy: Preemption, wish: Wish, short: Any) -> list[Victim]:  # noqa: ANN401
+def _forgiven(tree: Any, member: Any, policy: Preemption, wish: QuotaRequest, short: Any) -> list[Victim]:  # noqa: ANN401
     return _VICTIMS(tree, member, policy, msgspec.structs.replace(wish, was_sent_back=False), short)
 
 
-def _by_right_alone(tree: Any, member: Any, policy: Preemption, wish: Wish, short: Any) -> list[Victim]:  # noqa: ANN401
+def _by_right_alone(tree: Any, member: Any, policy: Preemption, wish: QuotaRequest, short: Any) -> list[Victim]:  # noqa: ANN401
     return _VICTIMS(tree, member, policy, msgspec.structs.replace(wish, is_promised=False), short)
 
 
@@ -68,7 +68,7 @@ def _never(*_: object) -> bool:
     return False
 
 
-def _preemptors_first(workload: Workload, order: Order, *, is_strict: bool, **_: bool) -> Place:
+def _preemptors_first(workload: Workload, order: Order, *, is_strict: bool, **_: bool) -> QueuePosition:
     return _PLACE(workload, order, is_strict=is_strict, preemptors_first=True)
 
 
@@ -84,7 +84,7 @@ def _all_of_them(gone: list[Any], _: object) -> list[Any]:
     return gone
 
 
-def _less_by_what_others_overdraw(member: Member, slot: Slot) -> int:
+def _less_by_what_others_overdraw(member: QuotaNode, slot: Slot) -> int:
     if member.parent is None:
         return _AVAILABLE(member, slot)
     return _AVAILABLE(member, slot) + min(0, member.parent.available(slot))

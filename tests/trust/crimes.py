@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from growth.act.effect_hooks import Point, Points
+from growth.act.effect_hooks import EffectHooks, EffectPoint
 from growth.api.core import ObjectReference
 from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
 from growth.api.kinds import CONFIG_MAPS, NAMESPACES, NODES, VOLUME_ATTACHMENTS
@@ -16,7 +16,7 @@ from growth.api.kwok import KWOK_LABEL, KWOK_VALUE
 from growth.api.machine import MachineRequest, Power
 from growth.api.out_of_service import PROOF, SHUTDOWN, Proof
 from growth.api.tolerations import Taint
-from growth.cloud.kwok.catalog import Behaviour, read_catalogue
+from growth.cloud.kwok.catalog import MachineBehavior, read_catalogue
 from growth.cloud.kwok.machine_record import config_map_name, manifest, record_from
 from growth.cloud.kwok.node_manifest import node_manifest
 from growth.kube.client import Client
@@ -38,7 +38,7 @@ class Criminal:
     def __init__(self, play: Play, process: Process) -> None:
         self.play, self.client, self._points = play, process.client, process.points
 
-    async def through(self, point: Point, name: str, effect: Callable[[], Awaitable[object]]) -> None:
+    async def through(self, point: EffectPoint, name: str, effect: Callable[[], Awaitable[object]]) -> None:
         """Do something as a decision would have it done."""
         subject = ObjectReference(kind="Node", name=name)
         self._points.before(point, subject)
@@ -59,13 +59,13 @@ class Criminal:
     async def machine(self, name: str) -> None:
         """A small machine for the pool ``default``."""
         small = next(one for one in read_catalogue(CATALOGUE).offerings if one.id == "kwok-small-fsn1")
-        body = manifest(MachineRequest(name, small, "default"), Behaviour(timedelta(0)), self.play.now())
-        await self.through(Point.CREATE_MACHINE, name, lambda: self.client.create(CONFIG_MAPS, body, SPACE))
+        body = manifest(MachineRequest(name, small, "default"), MachineBehavior(timedelta(0)), self.play.now())
+        await self.through(EffectPoint.CREATE_MACHINE, name, lambda: self.client.create(CONFIG_MAPS, body, SPACE))
 
     async def give_back(self, name: str) -> None:
         """Delete the machine."""
         delete = self.client.delete
-        await self.through(Point.DELETE_MACHINE, name, lambda: delete(CONFIG_MAPS, config_map_name(name), SPACE))
+        await self.through(EffectPoint.DELETE_MACHINE, name, lambda: delete(CONFIG_MAPS, config_map_name(name), SPACE))
 
     async def node(self, name: str, *, taints: tuple[str, ...] = (), notes: Mapping[str, str] | None = None) -> None:
         """The Ready and open node of a machine that is there."""
@@ -122,7 +122,7 @@ def found_out(commit: Callable[[Criminal], Awaitable[None]]) -> list[str]:
     async def tell(play: Play) -> None:
         with suppress(AlreadyExists):
             await play.client.create(NAMESPACES, {"metadata": {"name": SPACE}})
-        process = Process(play.client, play.backstage.host("criminal"), QUICK, Points())
+        process = Process(play.client, play.backstage.host("criminal"), QUICK, EffectHooks())
         async with audit.following(play.client):
             await commit(Criminal(play, witness.around(process)))
 

@@ -10,30 +10,30 @@ from growth.api.machine import Power, PowerReading
 from growth.api.node import Node
 from growth.api.out_of_service import Proof
 from growth.api.settings.model import FailoverSettings
-from growth.decide.failover.context import Scene
-from growth.decide.failover.evidence import Answers, Case, first
-from growth.decide.failover.machine_lookup import Machines, Place
-from growth.decide.failover.remaining_objects import Leftovers
+from growth.decide.failover.context import FailoverContext
+from growth.decide.failover.evidence import NodeCase, PowerAnswers, first
+from growth.decide.failover.machine_lookup import MachineLocation, MachineLookup
+from growth.decide.failover.remaining_objects import RemainingObjects
 from tests.trust.mutant import Mutant
 
 _FAILOVER: Final = "growth.decide.failover"
 _IS_DEAD: Final = "growth.api.machine.PowerReading.is_dead"
-_PLACE: Final[Callable[[Machines, str], Place | None]] = Machines.place
+_PLACE: Final[Callable[[MachineLookup, str], MachineLocation | None]] = MachineLookup.place
 
 
-def _once(case: Case, _: FailoverSettings) -> bool:
+def _once(case: NodeCase, _: FailoverSettings) -> bool:
     return case.answers is not None and case.answers.is_dead
 
 
-def _old_is_fine(case: Case, _: datetime) -> bool:
+def _old_is_fine(case: NodeCase, _: datetime) -> bool:
     return case.answers is not None and case.answers.is_dead
 
 
-def _unimpressed(case: Case, last_sign: datetime) -> Case:
+def _unimpressed(case: NodeCase, last_sign: datetime) -> NodeCase:
     return case if last_sign <= case.last_sign else msgspec.structs.replace(case, last_sign=last_sign)
 
 
-def _adds_up(answers: Answers, reading: PowerReading) -> Answers:
+def _adds_up(answers: PowerAnswers, reading: PowerReading) -> PowerAnswers:
     """One answer to the contrary changes nothing for those before and after."""
     if answers.is_dead and not reading.is_dead:
         return answers
@@ -42,11 +42,11 @@ def _adds_up(answers: Answers, reading: PowerReading) -> Answers:
     return msgspec.structs.replace(answers, power=reading.power, last_at=reading.read_at, count=answers.count + 1)
 
 
-def _place_by_name(machines: Machines, provider_id: str) -> Place | None:
+def _place_by_name(machines: MachineLookup, provider_id: str) -> MachineLocation | None:
     name = provider_id.rpartition("/")[0].rpartition("/")[2]
-    by_id: Mapping[str, tuple[str, Any]] = vars(Machines)["_by_id"].__get__(machines, Machines)
+    by_id: Mapping[str, tuple[str, Any]] = vars(MachineLookup)["_by_id"].__get__(machines, MachineLookup)
     named = [(provider, machine) for provider, machine in by_id.values() if machine.name == name]
-    return Place(named[0][0], named[0][1].id) if named else _PLACE(machines, provider_id)
+    return MachineLocation(named[0][0], named[0][1].id) if named else _PLACE(machines, provider_id)
 
 
 def _runs_or_not(reading: PowerReading) -> bool:
@@ -61,15 +61,15 @@ def _unguarded(*_: object) -> None:
     """Nothing keeps a node in service."""
 
 
-def _nothing_left(*_: object) -> Leftovers:
-    return Leftovers((), (), (), ())
+def _nothing_left(*_: object) -> RemainingObjects:
+    return RemainingObjects((), (), (), ())
 
 
 def _nobody_else(_: Node, __: Proof) -> str:
     return ""
 
 
-def _back_when_ready(scene: Scene, node: Node, _: Proof) -> bool:
+def _back_when_ready(scene: FailoverContext, node: Node, _: Proof) -> bool:
     return node.is_ready and node.metadata.uid not in scene.memory.cases
 
 

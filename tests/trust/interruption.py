@@ -15,7 +15,7 @@ from typing import Final, NoReturn
 
 import msgspec
 
-from growth.act.effect_hooks import Point, Points
+from growth.act.effect_hooks import EffectHooks, EffectPoint
 from growth.api.core import ObjectReference
 from growth.api.settings.model import LeaderElectionSettings, Settings
 from growth.kube.client import Client
@@ -77,7 +77,7 @@ class Interruption:
             process,
             client=Client(_MortalSend(client.transport, life), sharing=client.sharing, jitter=client.jitter),
             settings=_hurried(process.settings),
-            points=Points(both(process.points.before, life.before), both(life.after, process.points.after)),
+            points=EffectHooks(both(process.points.before, life.before), both(life.after, process.points.after)),
             killed=life.end.wait,
         )
 
@@ -99,12 +99,12 @@ class _Life:
     def __init__(self, interruption: Interruption) -> None:
         self.end = asyncio.Event()
         self._interruption = interruption
-        self._ends_after: set[tuple[Point, str]] = set()
+        self._ends_after: set[tuple[EffectPoint, str]] = set()
 
     def come_by(self, name: str) -> Side | None:
         return self._interruption.come_by(name)
 
-    def before(self, point: Point, subject: ObjectReference, /) -> None:
+    def before(self, point: EffectPoint, subject: ObjectReference, /) -> None:
         if self.end.is_set():
             raise Killed
         if point in MACHINE_POINTS:
@@ -115,7 +115,7 @@ class _Life:
             if side is Side.AFTER:
                 self._ends_after.add((point, subject.name))
 
-    def after(self, point: Point, subject: ObjectReference, /) -> None:
+    def after(self, point: EffectPoint, subject: ObjectReference, /) -> None:
         if (point, subject.name) in self._ends_after:
             self.end.set()
         if self.end.is_set():

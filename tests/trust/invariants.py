@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
-from growth.act.effect_hooks import Point
+from growth.act.effect_hooks import EffectPoint
 from growth.api.duration import parse_duration
 from growth.api.growth_kinds import GROUP, NODE_MOVES, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.kinds import CONFIG_MAPS, NODES, PODS, VOLUME_ATTACHMENTS, Kind
@@ -56,7 +56,7 @@ from tests.trust.remembering import given_wrongly, is_of_memory, remembered_wron
 
 _OURS: Final = scheme_of("growth-system")
 _SERVER: Final = "hcloud://"
-_POINTS: Final = frozenset(Point)
+_POINTS: Final = frozenset(EffectPoint)
 
 
 @dataclass(frozen=True)
@@ -261,7 +261,7 @@ def foreign_taint_taken_off(step: Step, _: Picture, deeds: Deeds) -> Iterator[st
     before, now = step.before.spec.taints, step.now.spec.taints
     others = [taint for taint in before if not taint.key.startswith(f"{GROUP}/") and taint.key != OUT_OF_SERVICE]
     lost = [str(taint) for taint in others if taint not in now]
-    editing = [deed for deed in deeds.making("nodes", step.version) if deed.by == Point.EDIT_OBJECT]
+    editing = [deed for deed in deeds.making("nodes", step.version) if deed.by == EffectPoint.EDIT_OBJECT]
     if lost and editing:
         yield f"{step.meta.name} lost {', '.join(lost)}, which is not Growth's: {_who(editing)}"
 
@@ -322,7 +322,7 @@ def _bought_by_growth(step: Step, deeds: Deeds) -> list[Deed]:
 def _given_back(step: Step, deeds: Deeds) -> bool:
     name = config_map_name(record_from(step.now).name)
     asked = deeds.deletions("configmaps", name, step.meta.uid, until=step.at)
-    return any(deed.by == Point.DELETE_MACHINE for deed in asked)
+    return any(deed.by == EffectPoint.DELETE_MACHINE for deed in asked)
 
 
 def _who(deeds: list[Deed]) -> str:

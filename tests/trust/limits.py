@@ -2,11 +2,11 @@
 
 from growth.api.node_pool import NodePoolSpec
 from growth.api.quantity import nano_value
-from growth.cloud.kwok.machine_record import Record
+from growth.cloud.kwok.machine_record import MachineRecord
 from tests.trust.picture import Picture, has_vanished
 
 
-def passed_limits(spec: NodePoolSpec, newest: Record, picture: Picture) -> str:
+def passed_limits(spec: NodePoolSpec, newest: MachineRecord, picture: Picture) -> str:
     """What there is too much of when this machine has been bought, in words; empty if all is within its limits.
 
     A machine whose node turned out smaller than promised uses up what the node has; one that vanished uses up nothing,
@@ -37,12 +37,12 @@ def passed_limits(spec: NodePoolSpec, newest: Record, picture: Picture) -> str:
     return ", ".join(too_much)
 
 
-def _amount(machine: Record, resource: str, picture: Picture) -> int:
+def _amount(machine: MachineRecord, resource: str, picture: Picture) -> int:
     promised = nano_value(machine.request.offering.resources.get(resource, "0"))
     node = picture.nodes.get(machine.name)
     has = node.status.capacity.get(resource) if node is not None else None
     return promised if has is None else min(promised, nano_value(has))
 
 
-def _price(machine: Record) -> int:
+def _price(machine: MachineRecord) -> int:
     return round(machine.request.offering.price_per_hour * 10**9)

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from growth.decide.consolidation.active_moves import Moving
+from growth.decide.consolidation.active_moves import ActiveMoves
 from tests.trust.mutant import Mutant
 
 _HERE: Final = "growth.decide.consolidation"
@@ -20,8 +20,8 @@ def _as_many_as_they_like(_: object, pools: Any) -> dict[str, int]:  # noqa: ANN
     return {pool.metadata.name: 100 for pool in pools}
 
 
-def _nobody(_: object) -> Moving:
-    return Moving()
+def _nobody(_: object) -> ActiveMoves:
+    return ActiveMoves()
 
 
 def _mutant(name: str, story: str = "", **changes: object) -> Mutant:

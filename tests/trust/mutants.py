@@ -31,7 +31,7 @@ from growth.api.references import reference_to
 from growth.decide.elapsed import counts_from
 from growth.decide.node_requests import decider as provision
 from growth.decide.scale_down import removal_requests
-from growth.decide.scale_down.context import Scene
+from growth.decide.scale_down.context import ScaleDownContext
 from growth.kube.client import Client
 from growth.kube.patches import JsonPatch, MergePatch
 from growth.kube.transport import Request
@@ -99,7 +99,7 @@ def _no_reason(*_: object) -> str:
     return ""
 
 
-def _everybody(_: Scene, __: NodePool, spare: Sequence[Any]) -> tuple[set[str], set[str]]:
+def _everybody(_: ScaleDownContext, __: NodePool, spare: Sequence[Any]) -> tuple[set[str], set[str]]:
     return {node.metadata.name for node in spare}, set()
 
 
@@ -107,15 +107,15 @@ _STEPS: Final = {**vars(provision)["_STEPS"], "Ready": _nothing}
 _USUALLY: Final = removal_requests.remove
 
 
-def _never_again(scene: Scene, removal: NodeRemovalRequest) -> None:
+def _never_again(scene: ScaleDownContext, removal: NodeRemovalRequest) -> None:
     if removal.status.phase != "Deprovisioning" or removal_requests.machine_of(scene, removal) is None:
         _USUALLY(scene, removal)
 
 
-_ASK: Final[Callable[[Scene, NodeRemovalRequest, str, str], None]] = vars(removal_requests)["_ask"]
+_ASK: Final[Callable[[ScaleDownContext, NodeRemovalRequest, str, str], None]] = vars(removal_requests)["_ask"]
 
 
-def _node_first(scene: Scene, removal: NodeRemovalRequest, provider: str, machine_id: str) -> None:
+def _node_first(scene: ScaleDownContext, removal: NodeRemovalRequest, provider: str, machine_id: str) -> None:
     node = removal_requests.node_of(scene, removal)
     if node is not None:
         scene.said.append(DeleteObject(subject=reference_to(NODES, node.metadata), why="it is not needed"))

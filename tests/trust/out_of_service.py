@@ -8,7 +8,7 @@ became of servers at Hetzner is known to their sandbox alone, and asked by the s
 from collections.abc import Iterator
 from typing import Final
 
-from growth.act.effect_hooks import Point
+from growth.act.effect_hooks import EffectPoint
 from growth.api.kinds import NODES
 from growth.api.node import Node
 from growth.api.out_of_service import OUT_OF_SERVICE, PROOF
@@ -69,7 +69,7 @@ def _is_given_back(node: Node, at: float, deeds: Deeds) -> bool:
     """Whether Growth itself had its machine deleted: that needs no proof."""
     uid = node.spec.provider_id.rpartition("/")[2]
     asked = deeds.deletions("configmaps", config_map_name(node.metadata.name), uid, until=at)
-    return any(deed.by == Point.DELETE_MACHINE for deed in asked)
+    return any(deed.by == EffectPoint.DELETE_MACHINE for deed in asked)
 
 
 def powered_off_unasked(step: Step, _: Picture, deeds: Deeds) -> Iterator[str]:

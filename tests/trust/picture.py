@@ -6,7 +6,7 @@ Resource versions count the writes of the whole cluster, so the changes of all k
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from growth.api.change import Change, Happened
+from growth.api.change import Change, ChangeType
 from growth.api.core import ConfigMap, Lease
 from growth.api.growth_kinds import NODE_MOVES, NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.kinds import CONFIG_MAPS, LEASES, NODES, PODS, VOLUME_ATTACHMENTS, Kind
@@ -21,9 +21,9 @@ from growth.api.pod import Pod
 from growth.api.queue.job import QUEUED_JOBS
 from growth.api.queue.kinds import CLUSTER_QUEUES, COHORTS, WORKLOADS
 from growth.api.storage import VolumeAttachment
-from growth.cloud.kwok.faults import Kind as Fault
+from growth.cloud.kwok.faults import FaultType as Fault
 from growth.cloud.kwok.faults import find
-from growth.cloud.kwok.machine_record import Record, record_from
+from growth.cloud.kwok.machine_record import MachineRecord, record_from
 from growth.kube.lease_record import MISSING_HOLDER
 from tests.trust.memoirs import Memoir
 from tests.trust.power import Powers
@@ -54,7 +54,7 @@ class Step:
 
     version: int
     kind: Kind[Any]
-    happened: Happened
+    happened: ChangeType
     before: Any
     now: Any
     at: float = 0.0
@@ -68,12 +68,12 @@ class Step:
     @property
     def is_new(self) -> bool:
         """Whether it made the object."""
-        return self.happened is Happened.ADDED
+        return self.happened is ChangeType.ADDED
 
     @property
     def is_end(self) -> bool:
         """Whether the object is gone with it."""
-        return self.happened is Happened.DELETED
+        return self.happened is ChangeType.DELETED
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class Picture:
     removals: dict[str, NodeRemovalRequest] = field(default_factory=dict[str, NodeRemovalRequest])
     moves: dict[str, NodeMove] = field(default_factory=dict[str, NodeMove])
     attachments: dict[str, VolumeAttachment] = field(default_factory=dict[str, VolumeAttachment])
-    machines: dict[str, Record] = field(default_factory=dict[str, Record])
+    machines: dict[str, MachineRecord] = field(default_factory=dict[str, MachineRecord])
     leases: dict[str, Lease] = field(default_factory=dict[str, Lease])
 
     memories: dict[str, MemoryObject] = field(default_factory=dict[str, MemoryObject])
@@ -201,7 +201,7 @@ class Picture:
         """Those among them because of whom the node is needed."""
         return [pod for pod in self.pods_on(node) if is_work(pod)]
 
-    def machine_of(self, node: Node) -> Record | None:
+    def machine_of(self, node: Node) -> MachineRecord | None:
         """The machine under a node, if the provider has it: the very one, not another of the name.
 
         One that vanished is not listed any more, whether or not the played cloud has forgotten it already.
@@ -248,6 +248,6 @@ def is_machine(config_map: ConfigMap) -> bool:
     return "request" in config_map.data
 
 
-def has_vanished(machine: Record) -> bool:
+def has_vanished(machine: MachineRecord) -> bool:
     """Whether its provider does not list it any more, or soon will not."""
     return find(machine.behaviour.faults, Fault.VANISHES) is not None

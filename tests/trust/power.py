@@ -6,13 +6,13 @@ Times are seconds of the loop's own clock, as steps have them.
 from math import inf
 from typing import Final
 
-from growth.cloud.kwok.faults import Kind, find
-from growth.cloud.kwok.machine_record import Record
+from growth.cloud.kwok.faults import FaultType, find
+from growth.cloud.kwok.machine_record import MachineRecord
 
-_DEADLY: Final = (Kind.POWER_OFF, Kind.HARDWARE_FAILS, Kind.VANISHES)
+_DEADLY: Final = (FaultType.POWER_OFF, FaultType.HARDWARE_FAILS, FaultType.VANISHES)
 
 
-def dies(record: Record) -> bool:
+def dies(record: MachineRecord) -> bool:
     """Whether something is wrong with a machine that ends what runs on it, sooner or later."""
     return any(find(record.behaviour.faults, kind) is not None for kind in _DEADLY)
 
@@ -21,11 +21,11 @@ class Powers:
     """All machines that ever were, by provider id."""
 
     def __init__(self) -> None:
-        self._history: dict[str, list[tuple[float, Record | None]]] = {}
+        self._history: dict[str, list[tuple[float, MachineRecord | None]]] = {}
         self._ahead = -inf
         """How far the wall clock is ahead of the loop's. Whoever is written down late seems to be less so."""
 
-    def take(self, record: Record, at: float, *, is_new: bool, is_end: bool) -> None:
+    def take(self, record: MachineRecord, at: float, *, is_new: bool, is_end: bool) -> None:
         """Something else is written down about a machine."""
         if is_new:
             self._ahead = max(self._ahead, record.created_at.timestamp() - at)
@@ -56,7 +56,7 @@ class Powers:
             deaths.append((begins, until))
         return deaths
 
-    def _dies_at(self, record: Record | None) -> float:
+    def _dies_at(self, record: MachineRecord | None) -> float:
         """When a machine dies as it is written down now; never, if nothing is wrong with it."""
         if record is None or record.is_fenced:
             return -inf

@@ -9,18 +9,18 @@ import msgspec
 from growth.api.queue.job import QueuedJob
 from growth.api.queue.quotas import FlavorQuotas
 from growth.api.queue.workload import EVICTED, RequeueState, Workload
-from growth.decide.capacity.availability import Access
-from growth.decide.capacity.offering_catalog import Sold
-from growth.decide.queue.context import Scene
-from growth.decide.queue.failed_flavors import Tried
+from growth.decide.capacity.availability import Availability
+from growth.decide.capacity.offering_catalog import OfferingInCatalog
+from growth.decide.queue.context import QueueContext
+from growth.decide.queue.failed_flavors import FailedFlavors
 from growth.decide.queue.pending_queue import Order, Strategy, order_of
-from growth.decide.queue.requeue import Requeuing, delay
-from growth.decide.queue.workload_patch import Draft
+from growth.decide.queue.requeue import RequeuePolicy, delay
+from growth.decide.queue.workload_patch import WorkloadDraft
 from tests.trust.mutant import Mutant
 
 _QUEUE: Final = "growth.decide.queue"
 _NEVER: Final = datetime.min.replace(tzinfo=UTC)
-_REQUEUE: Final = Draft.requeue
+_REQUEUE: Final = WorkloadDraft.requeue
 
 
 def _suspended_is_stopped(job: QueuedJob) -> bool:
@@ -58,17 +58,17 @@ def _time_alone(workload: Workload, strategy: Strategy) -> Order:
     return 0, *order_of(workload, strategy)[1:]
 
 
-def _without_limit(workload: Workload, terms: Requeuing, now: datetime) -> RequeueState:
+def _without_limit(workload: Workload, terms: RequeuePolicy, now: datetime) -> RequeueState:
     state = workload.status.requeue_state
     count = (state.count or 0) if state is not None else 0
     return RequeueState(count + 1, now + delay(count + 1, terms, workload.metadata.uid))
 
 
-def _always_the_same(count: int, terms: Requeuing, _: str) -> timedelta:
+def _always_the_same(count: int, terms: RequeuePolicy, _: str) -> timedelta:
     return terms.base if count else timedelta(0)
 
 
-def _never_forgets(draft: Draft, state: RequeueState | None) -> None:
+def _never_forgets(draft: WorkloadDraft, state: RequeueState | None) -> None:
     if state is not None:
         _REQUEUE(draft, state)
 
@@ -77,7 +77,7 @@ def _template_unknown(*_: object) -> Mapping[str, Any]:
     return {}
 
 
-def _all_at_once(draft: Draft) -> list[Any]:
+def _all_at_once(draft: WorkloadDraft) -> list[Any]:
     """What is deactivated is written without what is said about it."""
     before, now = draft.before, draft.workload
     if before.spec.active == now.spec.active and now.condition("DeactivationTarget") is not None and now.spec.active:
@@ -86,18 +86,18 @@ def _all_at_once(draft: Draft) -> list[Any]:
     return _ACTIONS(draft)
 
 
-_ACTIONS: Final = Draft.actions
+_ACTIONS: Final = WorkloadDraft.actions
 
 
-def _some_may_be_asked_for(sold: Sold) -> bool:
-    return sold.access is not Access.CLOSED and sold.offering.stock != 0
+def _some_may_be_asked_for(sold: OfferingInCatalog) -> bool:
+    return sold.access is not Availability.CLOSED and sold.offering.stock != 0
 
 
-def _has_no_node(scene: Scene, workload: Workload) -> bool:
+def _has_no_node(scene: QueueContext, workload: Workload) -> bool:
     return any(not pod.node_name for pod in scene.unready_pods(workload))
 
 
-def _as_written(_: Tried, quotas: Iterable[FlavorQuotas]) -> list[FlavorQuotas]:
+def _as_written(_: FailedFlavors, quotas: Iterable[FlavorQuotas]) -> list[FlavorQuotas]:
     return list(quotas)
 
 

@@ -6,13 +6,13 @@ stopped at is one of which nobody knows what a crash there does. A new capabilit
 
 from typing import Final
 
-from growth.act.effect_hooks import Point
+from growth.act.effect_hooks import EffectPoint
 from tests.trust.deeds import EVENTS, KWOK, LEASE
 
 MACHINE_POINTS: Final = {
-    Point.CREATE_MACHINE: "buy machine",
-    Point.DELETE_MACHINE: "give machine back",
-    Point.FENCE_MACHINE: "fence machine",
+    EffectPoint.CREATE_MACHINE: "buy machine",
+    EffectPoint.DELETE_MACHINE: "give machine back",
+    EffectPoint.FENCE_MACHINE: "fence machine",
 }
 """Providers need not speak through our client, so asking them is a point of its own."""
 
@@ -82,7 +82,7 @@ REGISTER: Final = {
 AFTERMATH: Final = {"kwok: patch csinodes": "kwok: create csinodes"}
 """Points that are passed only by those who mend what was half done: by name, after what somebody must be stopped."""
 
-_SOURCES: Final = {LEASE, EVENTS, *Point}
+_SOURCES: Final = {LEASE, EVENTS, *EffectPoint}
 
 
 def registered_name(write: str, by: str) -> str:

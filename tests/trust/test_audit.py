@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from growth.act.effect_hooks import Point
+from growth.act.effect_hooks import EffectPoint
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.kinds import LEASES, NODES, PODS, VOLUME_ATTACHMENTS
 from growth.cloud.kwok.machine_record import FAULTS, FENCED_AT
@@ -113,13 +113,13 @@ async def somebody_elses_taint_is_taken_off(criminal: Criminal) -> None:
     await criminal.machine("one")
     await criminal.node("one", taints=("person", "growth.dev/scale-down"))
     edit = JsonPatch([{"op": "remove", "path": "/spec/taints/0"}])
-    await criminal.through(Point.EDIT_OBJECT, "one", lambda: criminal.client.patch(NODES, "one", edit))
+    await criminal.through(EffectPoint.EDIT_OBJECT, "one", lambda: criminal.client.patch(NODES, "one", edit))
 
 
 async def a_decision_without_the_lease(criminal: Criminal) -> None:
     await criminal.play.node("own")
     name = criminal.play.full("own")
-    await criminal.through(Point.PATCH_OBJECT, name, lambda: criminal.note(name, "example.org/note"))
+    await criminal.through(EffectPoint.PATCH_OBJECT, name, lambda: criminal.note(name, "example.org/note"))
 
 
 async def a_machine_is_forgotten(criminal: Criminal) -> None:

@@ -5,26 +5,26 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 
 from growth.api.machine import MachineRequest
-from growth.cloud.kwok.catalog import Behaviour, read_catalogue
+from growth.cloud.kwok.catalog import MachineBehavior, read_catalogue
 from growth.cloud.kwok.faults import faults_from
-from growth.cloud.kwok.machine_record import Record
+from growth.cloud.kwok.machine_record import MachineRecord
 from growth_lab.scenarios.replica import CATALOGUE
 from tests.trust.power import Powers
 
 MADE_AT = datetime(2026, 3, 2, 9, tzinfo=UTC)
-MACHINE = Record(
+MACHINE = MachineRecord(
     name="one",
     uid="1",
     namespace="growth-system",
     request=MachineRequest("one", read_catalogue(CATALOGUE).offerings[0], "default"),
     created_at=MADE_AT,
-    behaviour=Behaviour(timedelta(0)),
+    behaviour=MachineBehavior(timedelta(0)),
 )
 ID = MACHINE.provider_id
 
 
-def with_faults(text: str) -> Record:
-    return msgspec.structs.replace(MACHINE, behaviour=Behaviour(timedelta(0), faults_from(text)))
+def with_faults(text: str) -> MachineRecord:
+    return msgspec.structs.replace(MACHINE, behaviour=MachineBehavior(timedelta(0), faults_from(text)))
 
 
 def lived(*changes: tuple[float, str]) -> Powers:

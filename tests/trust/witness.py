@@ -10,10 +10,10 @@ from contextvars import ContextVar
 from dataclasses import replace
 from typing import Final
 
-from growth.act.effect_hooks import Hook, Point, Points
+from growth.act.effect_hooks import EffectHooks, EffectPoint, Hook
 from growth.api.core import ObjectReference
 from growth.cloud.kwok.provider import KwokProvider
-from growth.cloud.plugins import Surroundings
+from growth.cloud.plugins import ProviderEnvironment
 from growth.kube.client import Client
 from growth.kube.transport import Request, Response, Send, Stream
 from growth_lab.scenarios.environment import Process
@@ -42,7 +42,7 @@ class Witness:
         self.deeds.may_fence |= failover.fence
         self.deeds.proven_after = min(self.deeds.proven_after, failover.proven_after.total_seconds())
 
-        def open_kwok(surroundings: Surroundings) -> AbstractAsyncContextManager[KwokProvider]:
+        def open_kwok(surroundings: ProviderEnvironment) -> AbstractAsyncContextManager[KwokProvider]:
             return _as_kwok(process.open_kwok(surroundings))
 
         watched = Client(
@@ -53,7 +53,7 @@ class Witness:
         return replace(
             process,
             client=watched,
-            points=Points(both(_enter, process.points.before), both(process.points.after, _leave)),
+            points=EffectHooks(both(_enter, process.points.before), both(process.points.after, _leave)),
             open_kwok=open_kwok,
         )
 
@@ -66,18 +66,18 @@ def on_behalf_of(resource: str) -> str:
 def both(first: Hook, second: Hook) -> Hook:
     """One after the other."""
 
-    def hook(point: Point, subject: ObjectReference, /) -> None:
+    def hook(point: EffectPoint, subject: ObjectReference, /) -> None:
         first(point, subject)
         second(point, subject)
 
     return hook
 
 
-def _enter(point: Point, _: ObjectReference) -> None:
+def _enter(point: EffectPoint, _: ObjectReference) -> None:
     _ON_BEHALF_OF.set(point)
 
 
-def _leave(_: Point, __: ObjectReference) -> None:
+def _leave(_: EffectPoint, __: ObjectReference) -> None:
     _ON_BEHALF_OF.set(NOBODY)
 
 

@@ -9,7 +9,7 @@ from rich.console import Console, RenderableType
 
 from growth.api.offering import Offering
 from growth.cli.main import main
-from growth.cli.reports.cluster_summary import Filled
+from growth.cli.reports.cluster_summary import ResourceUse
 from growth_lab.cli.demo_frame import Row, Scene, Stand
 from growth_lab.cli.demo_view import frame, last_words
 from growth_lab.scenarios.cost_report import Bill, Item
@@ -33,11 +33,11 @@ def shown(what: RenderableType, width: int) -> list[str]:
 
 def a_scene(seconds: float = 0.0, *, waiting: int = 7, given_up: tuple[str, ...] = ()) -> Scene:
     """A sale at its height: some machines work, one boots, two could not be had."""
-    ready = Row("kwok-cx33-fsn1", (Stand.READY,), None, Filled(3600, 4000), Filled(6 * GIB, 8 * GIB))
+    ready = Row("kwok-cx33-fsn1", (Stand.READY,), None, ResourceUse(3600, 4000), ResourceUse(6 * GIB, 8 * GIB))
     stands = (Stand.PROVISIONING, *[Stand.READY] * 3, *[Stand.UNMET] * 2)
     asked = NOON - timedelta(seconds=14)
-    mixed = Row("kwok-cx53-fsn1", stands, asked, Filled(47_000, 48_000), Filled(86 * GIB, 96 * GIB))
-    coming = Row("kwok-cx53-nbg1", (Stand.PENDING, Stand.STARTING), NOON, Filled(0, 0), Filled(0, 0))
+    mixed = Row("kwok-cx53-fsn1", stands, asked, ResourceUse(47_000, 48_000), ResourceUse(86 * GIB, 96 * GIB))
+    coming = Row("kwok-cx53-nbg1", (Stand.PENDING, Stand.STARTING), NOON, ResourceUse(0, 0), ResourceUse(0, 0))
     return Scene(NOON + timedelta(seconds=seconds), (ready, mixed, coming), given_up, 92, waiting, 0.3062)
 
 

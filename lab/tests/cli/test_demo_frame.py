@@ -3,7 +3,7 @@
 import asyncio
 from functools import cache
 
-from growth.observe.cache import World
+from growth.observe.cache import ClusterCache
 from growth.run.informers import watching
 from growth_lab.cli.demo_frame import Scene, Stand, scene_of
 from growth_lab.scenarios.context import Play
@@ -16,7 +16,7 @@ def a_day() -> list[Scene]:
     scenes: list[Scene] = []
 
     async def tell(play: Play) -> None:
-        world = World()
+        world = ClusterCache()
         async with watching(play.client, world):
             story = asyncio.create_task(a_sale(play))
             while not story.done():

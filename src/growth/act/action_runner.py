@@ -24,7 +24,7 @@ from typing import Any, Final, TypeVar, cast
 
 import msgspec
 
-from growth.act.effect_hooks import Point, Points
+from growth.act.effect_hooks import EffectHooks, EffectPoint
 from growth.api.actions import (
     Action,
     CreateMachine,
@@ -34,10 +34,10 @@ from growth.api.actions import (
     EditObject,
     EvictPod,
     FenceMachine,
-    Given,
     OnMachine,
     Outcome,
     PatchObject,
+    Precondition,
     ReadPower,
     ReadPowers,
     RecordEvent,
@@ -62,7 +62,7 @@ from growth.kube.errors import (
     Invalid,
     KubeError,
     NotFound,
-    ServerTrouble,
+    ServerFailure,
     Unreachable,
 )
 from growth.kube.event_recorder import EventRecorder, EventType
@@ -91,17 +91,17 @@ _OnObject = CreateObject | PatchObject | EditObject | DeleteObject | EvictPod | 
 _CANNOT_APPLY: Final = "the server rejected our request due to an error in our request"
 
 
-class Doors(msgspec.Struct, frozen=True):
+class Clients(msgspec.Struct, frozen=True):
     """Whom actions reach. ``client`` is behind the leader's fence where only the leader may act."""
 
     client: Client
     recorder: EventRecorder
     now: Callable[[], datetime]
     providers: Mapping[str, Provider] = {}
-    points: Points = Points()
+    points: EffectHooks = EffectHooks()
 
 
-async def carry_out(action: Action, doors: Doors) -> Outcome:
+async def carry_out(action: Action, doors: Clients) -> Outcome:
     """Do it; whatever the other side says becomes an outcome. An action that makes no sense raises."""
     try:
         if isinstance(action, OnMachine):
@@ -113,7 +113,7 @@ async def carry_out(action: Action, doors: Doors) -> Outcome:
     return Outcome(action=action, result=Result.DONE, at=doors.now())
 
 
-async def _done(action: _OnObject, doors: Doors) -> None:
+async def _done(action: _OnObject, doors: Clients) -> None:
     match action:
         case CreateObject():
             await _create(action, doors)
@@ -131,24 +131,24 @@ async def _done(action: _OnObject, doors: Doors) -> None:
             await _record(action, doors)
 
 
-async def _asked(action: OnMachine, doors: Doors) -> tuple[Machine | None, tuple[PowerReading, ...]]:
+async def _asked(action: OnMachine, doors: Clients) -> tuple[Machine | None, tuple[PowerReading, ...]]:
     """What a provider says: the machine that was bought, or how machines are."""
     match action:
         case CreateMachine():
             buying = _provider(action, doors).create(action.request)
-            return await _through(Point.CREATE_MACHINE, action.subject, doors, buying), ()
+            return await _through(EffectPoint.CREATE_MACHINE, action.subject, doors, buying), ()
         case DeleteMachine():
             if action.empty_node:
                 await _check_that_nobody_works_on(action, doors)
             if action.unready_node:
                 await _check_that_it_is_unready(action.unready_node, "given back", doors)
             giving_back = _provider(action, doors).delete(action.machine_id)
-            await _through(Point.DELETE_MACHINE, action.subject, doors, giving_back)
+            await _through(EffectPoint.DELETE_MACHINE, action.subject, doors, giving_back)
             return None, ()
         case FenceMachine():
             await _check_that_it_is_unready(action.subject.name, "powered off", doors)
             fencing = _provider(action, doors).fence(action.machine_id)
-            return None, (await _through(Point.FENCE_MACHINE, action.subject, doors, fencing),)
+            return None, (await _through(EffectPoint.FENCE_MACHINE, action.subject, doors, fencing),)
         case ReadPower():
             return None, (await _provider(action, doors).power(action.machine_id),)
         case ReadPowers():
@@ -156,12 +156,12 @@ async def _asked(action: OnMachine, doors: Doors) -> tuple[Machine | None, tuple
             return None, tuple(machine.reading for machine in machines)
 
 
-async def _create(action: CreateObject, doors: Doors) -> None:
+async def _create(action: CreateObject, doors: Clients) -> None:
     subject, kind = action.subject, kind_of(action.subject)
     place = {"namespace": subject.namespace} if subject.namespace else {}
     body = {**action.body, "metadata": {**action.body.get("metadata", {}), "name": subject.name, **place}}
     try:
-        await _through(Point.CREATE_OBJECT, subject, doors, doors.client.create(kind, body, subject.namespace))
+        await _through(EffectPoint.CREATE_OBJECT, subject, doors, doors.client.create(kind, body, subject.namespace))
     except AlreadyExists as error:
         if action.if_absent:
             return
@@ -172,7 +172,7 @@ async def _create(action: CreateObject, doors: Doors) -> None:
             raise AlreadyExists(message, status=error.status, reason=error.reason) from error
 
 
-async def _patch(action: PatchObject, doors: Doors) -> None:
+async def _patch(action: PatchObject, doors: Clients) -> None:
     subject, kind = action.subject, kind_of(action.subject)
     if kind.group == GROUP and action.subresource and action.resource_version is None:
         # Kubernetes 1.36 does not look at the uid in a patch of a custom object's status; the version says it, too.
@@ -190,7 +190,7 @@ async def _patch(action: PatchObject, doors: Doors) -> None:
         kind, subject.name, MergePatch(body), subject.namespace, subresource=action.subresource
     )
     try:
-        await _through(Point.PATCH_OBJECT, subject, doors, sending)
+        await _through(EffectPoint.PATCH_OBJECT, subject, doors, sending)
     except Invalid as error:
         # Kubernetes 1.36 takes a uid in a patch not for a precondition, but for a forbidden change of it. Either way
         # another object has the name now.
@@ -199,7 +199,7 @@ async def _patch(action: PatchObject, doors: Doors) -> None:
         raise Conflict(str(error), status=error.status, reason=error.reason) from error
 
 
-async def _edit(action: EditObject, doors: Doors, *, subresource: str = "") -> None:
+async def _edit(action: EditObject, doors: Clients, *, subresource: str = "") -> None:
     subject = action.subject
     is_this_one = {"op": "test", "path": "/metadata/uid", "value": subject.uid}
     operations = [*([is_this_one] if subject.uid else []), *action.operations]
@@ -207,7 +207,7 @@ async def _edit(action: EditObject, doors: Doors, *, subresource: str = "") -> N
         kind_of(subject), subject.name, JsonPatch(operations), subject.namespace, subresource=subresource
     )
     try:
-        await _through(Point.EDIT_OBJECT, subject, doors, sending)
+        await _through(EffectPoint.EDIT_OBJECT, subject, doors, sending)
     except Invalid as error:
         # An operation that cannot be carried out as things are is answered like a request that makes no sense.
         if _CANNOT_APPLY not in str(error):
@@ -215,7 +215,7 @@ async def _edit(action: EditObject, doors: Doors, *, subresource: str = "") -> N
         raise Conflict(str(error), status=error.status, reason=error.reason) from error
 
 
-async def _delete(action: DeleteObject, doors: Doors) -> None:
+async def _delete(action: DeleteObject, doors: Clients) -> None:
     subject = action.subject
     if not subject.uid:
         raise ValueError(f"{shown(subject)} is not deleted: it was decided without its uid, so it could be another one")
@@ -228,21 +228,21 @@ async def _delete(action: DeleteObject, doors: Doors) -> None:
         grace_seconds=action.grace_seconds,
     )
     try:
-        await _through(Point.DELETE_OBJECT, subject, doors, sending)
+        await _through(EffectPoint.DELETE_OBJECT, subject, doors, sending)
     except NotFound:
         return
 
 
-async def _evict(action: EvictPod, doors: Doors) -> None:
+async def _evict(action: EvictPod, doors: Clients) -> None:
     subject = action.subject
     sending = doors.client.evict(subject.name, subject.namespace, uid=subject.uid, grace_seconds=action.grace_seconds)
     try:
-        await _through(Point.EVICT_POD, subject, doors, sending)
+        await _through(EffectPoint.EVICT_POD, subject, doors, sending)
     except NotFound:
         return
 
 
-async def _release(action: ReleasePod, doors: Doors) -> None:
+async def _release(action: ReleasePod, doors: Clients) -> None:
     """Two effects in one lane: once it has failed, a pod is not among those that deciders look at.
 
     Jobs may forgive a pod that was disrupted (``podFailurePolicy``), so that is said as Kubernetes' own controllers do.
@@ -265,14 +265,14 @@ async def _release(action: ReleasePod, doors: Doors) -> None:
     await _delete(DeleteObject(subject=subject, why=action.why, grace_seconds=0), doors)
 
 
-async def _record(action: RecordEvent, doors: Doors) -> None:
+async def _record(action: RecordEvent, doors: Clients) -> None:
     async def note() -> None:
         doors.recorder.record(action.subject, EventType(action.type), action.reason, action.action, action.why)
 
-    await _through(Point.RECORD_EVENT, action.subject, doors, note())
+    await _through(EffectPoint.RECORD_EVENT, action.subject, doors, note())
 
 
-async def _check(given: Given, doors: Doors) -> None:
+async def _check(given: Precondition, doors: Clients) -> None:
     """Streams of two kinds may lag by different times; the server itself never does."""
     kind, there = kind_of(given.subject), None
     try:
@@ -285,7 +285,7 @@ async def _check(given: Given, doors: Doors) -> None:
         raise Conflict(words, status=409, reason="Conflict")
 
 
-async def _check_that_nobody_works_on(action: DeleteMachine, doors: Doors) -> None:
+async def _check_that_nobody_works_on(action: DeleteMachine, doors: Clients) -> None:
     """What is decided on may be older than a pod that moved in; the server knows better than any picture of it."""
     node = action.empty_node
     pods = await _seen_live(PODS, f"spec.nodeName={node}", f"whether a pod works on node {node}", doors)
@@ -295,7 +295,7 @@ async def _check_that_nobody_works_on(action: DeleteMachine, doors: Doors) -> No
         raise _left_alone(f"pod {working[0].namespace}/{working[0].name} works on node {node}")
 
 
-async def _check_that_it_is_unready(name: str, what: str, doors: Doors) -> None:
+async def _check_that_it_is_unready(name: str, what: str, doors: Clients) -> None:
     """A node may come back in the last second."""
     nodes = await _seen_live(NODES, f"metadata.name={name}", f"whether node {name} is ready", doors, what)
     if any(node.is_ready for node in nodes):
@@ -303,7 +303,7 @@ async def _check_that_it_is_unready(name: str, what: str, doors: Doors) -> None:
 
 
 async def _seen_live(
-    kind: Kind[T], selector: str, question: str, doors: Doors, what: str = "given back"
+    kind: Kind[T], selector: str, question: str, doors: Clients, what: str = "given back"
 ) -> Sequence[T]:
     """These objects as the server has them now."""
     try:
@@ -319,7 +319,7 @@ def _left_alone(why: str, what: str = "given back") -> Conflict:
     return Conflict(f"{why}: its machine is not {what}", status=409, reason="Conflict")
 
 
-def _provider(action: OnMachine, doors: Doors) -> Provider:
+def _provider(action: OnMachine, doors: Clients) -> Provider:
     """The provider; not after the fence, which the client minds for itself and a provider knows nothing about."""
     if doors.client.is_fenced_off:
         raise Fenced(f"{action.provider} was not asked: the leader's lease ran out")
@@ -330,7 +330,7 @@ def _provider(action: OnMachine, doors: Doors) -> Provider:
     return provider
 
 
-async def _through(point: Point, subject: ObjectReference, doors: Doors, effect: Coroutine[Any, Any, T]) -> T:
+async def _through(point: EffectPoint, subject: ObjectReference, doors: Clients, effect: Coroutine[Any, Any, T]) -> T:
     """The one way out."""
     try:
         doors.points.before(point, subject)
@@ -351,7 +351,7 @@ def _outcome_of(action: Action, error: KubeError | ProviderError, at: datetime) 
             result = Result.FENCED
         case _ if is_stale:
             result = Result.STALE
-        case ServerTrouble() | Unreachable() | Unavailable():
+        case ServerFailure() | Unreachable() | Unavailable():
             result = Result.FAILED
         case _:
             result = Result.REFUSED

@@ -69,7 +69,7 @@ class _Last(msgspec.Struct, frozen=True):
     until: float
 
 
-class Rests:
+class RetryBackoffs:
     """The memory of what happened in each lane; ``clock`` is monotonic and an argument."""
 
     def __init__(self) -> None:

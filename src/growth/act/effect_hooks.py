@@ -12,7 +12,7 @@ import msgspec
 from growth.api.core import ObjectReference
 
 
-class Point(StrEnum):
+class EffectPoint(StrEnum):
     """Where the world may be stopped."""
 
     CREATE_OBJECT = "create-object"
@@ -34,16 +34,16 @@ class Hook(Protocol):
     it still tidies up (it would release the lease), and a dead process says no goodbye.
     """
 
-    def __call__(self, point: Point, subject: ObjectReference, /) -> None:
+    def __call__(self, point: EffectPoint, subject: ObjectReference, /) -> None:
         """Look, or raise."""
         ...
 
 
-def _pass_by(point: Point, subject: ObjectReference) -> None:
+def _pass_by(point: EffectPoint, subject: ObjectReference) -> None:
     """In production nobody stops anything."""
 
 
-class Points(msgspec.Struct, frozen=True):
+class EffectHooks(msgspec.Struct, frozen=True):
     """``before``: nothing has left yet. ``after``: it may have happened, and nobody has drawn a conclusion from it."""
 
     before: Hook = _pass_by

@@ -10,8 +10,8 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Protocol
 
-from growth.act.action_runner import Doors, carry_out
-from growth.act.concurrency import Lane, Rests, door_of, lane_of
+from growth.act.action_runner import Clients, carry_out
+from growth.act.concurrency import Lane, RetryBackoffs, door_of, lane_of
 from growth.api.actions import (
     Action,
     EditObject,
@@ -41,7 +41,7 @@ SILENCE_SECONDS: Final = 2 * _PATIENCE_SECONDS
 """An executor that has work under way and ends none of it for so long is stuck."""
 
 
-class Pulse(Protocol):
+class ProgressSignal(Protocol):
     """Where progress is shown."""
 
     def beat(self) -> None:
@@ -53,7 +53,7 @@ class Pulse(Protocol):
         ...
 
 
-class Witness(Protocol):
+class ActionObserver(Protocol):
     """Who counts."""
 
     def ended(self, outcome: Outcome, seconds: float) -> None:
@@ -68,13 +68,15 @@ class Witness(Protocol):
 class Executor:
     """One role's hands. ``close`` it: what is under way then ends or is cancelled, and nothing begins any more."""
 
-    def __init__(self, doors: Doors, *, wake: Callable[[], None], witness: Witness, pulse: Pulse) -> None:
+    def __init__(
+        self, doors: Clients, *, wake: Callable[[], None], witness: ActionObserver, pulse: ProgressSignal
+    ) -> None:
         self._doors = doors
         self._wake = wake
         self._witness = witness
         self._pulse = pulse
         self._loop = asyncio.get_running_loop()
-        self._rests = Rests()
+        self._rests = RetryBackoffs()
         self._waiting: dict[str, dict[str, deque[Action]]] = {}  # by capability and door
         self._busy: Counter[str] = Counter()
         self._told: dict[str, frozenset[RecordEvent]] = {}

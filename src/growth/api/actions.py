@@ -41,11 +41,11 @@ class PatchObject(_Said, frozen=True, kw_only=True, tag_field="what", tag=True):
     resource_version: int | None = None
     """The version that it was decided on; None where any version would have led to the same patch. Never None for the
     status of our own kinds, where the server does not check the subject's uid."""
-    given: tuple["Given", ...] = ()
+    given: tuple["Precondition", ...] = ()
     """What else it was decided on, and may have been seen too late: that is looked at in the instant before."""
 
 
-class Given(msgspec.Struct, frozen=True):
+class Precondition(msgspec.Struct, frozen=True):
     """Another object is in this version."""
 
     subject: ObjectReference

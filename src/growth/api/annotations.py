@@ -16,7 +16,7 @@ from typing import Annotated, Final
 
 import msgspec
 
-from growth.api.meta import Slim
+from growth.api.meta import FrozenValue
 from growth.api.node import Node
 from growth.api.node_pool import NodePool
 from growth.api.pod import Pod
@@ -28,7 +28,7 @@ BACK_OFF: Final = "growth.dev/backoff"
 _Instant = Annotated[datetime, msgspec.Meta(tz=True)]
 
 
-class BackOff(Slim, frozen=True):
+class BackOff(FrozenValue, frozen=True):
     """What is written on a pod."""
 
     failures: int

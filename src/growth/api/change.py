@@ -20,7 +20,7 @@ class Object(Protocol):
 ObjectT = TypeVar("ObjectT", bound=Object)
 
 
-class Happened(Enum):
+class ChangeType(Enum):
     """What became of an object."""
 
     ADDED = auto()
@@ -31,6 +31,6 @@ class Happened(Enum):
 class Change(msgspec.Struct, Generic[ObjectT], frozen=True, gc=False):
     """``now`` is the newest version we know (of a deleted object: its last), ``before`` the one told before it."""
 
-    happened: Happened
+    happened: ChangeType
     now: ObjectT
     before: ObjectT | None

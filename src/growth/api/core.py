@@ -5,23 +5,23 @@ Leases: who leads, and which node last gave a sign of life.
 
 from datetime import datetime
 
-from growth.api.meta import ObjectMeta, Slim
+from growth.api.meta import FrozenValue, ObjectMeta
 
 
-class Namespace(Slim, frozen=True):
+class Namespace(FrozenValue, frozen=True):
     """One namespace; its labels decide what namespace selectors mean."""
 
     metadata: ObjectMeta
 
 
-class ConfigMap(Slim, frozen=True):
+class ConfigMap(FrozenValue, frozen=True):
     """Named texts."""
 
     metadata: ObjectMeta
     data: dict[str, str] = {}
 
 
-class Secret(Slim, frozen=True):
+class Secret(FrozenValue, frozen=True):
     """Named bytes that few may read. Shown as text it names its keys alone: a log must never tell more."""
 
     metadata: ObjectMeta
@@ -32,7 +32,7 @@ class Secret(Slim, frozen=True):
         return f"Secret({self.metadata.namespace}/{self.metadata.name}, keys={sorted(self.data)})"
 
 
-class ObjectReference(Slim, frozen=True):
+class ObjectReference(FrozenValue, frozen=True):
     """The object that an event tells about."""
 
     kind: str = ""
@@ -42,14 +42,14 @@ class ObjectReference(Slim, frozen=True):
     api_version: str = ""
 
 
-class EventSeries(Slim, frozen=True):
+class EventSeries(FrozenValue, frozen=True):
     """How often an event that goes on has happened, and when last."""
 
     count: int = 0
     last_observed_time: datetime | None = None
 
 
-class Event(Slim, frozen=True):
+class Event(FrozenValue, frozen=True):
     """Something that happened to an object, told for people (``events.k8s.io/v1``)."""
 
     metadata: ObjectMeta
@@ -60,7 +60,7 @@ class Event(Slim, frozen=True):
     series: EventSeries | None = None
 
 
-class LeaseSpec(Slim, frozen=True):
+class LeaseSpec(FrozenValue, frozen=True):
     """Who holds the lease, since when, and how long it is good for after each renewal."""
 
     holder_identity: str = ""
@@ -70,7 +70,7 @@ class LeaseSpec(Slim, frozen=True):
     lease_transitions: int = 0
 
 
-class Lease(Slim, frozen=True):
+class Lease(FrozenValue, frozen=True):
     """One lease."""
 
     metadata: ObjectMeta

@@ -5,11 +5,11 @@ from typing import Any, Final, Generic, TypeVar, cast
 
 import msgspec
 
-from growth.api.interning import Sharing
+from growth.api.interning import InternTables
 from growth.api.kinds import Kind
 from growth.api.meta import ObjectMeta
 from growth.api.pod import Pod
-from growth.api.pod_decoding import Slimmer, WirePod
+from growth.api.pod_decoding import PodDecoder, WirePod
 
 T = TypeVar("T")
 
@@ -24,7 +24,7 @@ class ListMeta(msgspec.Struct, frozen=True, rename={"resource_version": "resourc
     next_page: str = ""
 
 
-class Page(msgspec.Struct, Generic[T], frozen=True):
+class ListPage(msgspec.Struct, Generic[T], frozen=True):
     """A page of a list."""
 
     metadata: ListMeta
@@ -70,20 +70,20 @@ _ENVELOPES: Final = tuple((f'{{"type":"{kind}","object":'.encode(), kind) for ki
 # Not strict, because a resource version is an integer in a string.
 _LINES: Final = msgspec.json.Decoder(_WireLine)
 _STRANGERS: Final = msgspec.json.Decoder(_Stranger, strict=False)
-_PAGES: Final = msgspec.json.Decoder(Page[msgspec.Raw])
+_PAGES: Final = msgspec.json.Decoder(ListPage[msgspec.Raw])
 _BOOKMARKS: Final = msgspec.json.Decoder(Bookmark, strict=False)
 
 
 class Reader(Generic[T]):
     """Reads objects of one kind. Pods are slimmed and shared; all other kinds are few enough to be kept as they are."""
 
-    def __init__(self, kind: Kind[T], sharing: Sharing) -> None:
+    def __init__(self, kind: Kind[T], sharing: InternTables) -> None:
         self._is_tolerant = kind.is_tolerant
         is_pod = kind.type is Pod
         wire = cast("type[Any]", WirePod if is_pod else kind.type)
-        self._slim = cast("Callable[[Any], T]", Slimmer(sharing).pod) if is_pod else None
+        self._slim = cast("Callable[[Any], T]", PodDecoder(sharing).pod) if is_pod else None
         self._object = msgspec.json.Decoder(wire, strict=False)
-        self._page = msgspec.json.Decoder(Page[wire], strict=False)
+        self._page = msgspec.json.Decoder(ListPage[wire], strict=False)
 
     def object(self, data: bytes | msgspec.Raw) -> T:
         """One object."""

@@ -6,7 +6,7 @@ time zone; whether 31 February comes or Europe/Atlantis exists, the pool's condi
 
 from typing import Annotated, ClassVar, Final, Literal
 
-from growth.api.meta import Slim
+from growth.api.meta import FrozenValue
 from growth.api.schema import DURATION, Rule, about
 
 Reason = Literal["Cheaper", "Drifted", "Expired", "Deprecated", "Requested"]
@@ -29,7 +29,7 @@ WINDOW: Final = Rule(
 )
 
 
-class DisruptionBudget(Slim, frozen=True):
+class DisruptionBudget(FrozenValue, frozen=True):
     """How many nodes of the pool may be on their way out at one time, for some reasons and at some times."""
 
     nodes: Annotated[

@@ -15,7 +15,7 @@ from typing import Annotated, Final
 import msgspec
 
 from growth.api.core import ConfigMap
-from growth.api.meta import Slim
+from growth.api.meta import FrozenValue
 
 # One without a zone cannot be compared with ours: somebody else wrote it.
 _Instant = Annotated[datetime, msgspec.Meta(tz=True)]
@@ -26,7 +26,7 @@ STATUS: Final = "status"
 SUMMARY: Final = "summary"
 
 
-class PoolHealth(Slim, frozen=True, omit_defaults=False):
+class PoolHealth(FrozenValue, frozen=True, omit_defaults=False):
     """How one pool is, or one offering in it."""
 
     pool: str
@@ -41,7 +41,7 @@ class PoolHealth(Slim, frozen=True, omit_defaults=False):
     why: str = ""
 
 
-class TroubledNode(Slim, frozen=True, omit_defaults=False):
+class TroubledNode(FrozenValue, frozen=True, omit_defaults=False):
     """A node, a machine or a request that does not simply work."""
 
     name: str
@@ -52,7 +52,7 @@ class TroubledNode(Slim, frozen=True, omit_defaults=False):
     why: str = ""
 
 
-class ClusterStatus(Slim, frozen=True, omit_defaults=False):
+class ClusterStatus(FrozenValue, frozen=True, omit_defaults=False):
     """How the cluster is."""
 
     is_healthy: bool = True
@@ -93,7 +93,7 @@ _PREFIX: Final = "node."
 _FIRST, _LAST = 4, 36
 
 
-class Entry(Slim, frozen=True):
+class TimelineStep(FrozenValue, frozen=True):
     """One step."""
 
     at: datetime
@@ -102,14 +102,14 @@ class Entry(Slim, frozen=True):
     words: str
 
 
-class Timeline(Slim, frozen=True):
+class Timeline(FrozenValue, frozen=True):
     """All steps of one node."""
 
     node: str
     uid: str
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[TimelineStep, ...] = ()
 
-    def with_entry(self, entry: Entry) -> "Timeline":
+    def with_entry(self, entry: TimelineStep) -> "Timeline":
         """One step more; of very many, the first and the last ones are kept."""
         entries = (*self.entries, entry)
         if len(entries) > _FIRST + _LAST:

@@ -47,7 +47,7 @@ class _WeakTable(dict[bytes, "ref[T]"], Generic[T]):
             del self[key]
 
 
-class Sharing:
+class InternTables:
     """The tables of shared values, one for each type."""
 
     def __init__(self) -> None:

@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
-from growth.api.meta import Slim
+from growth.api.meta import FrozenValue
 from growth.api.node_pool import NodePool, Reserved, UserDataSecret
 from growth.api.offering import HOSTNAME, OFFERING, POOL, Offering, left_of
 from growth.api.taints import closed
@@ -35,7 +35,7 @@ class Power(StrEnum):
 _DEAD: Final = frozenset({Power.OFF, Power.FAILED, Power.GONE})
 
 
-class PowerReading(Slim, frozen=True):
+class PowerReading(FrozenValue, frozen=True):
     """One look at one machine's power."""
 
     machine_id: str
@@ -50,7 +50,7 @@ class PowerReading(Slim, frozen=True):
         return self.power in _DEAD and not self.is_changing
 
 
-class Machine(Slim, frozen=True):
+class Machine(FrozenValue, frozen=True):
     """A machine that a provider has for us."""
 
     id: str
@@ -75,7 +75,7 @@ class Machine(Slim, frozen=True):
         return PowerReading(self.id, self.power, self.read_at, self.is_changing)
 
 
-class MachineRequest(Slim, frozen=True):
+class MachineRequest(FrozenValue, frozen=True):
     """Everything that a provider must know to make a machine whose node is the one that was planned."""
 
     name: str

@@ -12,11 +12,11 @@ from datetime import datetime
 import msgspec
 
 
-class Slim(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, gc=False):
+class FrozenValue(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, gc=False):
     """A frozen value without cycles (so the garbage collector need not track it), camelCase on the wire."""
 
 
-class OwnerReference(Slim, frozen=True, gc=True, weakref=True):
+class OwnerReference(FrozenValue, frozen=True, gc=True, weakref=True):
     """Who made this object and takes it along when it goes."""
 
     kind: str
@@ -26,7 +26,7 @@ class OwnerReference(Slim, frozen=True, gc=True, weakref=True):
     controller: bool = False
 
 
-class ObjectMeta(Slim, frozen=True):
+class ObjectMeta(FrozenValue, frozen=True):
     """The metadata we use. ``resource_version`` is an integer: Kubernetes 1.35 promises that it may be compared."""
 
     name: str = ""
@@ -50,7 +50,7 @@ class ObjectMeta(Slim, frozen=True):
         return None
 
 
-class Condition(Slim, frozen=True):
+class Condition(FrozenValue, frozen=True):
     """One statement of a status and since when it holds.
 
     ``status`` should be True, False or Unknown, but on nodes and pods the API server takes any word.

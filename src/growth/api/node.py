@@ -2,11 +2,11 @@
 
 import msgspec
 
-from growth.api.meta import Condition, ObjectMeta, Slim
+from growth.api.meta import Condition, FrozenValue, ObjectMeta
 from growth.api.tolerations import Taint
 
 
-class NodeSpec(Slim, frozen=True):
+class NodeSpec(FrozenValue, frozen=True):
     """Which machine this is and whether the scheduler may use it."""
 
     provider_id: str = msgspec.field(name="providerID", default="")
@@ -14,19 +14,19 @@ class NodeSpec(Slim, frozen=True):
     taints: tuple[Taint, ...] = ()
 
 
-class NodeSystemInfo(Slim, frozen=True):
+class NodeSystemInfo(FrozenValue, frozen=True):
     """What tells one boot of a machine from the next."""
 
     boot_id: str = msgspec.field(name="bootID", default="")
 
 
-class AttachedVolume(Slim, frozen=True):
+class AttachedVolume(FrozenValue, frozen=True):
     """A volume that the control plane believes to hang on this node."""
 
     name: str
 
 
-class NodeStatus(Slim, frozen=True):
+class NodeStatus(FrozenValue, frozen=True):
     """What the node offers and how it is."""
 
     capacity: dict[str, str] = {}
@@ -38,7 +38,7 @@ class NodeStatus(Slim, frozen=True):
     declared_features: tuple[str, ...] = ()
 
 
-class Node(Slim, frozen=True):
+class Node(FrozenValue, frozen=True):
     """One node."""
 
     metadata: ObjectMeta

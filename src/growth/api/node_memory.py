@@ -1,7 +1,7 @@
 """What is remembered of a node, and the marks by which nodes, people and replicas know how far that is.
 
-A ``Memento`` is what a node carried at one version of it. The name is the identity (a node of that name that comes back
-is the node that left), and the uid tells one life of it from the next.
+A ``NodeContents`` is what a node carried at one version of it. The name is the identity (a node of that name that comes
+back is the node that left), and the uid tells one life of it from the next.
 
 The objects that memory is kept in: ConfigMaps and Leases of our own, each of them a kind to us.
 
@@ -25,7 +25,7 @@ from growth.api.core import Lease
 from growth.api.kinds import Kind
 from growth.api.kwok import KWOK_LABEL
 from growth.api.labels import is_label_key, is_label_value
-from growth.api.meta import ObjectMeta, Slim
+from growth.api.meta import FrozenValue, ObjectMeta
 from growth.api.node import Node
 from growth.api.tolerations import EFFECTS, NO_SCHEDULE, Taint
 
@@ -84,7 +84,7 @@ REMOVED_AT_MOST: Final = 256
 """Keys that are remembered as removed, the newest. More would mean that somebody makes up keys as they go."""
 
 
-class Memento(Slim, frozen=True):
+class NodeContents(FrozenValue, frozen=True):
     """A node as it was at one version of it."""
 
     uid: str
@@ -108,7 +108,7 @@ class Memento(Slim, frozen=True):
         """The marker's value on a node that was given this back. Never that of one that was given nothing."""
         return str(self.version) if self.version else IMPORTED
 
-    def says_the_same_as(self, other: "Memento") -> bool:
+    def says_the_same_as(self, other: "NodeContents") -> bool:
         """Whether a node would be given back the same by both."""
         return (
             self.labels == other.labels
@@ -118,11 +118,13 @@ class Memento(Slim, frozen=True):
         )
 
 
-def memento_of(node: Node, at: datetime, *, annotations: Iterable[str] = (), taints: Iterable[str] = ()) -> Memento:
+def memento_of(
+    node: Node, at: datetime, *, annotations: Iterable[str] = (), taints: Iterable[str] = ()
+) -> NodeContents:
     """What is remembered of a node as it is; annotations and taints as far as their keys begin with these."""
     meta = node.metadata
     is_meant = is_marked(node) or MARKER not in meta.labels
-    return Memento(
+    return NodeContents(
         uid=meta.uid,
         version=meta.resource_version,
         provider_id=node.spec.provider_id,
@@ -157,7 +159,9 @@ def _is_lasting(taint: Taint) -> bool:
     return is_legal and not taint.key.startswith(OF_NOW)
 
 
-def with_removed(memento: Memento, earlier: Iterable[Memento | None], also: Iterable[str] = ()) -> Memento:
+def with_removed(
+    memento: NodeContents, earlier: Iterable[NodeContents | None], also: Iterable[str] = ()
+) -> NodeContents:
     """The same, and which keys are gone that ``earlier`` ones had, or that were ``also`` seen to go, the newest last.
 
     Saying it again of what it says comes to the same, however many they are: else it would be written down for ever.
@@ -189,7 +193,7 @@ SHARD_OF: Final = "memory"
 
 # What Kubernetes takes in one ConfigMap, less room for what stands beside a memento in it.
 _LARGEST: Final = 1024 * 1024 - 4096
-_MEMENTOS: Final = msgspec.json.Decoder(Memento)
+_MEMENTOS: Final = msgspec.json.Decoder(NodeContents)
 
 
 class MemoryData(msgspec.Struct, frozen=True, rename="camel"):
@@ -201,7 +205,7 @@ class MemoryData(msgspec.Struct, frozen=True, rename="camel"):
     """``NAME/UID`` of the node that took it over in this one's place."""
 
 
-class MemoryObject(Slim, frozen=True):
+class MemoryObject(FrozenValue, frozen=True):
     """What is remembered of one node."""
 
     metadata: ObjectMeta
@@ -216,7 +220,7 @@ class TransactionData(msgspec.Struct, frozen=True, rename="camel"):
     memento: str = ""
 
 
-class TransactionObject(Slim, frozen=True):
+class TransactionObject(FrozenValue, frozen=True):
     """Something that happened to a node and is not dealt with yet."""
 
     metadata: ObjectMeta
@@ -238,7 +242,7 @@ class Transaction(msgspec.Struct, frozen=True):
     metadata: ObjectMeta
     type: Literal["added", "deleted"]
     node: str
-    memento: Memento
+    memento: NodeContents
 
     @property
     def version(self) -> int:
@@ -246,17 +250,17 @@ class Transaction(msgspec.Struct, frozen=True):
         return self.memento.version
 
 
-class Remembered(msgspec.Struct, frozen=True):
+class NodeRecord(msgspec.Struct, frozen=True):
     """A memory that can be read."""
 
     metadata: ObjectMeta
-    memento: Memento
+    memento: NodeContents
     is_final: bool
     """Whether the node had gone, and not just been looked at."""
     claimed_by: str = ""
 
 
-class Unreadable(ValueError):
+class UnreadableRecord(ValueError):
     """A memory that somebody else wrote, or changed, so that it says nothing to us."""
 
 
@@ -294,7 +298,7 @@ def read_transaction(found: TransactionObject) -> Transaction | None:
     return Transaction(meta, "added" if data.type == "added" else "deleted", data.node, memento)
 
 
-def read_memory(found: MemoryObject) -> Remembered:
+def read_memory(found: MemoryObject) -> NodeRecord:
     """What a memory says; raises Unreadable."""
     data = found.data
     text = data.memory or data.checkpoint
@@ -302,24 +306,24 @@ def read_memory(found: MemoryObject) -> Remembered:
         memento = _MEMENTOS.decode(text)
     except msgspec.DecodeError as error:
         key = "memory" if data.memory else "checkpoint"
-        raise Unreadable(
+        raise UnreadableRecord(
             f"ConfigMap {found.metadata.namespace}/{found.metadata.name} cannot be read: its {key} is {text[:60]!r}, "
             f"expected a JSON object ({error})"
         ) from error
-    return Remembered(found.metadata, memento, bool(data.memory), data.claimed_by)
+    return NodeRecord(found.metadata, memento, bool(data.memory), data.claimed_by)
 
 
-def text_of(memento: Memento) -> str:
+def text_of(memento: NodeContents) -> str:
     """A memento as it stands in an object."""
     return msgspec.json.encode(memento, order="sorted").decode()
 
 
-def transaction_body(kind: Literal["added", "deleted"], node: str, memento: Memento) -> dict[str, Any]:
+def transaction_body(kind: Literal["added", "deleted"], node: str, memento: NodeContents) -> dict[str, Any]:
     """What to make a transaction of."""
     return {"data": {"type": kind, "node": node, "memento": text_of(memento)}}
 
 
-def memory_data(memento: Memento, *, is_final: bool, keeps_claim: bool = False) -> dict[str, str | None]:
+def memory_data(memento: NodeContents, *, is_final: bool, keeps_claim: bool = False) -> dict[str, str | None]:
     """What to set in a memory; the other key goes, and so does the claim on what was there before.
 
     Not if that was the same life of the node: its successor may have come before it left, and stays the only one.
@@ -328,6 +332,6 @@ def memory_data(memento: Memento, *, is_final: bool, keeps_claim: bool = False) 
     return {"memory": text if is_final else None, "checkpoint": None if is_final else text, **claim}
 
 
-def is_too_large(memento: Memento) -> bool:
+def is_too_large(memento: NodeContents) -> bool:
     """Whether no ConfigMap can hold it."""
     return len(msgspec.json.encode(memento)) > _LARGEST

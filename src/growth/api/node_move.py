@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Annotated, ClassVar
 
 from growth.api.disruption import Reason
-from growth.api.meta import ObjectMeta, Slim
+from growth.api.meta import FrozenValue, ObjectMeta
 from growth.api.node_request import MAX_NODE_NAME
 from growth.api.phases import MOVE_MOVES, MovePhase, move_rule
 from growth.api.schema import Rule, about
@@ -13,7 +13,7 @@ from growth.api.status import MAX_EVENTS, Status, StatusEvent
 MAX_NODES = 1000
 
 
-class Purchase(Slim, frozen=True):
+class Purchase(FrozenValue, frozen=True):
     """A machine that is bought before anything is drained."""
 
     name: Annotated[str, about("Name of its NodeRequest, its server and its node.", max_length=MAX_NODE_NAME)]
@@ -21,7 +21,7 @@ class Purchase(Slim, frozen=True):
     offering: Annotated[str, about("What to buy.", max_length=253)]
 
 
-class NodeMoveSpec(Slim, frozen=True):
+class NodeMoveSpec(FrozenValue, frozen=True):
     """What is moved; fixed once it is written."""
 
     reason: Annotated[Reason, about("Why.")] = "Cheaper"
@@ -46,7 +46,7 @@ class NodeMoveStatus(Status, frozen=True):
     ] = ()
 
 
-class NodeMove(Slim, frozen=True):
+class NodeMove(FrozenValue, frozen=True):
     """Nodes that go, and what comes in their place."""
 
     metadata: ObjectMeta

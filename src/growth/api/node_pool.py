@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal
 import msgspec
 
 from growth.api.disruption import DisruptionBudget
-from growth.api.meta import ObjectMeta, Slim
+from growth.api.meta import FrozenValue, ObjectMeta
 from growth.api.schema import DURATION, NUMBER_OR_SHARE, Rule, about
 from growth.api.status import MAX_CONDITIONS, Status, StatusCondition
 from growth.api.tolerations import Taint
@@ -32,7 +32,7 @@ Reference = Annotated[str, msgspec.Meta(max_length=253)]
 """Something of the provider's, by name or id."""
 
 
-class ServerType(Slim, frozen=True):
+class ServerType(FrozenValue, frozen=True):
     """A machine type of the provider that the pool may use."""
 
     name: Annotated[
@@ -55,7 +55,7 @@ class ServerType(Slim, frozen=True):
     )
 
 
-class Limits(Slim, frozen=True):
+class Limits(FrozenValue, frozen=True):
     """Upper bounds for all nodes of the pool together."""
 
     cpu: Annotated[
@@ -73,7 +73,7 @@ class Limits(Slim, frozen=True):
     ] = None
 
 
-class ScaleDown(Slim, frozen=True):
+class ScaleDown(FrozenValue, frozen=True):
     """When a node that nobody needs goes away."""
 
     enabled: Annotated[bool, about("Whether Growth removes nodes of this pool that stand empty.")] = True
@@ -93,7 +93,7 @@ class ScaleDown(Slim, frozen=True):
     ] = False
 
 
-class Disruption(Slim, frozen=True):
+class Disruption(FrozenValue, frozen=True):
     """How much Growth may disturb at one time by its own choice, and for what."""
 
     mode: Annotated[
@@ -133,14 +133,14 @@ class Disruption(Slim, frozen=True):
     ] = "1h"
 
 
-class UserDataSecret(Slim, frozen=True):
+class UserDataSecret(FrozenValue, frozen=True):
     """Where the start-up script of the machines is kept: a key of a Secret in Growth's own namespace."""
 
     name: Annotated[str, about("Name of the Secret.", max_length=253)]
     key: Annotated[str, about("Key in the Secret.", max_length=253)] = "user-data"
 
 
-class Reserved(Slim, frozen=True):
+class Reserved(FrozenValue, frozen=True):
     """What the system keeps on each node for itself, so that no pod is planned there."""
 
     cpu: Annotated[int | str | None, about("Cores, such as 100m.", _IS_QUANTITY, _NOT_NEGATIVE)] = None
@@ -148,7 +148,7 @@ class Reserved(Slim, frozen=True):
     ephemeral_storage: Annotated[int | str | None, about("Disk, such as 5Gi.", _IS_QUANTITY, _NOT_NEGATIVE)] = None
 
 
-class Machine(Slim, frozen=True):
+class MachineTemplate(FrozenValue, frozen=True):
     """What only the provider understands."""
 
     image: Annotated[
@@ -173,7 +173,7 @@ class Machine(Slim, frozen=True):
     reserved: Reserved = Reserved()
 
 
-class NodePoolSpec(Slim, frozen=True):
+class NodePoolSpec(FrozenValue, frozen=True):
     """What the pool is made of."""
 
     provider: Annotated[
@@ -225,7 +225,7 @@ class NodePoolSpec(Slim, frozen=True):
         Literal["Drain", "Orphan"],
         about("What becomes of the machines when the pool is deleted: drained and removed, or left alone."),
     ] = "Drain"
-    machine: Machine = Machine()
+    machine: MachineTemplate = MachineTemplate()
     rules: ClassVar = (
         Rule("has(self.serverTypes) && size(self.serverTypes) > 0", "a NodePool needs at least one server type"),
     )
@@ -244,7 +244,7 @@ class NodeCounts(Status, frozen=True):
     stuck: Annotated[int, about("Could not be removed, and cost: a person must look.", ge=0)] = 0
 
 
-class Unhealthy(Slim, frozen=True):
+class Unhealthy(FrozenValue, frozen=True):
     """A pool, or one thing that it buys, of which too much is amiss: no more of it is bought until it improves."""
 
     offering: Annotated[str, about("The offering's id; unset: the pool as a whole.", max_length=253)] = ""
@@ -252,7 +252,7 @@ class Unhealthy(Slim, frozen=True):
     message: Annotated[str, about("What is amiss, in words.", max_length=1024)] = ""
 
 
-class OfferingStatus(Slim, frozen=True):
+class OfferingStatus(FrozenValue, frozen=True):
     """What was learnt about an offering: that it could not be had, or that its nodes are smaller than promised."""
 
     offering: Annotated[
@@ -278,7 +278,7 @@ class OfferingStatus(Slim, frozen=True):
     ] = 0
 
 
-class FailedLaunches(Slim, frozen=True):
+class FailedLaunches(FrozenValue, frozen=True):
     """Machines of one offering that were launched for the pool and never became working nodes."""
 
     offering: Annotated[str, about("The offering's id, such as hetzner-cax11-fsn1.", max_length=253)]
@@ -335,7 +335,7 @@ class NodePoolStatus(Status, frozen=True):
     ] = ""
 
 
-class NodePool(Slim, frozen=True):
+class NodePool(FrozenValue, frozen=True):
     """A set of machine types from which Growth buys nodes, within limits, for the pods that ask for this pool."""
 
     metadata: ObjectMeta

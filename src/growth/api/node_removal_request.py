@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Final
 
 import msgspec
 
-from growth.api.meta import ObjectMeta, Slim
+from growth.api.meta import FrozenValue, ObjectMeta
 from growth.api.phases import REMOVAL_MOVES, RemovalPhase, move_rule
 from growth.api.schema import Rule, about
 from growth.api.status import MAX_EVENTS, Status, StatusEvent
@@ -19,7 +19,7 @@ IF_UNREADY: Final = "growth.dev/if-unready"
 _FIXED = "a NodeRemovalRequest cannot be changed: delete it and create another one"
 
 
-class NodeRemovalRequestSpec(Slim, frozen=True):
+class NodeRemovalRequestSpec(FrozenValue, frozen=True):
     """Which machine and why; without a node name it is the node of the request's own name."""
 
     pool: Annotated[str, about("The NodePool that the node belongs to.", max_length=52)] = ""
@@ -42,7 +42,7 @@ class NodeRemovalRequestStatus(Status, frozen=True):
     ] = ()
 
 
-class NodeRemovalRequest(Slim, frozen=True):
+class NodeRemovalRequest(FrozenValue, frozen=True):
     """One machine that Growth wants to be rid of, until the provider says that it is gone."""
 
     metadata: ObjectMeta

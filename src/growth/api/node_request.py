@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Final
 
 import msgspec
 
-from growth.api.meta import ObjectMeta, OwnerReference, Slim
+from growth.api.meta import FrozenValue, ObjectMeta, OwnerReference
 from growth.api.phases import REQUEST_MOVES, RequestPhase, move_rule
 from growth.api.schema import Rule, about
 from growth.api.status import MAX_CONDITIONS, MAX_EVENTS, Status, StatusCondition, StatusEvent
@@ -29,7 +29,7 @@ PROBE: Final = "growth.dev/probe"
 """Annotation: whether it tests an offering whose machines failed, so that no pod relies on it before it works."""
 
 
-class NodeRequestSpec(Slim, frozen=True):
+class NodeRequestSpec(FrozenValue, frozen=True):
     """What is wanted; fixed once it is written, so that two leaders can never mean different things by one name."""
 
     pool: Annotated[
@@ -66,7 +66,7 @@ class NodeRequestStatus(Status, frozen=True):
     ] = ()
 
 
-class NodeRequest(Slim, frozen=True):
+class NodeRequest(FrozenValue, frozen=True):
     """One machine that Growth wants, from the wish to the Ready node."""
 
     metadata: ObjectMeta

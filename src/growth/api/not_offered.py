@@ -9,12 +9,12 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Final
 
-from growth.api.meta import Slim
+from growth.api.meta import FrozenValue
 
 _PROVIDERS: Final = ("hetzner", "kwok")
 
 
-class NotOffered(Slim, frozen=True):
+class NotOffered(FrozenValue, frozen=True):
     """One server type. It was withdrawn on a day, or is none of the cloud's and never was."""
 
     withdrawn_on: date | None = None

@@ -10,7 +10,7 @@ from datetime import datetime
 from itertools import takewhile
 from typing import Final
 
-from growth.api.meta import Slim
+from growth.api.meta import FrozenValue
 from growth.api.quantity import canonical, nano_value
 
 ON_DEMAND: Final = "on-demand"
@@ -27,7 +27,7 @@ POOL: Final = "growth.dev/pool"
 OFFERING: Final = "growth.dev/offering"
 
 
-class Offering(Slim, frozen=True):
+class Offering(FrozenValue, frozen=True):
     """What can be bought; ``id`` is how people and NodeRequests name it, such as ``hetzner-cax11-fsn1``."""
 
     id: str

@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from growth.api.machine import Power
-from growth.api.meta import Slim
+from growth.api.meta import FrozenValue
 from growth.api.node import Node
 from growth.api.tolerations import NO_EXECUTE, Taint
 
@@ -25,7 +25,7 @@ SHUTDOWN: Final = Taint(OUT_OF_SERVICE, "nodeshutdown", NO_EXECUTE)
 HARDWARE: Final = Taint(OUT_OF_SERVICE, "hardwarefailure", NO_EXECUTE)
 
 
-class Proof(Slim, frozen=True):
+class Proof(FrozenValue, frozen=True):
     """What was known when the taint was set."""
 
     tainted_at: datetime

@@ -8,18 +8,18 @@ from datetime import datetime
 
 import msgspec
 
-from growth.api.meta import Condition, ObjectMeta, Slim
+from growth.api.meta import Condition, FrozenValue, ObjectMeta
 from growth.api.selectors import LabelSelector, NodeSelector, NodeSelectorTerm
 from growth.api.tolerations import Toleration
 
 
-class ResourceRequirements(Slim, frozen=True):
+class ResourceRequirements(FrozenValue, frozen=True):
     """What a container or a pod asks for. Limits are not read: the API server made requests of them already."""
 
     requests: dict[str, str] = {}
 
 
-class ContainerPort(Slim, frozen=True):
+class ContainerPort(FrozenValue, frozen=True):
     """A port of a container; only those taken on the host matter here."""
 
     host_port: int = 0
@@ -27,13 +27,13 @@ class ContainerPort(Slim, frozen=True):
     protocol: str = "TCP"
 
 
-class RestartRule(Slim, frozen=True):
+class RestartRule(FrozenValue, frozen=True):
     """What happens when a container ends; some actions need a node that knows them."""
 
     action: str = ""
 
 
-class Container(Slim, frozen=True):
+class Container(FrozenValue, frozen=True):
     """A container or init container; ``restart_policy`` Always makes an init container a sidecar."""
 
     name: str
@@ -43,7 +43,7 @@ class Container(Slim, frozen=True):
     restart_policy_rules: tuple[RestartRule, ...] = ()
 
 
-class PodAffinityTerm(Slim, frozen=True):
+class PodAffinityTerm(FrozenValue, frozen=True):
     """Other pods to be near to or far from. matchLabelKeys are merged into the selector by the API server."""
 
     topology_key: str
@@ -52,14 +52,14 @@ class PodAffinityTerm(Slim, frozen=True):
     namespace_selector: LabelSelector | None = None
 
 
-class WeightedPodAffinityTerm(Slim, frozen=True):
+class WeightedPodAffinityTerm(FrozenValue, frozen=True):
     """A wish about other pods."""
 
     weight: int
     pod_affinity_term: PodAffinityTerm
 
 
-class PodAffinity(Slim, frozen=True):
+class PodAffinity(FrozenValue, frozen=True):
     """Rules about other pods; the same form serves affinity and anti-affinity."""
 
     required: tuple[PodAffinityTerm, ...] = msgspec.field(
@@ -70,14 +70,14 @@ class PodAffinity(Slim, frozen=True):
     )
 
 
-class PreferredSchedulingTerm(Slim, frozen=True):
+class PreferredSchedulingTerm(FrozenValue, frozen=True):
     """A wish about the node."""
 
     weight: int
     preference: NodeSelectorTerm
 
 
-class NodeAffinity(Slim, frozen=True):
+class NodeAffinity(FrozenValue, frozen=True):
     """Rules about the node itself."""
 
     required: NodeSelector | None = msgspec.field(name="requiredDuringSchedulingIgnoredDuringExecution", default=None)
@@ -86,7 +86,7 @@ class NodeAffinity(Slim, frozen=True):
     )
 
 
-class Affinity(Slim, frozen=True):
+class Affinity(FrozenValue, frozen=True):
     """All rules about where a pod may be."""
 
     node_affinity: NodeAffinity | None = None
@@ -94,7 +94,7 @@ class Affinity(Slim, frozen=True):
     pod_anti_affinity: PodAffinity | None = None
 
 
-class TopologySpreadConstraint(Slim, frozen=True):
+class TopologySpreadConstraint(FrozenValue, frozen=True):
     """How evenly pods of a kind must lie over the values of a node label."""
 
     max_skew: int
@@ -107,37 +107,37 @@ class TopologySpreadConstraint(Slim, frozen=True):
     match_label_keys: tuple[str, ...] = ()
 
 
-class ClaimVolume(Slim, frozen=True):
+class ClaimVolume(FrozenValue, frozen=True):
     """A volume that is a PersistentVolumeClaim."""
 
     claim_name: str
 
 
-class EphemeralVolume(Slim, frozen=True):
+class EphemeralVolume(FrozenValue, frozen=True):
     """A volume whose claim is made for the pod and named ``{pod}-{volume}``."""
 
 
-class GceDisk(Slim, frozen=True):
+class GceDisk(FrozenValue, frozen=True):
     """A disk of Google's cloud, named in the pod itself."""
 
     pd_name: str
     read_only: bool = False
 
 
-class AwsDisk(Slim, frozen=True):
+class AwsDisk(FrozenValue, frozen=True):
     """A disk of Amazon's cloud, named in the pod itself."""
 
     volume_id: str = msgspec.field(name="volumeID")
 
 
-class IscsiDisk(Slim, frozen=True):
+class IscsiDisk(FrozenValue, frozen=True):
     """An iSCSI disk, named in the pod itself."""
 
     iqn: str
     read_only: bool = False
 
 
-class RbdImage(Slim, frozen=True):
+class RbdImage(FrozenValue, frozen=True):
     """A Ceph image, named in the pod itself."""
 
     image: str
@@ -146,17 +146,17 @@ class RbdImage(Slim, frozen=True):
     read_only: bool = False
 
 
-class HostPath(Slim, frozen=True):
+class HostPath(FrozenValue, frozen=True):
     """A piece of the node's own disk."""
 
 
-class EmptyDir(Slim, frozen=True):
+class EmptyDir(FrozenValue, frozen=True):
     """Room of the pod's own on its node, gone with the pod; ``medium`` Memory means that it never was on a disk."""
 
     medium: str = ""
 
 
-class Volume(Slim, frozen=True):
+class Volume(FrozenValue, frozen=True):
     """A volume that binds the pod to a place or keeps others from its node. Of local ones only the names are kept
     (``PodSpec.local_volumes``), all other kinds are dropped."""
 
@@ -191,19 +191,19 @@ class Volume(Slim, frozen=True):
         )
 
 
-class SchedulingGate(Slim, frozen=True):
+class SchedulingGate(FrozenValue, frozen=True):
     """A reason why the scheduler must not look at the pod yet."""
 
     name: str
 
 
-class PodResourceClaim(Slim, frozen=True):
+class PodResourceClaim(FrozenValue, frozen=True):
     """A device claim (dynamic allocation); we only need to know that there is one."""
 
     name: str
 
 
-class PodSpec(Slim, frozen=True, gc=True, weakref=True):
+class PodSpec(FrozenValue, frozen=True, gc=True, weakref=True):
     """What pods of one template have in common, of all that the scheduler reads."""
 
     containers: tuple[Container, ...] = ()
@@ -258,7 +258,7 @@ class TemplateSpec(PodSpec, frozen=True):
     runtime_class_name: str = ""
 
 
-class ContainerStatus(Slim, frozen=True):
+class ContainerStatus(FrozenValue, frozen=True):
     """What a running container holds, which differs from its spec while it is resized."""
 
     name: str
@@ -266,7 +266,7 @@ class ContainerStatus(Slim, frozen=True):
     allocated_resources: dict[str, str] = {}
 
 
-class PodStatus(Slim, frozen=True):
+class PodStatus(FrozenValue, frozen=True):
     """How a pod is.
 
     Kept are the conditions named in ``slimming.USED_CONDITIONS`` and the statuses of those containers (sidecars among
@@ -284,7 +284,7 @@ class PodStatus(Slim, frozen=True):
     """Why it does not start, as far as kubelet or scheduler have said (``api.pod_decoding``)."""
 
 
-class Pod(Slim, frozen=True):
+class Pod(FrozenValue, frozen=True):
     """One pod: its own name, place and state, and the spec it shares with its siblings."""
 
     metadata: ObjectMeta

@@ -29,8 +29,8 @@ from typing import Final, Generic, NamedTuple, TypeVar
 
 import msgspec
 
-from growth.api.interning import Sharing
-from growth.api.meta import Condition, ObjectMeta, OwnerReference, Slim
+from growth.api.interning import InternTables
+from growth.api.meta import Condition, FrozenValue, ObjectMeta, OwnerReference
 from growth.api.pod import ContainerStatus, Pod, PodSpec, PodStatus
 from growth.api.taints import STARTING, is_key, key_to
 
@@ -91,17 +91,17 @@ _OF_IMAGES: Final = {
 _OF_SETTINGS: Final = frozenset({"CreateContainerConfigError", "CreateContainerError", "RunContainerError"})
 
 
-class Waiting(Slim, frozen=True):
+class WireWaiting(FrozenValue, frozen=True):
     """What a container waits for."""
 
     reason: str = ""
     message: str = ""
 
 
-class ContainerState(Slim, frozen=True):
+class ContainerState(FrozenValue, frozen=True):
     """What a container does; only that it waits is read."""
 
-    waiting: Waiting | None = None
+    waiting: WireWaiting | None = None
 
 
 class WireContainerStatus(ContainerStatus, frozen=True):
@@ -158,7 +158,7 @@ _NOTHING: Final = msgspec.Raw(b"{}")
 _NOBODY: Final = msgspec.Raw(b"[]")
 
 
-class WireMeta(Slim, frozen=True):
+class WireMeta(FrozenValue, frozen=True):
     """Metadata as it is sent; what siblings have in common is still text."""
 
     name: str = ""
@@ -181,7 +181,7 @@ class WireStatus(PodStatus, frozen=True):
     init_container_statuses: tuple[WireContainerStatus, ...] = ()
 
 
-class WirePod(Slim, frozen=True):
+class WirePod(FrozenValue, frozen=True):
     """A pod as the API server sends it."""
 
     metadata: WireMeta
@@ -189,7 +189,7 @@ class WirePod(Slim, frozen=True):
     status: WireStatus = WireStatus()
 
 
-class _NodeName(Slim, frozen=True):
+class _NodeName(FrozenValue, frozen=True):
     node_name: str = ""
 
 
@@ -207,7 +207,7 @@ class KnownSpec(NamedTuple):
     keys: tuple[str, ...]
 
 
-class Remembered(dict[bytes, T], Generic[T]):
+class ParsedTexts(dict[bytes, T], Generic[T]):
     """What texts meant when they were last read. When it is full it starts anew, since it only saves time."""
 
     def __init__(self, read: Callable[[bytes], T]) -> None:
@@ -225,15 +225,15 @@ class Remembered(dict[bytes, T], Generic[T]):
         return meaning
 
 
-class Slimmer:
+class PodDecoder:
     """Makes the pods that we keep of those that are sent."""
 
-    def __init__(self, sharing: Sharing) -> None:
+    def __init__(self, sharing: InternTables) -> None:
         self._sharing = sharing
-        self._labels = Remembered(self._read_labels)
-        self._annotations = Remembered(self._read_annotations)
-        self._owners = Remembered(self._read_owners)
-        self._specs = Remembered(self._read_spec)
+        self._labels = ParsedTexts(self._read_labels)
+        self._annotations = ParsedTexts(self._read_annotations)
+        self._owners = ParsedTexts(self._read_owners)
+        self._specs = ParsedTexts(self._read_spec)
 
     def pod(self, wire: WirePod) -> Pod:
         """The pod that we keep of one that was sent."""

@@ -5,14 +5,14 @@ from datetime import datetime
 from typing import Final
 
 from growth.api.machine import Machine
-from growth.api.meta import Slim
+from growth.api.meta import FrozenValue
 from growth.api.offering import Offering
 
 NOT_ASKED: Final = "it was not asked yet"
 """The problem of a provider that had no time to answer: it lasts for a moment and is nobody's fault."""
 
 
-class Cloud(Slim, frozen=True):
+class ProviderState(FrozenValue, frozen=True):
     """One provider as last seen. What it cannot tell is unknown, never empty: the last answer stands, with its age."""
 
     provider: str
@@ -37,7 +37,7 @@ class Cloud(Slim, frozen=True):
         return self.answers and self.read_at is not None and since <= self.read_at <= now
 
 
-def cloud_of(offering: str, clouds: Mapping[str, Cloud]) -> Cloud | None:
+def cloud_of(offering: str, clouds: Mapping[str, ProviderState]) -> ProviderState | None:
     """Who sells this offering, by its name, whether or not it does so now; None if nobody who is asked does."""
     wanted = offering.lower()
     fitting = [name for name in clouds if wanted.startswith(f"{name.lower()}-")]

@@ -22,7 +22,7 @@ from functools import lru_cache
 import msgspec
 
 from growth.api.labels import is_label_key, is_label_value
-from growth.api.meta import Slim
+from growth.api.meta import FrozenValue
 
 IN = "In"
 NOT_IN = "NotIn"
@@ -37,7 +37,7 @@ NODE_NAME_FIELD = "metadata.name"
 _INTEGER = re.compile(r"[+-]?[0-9]{1,40}")
 
 
-class Requirement(Slim, frozen=True):
+class Requirement(FrozenValue, frozen=True):
     """One condition on one key; Gt and Lt exist for nodes only."""
 
     key: str
@@ -62,7 +62,7 @@ class Requirement(Slim, frozen=True):
                 return False
 
 
-class LabelSelector(Slim, frozen=True):
+class LabelSelector(FrozenValue, frozen=True):
     """All labels and all expressions must hold; without any, everything is selected."""
 
     match_labels: dict[str, str] = msgspec.field(default_factory=dict[str, str])
@@ -82,7 +82,7 @@ def selects(selector: LabelSelector | None, labels: Mapping[str, str]) -> bool:
     return selector is not None and selector.matches(labels)
 
 
-class NodeSelectorTerm(Slim, frozen=True):
+class NodeSelectorTerm(FrozenValue, frozen=True):
     """Conditions on a node's labels and name that must all hold; a term without conditions matches no node."""
 
     match_expressions: tuple[Requirement, ...] = ()
@@ -99,7 +99,7 @@ class NodeSelectorTerm(Slim, frozen=True):
         return all(map(is_valid, self.match_expressions)) and all(map(is_valid_field, self.match_fields))
 
 
-class NodeSelector(Slim, frozen=True):
+class NodeSelector(FrozenValue, frozen=True):
     """Alternatives: one matching term is enough, and without terms no node matches."""
 
     node_selector_terms: tuple[NodeSelectorTerm, ...] = ()

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Annotated, Literal
 
-from growth.api.meta import Slim
+from growth.api.meta import FrozenValue
 from growth.api.schema import about
 
 MAX_EVENTS = 32
@@ -13,7 +13,7 @@ MAX_WORDS = 1024
 """Of a sentence for people, in characters."""
 
 
-class Status(Slim, frozen=True, omit_defaults=False):
+class Status(FrozenValue, frozen=True, omit_defaults=False):
     """The base of a status, which is written whole.
 
     Defaults are not left out: a merge patch without a field would keep the old value, so a count could never go back
@@ -22,7 +22,7 @@ class Status(Slim, frozen=True, omit_defaults=False):
     """
 
 
-class StatusCondition(Slim, frozen=True):
+class StatusCondition(FrozenValue, frozen=True):
     """One statement about the object and since when it holds."""
 
     type: Annotated[str, about("What the statement is about, in CamelCase.", max_length=63)]
@@ -32,7 +32,7 @@ class StatusCondition(Slim, frozen=True):
     last_transition_time: Annotated[datetime | None, about("Since when.")] = None
 
 
-class StatusEvent(Slim, frozen=True):
+class StatusEvent(FrozenValue, frozen=True):
     """One thing that happened to the object."""
 
     at: Annotated[datetime, about("When it happened.")]

@@ -2,11 +2,11 @@
 
 import msgspec
 
-from growth.api.meta import ObjectMeta, Slim
+from growth.api.meta import FrozenValue, ObjectMeta
 from growth.api.selectors import LabelSelector, NodeSelector
 
 
-class ClaimReference(Slim, frozen=True):
+class ClaimReference(FrozenValue, frozen=True):
     """The claim that a volume belongs to."""
 
     namespace: str = ""
@@ -14,20 +14,20 @@ class ClaimReference(Slim, frozen=True):
     uid: str = ""
 
 
-class CsiVolume(Slim, frozen=True):
+class CsiVolume(FrozenValue, frozen=True):
     """The driver's name for a volume; attach limits count distinct pairs."""
 
     driver: str
     volume_handle: str
 
 
-class VolumeNodeAffinity(Slim, frozen=True):
+class VolumeNodeAffinity(FrozenValue, frozen=True):
     """Where a volume can be reached from."""
 
     required: NodeSelector | None = None
 
 
-class PersistentVolumeSpec(Slim, frozen=True):
+class PersistentVolumeSpec(FrozenValue, frozen=True):
     """What a volume is and whom it serves."""
 
     capacity: dict[str, str] = {}
@@ -40,13 +40,13 @@ class PersistentVolumeSpec(Slim, frozen=True):
     csi: CsiVolume | None = None
 
 
-class VolumePhase(Slim, frozen=True):
+class VolumePhase(FrozenValue, frozen=True):
     """How far a volume or a claim has come: Available, Pending, Bound, Released, Lost, Failed."""
 
     phase: str = ""
 
 
-class PersistentVolume(Slim, frozen=True):
+class PersistentVolume(FrozenValue, frozen=True):
     """One volume."""
 
     metadata: ObjectMeta
@@ -54,13 +54,13 @@ class PersistentVolume(Slim, frozen=True):
     status: VolumePhase = VolumePhase()
 
 
-class VolumeResources(Slim, frozen=True):
+class VolumeResources(FrozenValue, frozen=True):
     """How much room a claim asks for."""
 
     requests: dict[str, str] = {}
 
 
-class PersistentVolumeClaimSpec(Slim, frozen=True):
+class PersistentVolumeClaimSpec(FrozenValue, frozen=True):
     """What a claim asks for, and the volume it got. A class of None means the cluster's default one."""
 
     access_modes: tuple[str, ...] = ()
@@ -72,7 +72,7 @@ class PersistentVolumeClaimSpec(Slim, frozen=True):
     selector: LabelSelector | None = None
 
 
-class PersistentVolumeClaim(Slim, frozen=True):
+class PersistentVolumeClaim(FrozenValue, frozen=True):
     """One claim."""
 
     metadata: ObjectMeta
@@ -80,20 +80,20 @@ class PersistentVolumeClaim(Slim, frozen=True):
     status: VolumePhase = VolumePhase()
 
 
-class TopologyLabels(Slim, frozen=True):
+class TopologyLabels(FrozenValue, frozen=True):
     """One label and the values of it that a class may provision in."""
 
     key: str
     values: tuple[str, ...] = ()
 
 
-class TopologyTerm(Slim, frozen=True):
+class TopologyTerm(FrozenValue, frozen=True):
     """A place: all of these labels together."""
 
     match_label_expressions: tuple[TopologyLabels, ...] = ()
 
 
-class StorageClass(Slim, frozen=True):
+class StorageClass(FrozenValue, frozen=True):
     """How volumes of a class come to be."""
 
     metadata: ObjectMeta
@@ -102,13 +102,13 @@ class StorageClass(Slim, frozen=True):
     allowed_topologies: tuple[TopologyTerm, ...] = ()
 
 
-class DriverAllocatable(Slim, frozen=True):
+class DriverAllocatable(FrozenValue, frozen=True):
     """How many volumes of a driver a node takes; None is no limit."""
 
     count: int | None = None
 
 
-class CsiDriverOnNode(Slim, frozen=True):
+class CsiDriverOnNode(FrozenValue, frozen=True):
     """A storage driver that runs on a node."""
 
     name: str
@@ -117,33 +117,33 @@ class CsiDriverOnNode(Slim, frozen=True):
     topology_keys: tuple[str, ...] | None = None
 
 
-class CsiNodeSpec(Slim, frozen=True):
+class CsiNodeSpec(FrozenValue, frozen=True):
     """All storage drivers of a node; the API server says null where there are none."""
 
     drivers: tuple[CsiDriverOnNode, ...] | None = None
 
 
-class CsiNode(Slim, frozen=True):
+class CsiNode(FrozenValue, frozen=True):
     """One node, as its storage drivers see it."""
 
     metadata: ObjectMeta
     spec: CsiNodeSpec = CsiNodeSpec()
 
 
-class CsiDriverSpec(Slim, frozen=True):
+class CsiDriverSpec(FrozenValue, frozen=True):
     """What a storage driver wants the scheduler to do."""
 
     storage_capacity: bool = False
 
 
-class CsiDriver(Slim, frozen=True):
+class CsiDriver(FrozenValue, frozen=True):
     """One storage driver; only if it publishes its free room does the scheduler ask for it."""
 
     metadata: ObjectMeta
     spec: CsiDriverSpec = CsiDriverSpec()
 
 
-class CsiStorageCapacity(Slim, frozen=True):
+class CsiStorageCapacity(FrozenValue, frozen=True):
     """How much room a driver has for volumes of a class, reachable from the nodes that ``node_topology`` selects."""
 
     metadata: ObjectMeta
@@ -153,13 +153,13 @@ class CsiStorageCapacity(Slim, frozen=True):
     maximum_volume_size: str | None = None
 
 
-class AttachmentSource(Slim, frozen=True):
+class AttachmentSource(FrozenValue, frozen=True):
     """Which volume is attached."""
 
     persistent_volume_name: str = ""
 
 
-class VolumeAttachmentSpec(Slim, frozen=True):
+class VolumeAttachmentSpec(FrozenValue, frozen=True):
     """Which volume hangs on which node, by which driver."""
 
     attacher: str = ""
@@ -167,13 +167,13 @@ class VolumeAttachmentSpec(Slim, frozen=True):
     source: AttachmentSource = AttachmentSource()
 
 
-class VolumeAttachmentStatus(Slim, frozen=True):
+class VolumeAttachmentStatus(FrozenValue, frozen=True):
     """Whether the attachment is done."""
 
     attached: bool = False
 
 
-class VolumeAttachment(Slim, frozen=True):
+class VolumeAttachment(FrozenValue, frozen=True):
     """One attachment."""
 
     metadata: ObjectMeta

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Annotated
 
-from growth.api.meta import Slim
+from growth.api.meta import FrozenValue
 from growth.api.schema import about
 
 NO_SCHEDULE = "NoSchedule"
@@ -16,7 +16,7 @@ EFFECTS = [NO_SCHEDULE, PREFER_NO_SCHEDULE, NO_EXECUTE]
 BLOCKING_EFFECTS = frozenset({NO_SCHEDULE, NO_EXECUTE})
 
 
-class Taint(Slim, frozen=True):
+class Taint(FrozenValue, frozen=True):
     """A mark on a node that keeps pods away which do not tolerate it."""
 
     key: Annotated[str, about("The taint's key.", server_only={"minLength": 1, "maxLength": 316})]
@@ -27,7 +27,7 @@ class Taint(Slim, frozen=True):
         return f"{self.key}={self.value}:{self.effect}" if self.value else f"{self.key}:{self.effect}"
 
 
-class Toleration(Slim, frozen=True):
+class Toleration(FrozenValue, frozen=True):
     """A pod's consent to a taint; every empty field stands for "any", an empty operator for Equal.
 
     How long a NoExecute taint is borne (tolerationSeconds) is left out: it never decides where a pod may start.

@@ -2,32 +2,32 @@
 
 from datetime import datetime
 
-from growth.api.meta import Condition, ObjectMeta, Slim
+from growth.api.meta import Condition, FrozenValue, ObjectMeta
 from growth.api.pod import TemplateSpec
 from growth.api.selectors import LabelSelector
 
 
-class PodTemplate(Slim, frozen=True):
+class PodTemplate(FrozenValue, frozen=True):
     """The pattern that pods are made from."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: TemplateSpec = TemplateSpec()
 
 
-class DaemonSetSpec(Slim, frozen=True):
+class DaemonSetSpec(FrozenValue, frozen=True):
     """What a DaemonSet puts on every node that its template accepts."""
 
     template: PodTemplate = PodTemplate()
 
 
-class DaemonSet(Slim, frozen=True):
+class DaemonSet(FrozenValue, frozen=True):
     """One DaemonSet: its pods take room on nodes that do not exist yet."""
 
     metadata: ObjectMeta
     spec: DaemonSetSpec = DaemonSetSpec()
 
 
-class JobSpec(Slim, frozen=True):
+class JobSpec(FrozenValue, frozen=True):
     """How many pods a Job wants, and whether it may run now."""
 
     parallelism: int | None = None
@@ -36,7 +36,7 @@ class JobSpec(Slim, frozen=True):
     template: PodTemplate = PodTemplate()
 
 
-class JobStatus(Slim, frozen=True):
+class JobStatus(FrozenValue, frozen=True):
     """How far a Job has come."""
 
     active: int = 0
@@ -47,7 +47,7 @@ class JobStatus(Slim, frozen=True):
     conditions: tuple[Condition, ...] = ()
 
 
-class Job(Slim, frozen=True):
+class Job(FrozenValue, frozen=True):
     """One Job."""
 
     metadata: ObjectMeta
@@ -55,20 +55,20 @@ class Job(Slim, frozen=True):
     status: JobStatus = JobStatus()
 
 
-class DisruptionBudgetSpec(Slim, frozen=True):
+class DisruptionBudgetSpec(FrozenValue, frozen=True):
     """Which pods the budget protects; numbers are the controller's business."""
 
     selector: LabelSelector | None = None
 
 
-class DisruptionBudgetStatus(Slim, frozen=True):
+class DisruptionBudgetStatus(FrozenValue, frozen=True):
     """How many of them may go right now."""
 
     disruptions_allowed: int = 0
     observed_generation: int = 0
 
 
-class PodDisruptionBudget(Slim, frozen=True):
+class PodDisruptionBudget(FrozenValue, frozen=True):
     """One budget."""
 
     metadata: ObjectMeta
@@ -76,7 +76,7 @@ class PodDisruptionBudget(Slim, frozen=True):
     status: DisruptionBudgetStatus = DisruptionBudgetStatus()
 
 
-class PriorityClass(Slim, frozen=True):
+class PriorityClass(FrozenValue, frozen=True):
     """A name for how important a pod is."""
 
     metadata: ObjectMeta

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from growth.api.settings.model import KubeSettings
-from growth.cli.failures import Refused, sentence_for
+from growth.cli.failures import UsageError, sentence_for
 from growth.cli.interrupts import run_interruptible
 from growth.kube.access import find_access
 from growth.kube.client import Client, connect
@@ -25,4 +25,4 @@ def asking(kube: KubeSettings, ask: Callable[[Client], Awaitable[T]]) -> T:
     try:
         return run_interruptible(connected())
     except KubeError as error:
-        raise Refused(sentence_for(error)) from error
+        raise UsageError(sentence_for(error)) from error

@@ -8,10 +8,10 @@ from rich.console import Console
 
 from growth.api.settings.loading import EffectiveSettings
 from growth.api.settings.model import Settings
-from growth.cli.doctor_report import Report
+from growth.cli.doctor_report import DoctorReport
 from growth.cli.doctor_seeing import read_report
 from growth.cli.doctor_view import view
-from growth.cli.failures import Refused, sentence_for
+from growth.cli.failures import UsageError, sentence_for
 from growth.cli.interrupts import run_interruptible
 from growth.cli.settings_options import with_settings
 from growth.kube.access import find_access
@@ -45,11 +45,11 @@ def doctor(context: click.Context, effective: EffectiveSettings, only: str, outp
     try:
         capabilities = chosen([name.strip() for name in only.split(",") if name.strip()])
     except UnknownCapability as error:
-        raise Refused(f"--only {only}: {error}") from error
+        raise UsageError(f"--only {only}: {error}") from error
     try:
         report = run_interruptible(_read(settings, tuple(one for one in capabilities if one.is_on(settings))))
     except KubeError as error:
-        raise Refused(sentence_for(error)) from error
+        raise UsageError(sentence_for(error)) from error
     if output == "json":
         click.echo(msgspec.json.format(msgspec.json.encode(report)).decode())
     else:
@@ -57,7 +57,7 @@ def doctor(context: click.Context, effective: EffectiveSettings, only: str, outp
     context.exit(report.exit_code)
 
 
-async def _read(settings: Settings, capabilities: tuple[Capability, ...]) -> Report:
+async def _read(settings: Settings, capabilities: tuple[Capability, ...]) -> DoctorReport:
     kube = settings.kube
     access = find_access(Path(kube.kubeconfig) if kube.kubeconfig else None, kube.context or None)
     async with connect(access, max_concurrent_requests=kube.max_concurrent_requests) as client:

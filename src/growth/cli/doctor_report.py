@@ -44,7 +44,7 @@ class MissingPermission(msgspec.Struct, frozen=True):
     needed_by: tuple[str, ...]
 
 
-class Report(msgspec.Struct, frozen=True):
+class DoctorReport(msgspec.Struct, frozen=True):
     """Everything that one look found."""
 
     growth: str

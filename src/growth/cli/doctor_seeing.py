@@ -13,7 +13,7 @@ from growth.api.kinds import Kind
 from growth.api.server_features import Feature
 from growth.api.settings.model import Settings
 from growth.cli.doctor_definitions import Document, first_difference
-from growth.cli.doctor_report import FoundKind, KindState, MissingFeature, MissingPermission, Report
+from growth.cli.doctor_report import DoctorReport, FoundKind, KindState, MissingFeature, MissingPermission
 from growth.cli.manifests_deployment import NAME
 from growth.cli.manifests_documents import roles_for
 from growth.kube.client import Client
@@ -30,7 +30,9 @@ from growth.run.shipped_manifests import shipped_roles
 _DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 
-async def read_report(client: Client, server: str, settings: Settings, capabilities: Sequence[Capability]) -> Report:
+async def read_report(
+    client: Client, server: str, settings: Settings, capabilities: Sequence[Capability]
+) -> DoctorReport:
     """Ask for all of it, and conclude."""
     version = await client.server_version()
     names = tuple(one.name for one in capabilities)
@@ -42,7 +44,7 @@ async def read_report(client: Client, server: str, settings: Settings, capabilit
         asyncio.gather(*(is_allowed(client, one) for one in wanted)),
     )
     refused = [one for one, is_granted in zip(wanted, allowed, strict=True) if not is_granted]
-    return Report(
+    return DoctorReport(
         growth=__version__,
         server=server,
         version=version,

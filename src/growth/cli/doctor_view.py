@@ -9,7 +9,7 @@ from rich.text import Text
 from growth.api.growth_kinds import GROUP
 from growth.api.queue.kinds import GROUP as QUEUE_GROUP
 from growth.api.server_features import NEWEST, OLDEST
-from growth.cli.doctor_report import FoundKind, KindState, Report
+from growth.cli.doctor_report import DoctorReport, FoundKind, KindState
 
 _STATES = {KindState.DIFFERENT: "is of another version of Growth", KindState.MISSING: "is not served"}
 _NEXT = {
@@ -18,7 +18,7 @@ _NEXT = {
 }
 
 
-def view(report: Report) -> RenderableType:
+def view(report: DoctorReport) -> RenderableType:
     """First the verdict, then what is missing, then what to do."""
     parts: list[RenderableType] = [_verdict(report), _about(report)]
     if not report.is_tested:
@@ -38,14 +38,14 @@ def view(report: Report) -> RenderableType:
     return Group(*parts)
 
 
-def _verdict(report: Report) -> Text:
+def _verdict(report: DoctorReport) -> Text:
     if report.stopped:
         badge = (" INCOMPLETE ", "bold white on red")
         return Text.assemble(badge, f" without what follows these do not work: {', '.join(report.stopped)}")
     return Text.assemble((" COMPLETE ", "bold white on green"), " nothing stops an enabled capability")
 
 
-def _about(report: Report) -> Text:
+def _about(report: DoctorReport) -> Text:
     served = sum(one.state is not KindState.MISSING for one in report.kinds)
     granted = report.permissions - len(report.missing_permissions)
     return Text(
@@ -56,7 +56,7 @@ def _about(report: Report) -> Text:
     )
 
 
-def _features(report: Report) -> Table:
+def _features(report: DoctorReport) -> Table:
     table = _table("FEATURE", "SINCE", "FOR", "WITHOUT IT")
     for one in report.missing_features:
         users = "all" if one.capabilities == report.capabilities else ", ".join(one.capabilities)
@@ -72,14 +72,14 @@ def _kinds(kinds: Sequence[FoundKind]) -> Table:
     return table
 
 
-def _permissions(report: Report) -> Table:
+def _permissions(report: DoctorReport) -> Table:
     table = _table("PERMISSION", "NEEDED BY")
     for one in report.missing_permissions:
         table.add_row(one.permission, ", ".join(one.needed_by))
     return table
 
 
-def _steps(report: Report) -> list[str]:
+def _steps(report: DoctorReport) -> list[str]:
     groups = dict.fromkeys(one.group_version.partition("/")[0] for one in report.unusable_kinds)
     steps = [_NEXT[group] for group in groups if group in _NEXT]
     if report.missing_permissions:

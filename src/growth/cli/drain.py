@@ -9,8 +9,8 @@ from growth.api.settings.loading import EffectiveSettings
 from growth.cli.asking import asking
 from growth.cli.drain_following import follow_wish
 from growth.cli.drain_wishing import take_back, wish_for
-from growth.cli.failures import Refused
-from growth.cli.node_leaving import Talk
+from growth.cli.failures import UsageError
+from growth.cli.node_leaving import OperatorDialog
 from growth.cli.settings_options import with_settings_of
 from growth.kube.client import Client
 
@@ -41,9 +41,9 @@ def drain(effective: EffectiveSettings, name: str, reason: str, *, undo: bool, n
       growth drain default-93c5d7e118 --reason "its disk is slow"
       growth drain default-93c5d7e118 --undo
     """
-    settings, talk = effective.settings, Talk(click.echo, lambda _: True, lambda: datetime.now(UTC))
+    settings, talk = effective.settings, OperatorDialog(click.echo, lambda _: True, lambda: datetime.now(UTC))
     if undo == bool(reason.strip()):
-        raise Refused("give either --reason TEXT, so that others know why the node goes, or --undo")
+        raise UsageError("give either --reason TEXT, so that others know why the node goes, or --undo")
     aside = Console(stderr=True)
 
     async def wish(client: Client) -> None:

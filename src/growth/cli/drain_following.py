@@ -9,11 +9,11 @@ from growth.api.annotations import DRAIN
 from growth.api.offering import POOL
 from growth.api.settings.model import Settings
 from growth.cli.failures import NotDone
-from growth.cli.move_following import Teller, looks
-from growth.cli.node_leaving import Talk
+from growth.cli.move_following import MoveProgress, looks
+from growth.cli.node_leaving import OperatorDialog
 from growth.decide.consolidation.allowances import allowance_in
 from growth.decide.consolidation.candidates import why_stays
-from growth.decide.consolidation.context import Scene
+from growth.decide.consolidation.context import ConsolidationContext
 from growth.decide.consolidation.preconditions import why_restless
 from growth.kube.client import Client
 
@@ -22,9 +22,9 @@ _BEGUN_WITHIN: Final = timedelta(seconds=5)
 _SILENT_FOR: Final = timedelta(seconds=60)
 
 
-async def follow_wish(client: Client, settings: Settings, name: str, talk: Talk, aside: Console) -> None:
+async def follow_wish(client: Client, settings: Settings, name: str, talk: OperatorDialog, aside: Console) -> None:
     """Tell what happens until the node is empty, and goes. Raises NotDone if it stays after all."""
-    teller, began = Teller(talk), talk.now()
+    teller, began = MoveProgress(talk), talk.now()
     async with looks(client, settings, talk, aside) as scenes:
         async for scene in scenes:
             node = scene.snapshot.nodes.get(name)
@@ -43,7 +43,7 @@ async def follow_wish(client: Client, settings: Settings, name: str, talk: Talk,
                 _say_why_not(scene, name, teller, is_long=scene.now - began >= _SILENT_FOR)
 
 
-def _say_why_not(scene: Scene, name: str, teller: Teller, *, is_long: bool) -> None:
+def _say_why_not(scene: ConsolidationContext, name: str, teller: MoveProgress, *, is_long: bool) -> None:
     """What Growth waits for, as far as it can be seen from here."""
     if why := why_stays(scene.snapshot, scene.settings, name, {}, "Requested"):
         teller.say_once(f"it stays for now: {why}")
@@ -55,7 +55,7 @@ def _say_why_not(scene: Scene, name: str, teller: Teller, *, is_long: bool) -> N
         teller.say_once(f"Growth has not begun; what it says about the node: kubectl describe node {name}")
 
 
-def _why_not_let(scene: Scene, name: str) -> str:
+def _why_not_let(scene: ConsolidationContext, name: str) -> str:
     pool = scene.pools[scene.snapshot.nodes[name].metadata.labels[POOL]]
     allowed = allowance_in(scene, pool, "Requested")
     return "" if allowed.left else f"{allowed.set_by} of its pool lets {allowed.most} nodes go at one time"

@@ -11,8 +11,8 @@ from growth.api.node import Node
 from growth.api.node_move import NodeMove
 from growth.api.offering import POOL
 from growth.api.settings.model import Settings
-from growth.cli.failures import NotDone, Refused
-from growth.cli.node_leaving import Talk, is_carried_out
+from growth.cli.failures import NotDone, UsageError
+from growth.cli.node_leaving import OperatorDialog, is_carried_out
 from growth.cli.node_seeing import unknown
 from growth.cli.plan_applying import check_that_growth_runs
 from growth.decide.writes.node_patches import annotated, annotation_path, edited
@@ -24,10 +24,10 @@ _ATTEMPTS: Final = 10
 _MAX_REASON: Final = 512
 
 
-async def wish_for(client: Client, settings: Settings, name: str, reason: str, talk: Talk) -> None:
+async def wish_for(client: Client, settings: Settings, name: str, reason: str, talk: OperatorDialog) -> None:
     """Write it; what was tried before and undone is tried anew. Raises Refused or NotDone."""
     if len(reason) > _MAX_REASON:
-        raise Refused(f"--reason has {len(reason)} characters, expected at most {_MAX_REASON}")
+        raise UsageError(f"--reason has {len(reason)} characters, expected at most {_MAX_REASON}")
     await _check_that_it_is_growths(client, await _known(client, name))
     await check_that_growth_runs(client, settings, talk)
     for move in await _moves_of(client, name):
@@ -38,7 +38,7 @@ async def wish_for(client: Client, settings: Settings, name: str, reason: str, t
     talk.say(f"node {name} is to go: {reason}")
 
 
-async def take_back(client: Client, name: str, talk: Talk) -> None:
+async def take_back(client: Client, name: str, talk: OperatorDialog) -> None:
     """Take it off. A move that came of it is then undone by Growth."""
     node = await _known(client, name)
     if DRAIN not in node.metadata.annotations:
@@ -56,7 +56,7 @@ async def take_back(client: Client, name: str, talk: Talk) -> None:
     talk.say(f"node {name} may stay{undone}")
 
 
-async def _edit(client: Client, name: str, talk: Talk, edit_of: Callable[[Node], EditObject | None]) -> None:
+async def _edit(client: Client, name: str, talk: OperatorDialog, edit_of: Callable[[Node], EditObject | None]) -> None:
     for _ in range(_ATTEMPTS):
         edit = edit_of(await _known(client, name))
         if edit is None or await is_carried_out(client, edit, talk.now):
@@ -76,7 +76,7 @@ async def _check_that_it_is_growths(client: Client, node: Node) -> None:
     pools = {one.metadata.name for one in (await client.list(NODE_POOLS)).items}
     if pool not in pools:
         whose = f"its pool {pool} does not exist" if pool else "it belongs to no pool"
-        raise Refused(f"node {name} is not Growth's: {whose}. Use kubectl drain {name} --ignore-daemonsets")
+        raise UsageError(f"node {name} is not Growth's: {whose}. Use kubectl drain {name} --ignore-daemonsets")
 
 
 async def _moves_of(client: Client, name: str) -> list[NodeMove]:

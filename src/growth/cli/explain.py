@@ -11,7 +11,7 @@ from growth.api.settings.loading import EffectiveSettings
 from growth.api.settings.model import Settings
 from growth.cli.asking import asking
 from growth.cli.explain_moving import read_moving
-from growth.cli.explain_report import Report, report_of
+from growth.cli.explain_report import NodeReport, report_of
 from growth.cli.explain_view import view
 from growth.cli.node_seeing import Now, lease_of, see, timelines, unknown
 from growth.cli.settings_options import with_settings_of
@@ -52,7 +52,7 @@ def explain_node(effective: EffectiveSettings, name: str, output: str) -> None:
       growth explain node default-93c5d7e118 --output json | jq -r '.steps[] | "\\(.seconds) \\(.words)"'
     """
 
-    async def ask(client: Client) -> Report:
+    async def ask(client: Client) -> NodeReport:
         return await read_report(client, effective.settings, name, lambda: datetime.now(UTC))
 
     report = asking(effective.settings.kube, ask)
@@ -63,7 +63,7 @@ def explain_node(effective: EffectiveSettings, name: str, output: str) -> None:
         console.print(view(report, console.width))
 
 
-async def read_report(client: Client, settings: Settings, name: str, now: Now) -> Report:
+async def read_report(client: Client, settings: Settings, name: str, now: Now) -> NodeReport:
     """Ask for all of it, and conclude; raises Refused for a name that neither a node nor a story bears."""
     stories = {one.node: one for one in await timelines(client, settings.namespace)}
     seen = await see(client, name, now)

@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from growth.api.annotations import DRAIN
-from growth.api.change import Change, Happened
+from growth.api.change import Change, ChangeType
 from growth.api.growth_kinds import NODE_MOVES, NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.kinds import (
     NODES,
@@ -24,18 +24,18 @@ from growth.api.node_move import NodeMove
 from growth.api.node_pool import NodePool
 from growth.api.offering import POOL
 from growth.api.settings.model import Settings
-from growth.cli.explain_told import Told, read_told
+from growth.cli.explain_told import RecordedReason, read_told
 from growth.cli.memory_report import counted
 from growth.cli.move_words import what_keeps
 from growth.cli.node_seeing import Now
 from growth.decide.consolidation.allowances import min_age_of
 from growth.decide.consolidation.candidates import why_stays
-from growth.decide.consolidation.context import Scene
-from growth.decide.contract import State
+from growth.decide.consolidation.context import ConsolidationContext
+from growth.decide.contract import DeciderState
 from growth.decide.fit.volume_claims import named_claims
 from growth.kube.client import Client
 from growth.kube.errors import Forbidden, NotFound
-from growth.observe.cache import World
+from growth.observe.cache import ClusterCache
 from growth.observe.snapshot import Snapshot
 
 _READ: Final[tuple[Kind[Any], ...]] = (
@@ -44,7 +44,7 @@ _READ: Final[tuple[Kind[Any], ...]] = (
 )
 
 
-class Moving(msgspec.Struct, frozen=True):
+class MoveReport(msgspec.Struct, frozen=True):
     """What there is to say of it; empty words where there is nothing."""
 
     wish: str = ""
@@ -61,17 +61,17 @@ class Moving(msgspec.Struct, frozen=True):
     """Why it stays, if it is part of no move."""
     waits_for_money: bool = False
     """Whether nothing keeps it but that no move of it pays."""
-    told: tuple[Told, ...] = ()
+    told: tuple[RecordedReason, ...] = ()
     """Then, what Growth said of its pool: why that may be so."""
 
 
-async def read_moving(client: Client, settings: Settings, name: str, now: Now) -> Moving | None:
+async def read_moving(client: Client, settings: Settings, name: str, now: Now) -> MoveReport | None:
     """Ask for what it takes; None for a node of no pool, and where Growth's kinds are not there, or not for us."""
-    world = World(now)
+    world = ClusterCache(now)
 
     async def read(kind: Kind[Any], **selectors: str) -> list[Any]:
         found = list((await client.list(kind, **selectors)).items)
-        world.listeners()[kind]([Change(Happened.ADDED, one, None) for one in found])
+        world.listeners()[kind]([Change(ChangeType.ADDED, one, None) for one in found])
         return found
 
     try:
@@ -91,12 +91,12 @@ async def read_moving(client: Client, settings: Settings, name: str, now: Now) -
     return msgspec.structs.replace(moving, told=told)
 
 
-def moving_in(snapshot: Snapshot, settings: Settings, name: str) -> Moving | None:
+def moving_in(snapshot: Snapshot, settings: Settings, name: str) -> MoveReport | None:
     """The same, of what is seen."""
     node = snapshot.nodes.get(name)
     if node is None or POOL not in node.metadata.labels:
         return None
-    scene = Scene(snapshot, State(), settings)
+    scene = ConsolidationContext(snapshot, DeciderState(), settings)
     wish = node.metadata.annotations.get(DRAIN, "")
     # The last word is that of the newest.
     move = max(
@@ -105,8 +105,8 @@ def moving_in(snapshot: Snapshot, settings: Settings, name: str) -> Moving | Non
         default=None,
     )
     if move is None or (move.is_over and name in _bought(move)):
-        return _staying(scene, Moving(wish), name)
-    moving = Moving(
+        return _staying(scene, MoveReport(wish), name)
+    moving = MoveReport(
         wish,
         move.metadata.name,
         move.status.phase,
@@ -122,7 +122,7 @@ def _bought(move: NodeMove) -> list[str]:
     return [one.name for one in move.spec.buys]
 
 
-def _words(scene: Scene, move: NodeMove, name: str) -> str:
+def _words(scene: ConsolidationContext, move: NodeMove, name: str) -> str:
     made_for = f"{move.spec.reason}: {move.spec.why}"
     if name in _bought(move):
         return f"it was bought in the place of {', '.join(move.spec.nodes)} ({made_for})"
@@ -132,7 +132,7 @@ def _words(scene: Scene, move: NodeMove, name: str) -> str:
     return f"{made_for}{f'; {how_far}' if how_far else ''}"
 
 
-def _staying(scene: Scene, moving: Moving, name: str) -> Moving:
+def _staying(scene: ConsolidationContext, moving: MoveReport, name: str) -> MoveReport:
     """With why it stays."""
     ages = {pool: min_age_of(one) for pool, one in scene.pools.items()}
     reason = "Requested" if moving.wish else "Cheaper"

@@ -8,13 +8,13 @@ from typing import Final
 import msgspec
 
 from growth.api.core import Lease
-from growth.api.growth_status import Entry, Timeline
+from growth.api.growth_status import Timeline, TimelineStep
 from growth.api.machine import Power
 from growth.api.out_of_service import OUT_OF_SERVICE, Proof, out_of_service_taint, proof_on
 from growth.api.pod import Pod
-from growth.cli.explain_moving import Moving
+from growth.cli.explain_moving import MoveReport
 from growth.cli.node_following import why_stuck
-from growth.cli.node_seeing import Seen, taken_out_by
+from growth.cli.node_seeing import NodeView, taken_out_by
 
 # After so long in which nothing was noted, what comes is another story.
 _ANOTHER_STORY: Final = timedelta(minutes=30)
@@ -31,7 +31,7 @@ HAPPENED: Final = frozenset(
 _MISSED_SHARE: Final = 0.5
 
 
-class Standing(StrEnum):
+class FailoverPhase(StrEnum):
     """How the node is now."""
 
     IN_SERVICE = "in service"
@@ -44,7 +44,7 @@ class Standing(StrEnum):
     GONE = "gone"
 
 
-class Step(msgspec.Struct, frozen=True):
+class TimelineEntry(msgspec.Struct, frozen=True):
     """One entry of the timeline."""
 
     at: datetime
@@ -56,12 +56,12 @@ class Step(msgspec.Struct, frozen=True):
     """Of several stories of one node, which."""
 
 
-class Report(msgspec.Struct, frozen=True, kw_only=True):
+class NodeReport(msgspec.Struct, frozen=True, kw_only=True):
     """All of it; ``--output json`` prints this."""
 
     node: str
     at: datetime
-    standing: Standing
+    standing: FailoverPhase
     is_ready: bool = False
     heard_at: datetime | None = None
     """When it last renewed its Lease, by its own clock."""
@@ -82,20 +82,22 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     """What is not done, as of the last step."""
     is_of_earlier_node: bool = False
     """Whether the steps are those of another node that had this name."""
-    steps: tuple[Step, ...] = ()
-    moving: Moving | None = None
+    steps: tuple[TimelineEntry, ...] = ()
+    moving: MoveReport | None = None
     """What it has to do with moves; None for nodes that are not Growth's."""
 
 
-def report_of(name: str, seen: Seen | None, story: Timeline | None, lease: Lease | None, at: datetime) -> Report:
+def report_of(
+    name: str, seen: NodeView | None, story: Timeline | None, lease: Lease | None, at: datetime
+) -> NodeReport:
     """What is to be said about this node."""
     entries = story.entries if story is not None else ()
     if seen is None:
-        return Report(node=name, at=at, standing=Standing.GONE, steps=_steps(entries, None))
+        return NodeReport(node=name, at=at, standing=FailoverPhase.GONE, steps=_steps(entries, None))
     node, proof, taint = seen.node, proof_on(seen.node), out_of_service_taint(seen.node)
     steps, standing = _steps(entries, proof), _standing(seen, lease, at)
     is_of_earlier = story is not None and story.uid != node.metadata.uid
-    report = Report(
+    report = NodeReport(
         node=name,
         at=at,
         standing=standing,
@@ -109,13 +111,13 @@ def report_of(name: str, seen: Seen | None, story: Timeline | None, lease: Lease
     )
     if taint is not None:
         report = _with_left(report, seen, f"{OUT_OF_SERVICE}={taint.value}:{taint.effect}", taken_out_by(node, story))
-    if standing is Standing.IN_SERVICE or is_of_earlier:
+    if standing is FailoverPhase.IN_SERVICE or is_of_earlier:
         return report
     held = tuple(words for words in _held(steps) if words not in report.stuck)
     return msgspec.structs.replace(report, held=held)
 
 
-def _with_left(report: Report, seen: Seen, taint: str, taken_out: tuple[str, datetime | None]) -> Report:
+def _with_left(report: NodeReport, seen: NodeView, taint: str, taken_out: tuple[str, datetime | None]) -> NodeReport:
     """With what there is to say about a node that is out of service."""
     left, (who, since) = seen.left, taken_out
     return msgspec.structs.replace(
@@ -130,14 +132,14 @@ def _with_left(report: Report, seen: Seen, taint: str, taken_out: tuple[str, dat
     )
 
 
-def _standing(seen: Seen, lease: Lease | None, at: datetime) -> Standing:
+def _standing(seen: NodeView, lease: Lease | None, at: datetime) -> FailoverPhase:
     if out_of_service_taint(seen.node) is None:
         if not seen.node.is_ready:
-            return Standing.UNREADY
-        return Standing.SILENT if _has_missed(lease, at) else Standing.IN_SERVICE
+            return FailoverPhase.UNREADY
+        return FailoverPhase.SILENT if _has_missed(lease, at) else FailoverPhase.IN_SERVICE
     if seen.left.all:
-        return Standing.LEAVING
-    return Standing.BACK if seen.node.is_ready else Standing.FREE
+        return FailoverPhase.LEAVING
+    return FailoverPhase.BACK if seen.node.is_ready else FailoverPhase.FREE
 
 
 def _has_missed(lease: Lease | None, at: datetime) -> bool:
@@ -147,14 +149,14 @@ def _has_missed(lease: Lease | None, at: datetime) -> bool:
     return at - renewed_at > timedelta(seconds=lease.spec.lease_duration_seconds * _MISSED_SHARE)
 
 
-def _was_graceful(proof: Proof | None, steps: Sequence[Step]) -> bool | None:
+def _was_graceful(proof: Proof | None, steps: Sequence[TimelineEntry]) -> bool | None:
     if proof is not None:
         return None if proof.is_forced else proof.was_graceful
     last = [step.what for step in steps if step.story == steps[-1].story] if steps else []
     return _STOPPING in last if "Dead" in last else None
 
 
-def _held(steps: Sequence[Step]) -> Iterator[str]:
+def _held(steps: Sequence[TimelineEntry]) -> Iterator[str]:
     """What the last steps say is not done; a step that is no hold has ended those before it."""
     trailing: list[str] = []
     for step in reversed(steps):
@@ -164,10 +166,10 @@ def _held(steps: Sequence[Step]) -> Iterator[str]:
     yield from reversed(trailing)
 
 
-def _steps(entries: Sequence[Entry], proof: Proof | None) -> tuple[Step, ...]:
+def _steps(entries: Sequence[TimelineStep], proof: Proof | None) -> tuple[TimelineEntry, ...]:
     """What was noted, with what only the proof tells, in the order in which it happened."""
     known = sorted((*entries, *_from_proof(entries, proof)), key=lambda entry: entry.at)
-    steps: list[Step] = []
+    steps: list[TimelineEntry] = []
     began, story = None, 0
     for entry in known:
         last = steps[-1] if steps else None
@@ -175,32 +177,32 @@ def _steps(entries: Sequence[Entry], proof: Proof | None) -> tuple[Step, ...]:
             began = entry.at
         elif _is_another(last, entry):
             began, story = entry.at, story + 1
-        steps.append(Step(entry.at, (entry.at - began).total_seconds(), entry.what, entry.words, story))
+        steps.append(TimelineEntry(entry.at, (entry.at - began).total_seconds(), entry.what, entry.words, story))
     return tuple(steps)
 
 
-def _is_another(last: Step, entry: Entry) -> bool:
+def _is_another(last: TimelineEntry, entry: TimelineStep) -> bool:
     """Whether a new story begins: the one before has ended, or nothing was noted for long but that it fell silent."""
     if last.what in _ENDS:
         return entry.what not in _ENDS
     return last.what != "LastSign" and entry.at - last.at > _ANOTHER_STORY
 
 
-def _from_proof(entries: Sequence[Entry], proof: Proof | None) -> Iterator[Entry]:
+def _from_proof(entries: Sequence[TimelineStep], proof: Proof | None) -> Iterator[TimelineStep]:
     """The steps that nobody noted: while Growth did not run, say, or before it looked."""
     if proof is None:
         return
     near = {entry.what for entry in entries if abs(entry.at - proof.tainted_at) <= _ANOTHER_STORY}
     if not proof.is_forced:
-        yield Entry(proof.last_sign, "LastSign", "its last sign of life")
+        yield TimelineStep(proof.last_sign, "LastSign", "its last sign of life")
         if "Dead" not in near:
             said = (
                 f"its provider has said {proof.power.value} {proof.readings} times since {proof.first_reading:%H:%M:%S}"
             )
-            yield Entry(proof.last_reading, "Dead", f"{said}: its machine is dead")
+            yield TimelineStep(proof.last_reading, "Dead", f"{said}: its machine is dead")
     if proof.by or "Tainted" not in near:
         how = " without proof" if proof.is_forced else ""
-        yield Entry(proof.tainted_at, "Tainted", f"{proof.by or 'Growth'} takes it out of service{how}")
+        yield TimelineStep(proof.tainted_at, "Tainted", f"{proof.by or 'Growth'} takes it out of service{how}")
 
 
 def _pod(pod: Pod) -> str:

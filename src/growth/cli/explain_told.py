@@ -24,7 +24,7 @@ _NAMESPACE: Final = "default"
 _HOLDS_FOR: Final = 3 * TOLD_EVERY
 
 
-class Told(msgspec.Struct, frozen=True):
+class RecordedReason(msgspec.Struct, frozen=True):
     """Something that Growth said, and when last."""
 
     reason: str
@@ -32,7 +32,7 @@ class Told(msgspec.Struct, frozen=True):
     at: datetime
 
 
-async def read_told(client: Client, pool: str, now: Now) -> tuple[Told, ...]:
+async def read_told(client: Client, pool: str, now: Now) -> tuple[RecordedReason, ...]:
     """Ask for it; nothing for those who may not see events."""
     about = f"regarding.kind={NODE_POOLS.name},regarding.name={pool}"
     try:
@@ -42,9 +42,9 @@ async def read_told(client: Client, pool: str, now: Now) -> tuple[Told, ...]:
     return told_in(events, now())
 
 
-def told_in(events: Iterable[Event], at: datetime) -> tuple[Told, ...]:
+def told_in(events: Iterable[Event], at: datetime) -> tuple[RecordedReason, ...]:
     """Of all events of a pool the last one of each of these reasons, unless it is too long ago."""
-    newest: dict[str, Told] = {}
+    newest: dict[str, RecordedReason] = {}
     for event in events:
         last = event.series.last_observed_time if event.series is not None else None
         said_at = last or event.metadata.creation_timestamp
@@ -52,5 +52,5 @@ def told_in(events: Iterable[Event], at: datetime) -> tuple[Told, ...]:
             continue
         known = newest.get(event.reason)
         if known is None or (known.at, known.words) < (said_at, event.note):
-            newest[event.reason] = Told(event.reason, event.note, said_at)
+            newest[event.reason] = RecordedReason(event.reason, event.note, said_at)
     return tuple(newest[reason] for reason in (ROOM_KEPT, LESS_WANTED) if reason in newest)

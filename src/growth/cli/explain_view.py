@@ -10,18 +10,18 @@ from rich.table import Table
 from rich.text import Text
 
 from growth.api.timestamp import format_time
-from growth.cli.explain_moving import Moving
-from growth.cli.explain_report import Report, Standing, Step
+from growth.cli.explain_moving import MoveReport
+from growth.cli.explain_report import FailoverPhase, NodeReport, TimelineEntry
 from growth.cli.spans import span
 
 _BADGES: Final = {
-    Standing.IN_SERVICE: "bold white on green",
-    Standing.SILENT: "bold black on yellow",
-    Standing.UNREADY: "bold black on yellow",
-    Standing.LEAVING: "bold white on red",
-    Standing.FREE: "bold white on magenta",
-    Standing.BACK: "bold white on blue",
-    Standing.GONE: "bold white on bright_black",
+    FailoverPhase.IN_SERVICE: "bold white on green",
+    FailoverPhase.SILENT: "bold black on yellow",
+    FailoverPhase.UNREADY: "bold black on yellow",
+    FailoverPhase.LEAVING: "bold white on red",
+    FailoverPhase.FREE: "bold white on magenta",
+    FailoverPhase.BACK: "bold white on blue",
+    FailoverPhase.GONE: "bold white on bright_black",
 }
 # By the word of a step, up to a hyphen: its mark and its colour.
 _GOOD, _BAD, _DEED = ("✓", "green"), ("●", "red"), ("◆", "bold magenta")
@@ -50,7 +50,7 @@ _SHOWN: Final = 6
 _NO_STORY: Final = "There is no story about it: nothing happened to it in the last day that Growth has noticed."
 
 
-def view(report: Report, width: int) -> RenderableType:
+def view(report: NodeReport, width: int) -> RenderableType:
     """State, facts, timeline, and what to do next."""
     parts: list[RenderableType] = [_headline(report)]
     if facts := list(_facts(report)):
@@ -64,7 +64,7 @@ def view(report: Report, width: int) -> RenderableType:
     return Group(*parts)
 
 
-def _headline(report: Report) -> Text:
+def _headline(report: NodeReport) -> Text:
     badge = Text.assemble((report.node, "bold"), "  ", (f" {report.standing.upper()} ", _BADGES[report.standing]))
     if report.taken_out_by:
         since = report.taken_out_at
@@ -73,7 +73,7 @@ def _headline(report: Report) -> Text:
     return badge
 
 
-def _facts(report: Report) -> Iterator[tuple[str, Text]]:
+def _facts(report: NodeReport) -> Iterator[tuple[str, Text]]:
     """Each as a word and what there is to say; only what there is."""
     if report.provider_id:
         yield "machine", Text(report.provider_id)
@@ -98,11 +98,11 @@ def _facts(report: Report) -> Iterator[tuple[str, Text]]:
         yield "stuck", Text(why, style="red")
     for why in report.held:
         yield "held", Text(why, style="yellow")
-    if report.moving is not None and report.standing is Standing.IN_SERVICE:
+    if report.moving is not None and report.standing is FailoverPhase.IN_SERVICE:
         yield from _moving(report.moving, report.at)
 
 
-def _moving(moving: Moving, at: datetime) -> Iterator[tuple[str, Text]]:
+def _moving(moving: MoveReport, at: datetime) -> Iterator[tuple[str, Text]]:
     if moving.wish:
         yield "wish", Text(f"a person wants it to go: {moving.wish}")
     if moving.move:
@@ -130,7 +130,7 @@ def _table_of(facts: Sequence[tuple[str, Text]]) -> Table:
     return table
 
 
-def _timeline(report: Report, width: int) -> Iterator[RenderableType]:
+def _timeline(report: NodeReport, width: int) -> Iterator[RenderableType]:
     if report.is_of_earlier_node:
         yield Text("This happened to an earlier node of this name.", style="yellow")
     for number, steps in groupby(report.steps, key=lambda step: step.story):
@@ -139,7 +139,7 @@ def _timeline(report: Report, width: int) -> Iterator[RenderableType]:
         yield _story(list(steps), width)
 
 
-def _story(steps: Sequence[Step], width: int) -> Table:
+def _story(steps: Sequence[TimelineEntry], width: int) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim", width=width)
     table.add_column(f"{steps[0].at:%Y-%m-%d} UTC", no_wrap=True, style="dim")
     table.add_column("AFTER", justify="right", no_wrap=True)
@@ -157,25 +157,25 @@ def _time(at: datetime) -> str:
     return f"{at:%H:%M:%S}"
 
 
-def _after(step: Step) -> str:
+def _after(step: TimelineEntry) -> str:
     return f"+{step.seconds:.1f}s" if step.seconds < 600 else f"+{span(timedelta(seconds=step.seconds))}"
 
 
-def _hint(report: Report) -> str:
+def _hint(report: NodeReport) -> str:
     """What a person can do, if anything."""
     name, is_ours = report.node, report.taken_out_by == "Growth"
     match report.standing:
-        case Standing.LEAVING if report.is_ready:
+        case FailoverPhase.LEAVING if report.is_ready:
             return f"When what is left on it has gone: growth node in-service {name}"
-        case Standing.BACK if is_ours:
+        case FailoverPhase.BACK if is_ours:
             return f"Growth takes it back by itself (failover.mode act); by hand: growth node in-service {name}"
-        case Standing.BACK:
+        case FailoverPhase.BACK:
             return f"To take it back: growth node in-service {name}"
-        case Standing.FREE if is_ours:
+        case FailoverPhase.FREE if is_ours:
             return "Growth takes it back by itself when its machine runs again, or deletes it if that is gone for good."
-        case Standing.FREE:
+        case FailoverPhase.FREE:
             return f"When its machine runs again: growth node in-service {name}"
-        case Standing.UNREADY | Standing.SILENT:
+        case FailoverPhase.UNREADY | FailoverPhase.SILENT:
             return f"If its machine is dead: growth node out-of-service {name}"
         case _:
             return ""

@@ -7,7 +7,7 @@ from growth.api.queue.kinds import GROUP as QUEUE_GROUP
 from growth.kube.errors import KubeError, NotFound
 
 
-class Refused(click.ClickException):
+class UsageError(click.ClickException):
     """What was given cannot work (a kubeconfig, a name, a server that is not there): exit code 2."""
 
     exit_code = 2

@@ -10,7 +10,7 @@ import click
 from growth import __version__
 from growth.api.settings.loading import EffectiveSettings
 from growth.api.settings.model import HealthSettings
-from growth.cli.failures import Refused
+from growth.cli.failures import UsageError
 from growth.cli.manifests_documents import Installation, documents
 from growth.cli.settings_options import with_settings
 from growth.cli.yaml_stream import yaml_stream
@@ -61,7 +61,7 @@ def manifests(effective: EffectiveSettings, image: str) -> None:
 def render(effective: EffectiveSettings, image: str) -> str:
     """All documents as one YAML stream; raises Refused for what could never run in a pod."""
     if not _IMAGE.fullmatch(image):
-        raise Refused(f"--image {image!r} is no image: expected a name such as registry.example.com/{DEFAULT_IMAGE}")
+        raise UsageError(f"--image {image!r} is no image: expected a name such as registry.example.com/{DEFAULT_IMAGE}")
     _check_probes_can_reach(effective.settings.health)
     catalogue = effective.settings.kwok.catalogue
     installation = Installation(
@@ -78,7 +78,7 @@ def render(effective: EffectiveSettings, image: str) -> str:
 def _check_probes_can_reach(health: HealthSettings) -> None:
     """Kubelet asks at the pod's own address and at a port that it was told before."""
     if health.port == 0:
-        raise Refused(
+        raise UsageError(
             "health.port: 0 is not possible in a pod: expected a fixed port, for kubelet must know where to ask"
         )
     try:
@@ -86,7 +86,7 @@ def _check_probes_can_reach(health: HealthSettings) -> None:
     except ValueError:
         is_everywhere = False
     if not is_everywhere:
-        raise Refused(
+        raise UsageError(
             f"health.address: {health.address!r} is not possible in a pod: expected nothing, '0.0.0.0' or '::', for "
             "kubelet asks at the pod's own address"
         )
@@ -97,5 +97,5 @@ def _checked_catalogue(path: Path) -> str:
     try:
         catalogue_from_file(path)
     except Invalid as error:
-        raise Refused(f"kwok.catalogue: {error}") from error
+        raise UsageError(f"kwok.catalogue: {error}") from error
     return path.read_text(encoding="utf-8")

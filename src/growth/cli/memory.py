@@ -10,17 +10,17 @@ from rich.console import Console, RenderableType
 from growth.api.duration import DurationError, parse_duration
 from growth.api.settings.loading import EffectiveSettings
 from growth.cli.asking import asking
-from growth.cli.failures import NotDone, Refused
-from growth.cli.memory_forgetting import Wish, forget_memories
+from growth.cli.failures import NotDone, UsageError
+from growth.cli.memory_forgetting import ForgetOptions, forget_memories
 from growth.cli.memory_moving import export, import_
 from growth.cli.memory_policy import PolicyReport, report_of
 from growth.cli.memory_policy import view as policy_view
 from growth.cli.memory_report import listed
-from growth.cli.memory_seeing import Book, read_book, read_node, read_scene, unknown
-from growth.cli.memory_story import Story, story_of
+from growth.cli.memory_seeing import MemoryBook, read_book, read_node, read_scene, unknown
+from growth.cli.memory_story import MemoryHistory, story_of
 from growth.cli.memory_story_view import view as story_view
 from growth.cli.memory_view import view
-from growth.cli.memory_writing import Tally
+from growth.cli.memory_writing import WriteProgress
 from growth.cli.settings_options import with_settings_of
 from growth.kube.client import Client
 
@@ -66,7 +66,7 @@ def list_memories(effective: EffectiveSettings, output: str, *, gone: bool) -> N
     """
     settings = effective.settings
 
-    async def ask(client: Client) -> Book:
+    async def ask(client: Client) -> MemoryBook:
         with Console(stderr=True).status("reading what is remembered"):
             return await read_book(client, settings.memory, _now)
 
@@ -95,7 +95,7 @@ def show(effective: EffectiveSettings, name: str, output: str) -> None:
     """
     settings = effective.settings
 
-    async def ask(client: Client) -> Story:
+    async def ask(client: Client) -> MemoryHistory:
         scene = await read_scene(client, settings, name, _now)
         if scene.page(name).is_blank:
             pages = (await read_book(client, settings.memory, _now)).pages
@@ -126,12 +126,12 @@ def forget(effective: EffectiveSettings, names: tuple[str, ...], gone_for: str |
       growth memory forget --gone-for 720h --yes
     """
     if bool(names) is (gone_for is not None):
-        raise Refused("whom to forget? Give names of nodes, or --gone-for DURATION, and not both")
+        raise UsageError("whom to forget? Give names of nodes, or --gone-for DURATION, and not both")
     if not yes and not sys.stdin.isatty():
-        raise Refused("it asks before it drops anything, and nobody can answer here: add --yes")
+        raise UsageError("it asks before it drops anything, and nobody can answer here: add --yes")
     settings = effective.settings
-    wish = Wish(tuple(dict.fromkeys(names)), _duration(gone_for))
-    tally = Tally(Console(stderr=True), "forgetting")
+    wish = ForgetOptions(tuple(dict.fromkeys(names)), _duration(gone_for))
+    tally = WriteProgress(Console(stderr=True), "forgetting")
 
     async def ask(client: Client) -> list[str]:
         return await forget_memories(
@@ -184,7 +184,7 @@ def _duration(text: str | None) -> timedelta | None:
     try:
         return parse_duration(text) if text is not None else None
     except DurationError as error:
-        raise Refused(f"--gone-for {error}") from error
+        raise UsageError(f"--gone-for {error}") from error
 
 
 def _now() -> datetime:

@@ -15,9 +15,9 @@ import msgspec
 import yaml
 
 from growth.api.labels import is_label_key, is_label_value, is_object_name
-from growth.api.node_memory import Memento, Remembered, is_too_large
+from growth.api.node_memory import NodeContents, NodeRecord, is_too_large
 from growth.api.tolerations import EFFECTS, Taint
-from growth.cli.failures import Refused
+from growth.cli.failures import UsageError
 from growth.cli.yaml_stream import yaml_stream
 
 _FIELDS: Final = (
@@ -30,18 +30,18 @@ _KEY: Final = "a label's key, such as example.com/rack"
 _LOADER: Final[type[yaml.SafeLoader]] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-class Entry(msgspec.Struct, frozen=True):
+class MemoryDocument(msgspec.Struct, frozen=True):
     """What is to be remembered of one node."""
 
     node: str
-    memento: Memento
+    memento: NodeContents
     claimed_by: str = ""
 
 
 # Writing
 
 
-def written(memories: Iterable[tuple[str, Remembered]], output: str, header: str) -> str:
+def written(memories: Iterable[tuple[str, NodeRecord]], output: str, header: str) -> str:
     """All of them: as YAML, or as JSON with one line for each."""
     documents = (_document(name, memory) for name, memory in memories)
     if output == "json":
@@ -49,7 +49,7 @@ def written(memories: Iterable[tuple[str, Remembered]], output: str, header: str
     return yaml_stream(header, documents)
 
 
-def _document(name: str, memory: Remembered) -> dict[str, Any]:
+def _document(name: str, memory: NodeRecord) -> dict[str, Any]:
     claim = {"claimedBy": memory.claimed_by} if memory.claimed_by else {}
     return {"node": name, **msgspec.to_builtins(memory.memento), **claim}
 
@@ -62,10 +62,10 @@ def documents_in(text: str, file_name: str) -> list[object]:
     try:
         found = _json(text) if text.lstrip()[:1] in ("{", "[") else list(yaml.load_all(text, _LOADER))
     except (yaml.YAMLError, msgspec.DecodeError) as error:
-        raise Refused(f"{file_name} cannot be read as YAML or JSON: {' '.join(str(error).split())}") from error
+        raise UsageError(f"{file_name} cannot be read as YAML or JSON: {' '.join(str(error).split())}") from error
     documents = [one for one in found if one is not None]
     if not documents:
-        raise Refused(f"{file_name} is empty: expected what growth memory export prints")
+        raise UsageError(f"{file_name} is empty: expected what growth memory export prints")
     return documents
 
 
@@ -77,9 +77,9 @@ def _json(text: str) -> list[object]:
     return cast("list[object]", whole) if isinstance(whole, list) else [whole]
 
 
-def entries_in(documents: Sequence[object], file_name: str) -> list[Entry]:
+def entries_in(documents: Sequence[object], file_name: str) -> list[MemoryDocument]:
     """What they say. Whatever is wrong is told before anything is done: raises Refused."""
-    reading, entries = _Reading(), dict[str, Entry]()
+    reading, entries = _Reading(), dict[str, MemoryDocument]()
     for number, document in enumerate(documents, 1):
         reading.where = f"{file_name}, document {number}"
         entry = reading.entry(document)
@@ -95,7 +95,7 @@ def raise_problems(problems: Sequence[str]) -> None:
     """Refuse, with the first few of them."""
     if problems:
         more = [f"and {len(problems) - _SHOWN:,} more"] if len(problems) > _SHOWN else []
-        raise Refused("\n       ".join([*problems[:_SHOWN], *more, "nothing was imported"]))
+        raise UsageError("\n       ".join([*problems[:_SHOWN], *more, "nothing was imported"]))
 
 
 def checked_labels(labels: Mapping[str, object]) -> Iterator[tuple[str, object, str]]:
@@ -120,7 +120,7 @@ class _Reading:
         """Note a problem."""
         self.problems.append(f"{self.where}: {field} is {_short(value)}, expected {expected}")
 
-    def entry(self, document: object) -> Entry | None:
+    def entry(self, document: object) -> MemoryDocument | None:
         """What one document says; None if it says nothing usable."""
         if not isinstance(document, dict):
             self.wrong("it", document, "fields such as node and labels")
@@ -138,7 +138,7 @@ class _Reading:
             if field not in _FIELDS:
                 close = get_close_matches(str(field), _FIELDS, 1)
                 self.wrong("a field", field, close[0] if close else f"one of {', '.join(_FIELDS)}")
-        memento = Memento(
+        memento = NodeContents(
             uid="",
             version=0,
             provider_id=self._text(fields, "providerID"),
@@ -149,7 +149,7 @@ class _Reading:
         )
         if is_too_large(memento):
             self.wrong("it", f"{len(memento.labels)} labels", "less than a ConfigMap of 1 MiB holds")
-        return Entry(node, memento, self._text(fields, "claimedBy"))
+        return MemoryDocument(node, memento, self._text(fields, "claimedBy"))
 
     def _text(self, fields: Mapping[str, object], name: str) -> str:
         value = fields.get(name, "")

@@ -9,17 +9,17 @@ import msgspec
 from growth.api.node_memory import MEMORIES, MemoryObject
 from growth.api.settings.model import MemorySettings
 from growth.cli.failures import NotDone
-from growth.cli.memory_report import Line, Standing, counted, line_of, named
-from growth.cli.memory_seeing import Book, Now, read_book, unknown
+from growth.cli.memory_report import MemoryPhase, MemoryRow, counted, line_of, named
+from growth.cli.memory_seeing import MemoryBook, Now, read_book, unknown
 from growth.cli.memory_view import state
-from growth.cli.memory_writing import Tally, writing
+from growth.cli.memory_writing import WriteProgress, writing
 from growth.kube.client import Client
 from growth.kube.errors import Conflict, NotFound
 
 _SHOWN: Final = 10
 
 
-class Wish(msgspec.Struct, frozen=True):
+class ForgetOptions(msgspec.Struct, frozen=True):
     """Whom to forget: these, or all that have been gone for so long."""
 
     names: tuple[str, ...] = ()
@@ -27,7 +27,13 @@ class Wish(msgspec.Struct, frozen=True):
 
 
 async def forget_memories(
-    client: Client, settings: MemorySettings, wish: Wish, tally: Tally, *, agrees: Callable[[str], bool], now: Now
+    client: Client,
+    settings: MemorySettings,
+    wish: ForgetOptions,
+    tally: WriteProgress,
+    *,
+    agrees: Callable[[str], bool],
+    now: Now,
 ) -> list[str]:
     """Drop them; says what was done. Raises NotDone if not all could be, and Refused for a name that nobody bears."""
     book = await read_book(client, settings, now)
@@ -56,7 +62,7 @@ async def forget_memories(
     return [f"forgot {named([line.node for line in lines])}", *_remarks(lines)]
 
 
-def _chosen(book: Book, wish: Wish) -> list[Line]:
+def _chosen(book: MemoryBook, wish: ForgetOptions) -> list[MemoryRow]:
     for name in wish.names:
         if name not in book.memories:
             raise unknown(f"nothing is remembered of {name!r}", name, book.memories.keys())
@@ -67,11 +73,11 @@ def _chosen(book: Book, wish: Wish) -> list[Line]:
     return [line for line in lines if _is_gone(line) and line.written_at is not None and line.written_at <= until]
 
 
-def _is_gone(line: Line) -> bool:
-    return line.standing in (Standing.GONE, Standing.WENT_OVER)
+def _is_gone(line: MemoryRow) -> bool:
+    return line.standing in (MemoryPhase.GONE, MemoryPhase.WENT_OVER)
 
 
-def _question(lines: list[Line], now: datetime) -> Iterator[str]:
+def _question(lines: list[MemoryRow], now: datetime) -> Iterator[str]:
     for line in lines[:_SHOWN]:
         what = "" if line.problem else f"{counted(line.labels, 'label')}, "
         yield f"  {line.node}: {what}{state(line, now)}"
@@ -80,7 +86,7 @@ def _question(lines: list[Line], now: datetime) -> Iterator[str]:
     yield f"Forget {counted(len(lines), 'memory', 'memories')}? Nobody can bring it back"
 
 
-def _remarks(lines: list[Line]) -> Iterator[str]:
+def _remarks(lines: list[MemoryRow]) -> Iterator[str]:
     """What will be remembered again all the same."""
     if there := [line.node for line in lines if line.marker]:
         yield f"there, and remembered again by the next checkpoint, without what was removed before: {named(there)}"

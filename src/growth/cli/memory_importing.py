@@ -9,10 +9,10 @@ import msgspec
 from growth.api.node import Node
 from growth.api.node_memory import MEMORIES, is_marked, text_of
 from growth.api.settings.model import MemorySettings
-from growth.cli.memory_documents import Entry
+from growth.cli.memory_documents import MemoryDocument
 from growth.cli.memory_report import counted, named
-from growth.cli.memory_seeing import Book
-from growth.cli.memory_writing import Tally, writing
+from growth.cli.memory_seeing import MemoryBook
+from growth.cli.memory_writing import WriteProgress, writing
 from growth.kube.client import Client
 from growth.kube.errors import AlreadyExists, Conflict, NotFound
 from growth.kube.patches import MergePatch
@@ -24,7 +24,7 @@ SAME: Final = "it is remembered like that already"
 CHANGED: Final = "somebody wrote it just now: look at it, and import again if need be"
 
 
-class Write(msgspec.Struct, frozen=True):
+class RecordWrite(msgspec.Struct, frozen=True):
     """One memory that is to be made, or changed if it is still in this version."""
 
     node: str
@@ -32,16 +32,18 @@ class Write(msgspec.Struct, frozen=True):
     resource_version: int | None = None
 
 
-class Plan(msgspec.Struct, frozen=True):
+class ImportPlan(msgspec.Struct, frozen=True):
     """What is to be done, and who is left out and why."""
 
-    writes: tuple[Write, ...]
+    writes: tuple[RecordWrite, ...]
     skipped: tuple[tuple[str, str], ...]
 
 
-def planned(entries: Iterable[Entry], book: Book, now: datetime, *, overwrite: bool, their_marker: str = "") -> Plan:
+def planned(
+    entries: Iterable[MemoryDocument], book: MemoryBook, now: datetime, *, overwrite: bool, their_marker: str = ""
+) -> ImportPlan:
     """What to do about each; ``their_marker`` is the label of a service that gave nodes their labels back itself."""
-    writes, skipped = list[Write](), list[tuple[str, str]]()
+    writes, skipped = list[RecordWrite](), list[tuple[str, str]]()
     for entry in entries:
         page = book.pages.get(entry.node)
         why = _why_not(entry, page.node if page is not None else None, book, their_marker, overwrite=overwrite)
@@ -49,10 +51,10 @@ def planned(entries: Iterable[Entry], book: Book, now: datetime, *, overwrite: b
             skipped.append((entry.node, why))
         else:
             writes.append(_write(entry, book, now))
-    return Plan(tuple(writes), tuple(skipped))
+    return ImportPlan(tuple(writes), tuple(skipped))
 
 
-def _why_not(entry: Entry, node: Node | None, book: Book, their_marker: str, *, overwrite: bool) -> str:
+def _why_not(entry: MemoryDocument, node: Node | None, book: MemoryBook, their_marker: str, *, overwrite: bool) -> str:
     if node is not None and is_marked(node):
         return LIVES
     if node is not None and their_marker and their_marker in node.metadata.labels:
@@ -65,7 +67,7 @@ def _why_not(entry: Entry, node: Node | None, book: Book, their_marker: str, *, 
     return "" if overwrite else KNOWN
 
 
-def _write(entry: Entry, book: Book, now: datetime) -> Write:
+def _write(entry: MemoryDocument, book: MemoryBook, now: datetime) -> RecordWrite:
     """It counts as written down now, so that nobody forgets it at once because it is old elsewhere."""
     there = book.memories.get(entry.node)
     memory = book.pages[entry.node].memory if there is not None else None
@@ -74,16 +76,18 @@ def _write(entry: Entry, book: Book, now: datetime) -> Write:
     memento = msgspec.structs.replace(entry.memento, version=version, at=now)
     data = {"memory": text_of(memento), "checkpoint": None, "claimedBy": entry.claimed_by or None}
     if there is not None:
-        return Write(entry.node, {"data": data}, there.metadata.resource_version)
+        return RecordWrite(entry.node, {"data": data}, there.metadata.resource_version)
     kept = {key: value for key, value in data.items() if value is not None}
-    return Write(entry.node, {"metadata": {"name": entry.node}, "data": kept})
+    return RecordWrite(entry.node, {"metadata": {"name": entry.node}, "data": kept})
 
 
-async def carry_out(client: Client, settings: MemorySettings, plan: Plan, tally: Tally) -> list[tuple[str, str]]:
+async def carry_out(
+    client: Client, settings: MemorySettings, plan: ImportPlan, tally: WriteProgress
+) -> list[tuple[str, str]]:
     """Write them; returns who was left out because somebody else wrote it meanwhile."""
     late: list[tuple[str, str]] = []
 
-    async def write(one: Write) -> None:
+    async def write(one: RecordWrite) -> None:
         try:
             if one.resource_version is None:
                 await client.create(MEMORIES, one.body, settings.namespace)

@@ -13,13 +13,13 @@ from growth.api.kinds import CONFIG_MAPS
 from growth.api.settings.loading import EffectiveSettings
 from growth.api.settings.model import MemorySettings
 from growth.cli.asking import asking
-from growth.cli.failures import NotDone, Refused, sentence_for
-from growth.cli.memory_documents import Entry, documents_in, entries_in, written
+from growth.cli.failures import NotDone, UsageError, sentence_for
+from growth.cli.memory_documents import MemoryDocument, documents_in, entries_in, written
 from growth.cli.memory_importing import carry_out, planned, told
 from growth.cli.memory_report import counted, named
-from growth.cli.memory_seeing import Book, Now, read_book
+from growth.cli.memory_seeing import MemoryBook, Now, read_book
 from growth.cli.memory_takeover import THEIR_MARKER, config_maps_in, taken_over
-from growth.cli.memory_writing import Tally
+from growth.cli.memory_writing import WriteProgress
 from growth.cli.settings_options import with_settings_of
 from growth.kube.client import Client
 from growth.kube.errors import KubeError, NotFound
@@ -27,10 +27,10 @@ from growth.kube.errors import KubeError, NotFound
 _PLACES = ("kube", "memory.namespace", "memory.transactionNamespace")
 
 
-class Source(msgspec.Struct, frozen=True):
+class RecordSource(msgspec.Struct, frozen=True):
     """Where memories come from: documents of a file, or ConfigMaps of a namespace."""
 
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[MemoryDocument, ...] = ()
     others: tuple[str, ...] = ()
     namespace: str = ""
     is_theirs: bool = False
@@ -56,7 +56,7 @@ def export(effective: EffectiveSettings, file: str, output: str | None) -> None:
     """
     settings = effective.settings
 
-    async def ask(client: Client) -> Book:
+    async def ask(client: Client) -> MemoryBook:
         with Console(stderr=True).status("reading what is remembered"):
             return await read_book(client, settings.memory, _now)
 
@@ -71,7 +71,7 @@ def export(effective: EffectiveSettings, file: str, output: str | None) -> None:
     _tell_about_export(book, file)
 
 
-def exported(book: Book, output: str) -> str:
+def exported(book: MemoryBook, output: str) -> str:
     """All memories that can be read, by name."""
     memories = [(name, page.memory) for name, page in sorted(book.pages.items()) if page.memory is not None]
     header = f"# {counted(len(memories), 'node')}, written by `growth memory export` at {book.at:%Y-%m-%d %H:%M} UTC.\n"
@@ -85,10 +85,10 @@ def _save(path: Path, text: str) -> None:
         part.write_text(text, encoding="utf-8")
         part.replace(path)
     except OSError as error:
-        raise Refused(f"{path} cannot be written: {error.strerror}; expected a file in a folder of yours") from error
+        raise UsageError(f"{path} cannot be written: {error.strerror}; expected a file in a folder of yours") from error
 
 
-def _tell_about_export(book: Book, file: str) -> None:
+def _tell_about_export(book: MemoryBook, file: str) -> None:
     count = sum(page.memory is not None for page in book.pages.values())
     if file != "-":
         click.echo(f"{counted(count, 'memory', 'memories')} in {file}", err=True)
@@ -131,7 +131,7 @@ def import_(
       kubectl get configmaps -n node-metadata -o yaml | growth memory import - --from configmaps
     """
     found = _source(file, source, from_namespace)
-    settings, tally = effective.settings, Tally(Console(stderr=True), "importing")
+    settings, tally = effective.settings, WriteProgress(Console(stderr=True), "importing")
 
     async def ask(client: Client) -> list[str]:
         return await import_into(client, settings.memory, found, tally, _now, overwrite=overwrite)
@@ -143,34 +143,34 @@ def import_(
         raise NotDone(_stopped("stopped", tally)) from None
 
 
-def _source(file: str | None, source: str, namespace: str) -> Source:
+def _source(file: str | None, source: str, namespace: str) -> RecordSource:
     """What was given, read and checked as far as it can be without a cluster."""
     if source == "export" and (namespace or not file):
         given = "--from-namespace goes with --from configmaps" if namespace else "FILE is missing"
-        raise Refused(f"{given}; expected: growth memory import FILE")
+        raise UsageError(f"{given}; expected: growth memory import FILE")
     if source == "configmaps" and bool(file) is bool(namespace):
-        raise Refused("--from configmaps needs one place: --from-namespace NAMESPACE, or FILE, and not both")
+        raise UsageError("--from configmaps needs one place: --from-namespace NAMESPACE, or FILE, and not both")
     if not file:
-        return Source(namespace=namespace, is_theirs=True)
+        return RecordSource(namespace=namespace, is_theirs=True)
     shown = "standard input" if file == "-" else file
     documents = documents_in(_text(file), shown)
     if source == "export":
-        return Source(tuple(entries_in(documents, shown)))
+        return RecordSource(tuple(entries_in(documents, shown)))
     taken = taken_over(config_maps_in(documents, shown), shown)
-    return Source(taken.entries, taken.others, is_theirs=True)
+    return RecordSource(taken.entries, taken.others, is_theirs=True)
 
 
 def _text(file: str) -> str:
     try:
         return sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
     except OSError as error:
-        raise Refused(f"{file} cannot be read: {error.strerror}; expected a file that export wrote") from None
+        raise UsageError(f"{file} cannot be read: {error.strerror}; expected a file that export wrote") from None
     except UnicodeDecodeError:
-        raise Refused(f"{file} is not text: expected YAML or JSON in UTF-8") from None
+        raise UsageError(f"{file} is not text: expected YAML or JSON in UTF-8") from None
 
 
 async def import_into(
-    client: Client, settings: MemorySettings, source: Source, tally: Tally, now: Now, *, overwrite: bool
+    client: Client, settings: MemorySettings, source: RecordSource, tally: WriteProgress, now: Now, *, overwrite: bool
 ) -> list[str]:
     """Take it in; says what was done and what was not. Raises NotDone if it ended in the middle."""
     with tally.console.status("reading what is remembered"):
@@ -181,7 +181,7 @@ async def import_into(
     try:
         late = await carry_out(client, settings, plan, tally)
     except NotFound as error:
-        raise Refused(f"{error}; the namespace of memories comes with: growth manifests") from error
+        raise UsageError(f"{error}; the namespace of memories comes with: growth manifests") from error
     except KubeError as error:
         if not tally.done:
             raise
@@ -189,20 +189,20 @@ async def import_into(
     return told(len(plan.writes) - len(late), (*plan.skipped, *late), others)
 
 
-async def _entries(client: Client, source: Source) -> tuple[Sequence[Entry], Sequence[str]]:
+async def _entries(client: Client, source: RecordSource) -> tuple[Sequence[MemoryDocument], Sequence[str]]:
     if not source.namespace:
         return source.entries, source.others
     found = (await client.list(CONFIG_MAPS, source.namespace)).items
     taken = taken_over(found, f"namespace {source.namespace}")
     if not taken.entries:
         others = f" but {named(sorted(taken.others))}" if taken.others else ""
-        raise Refused(
+        raise UsageError(
             f"--from-namespace {source.namespace}: there are no ConfigMaps{others}, expected some with labels"
         )
     return taken.entries, taken.others
 
 
-def _stopped(why: str, tally: Tally) -> str:
+def _stopped(why: str, tally: WriteProgress) -> str:
     if not tally.total:
         return f"{why}: nothing was written"
     return f"{why}: at least {tally.done:,} of {tally.total:,} are written; run it again, what is there is skipped"

@@ -13,8 +13,8 @@ from growth.api.node_memory import MARKER
 from growth.api.offering import POOL
 from growth.api.settings.model import MemorySettings
 from growth.cli.memory_report import counted
-from growth.decide.node_memory.context import Scene
-from growth.decide.node_memory.restore_policy import Policy, template_of
+from growth.decide.node_memory.context import NodeMemoryContext
+from growth.decide.node_memory.restore_policy import RestorePolicy, template_of
 
 MODES = {
     "off": "nothing is written down, and nothing given back",
@@ -23,7 +23,7 @@ MODES = {
 }
 
 
-class Rule(msgspec.Struct, frozen=True):
+class LabelRule(msgspec.Struct, frozen=True):
     """What holds for one label of a node."""
 
     key: str
@@ -48,10 +48,12 @@ class PolicyReport(msgspec.Struct, frozen=True):
     forget_after: str
     """Empty for never."""
     node: str = ""
-    labels: tuple[Rule, ...] = ()
+    labels: tuple[LabelRule, ...] = ()
 
 
-def report_of(settings: MemorySettings, node: Node | None = None, scene: Scene | None = None) -> PolicyReport:
+def report_of(
+    settings: MemorySettings, node: Node | None = None, scene: NodeMemoryContext | None = None
+) -> PolicyReport:
     """What holds, and for the labels of this node."""
     beginnings = tuple(key[:-1] for key in settings.owned_keys if key.endswith("*"))
     rules = tuple(_rules(scene, node)) if node is not None and scene is not None else ()
@@ -71,14 +73,14 @@ def report_of(settings: MemorySettings, node: Node | None = None, scene: Scene |
     )
 
 
-def _rules(scene: Scene, node: Node) -> Iterator[Rule]:
+def _rules(scene: NodeMemoryContext, node: Node) -> Iterator[LabelRule]:
     template, policy, labels = template_of(node, scene.snapshot), scene.policy, node.metadata.labels
     for key in sorted(labels, key=lambda key: (policy.is_owned(key, template), key)):
         owner = _owner(policy, key, f"pool {labels.get(POOL, '')}") if policy.is_owned(key, template) else ""
-        yield Rule(key, labels[key], owner)
+        yield LabelRule(key, labels[key], owner)
 
 
-def _owner(policy: Policy, key: str, pool: str) -> str:
+def _owner(policy: RestorePolicy, key: str, pool: str) -> str:
     if key == MARKER:
         return "the marker"
     rules = policy.settings.owned_keys

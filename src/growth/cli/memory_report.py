@@ -8,11 +8,11 @@ import msgspec
 
 from growth.api.node import Node
 from growth.api.node_memory import MARKER, is_marked
-from growth.cli.memory_seeing import Book
-from growth.observe.node_history import Page
+from growth.cli.memory_seeing import MemoryBook
+from growth.observe.node_history import NodePage
 
 
-class Standing(StrEnum):
+class MemoryPhase(StrEnum):
     """How it is with a name, those first at which somebody should look."""
 
     UNREADABLE = "unreadable"
@@ -26,7 +26,7 @@ class Standing(StrEnum):
     THERE = "there"
 
 
-class Waiting(msgspec.Struct, frozen=True):
+class PendingTransaction(msgspec.Struct, frozen=True):
     """A transaction that is not dealt with."""
 
     name: str
@@ -37,11 +37,11 @@ class Waiting(msgspec.Struct, frozen=True):
     since: datetime | None
 
 
-class Line(msgspec.Struct, frozen=True):
+class MemoryRow(msgspec.Struct, frozen=True):
     """One remembered name."""
 
     node: str
-    standing: Standing
+    standing: MemoryPhase
     labels: int = 0
     marker: str = ""
     """What the live node bears."""
@@ -49,39 +49,41 @@ class Line(msgspec.Struct, frozen=True):
     written_at: datetime | None = None
     claimed_by: str = ""
     problem: str = ""
-    waiting: tuple[Waiting, ...] = ()
+    waiting: tuple[PendingTransaction, ...] = ()
 
 
-class Listed(msgspec.Struct, frozen=True):
+class MemoryList(msgspec.Struct, frozen=True):
     """All of them, and what else there is to say."""
 
     at: datetime
     namespace: str
-    lines: tuple[Line, ...]
+    lines: tuple[MemoryRow, ...]
     new: int = 0
     """Nodes of which nothing is written down yet."""
 
 
-def listed(book: Book, namespace: str, *, only_gone: bool = False) -> Listed:
+def listed(book: MemoryBook, namespace: str, *, only_gone: bool = False) -> MemoryList:
     """Every name of which something is remembered or waits: by what somebody should look at, then by name."""
     known = [page for page in book.pages.values() if _is_known(page)]
     lines = [line_of(page) for page in known]
     if only_gone:
-        lines = [line for line in lines if line.standing in (Standing.GONE, Standing.WENT_OVER, Standing.UNSETTLED)]
-    order = list(Standing)
+        lines = [
+            line for line in lines if line.standing in (MemoryPhase.GONE, MemoryPhase.WENT_OVER, MemoryPhase.UNSETTLED)
+        ]
+    order = list(MemoryPhase)
     lines.sort(key=lambda line: (order.index(line.standing), not line.waiting, line.node))
-    return Listed(book.at, namespace, tuple(lines), 0 if only_gone else len(book.pages) - len(known))
+    return MemoryList(book.at, namespace, tuple(lines), 0 if only_gone else len(book.pages) - len(known))
 
 
-def _is_known(page: Page) -> bool:
+def _is_known(page: NodePage) -> bool:
     return bool(page.memory or page.problem or page.transactions)
 
 
-def line_of(page: Page) -> Line:
+def line_of(page: NodePage) -> MemoryRow:
     """What is known about one name."""
     memory, node = page.memory, page.node
     memento = memory.memento if memory is not None else None
-    return Line(
+    return MemoryRow(
         node=page.name,
         standing=standing_of(page),
         labels=len(memento.labels) if memento is not None else 0,
@@ -99,28 +101,28 @@ def marker_on(node: Node) -> str:
     return node.metadata.labels[MARKER] if is_marked(node) else ""
 
 
-def waiting_of(page: Page) -> Iterator[Waiting]:
+def waiting_of(page: NodePage) -> Iterator[PendingTransaction]:
     """What is not dealt with, in its order."""
     for one in page.transactions:
         made_at, memento = one.metadata.creation_timestamp, one.memento
-        yield Waiting(one.metadata.name, one.type, one.version, memento.uid, len(memento.labels), made_at)
+        yield PendingTransaction(one.metadata.name, one.type, one.version, memento.uid, len(memento.labels), made_at)
 
 
-def oldest_of(waiting: Iterable[Waiting]) -> datetime | None:
+def oldest_of(waiting: Iterable[PendingTransaction]) -> datetime | None:
     """Since when the oldest of them waits."""
     return min((one.since for one in waiting if one.since is not None), default=None)
 
 
-def standing_of(page: Page) -> Standing:
+def standing_of(page: NodePage) -> MemoryPhase:
     """How it is with this name."""
     memory, node = page.memory, page.node
     if page.problem:
-        return Standing.UNREADABLE
+        return MemoryPhase.UNREADABLE
     if node is not None:
-        return Standing.THERE if is_marked(node) else Standing.WAITS
+        return MemoryPhase.THERE if is_marked(node) else MemoryPhase.WAITS
     if memory is None or not memory.is_final:
-        return Standing.UNSETTLED
-    return Standing.WENT_OVER if memory.claimed_by else Standing.GONE
+        return MemoryPhase.UNSETTLED
+    return MemoryPhase.WENT_OVER if memory.claimed_by else MemoryPhase.GONE
 
 
 def named(names: Sequence[str], shown: int = 5) -> str:

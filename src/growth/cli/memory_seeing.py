@@ -7,35 +7,35 @@ from typing import TypeVar
 
 import msgspec
 
-from growth.api.change import Change, Happened
+from growth.api.change import Change, ChangeType
 from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
 from growth.api.kinds import NODES, Kind
 from growth.api.node import Node
 from growth.api.node_memory import MEMORIES, TRANSACTIONS, MemoryObject
 from growth.api.offering import POOL
 from growth.api.settings.model import MemorySettings, Settings
-from growth.cli.failures import Refused
-from growth.decide.node_memory.context import Scene
+from growth.cli.failures import UsageError
+from growth.decide.node_memory.context import NodeMemoryContext
 from growth.kube.client import Client
 from growth.kube.errors import NotFound
-from growth.observe.cache import World
-from growth.observe.node_history import Page
+from growth.observe.cache import ClusterCache
+from growth.observe.node_history import NodePage
 
 T = TypeVar("T")
 Now = Callable[[], datetime]
 
 
-class Book(msgspec.Struct, frozen=True):
+class MemoryBook(msgspec.Struct, frozen=True):
     """All names, and each memory as it stands in the cluster, readable or not."""
 
     at: datetime
-    pages: Mapping[str, Page]
+    pages: Mapping[str, NodePage]
     memories: Mapping[str, MemoryObject]
 
 
-async def read_book(client: Client, settings: MemorySettings, now: Now) -> Book:
+async def read_book(client: Client, settings: MemorySettings, now: Now) -> MemoryBook:
     """What is known about every name."""
-    world = World(now, remembers=True)
+    world = ClusterCache(now, remembers=True)
     nodes = await client.list(NODES)
     transactions = await client.list(TRANSACTIONS, settings.transaction_namespace)
     # Last: what a transaction says may have become a memory meanwhile, and then it is seen twice, not never.
@@ -44,7 +44,7 @@ async def read_book(client: Client, settings: MemorySettings, now: Now) -> Book:
     _tell(world, TRANSACTIONS, transactions.items)
     ours = [one for one in memories.items if _is_ours(one) or one.metadata.name in world.past.pages]
     _tell(world, MEMORIES, ours)
-    return Book(now(), world.past.pages, {one.metadata.name: one for one in ours})
+    return MemoryBook(now(), world.past.pages, {one.metadata.name: one for one in ours})
 
 
 def _is_ours(found: MemoryObject) -> bool:
@@ -52,9 +52,9 @@ def _is_ours(found: MemoryObject) -> bool:
     return bool(found.data.memory or found.data.checkpoint)
 
 
-async def read_scene(client: Client, settings: Settings, name: str, now: Now) -> Scene:
+async def read_scene(client: Client, settings: Settings, name: str, now: Now) -> NodeMemoryContext:
     """What is known about one name, and about the node whose place it takes: a few objects, not all of them."""
-    world, where = World(now, remembers=True), settings.memory
+    world, where = ClusterCache(now, remembers=True), settings.memory
     node = await found(client, NODES, name)
     _tell(world, NODES, [node] if node is not None else [])
     _tell(world, TRANSACTIONS, (await client.list(TRANSACTIONS, where.transaction_namespace)).items)
@@ -72,10 +72,10 @@ async def read_scene(client: Client, settings: Settings, name: str, now: Now) ->
     if pool := labels.get(POOL):
         pools = await found(client, NODE_POOLS, pool)
         _tell(world, NODE_POOLS, [pools] if pools is not None else [])
-    return Scene(world.snapshot(now()), settings)
+    return NodeMemoryContext(world.snapshot(now()), settings)
 
 
-async def read_node(client: Client, settings: Settings, name: str, now: Now) -> tuple[Node, Scene]:
+async def read_node(client: Client, settings: Settings, name: str, now: Now) -> tuple[Node, NodeMemoryContext]:
     """A node that is there, with its pool; refused with the closest name if it is not."""
     scene = await read_scene(client, settings, name, now)
     node = scene.page(name).node
@@ -93,12 +93,12 @@ async def found(client: Client, kind: Kind[T], name: str, namespace: str = "") -
         return None
 
 
-def unknown(what: str, name: str, names: Collection[str]) -> Refused:
+def unknown(what: str, name: str, names: Collection[str]) -> UsageError:
     """What to say about a name that nobody bears."""
     close = get_close_matches(name, names, 1)
     hint = f"the closest is {close[0]!r}" if close else f"there are {len(names)} names: growth memory list"
-    return Refused(f"{what}; {hint}")
+    return UsageError(f"{what}; {hint}")
 
 
-def _tell(world: World, kind: Kind[T], objects: list[T]) -> None:
-    world.listeners()[kind]([Change(Happened.ADDED, one, None) for one in objects])
+def _tell(world: ClusterCache, kind: Kind[T], objects: list[T]) -> None:
+    world.listeners()[kind]([Change(ChangeType.ADDED, one, None) for one in objects])

@@ -8,17 +8,17 @@ import msgspec
 
 from growth.api.meta import ObjectMeta
 from growth.api.node import Node
-from growth.api.node_memory import MARKER, Memento, Remembered, is_marked, legal
+from growth.api.node_memory import MARKER, NodeContents, NodeRecord, is_marked, legal
 from growth.api.offering import POOL
 from growth.api.out_of_service import out_of_service_taint
 from growth.api.tolerations import Taint
-from growth.cli.memory_report import Standing, Waiting, marker_on, standing_of, waiting_of
+from growth.cli.memory_report import MemoryPhase, PendingTransaction, marker_on, standing_of, waiting_of
 from growth.decide.node_memory.claims import claimant, claimed_for
-from growth.decide.node_memory.context import Scene
+from growth.decide.node_memory.context import NodeMemoryContext
 from growth.decide.node_memory.restore_policy import template_of
 
 
-class Fate(StrEnum):
+class RestoreOutcome(StrEnum):
     """What becomes of a key on the node that is given its memory."""
 
     GIVEN = "given back"
@@ -35,7 +35,7 @@ class Fate(StrEnum):
     """Nobody of this name is given anything: another node was, or memory is off."""
 
 
-class Item(msgspec.Struct, frozen=True):
+class RecordItem(msgspec.Struct, frozen=True):
     """A label, an annotation or a taint."""
 
     kind: str
@@ -43,20 +43,20 @@ class Item(msgspec.Struct, frozen=True):
     remembered: str | None
     now: str | None
     """What the live node has."""
-    fate: Fate
+    fate: RestoreOutcome
 
 
-class Story(msgspec.Struct, frozen=True):
+class MemoryHistory(msgspec.Struct, frozen=True):
     """All about one name."""
 
     node: str
     at: datetime
-    standing: Standing
+    standing: MemoryPhase
     mode: str
     live_uid: str = ""
     marker: str = ""
     provider_id: str = ""
-    memory: Memento | None = None
+    memory: NodeContents | None = None
     is_final: bool = False
     claimed_by: str = ""
     problem: str = ""
@@ -64,17 +64,17 @@ class Story(msgspec.Struct, frozen=True):
     """Who is meant by the fates: ``it``, the live node that waits for its memory; or ``a new node``."""
     follows: str = ""
     """Whose memory it is given in place of its own."""
-    items: tuple[Item, ...] = ()
-    waiting: tuple[Waiting, ...] = ()
+    items: tuple[RecordItem, ...] = ()
+    waiting: tuple[PendingTransaction, ...] = ()
 
 
-def story_of(scene: Scene, name: str) -> Story:
+def story_of(scene: NodeMemoryContext, name: str) -> MemoryHistory:
     """What there is to say about this name now."""
     page = scene.page(name)
     node, memory = page.node, page.memory
     receives = node is not None and not is_marked(node)
     source, follows = _source(scene, name, node if receives else None)
-    return Story(
+    return MemoryHistory(
         node=name,
         at=scene.now,
         standing=standing_of(page),
@@ -93,7 +93,7 @@ def story_of(scene: Scene, name: str) -> Story:
     )
 
 
-def _source(scene: Scene, name: str, receiver: Node | None) -> tuple[Memento | None, str]:
+def _source(scene: NodeMemoryContext, name: str, receiver: Node | None) -> tuple[NodeContents | None, str]:
     """What is given to a node of this name, and whose it is if not its own."""
     memory = scene.page(name).memory
     if scene.settings.mode == "off" or (memory is not None and memory.claimed_by):
@@ -106,7 +106,7 @@ def _source(scene: Scene, name: str, receiver: Node | None) -> tuple[Memento | N
     return before.memory.memento, before.name
 
 
-def _may_have(node: Node, memory: Remembered, predecessor: Node | None) -> bool:
+def _may_have(node: Node, memory: NodeRecord, predecessor: Node | None) -> bool:
     """Whether nobody else has it, and the one that it was of does not work any more."""
     if memory.claimed_by == claimant(node):
         return True
@@ -118,7 +118,9 @@ def _may_have(node: Node, memory: Remembered, predecessor: Node | None) -> bool:
     return is_lost and claimed_for(memory) in ("", node.metadata.name)
 
 
-def _items(scene: Scene, node: Node | None, memento: Memento | None, source: Memento | None) -> Iterator[Item]:
+def _items(
+    scene: NodeMemoryContext, node: Node | None, memento: NodeContents | None, source: NodeContents | None
+) -> Iterator[RecordItem]:
     """Labels, then annotations and taints that are remembered."""
     known = source or memento
     if known is None:
@@ -129,46 +131,52 @@ def _items(scene: Scene, node: Node | None, memento: Memento | None, source: Mem
     has, brings = node.metadata.annotations if node is not None else {}, receiver.metadata.annotations
     given: Mapping[str, str] = patch["metadata"].get("annotations", {}) if source else {}
     for key, value in sorted(known.annotations.items()):
-        yield Item("annotation", key, value, has.get(key), _fate(key in given, brings.get(key) == value))
+        yield RecordItem("annotation", key, value, has.get(key), _fate(key in given, brings.get(key) == value))
     bears = node.spec.taints if node is not None else ()
     after = msgspec.convert(patch.get("spec", {}).get("taints", []), tuple[Taint, ...]) if source else ()
     for taint in known.taints:
         is_there = taint in receiver.spec.taints
-        yield Item("taint", taint.key, _worded(taint), _same(taint, bears), _fate(taint in after or is_there, is_there))
+        yield RecordItem(
+            "taint", taint.key, _worded(taint), _same(taint, bears), _fate(taint in after or is_there, is_there)
+        )
 
 
 def _labels(
-    scene: Scene, node: Node | None, receiver: Node, known: Memento, changes: Mapping[str, str | None] | None
-) -> Iterator[Item]:
+    scene: NodeMemoryContext,
+    node: Node | None,
+    receiver: Node,
+    known: NodeContents,
+    changes: Mapping[str, str | None] | None,
+) -> Iterator[RecordItem]:
     """Those first that memory is about, then those that a node knows better."""
     policy, now, template = scene.policy, node.metadata.labels if node else {}, template_of(receiver, scene.snapshot)
     takeable = legal(known.labels)
 
-    def fate(key: str) -> Fate:
+    def fate(key: str) -> RestoreOutcome:
         if policy.is_owned(key, template):
-            return Fate.OWNED
+            return RestoreOutcome.OWNED
         if key in known.labels and key not in takeable:
-            return Fate.ILLEGAL
+            return RestoreOutcome.ILLEGAL
         if key not in known.labels and receiver is not node and key in now:
-            return Fate.UNWRITTEN
+            return RestoreOutcome.UNWRITTEN
         if changes is None:
-            return Fate.LOST
+            return RestoreOutcome.LOST
         if key in known.labels:
-            return Fate.GIVEN if key in changes else Fate.SAME
-        return Fate.STAYS if key in now and key not in changes else Fate.TAKEN
+            return RestoreOutcome.GIVEN if key in changes else RestoreOutcome.SAME
+        return RestoreOutcome.STAYS if key in now and key not in changes else RestoreOutcome.TAKEN
 
     fates = {key: fate(key) for key in {*known.labels, *known.removed, *now} - {MARKER}}
-    for key in sorted(fates, key=lambda key: (fates[key] is Fate.OWNED, key)):
-        yield Item("label", key, known.labels.get(key), now.get(key), fates[key])
+    for key in sorted(fates, key=lambda key: (fates[key] is RestoreOutcome.OWNED, key)):
+        yield RecordItem("label", key, known.labels.get(key), now.get(key), fates[key])
 
 
-def _fate(is_given: bool, is_there: bool) -> Fate:  # noqa: FBT001
+def _fate(is_given: bool, is_there: bool) -> RestoreOutcome:  # noqa: FBT001
     if not is_given:
-        return Fate.LOST
-    return Fate.SAME if is_there else Fate.GIVEN
+        return RestoreOutcome.LOST
+    return RestoreOutcome.SAME if is_there else RestoreOutcome.GIVEN
 
 
-def _fresh(memento: Memento) -> Node:
+def _fresh(memento: NodeContents) -> Node:
     """A node of that name as it may come: nothing is known of it but its pool."""
     pool = {POOL: memento.labels[POOL]} if POOL in memento.labels else {}
     return Node(ObjectMeta(labels=pool))

@@ -10,34 +10,34 @@ from rich.text import Text
 
 from growth.api.node_memory import IMPORTED, NOTHING
 from growth.api.timestamp import format_time
-from growth.cli.memory_report import Standing, counted
-from growth.cli.memory_story import Fate, Item, Story
+from growth.cli.memory_report import MemoryPhase, counted
+from growth.cli.memory_story import MemoryHistory, RecordItem, RestoreOutcome
 from growth.cli.spans import span
 
 _BADGES: Final = {
-    Standing.UNREADABLE: "bold white on red",
-    Standing.WAITS: "bold black on yellow",
-    Standing.UNSETTLED: "bold black on yellow",
-    Standing.GONE: "bold white on bright_black",
-    Standing.WENT_OVER: "bold white on magenta",
-    Standing.THERE: "bold white on green",
+    MemoryPhase.UNREADABLE: "bold white on red",
+    MemoryPhase.WAITS: "bold black on yellow",
+    MemoryPhase.UNSETTLED: "bold black on yellow",
+    MemoryPhase.GONE: "bold white on bright_black",
+    MemoryPhase.WENT_OVER: "bold white on magenta",
+    MemoryPhase.THERE: "bold white on green",
 }
-_WORDS: Final = {Standing.WAITS: "THERE, NO MARKER YET", Standing.UNSETTLED: "GONE, BEING WRITTEN DOWN"}
+_WORDS: Final = {MemoryPhase.WAITS: "THERE, NO MARKER YET", MemoryPhase.UNSETTLED: "GONE, BEING WRITTEN DOWN"}
 _FATES: Final = {
-    Fate.GIVEN: ("+", "green"),
-    Fate.SAME: ("=", "green"),
-    Fate.TAKEN: ("-", "red"),
-    Fate.OWNED: ("·", "dim"),
-    Fate.STAYS: ("=", ""),
-    Fate.UNWRITTEN: ("?", "yellow"),
-    Fate.ILLEGAL: ("!", "red"),
-    Fate.LOST: ("x", "yellow"),
+    RestoreOutcome.GIVEN: ("+", "green"),
+    RestoreOutcome.SAME: ("=", "green"),
+    RestoreOutcome.TAKEN: ("-", "red"),
+    RestoreOutcome.OWNED: ("·", "dim"),
+    RestoreOutcome.STAYS: ("=", ""),
+    RestoreOutcome.UNWRITTEN: ("?", "yellow"),
+    RestoreOutcome.ILLEGAL: ("!", "red"),
+    RestoreOutcome.LOST: ("x", "yellow"),
 }
 _TITLES: Final = {"label": "LABEL", "annotation": "ANNOTATION", "taint": "TAINT"}
 _SHORTEST: Final = 12
 
 
-def view(story: Story, width: int) -> RenderableType:
+def view(story: MemoryHistory, width: int) -> RenderableType:
     """State, facts, every key, what waits, and what to do next."""
     badge = _WORDS.get(story.standing, story.standing.upper())
     parts: list[RenderableType] = [Text.assemble((story.node, "bold"), "  ", (f" {badge} ", _BADGES[story.standing]))]
@@ -50,7 +50,7 @@ def view(story: Story, width: int) -> RenderableType:
     return Group(*parts)
 
 
-def _facts(story: Story) -> Iterator[tuple[str, Text]]:
+def _facts(story: MemoryHistory) -> Iterator[tuple[str, Text]]:
     """Each as a word and what there is to say; only what there is."""
     if story.live_uid:
         yield "node", Text(f"uid {story.live_uid}" + (f", machine {story.provider_id}" if story.provider_id else ""))
@@ -80,7 +80,7 @@ def _facts(story: Story) -> Iterator[tuple[str, Text]]:
         yield "problem", Text(story.problem, style="red")
 
 
-def _marker(story: Story) -> Text:
+def _marker(story: MemoryHistory) -> Text:
     match story.marker:
         case "":
             return Text("none yet: it is not safe to edit its labels", style="yellow")
@@ -101,7 +101,7 @@ def _facts_table(facts: Sequence[tuple[str, Text]]) -> Table:
     return table
 
 
-def _items(story: Story, items: Sequence[Item], width: int) -> Table:
+def _items(story: MemoryHistory, items: Sequence[RecordItem], width: int) -> Table:
     """Keys and values are shown whole, folded where they must be: whoever looks here wants to know."""
     is_there = bool(story.live_uid)
     fate = "THIS NODE" if story.receiver == "it" else "A NEW NODE"
@@ -119,7 +119,7 @@ def _items(story: Story, items: Sequence[Item], width: int) -> Table:
     table.add_column(fate, width=wide, no_wrap=True)
     for item in items:
         mark, style = _FATES[item.fate]
-        shade = "dim" if item.fate is Fate.OWNED else ""
+        shade = "dim" if item.fate is RestoreOutcome.OWNED else ""
         now = [_value(item.now, shade if item.now == item.remembered else "yellow")] if is_there else []
         table.add_row(
             Text(item.key, style=shade),
@@ -140,7 +140,7 @@ def _value(value: str | None, style: str) -> Text:
     return Text(value or '""', style=style)
 
 
-def _waiting(story: Story) -> Table:
+def _waiting(story: MemoryHistory) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
     for title, justify in (("WAITS", "left"), ("VERSION", "right"), ("FOR", "right")):
         table.add_column(title, no_wrap=True, justify="right" if justify == "right" else "left")
@@ -152,7 +152,7 @@ def _waiting(story: Story) -> Table:
     return table
 
 
-def _hint(story: Story) -> str:
+def _hint(story: MemoryHistory) -> str:
     """What follows, and what a person can do."""
     name = story.node
     if story.problem:
@@ -162,4 +162,8 @@ def _hint(story: Story) -> str:
     if story.waiting:
         return "Transactions are dealt with in this order, within a second or so. Is growth running?"
     owned = "Its own are keys that a new node knows better: growth memory policy"
-    return owned if any(item.fate is Fate.OWNED for item in story.items) else f"To drop it: growth memory forget {name}"
+    return (
+        owned
+        if any(item.fate is RestoreOutcome.OWNED for item in story.items)
+        else f"To drop it: growth memory forget {name}"
+    )

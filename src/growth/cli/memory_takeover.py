@@ -10,25 +10,25 @@ from typing import Final, cast
 import msgspec
 
 from growth.api.core import ConfigMap
-from growth.api.node_memory import Memento
-from growth.cli.failures import Refused
-from growth.cli.memory_documents import Entry, checked_labels, raise_problems
+from growth.api.node_memory import NodeContents
+from growth.cli.failures import UsageError
+from growth.cli.memory_documents import MemoryDocument, checked_labels, raise_problems
 
 TOKEN: Final = "---SLASH---"  # noqa: S105 - it stands for a slash and keeps no secret
 THEIR_MARKER: Final = "labels_restored"
 _KINDS: Final = ("ConfigMap", "ConfigMapList", "List")
 
 
-class Taken(msgspec.Struct, frozen=True):
+class TakeoverResult(msgspec.Struct, frozen=True):
     """What they say, and which of them are somebody else's: every namespace has some that nobody asked for."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[MemoryDocument, ...]
     others: tuple[str, ...]
 
 
-def taken_over(config_maps: Sequence[ConfigMap], where: str) -> Taken:
+def taken_over(config_maps: Sequence[ConfigMap], where: str) -> TakeoverResult:
     """What these ConfigMaps say. One that is that service's and cannot be read is refused, and with it all."""
-    entries, others, problems = list[Entry](), list[str](), list[str]()
+    entries, others, problems = list[MemoryDocument](), list[str](), list[str]()
     for one in config_maps:
         name, labels = one.metadata.name, {key.replace(TOKEN, "/"): value for key, value in one.data.items()}
         is_theirs = THEIR_MARKER in labels
@@ -41,9 +41,9 @@ def taken_over(config_maps: Sequence[ConfigMap], where: str) -> Taken:
             for key, value, expected in wrong
         ]
         labels.pop(THEIR_MARKER, None)
-        entries.append(Entry(name, Memento(uid="", version=0, labels=labels)))
+        entries.append(MemoryDocument(name, NodeContents(uid="", version=0, labels=labels)))
     raise_problems(problems)
-    return Taken(tuple(entries), tuple(others))
+    return TakeoverResult(tuple(entries), tuple(others))
 
 
 def config_maps_in(documents: Sequence[object], file_name: str) -> list[ConfigMap]:
@@ -53,11 +53,11 @@ def config_maps_in(documents: Sequence[object], file_name: str) -> list[ConfigMa
         fields = cast("dict[str, object]", document) if isinstance(document, dict) else {}
         kind = fields.get("kind")
         if kind not in _KINDS:
-            raise Refused(f"{file_name}, document {number}: kind is {kind!r}, expected {' or '.join(_KINDS)}")
+            raise UsageError(f"{file_name}, document {number}: kind is {kind!r}, expected {' or '.join(_KINDS)}")
         try:
             items: object = [fields] if kind == "ConfigMap" else fields.get("items")
             # Not strict: a resourceVersion is an integer in a string.
             found += msgspec.convert(items, list[ConfigMap], strict=False)
         except msgspec.ValidationError as error:
-            raise Refused(f"{file_name}, document {number} cannot be read: {error}") from error
+            raise UsageError(f"{file_name}, document {number} cannot be read: {error}") from error
     return found

@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from growth.cli.memory_report import Line, Listed, Standing, counted, oldest_of
+from growth.cli.memory_report import MemoryList, MemoryPhase, MemoryRow, counted, oldest_of
 from growth.cli.spans import span
 
 _WIDE: Final = 100
@@ -18,24 +18,24 @@ _NUMBERS: Final = frozenset({"LABELS", "VERSION", "WRITTEN"})
 # Those give way where there is too little room; the others are figures.
 _WORDS: Final = ("NODE", "STATE")
 STYLES: Final = {
-    Standing.UNREADABLE: ("!", "bold red"),
-    Standing.WAITS: ("◐", "yellow"),
-    Standing.UNSETTLED: ("◐", "yellow"),
-    Standing.GONE: ("○", "cyan"),
-    Standing.WENT_OVER: ("→", "magenta"),
-    Standing.THERE: ("●", "green"),
+    MemoryPhase.UNREADABLE: ("!", "bold red"),
+    MemoryPhase.WAITS: ("◐", "yellow"),
+    MemoryPhase.UNSETTLED: ("◐", "yellow"),
+    MemoryPhase.GONE: ("○", "cyan"),
+    MemoryPhase.WENT_OVER: ("→", "magenta"),
+    MemoryPhase.THERE: ("●", "green"),
 }
 _COUNTED: Final = {
-    Standing.UNREADABLE: "unreadable",
-    Standing.WAITS: "unmarked",
-    Standing.UNSETTLED: "being settled",
-    Standing.GONE: "gone",
-    Standing.WENT_OVER: "went over",
-    Standing.THERE: "there",
+    MemoryPhase.UNREADABLE: "unreadable",
+    MemoryPhase.WAITS: "unmarked",
+    MemoryPhase.UNSETTLED: "being settled",
+    MemoryPhase.GONE: "gone",
+    MemoryPhase.WENT_OVER: "went over",
+    MemoryPhase.THERE: "there",
 }
 
 
-def view(found: Listed, width: int) -> RenderableType:
+def view(found: MemoryList, width: int) -> RenderableType:
     """What there is in numbers, then each name, those first at which somebody should look."""
     parts: list[RenderableType] = [_headline(found), *_beside(found)]
     if found.lines:
@@ -46,20 +46,20 @@ def view(found: Listed, width: int) -> RenderableType:
     return Group(*parts)
 
 
-def _headline(found: Listed) -> Text:
+def _headline(found: MemoryList) -> Text:
     if not found.lines:
         words = f"Nothing is remembered in the namespace {found.namespace}"
         fresh = f", and {counted(found.new, 'node')} would be: does growth run, with memory.mode other than off?"
         return Text(words + (fresh if found.new else "."), style="yellow" if found.new else "dim")
     line = Text(counted(len(found.lines), "name"), style="bold")
     counts = Counter(one.standing for one in found.lines)
-    for standing in reversed(Standing):
+    for standing in reversed(MemoryPhase):
         if counts[standing]:
             line.append(f"   {STYLES[standing][0]} {counts[standing]:,} {_COUNTED[standing]}", STYLES[standing][1])
     return line
 
 
-def _beside(found: Listed) -> Iterator[Text]:
+def _beside(found: MemoryList) -> Iterator[Text]:
     """What is under way."""
     if found.lines and found.new:
         yield Text(f"{counted(found.new, 'node')} more of which nothing is written down yet", style="dim")
@@ -70,7 +70,7 @@ def _beside(found: Listed) -> Iterator[Text]:
         yield Text(f"{counted(len(waiting), 'transaction')} {verb}{age}", style="yellow")
 
 
-def _table(found: Listed, width: int) -> Table:
+def _table(found: MemoryList, width: int) -> Table:
     rows = [_cells(line, found.at) for line in found.lines]
     columns = {
         title: max(len(title), *(len(cell) for cell in column))
@@ -90,7 +90,7 @@ def _table(found: Listed, width: int) -> Table:
     return table
 
 
-def _cells(line: Line, now: datetime) -> tuple[str | Text, ...]:
+def _cells(line: MemoryRow, now: datetime) -> tuple[str | Text, ...]:
     is_read = line.written_at is not None or line.version or line.labels
     since = oldest_of(line.waiting)
     waits = f"{len(line.waiting)} for {span(now - since)}" if since else str(len(line.waiting) or "")
@@ -106,16 +106,16 @@ def _cells(line: Line, now: datetime) -> tuple[str | Text, ...]:
     )
 
 
-def state(line: Line, now: datetime) -> str:
+def state(line: MemoryRow, now: datetime) -> str:
     """How it is with a name, in a few words."""
     match line.standing:
-        case Standing.GONE if line.written_at is not None:
+        case MemoryPhase.GONE if line.written_at is not None:
             return f"gone for {span(now - line.written_at)}"
-        case Standing.WENT_OVER:
+        case MemoryPhase.WENT_OVER:
             return f"went to {line.claimed_by.partition('/')[0]}"
-        case Standing.WAITS:
+        case MemoryPhase.WAITS:
             return "there, no marker yet"
-        case Standing.UNSETTLED:
+        case MemoryPhase.UNSETTLED:
             return "gone, being settled"
         case _:
             return str(line.standing)

@@ -12,7 +12,7 @@ T = TypeVar("T")
 _AT_ONCE: Final = 32
 
 
-class Tally:
+class WriteProgress:
     """How far it is: read by whoever has to say so when it ends early."""
 
     def __init__(self, console: Console, what: str) -> None:
@@ -20,7 +20,7 @@ class Tally:
         self.done = self.total = 0
 
 
-async def writing(items: Sequence[T], write: Callable[[T], Awaitable[None]], tally: Tally) -> None:
+async def writing(items: Sequence[T], write: Callable[[T], Awaitable[None]], tally: WriteProgress) -> None:
     """All of them. The first that fails ends it; what was written stays."""
     tally.total, left = len(items), iter(items)
     with tally.console.status(tally.what) as status:

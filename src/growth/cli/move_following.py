@@ -13,14 +13,14 @@ from growth.api.settings.model import Settings
 from growth.cli.failures import NotDone
 from growth.cli.memory_report import counted
 from growth.cli.move_words import progress_of, what_keeps
-from growth.cli.node_leaving import Talk
+from growth.cli.node_leaving import OperatorDialog
 from growth.cli.plan_seeing import KINDS
 from growth.cli.spans import span
 from growth.cli.world import reading
-from growth.decide.consolidation.context import Scene
-from growth.decide.contract import State
+from growth.decide.consolidation.context import ConsolidationContext
+from growth.decide.contract import DeciderState
 from growth.kube.client import Client
-from growth.observe.cache import World
+from growth.observe.cache import ClusterCache
 
 _LOOK_SECONDS: Final = 1.0
 # A budget that was used up by the last eviction is free again in less.
@@ -29,29 +29,29 @@ _SLOW_AFTER: Final = timedelta(seconds=15)
 
 @asynccontextmanager
 async def looks(
-    client: Client, settings: Settings, talk: Talk, aside: Console
-) -> AsyncGenerator[AsyncGenerator[Scene]]:
+    client: Client, settings: Settings, talk: OperatorDialog, aside: Console
+) -> AsyncGenerator[AsyncGenerator[ConsolidationContext]]:
     """The cluster, again and again, as Growth sees it when it carries out moves."""
-    world = World(talk.now)
+    world = ClusterCache(talk.now)
 
-    async def again() -> AsyncGenerator[Scene]:
+    async def again() -> AsyncGenerator[ConsolidationContext]:
         while True:
-            yield Scene(world.snapshot(talk.now()), State(), settings)
+            yield ConsolidationContext(world.snapshot(talk.now()), DeciderState(), settings)
             await asyncio.sleep(_LOOK_SECONDS)
 
     async with reading(client, world, KINDS, aside):
         yield again()
 
 
-class Teller:
+class MoveProgress:
     """Says each thing once, with the time since it began; what keeps a move only when it does not get on."""
 
-    def __init__(self, talk: Talk) -> None:
+    def __init__(self, talk: OperatorDialog) -> None:
         self._talk, self._began = talk, talk.now()
         self._last: dict[str, tuple[str, datetime]] = {}
         self._told: set[str] = set()
 
-    def hear(self, scene: Scene, move: NodeMove) -> None:
+    def hear(self, scene: ConsolidationContext, move: NodeMove) -> None:
         """How far one move is now."""
         name, words = move.metadata.name, progress_of(scene, move)
         before, since = self._last.get(name, ("", scene.now))
@@ -73,9 +73,11 @@ class Teller:
         self._talk.say(f"{span(self._talk.now() - self._began):>6}  {words}")
 
 
-async def follow(client: Client, settings: Settings, names: Collection[str], talk: Talk, aside: Console) -> None:
+async def follow(
+    client: Client, settings: Settings, names: Collection[str], talk: OperatorDialog, aside: Console
+) -> None:
     """Tell what happens until all these moves are over; raises NotDone if some were undone, or deleted."""
-    teller, last = Teller(talk), dict[str, NodeMove]()
+    teller, last = MoveProgress(talk), dict[str, NodeMove]()
     async with looks(client, settings, talk, aside) as scenes:
         async for scene in scenes:
             there = {move.metadata.name: move for move in scene.moves if move.metadata.name in names}

@@ -5,13 +5,13 @@ from typing import Final
 
 from growth.api.node_move import NodeMove
 from growth.cli.memory_report import counted, named
-from growth.decide.consolidation.context import Scene
-from growth.decide.consolidation.pod_movability import Bonds
+from growth.decide.consolidation.context import ConsolidationContext
+from growth.decide.consolidation.pod_movability import PodBindings
 
 _SHOWN: Final = 3
 
 
-def progress_of(scene: Scene, move: NodeMove) -> str:
+def progress_of(scene: ConsolidationContext, move: NodeMove) -> str:
     """One sentence; it changes whenever something has happened."""
     status = move.status
     match status.phase:
@@ -29,7 +29,7 @@ def progress_of(scene: Scene, move: NodeMove) -> str:
             return f"{status.phase.lower()}: {status.message}"
 
 
-def what_keeps(scene: Scene, move: NodeMove) -> Iterator[str]:
+def what_keeps(scene: ConsolidationContext, move: NodeMove) -> Iterator[str]:
     """Why it may take long: a few of the pods that do not leave, and machines that do not come."""
     if move.status.phase == "Buying":
         for one in move.spec.buys:
@@ -39,7 +39,7 @@ def what_keeps(scene: Scene, move: NodeMove) -> Iterator[str]:
                 yield f"machine {one.name} ({one.offering}) is {request.status.phase}: {last.name}"
     if move.status.phase != "Draining":
         return
-    bonds = Bonds(scene.snapshot)
+    bonds = PodBindings(scene.snapshot)
     pods = [pod for node in scene.standing(move) for pod in scene.workers(node)]
     for pod in pods[:_SHOWN]:
         name = f"{pod.metadata.namespace}/{pod.metadata.name}"

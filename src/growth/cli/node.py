@@ -10,10 +10,10 @@ import click
 from growth.api.settings.loading import EffectiveSettings
 from growth.api.settings.model import KubeSettings
 from growth.cli.asking import asking
-from growth.cli.failures import NotDone, Refused
+from growth.cli.failures import NotDone, UsageError
 from growth.cli.node_following import follow
-from growth.cli.node_leaving import Leaving, Talk
-from growth.cli.node_notes import REASONS, Wish
+from growth.cli.node_leaving import NodeDrain, OperatorDialog
+from growth.cli.node_notes import REASONS, NodeNote
 from growth.cli.node_returning import take_in
 from growth.cli.settings_options import with_settings_of
 from growth.cloud.errors import Invalid, ProviderError
@@ -76,18 +76,18 @@ def out_of_service(
     """
     settings = effective.settings
     if force and fence:
-        raise Refused("--force does it without proof, and --fence makes a proof: leave out one of them")
+        raise UsageError("--force does it without proof, and --fence makes a proof: leave out one of them")
     if force and not yes and not sys.stdin.isatty():
-        raise Refused("--force asks before it does anything, and nobody can answer here: add --yes")
+        raise UsageError("--force asks before it does anything, and nobody can answer here: add --yes")
     try:
         openers = open_providers(settings, _now)
     except Invalid as error:
-        raise Refused(f"providers.enabled {settings.providers.enabled!r}: {error}") from error
-    wish = Wish(name, _person(), reason or "", fence=fence, force=force)
-    talk = Talk(click.echo, lambda question: yes or click.confirm(question), _now)
+        raise UsageError(f"providers.enabled {settings.providers.enabled!r}: {error}") from error
+    wish = NodeNote(name, _person(), reason or "", fence=fence, force=force)
+    talk = OperatorDialog(click.echo, lambda question: yes or click.confirm(question), _now)
 
     async def take(client: Client) -> None:
-        await Leaving(client, settings, wish, talk).run(openers)
+        await NodeDrain(client, settings, wish, talk).run(openers)
 
     try:
         asking(settings.kube, take)

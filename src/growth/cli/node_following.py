@@ -8,7 +8,7 @@ from typing import Final
 from growth.api.kinds import NODES
 from growth.api.out_of_service import out_of_service_taint
 from growth.cli.failures import NotDone
-from growth.cli.node_seeing import Now, Seen, see
+from growth.cli.node_seeing import NodeView, Now, see
 from growth.cli.spans import span
 from growth.decide.failover.remaining_objects import what_is_left, why_kept
 from growth.kube.client import Client
@@ -46,7 +46,7 @@ async def follow(client: Client, name: str, now: Now, say: Callable[[str], None]
         await asyncio.sleep(_LOOK_SECONDS)
 
 
-def why_stuck(seen: Seen) -> Iterator[str]:
+def why_stuck(seen: NodeView) -> Iterator[str]:
     """Why something is still there, each as a sentence."""
     yield from (why for _, why in why_kept(seen.left))
     waiting = [pod for pod in seen.left.pods if not pod.metadata.finalizers]
@@ -57,7 +57,7 @@ def why_stuck(seen: Seen) -> Iterator[str]:
         yield f"pods are there because the taint has the effect {taint.effect}: only NoExecute ends them"
 
 
-def _say_what_stays(seen: Seen, say: Callable[[str], None]) -> None:
+def _say_what_stays(seen: NodeView, say: Callable[[str], None]) -> None:
     staying = [f"{pod.metadata.namespace}/{pod.metadata.name}" for pod in seen.left.staying]
     if staying:
         say(f"        pods that tolerate the taint stay: {', '.join(staying)}")

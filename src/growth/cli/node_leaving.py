@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from growth.act.action_runner import Doors, carry_out
+from growth.act.action_runner import Clients, carry_out
 from growth.api.actions import EditObject, Result
 from growth.api.kinds import NODES
 from growth.api.machine import PowerReading
@@ -14,11 +14,11 @@ from growth.api.node import Node
 from growth.api.out_of_service import Proof, out_of_service_taint
 from growth.api.settings.model import Settings
 from growth.api.timestamp import format_time
-from growth.cli.failures import NotDone, Refused
-from growth.cli.node_machine import Informant, Nobody, Providers, opened
-from growth.cli.node_notes import Wish, forced, proven, tainted
-from growth.cli.node_proving import Proving
-from growth.cli.node_seeing import Seen, see_known, taken_out_by, timeline_of
+from growth.cli.failures import NotDone, UsageError
+from growth.cli.node_machine import MachineProvider, NoProvider, OpenProviders, opened
+from growth.cli.node_notes import NodeNote, forced, proven, tainted
+from growth.cli.node_proving import NodeProof
+from growth.cli.node_seeing import NodeView, see_known, taken_out_by, timeline_of
 from growth.cloud.errors import ProviderError
 from growth.kube.client import Client
 from growth.kube.event_recorder import EventRecorder
@@ -29,7 +29,7 @@ _ATTEMPTS: Final = 10
 _SHOWN: Final = 10
 
 
-class Talk(msgspec.Struct, frozen=True):
+class OperatorDialog(msgspec.Struct, frozen=True):
     """The person: told how far it is, and asked where something may be lost; with the time."""
 
     say: Callable[[str], None]
@@ -37,10 +37,10 @@ class Talk(msgspec.Struct, frozen=True):
     now: Callable[[], datetime]
 
 
-class Leaving:
+class NodeDrain:
     """One node's way out of service."""
 
-    def __init__(self, client: Client, settings: Settings, wish: Wish, talk: Talk) -> None:
+    def __init__(self, client: Client, settings: Settings, wish: NodeNote, talk: OperatorDialog) -> None:
         self._client, self._settings, self._wish, self._talk = client, settings, wish, talk
 
     async def run(self, openers: Mapping[str, OpenProvider]) -> None:
@@ -55,15 +55,15 @@ class Leaving:
             else:
                 await self._prove(seen.node, providers)
 
-    async def _prove(self, node: Node, providers: Providers) -> None:
+    async def _prove(self, node: Node, providers: OpenProviders) -> None:
         name, say, now = self._wish.name, self._talk.say, self._talk.now
         try:
             informant = providers.informant(node)
-        except Nobody as problem:
+        except NoProvider as problem:
             unknown = f"node {name}: nobody can tell how its machine is: {problem}; nothing was done"
             force = f"If you know that it is off: growth node out-of-service {name} --force"
             raise NotDone(f"{unknown}. {force}") from problem
-        proving = Proving(self._client, informant, self._settings.failover, now, say)
+        proving = NodeProof(self._client, informant, self._settings.failover, now, say)
         if self._wish.fence:
             await proving.fence(node)
         case = await proving.prove(node)
@@ -73,7 +73,7 @@ class Leaving:
 
         await self._write(node, known)
 
-    async def _force(self, seen: Seen, providers: Providers) -> None:
+    async def _force(self, seen: NodeView, providers: OpenProviders) -> None:
         reading = await self._asked_once(seen.node, providers)
         self._talk.say(what_may_be_lost(seen))
         if not self._talk.agrees(f"Take node {self._wish.name} out of service without proof?"):
@@ -84,12 +84,12 @@ class Leaving:
 
         await self._write(seen.node, known)
 
-    async def _asked_once(self, node: Node, providers: Providers) -> PowerReading | None:
+    async def _asked_once(self, node: Node, providers: OpenProviders) -> PowerReading | None:
         """What can be known without waiting, for the person who must decide."""
         try:
-            informant: Informant = providers.informant(node)
+            informant: MachineProvider = providers.informant(node)
             reading = await informant.read()
-        except (Nobody, ProviderError) as problem:
+        except (NoProvider, ProviderError) as problem:
             self._talk.say(f"nobody can tell how its machine is: {problem}")
             return None
         self._talk.say(f"{informant.place.provider} says: {reading.power.value}")
@@ -120,15 +120,15 @@ class Leaving:
 
 async def is_carried_out(client: Client, edit: EditObject, now: Callable[[], datetime]) -> bool:
     """Whether an edit was made; not if the object has changed. Raises Refused with the server's words."""
-    outcome = await carry_out(edit, Doors(client, EventRecorder(client, "growth-node", now=now), now))
+    outcome = await carry_out(edit, Clients(client, EventRecorder(client, "growth-node", now=now), now))
     if outcome.result is Result.STALE:
         return False
     if outcome.result is not Result.DONE:
-        raise Refused(outcome.message)
+        raise UsageError(outcome.message)
     return True
 
 
-def what_may_be_lost(seen: Seen) -> str:
+def what_may_be_lost(seen: NodeView) -> str:
     """What a machine that runs after all would do harm to."""
     name = seen.node.metadata.name
     pods = [f"{pod.metadata.namespace}/{pod.metadata.name}" for pod in seen.left.pods]

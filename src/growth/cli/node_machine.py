@@ -10,12 +10,12 @@ import msgspec
 from growth.api.machine import Power, PowerReading
 from growth.api.node import Node
 from growth.api.offering import POOL
-from growth.api.provider_state import Cloud
+from growth.api.provider_state import ProviderState
 from growth.cli.node_seeing import Now
 from growth.cloud.errors import ProviderError
 from growth.cloud.provider import Provider
 from growth.decide.failover.evidence import why_not_believed
-from growth.decide.failover.machine_lookup import Machines, Place
+from growth.decide.failover.machine_lookup import MachineLocation, MachineLookup
 from growth.kube.client import Client
 from growth.run.provider_poller import OpenProvider
 
@@ -23,16 +23,16 @@ from growth.run.provider_poller import OpenProvider
 PATIENCE_SECONDS: Final = 30.0
 
 
-class Nobody(Exception):
+class NoProvider(Exception):
     """Nobody can be asked about a machine; the sentence says why, and what to do."""
 
 
-class Informant(msgspec.Struct, frozen=True):
+class MachineProvider(msgspec.Struct, frozen=True):
     """The provider that has the machine, and how it calls it."""
 
     provider: Provider
-    place: Place
-    machines: Machines
+    place: MachineLocation
+    machines: MachineLookup
 
     async def read(self) -> PowerReading:
         """The machine's power now; raises ProviderError."""
@@ -52,32 +52,34 @@ class Informant(msgspec.Struct, frozen=True):
         return why_not_believed(self.machines, node.spec.provider_id, working)
 
 
-class Providers:
+class OpenProviders:
     """Those that are open, what they listed, and what those said that could not be asked."""
 
     def __init__(self) -> None:
         self.open: dict[str, Provider] = {}
-        self.clouds: dict[str, Cloud] = {}
+        self.clouds: dict[str, ProviderState] = {}
 
-    def informant(self, node: Node) -> Informant:
+    def informant(self, node: Node) -> MachineProvider:
         """Who knows about this node's machine; raises Nobody."""
-        provider_id, machines = node.spec.provider_id, Machines(self.clouds)
+        provider_id, machines = node.spec.provider_id, MachineLookup(self.clouds)
         if not provider_id:
-            raise Nobody("it has no spec.providerID, by which a provider would know its machine")
+            raise NoProvider("it has no spec.providerID, by which a provider would know its machine")
         if not self.clouds:
-            raise Nobody("providers.enabled names no provider: give the settings of growth run with --settings FILE")
+            raise NoProvider(
+                "providers.enabled names no provider: give the settings of growth run with --settings FILE"
+            )
         place = machines.place(provider_id)
         if place is not None:
-            return Informant(self.open[place.provider], place, machines)
+            return MachineProvider(self.open[place.provider], place, machines)
         silent = [f"{name} does not answer ({cloud.problem})" for name, cloud in self.clouds.items() if cloud.problem]
         asked = [f"{name} lists no machine whose id begins like it" for name in self.clouds if name in self.open]
-        raise Nobody(f"its machine is {provider_id}, and {'; '.join((*silent, *asked))}")
+        raise NoProvider(f"its machine is {provider_id}, and {'; '.join((*silent, *asked))}")
 
 
 @asynccontextmanager
-async def opened(openers: Mapping[str, OpenProvider], client: Client, now: Now) -> AsyncGenerator[Providers]:
+async def opened(openers: Mapping[str, OpenProvider], client: Client, now: Now) -> AsyncGenerator[OpenProviders]:
     """All providers, each asked once which machines it has; one that fails is noted, and stops no other."""
-    providers = Providers()
+    providers = OpenProviders()
     async with AsyncExitStack() as stack:
         for name, opener in openers.items():
             try:
@@ -86,10 +88,10 @@ async def opened(openers: Mapping[str, OpenProvider], client: Client, now: Now) 
                     read_at, machines = now(), await provider.list()
             except TimeoutError:
                 silence = f"there was no answer within {PATIENCE_SECONDS:.0f} s"
-                providers.clouds[name] = Cloud(name, problem=silence)
+                providers.clouds[name] = ProviderState(name, problem=silence)
             except ProviderError as error:
-                providers.clouds[name] = Cloud(name, problem=str(error))
+                providers.clouds[name] = ProviderState(name, problem=str(error))
             else:
                 providers.open[name] = provider
-                providers.clouds[name] = Cloud(name, (), tuple(machines), read_at)
+                providers.clouds[name] = ProviderState(name, (), tuple(machines), read_at)
         yield providers

@@ -9,13 +9,13 @@ from growth.api.actions import EditObject
 from growth.api.machine import Power, PowerReading
 from growth.api.node import Node
 from growth.api.out_of_service import HARDWARE, PROOF, SHUTDOWN, Proof
-from growth.decide.failover.evidence import Case
+from growth.decide.failover.evidence import NodeCase
 from growth.decide.writes.node_patches import annotated, edited, taint_added
 
 REASONS: Final = {taint.value: taint for taint in (SHUTDOWN, HARDWARE)}
 
 
-class Wish(msgspec.Struct, frozen=True):
+class NodeNote(msgspec.Struct, frozen=True):
     """What a person asked for."""
 
     name: str
@@ -26,7 +26,7 @@ class Wish(msgspec.Struct, frozen=True):
     force: bool = False
 
 
-def tainted(node: Node, proof: Proof, wish: Wish) -> EditObject:
+def tainted(node: Node, proof: Proof, wish: NodeNote) -> EditObject:
     """Taint and note, in one edit of the node as it was seen."""
     usual = HARDWARE if proof.power is Power.FAILED else SHUTDOWN
     taint = REASONS.get(wish.reason, usual)
@@ -37,7 +37,7 @@ def tainted(node: Node, proof: Proof, wish: Wish) -> EditObject:
     )
 
 
-def proven(case: Case, node: Node, wish: Wish, at: datetime) -> Proof:
+def proven(case: NodeCase, node: Node, wish: NodeNote, at: datetime) -> Proof:
     """All that is known about a machine that was proven dead."""
     answers = case.answers
     if answers is None:
@@ -56,7 +56,7 @@ def proven(case: Case, node: Node, wish: Wish, at: datetime) -> Proof:
     )
 
 
-def forced(reading: PowerReading | None, node: Node, wish: Wish, at: datetime) -> Proof:
+def forced(reading: PowerReading | None, node: Node, wish: NodeNote, at: datetime) -> Proof:
     """That there is no proof, and what a provider said, if one was asked."""
     read_at = reading.read_at if reading is not None else at
     return Proof(

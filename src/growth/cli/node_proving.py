@@ -8,37 +8,37 @@ import asyncio
 from collections.abc import Callable
 from typing import Final
 
-from growth.act.action_runner import Doors, carry_out
+from growth.act.action_runner import Clients, carry_out
 from growth.api.actions import FenceMachine, Result
-from growth.api.change import Change, Happened
+from growth.api.change import Change, ChangeType
 from growth.api.kinds import NODES
 from growth.api.machine import Power, PowerReading
 from growth.api.node import Node
 from growth.api.settings.model import FailoverSettings
 from growth.api.timestamp import format_time
 from growth.cli.failures import NotDone
-from growth.cli.node_machine import Informant
+from growth.cli.node_machine import MachineProvider
 from growth.cli.node_seeing import Now, lease_of
 from growth.cloud.errors import ProviderError
 from growth.decide.failover.context import reference
-from growth.decide.failover.evidence import READINGS, Case, Finding
+from growth.decide.failover.evidence import READINGS, Finding, NodeCase
 from growth.kube.client import Client
 from growth.kube.event_recorder import EventRecorder
-from growth.observe.lease_heartbeats import Heartbeat, Heartbeats
+from growth.observe.lease_heartbeats import NodeHeartbeat, NodeHeartbeats
 
 # So many questions without an answer, one after the other, and nobody can tell.
 _MISSES: Final = 3
 _DONE: Final = "nothing was done"
 
 
-class Proving:
+class NodeProof:
     """One node's proof. ``say`` shows how far it is."""
 
     def __init__(
-        self, client: Client, informant: Informant, terms: FailoverSettings, now: Now, say: Callable[[str], None]
+        self, client: Client, informant: MachineProvider, terms: FailoverSettings, now: Now, say: Callable[[str], None]
     ) -> None:
         self._client, self._informant, self._terms, self._now, self._say = client, informant, terms, now, say
-        self._heartbeats = Heartbeats(now)
+        self._heartbeats = NodeHeartbeats(now)
         self._who = informant.place.provider
 
     async def fence(self, node: Node) -> None:
@@ -55,7 +55,7 @@ class Proving:
         )
         recorder = EventRecorder(self._client, "growth-node", now=self._now)
         outcome = await carry_out(
-            action, Doors(self._client, recorder, self._now, {self._who: self._informant.provider})
+            action, Clients(self._client, recorder, self._now, {self._who: self._informant.provider})
         )
         if outcome.result is Result.STALE:
             wait = "Kubernetes calls a silent node NotReady within a minute; one that works is drained: kubectl drain"
@@ -64,25 +64,25 @@ class Proving:
             raise NotDone(f"node {name}: {self._who} did not power its machine off: {outcome.message}")
         self._say("it is powered off")
 
-    async def prove(self, node: Node) -> Case:
+    async def prove(self, node: Node) -> NodeCase:
         """All that was learnt, when it is enough; raises NotDone when it is not, with what to do."""
         name, began = node.metadata.name, self._now()
         heartbeat = await self._heard(name)
         renewed_at = heartbeat.renewed_at if heartbeat is not None else None
-        case = Case(name, node.metadata.uid, node.spec.provider_id, min(renewed_at or began, began), began)
+        case = NodeCase(name, node.metadata.uid, node.spec.provider_id, min(renewed_at or began, began), began)
         while True:
             case = await self._after(case, await self._read(name))
             if case.is_proven(self._terms) and await self._is_silent(name):
                 return case
             await asyncio.sleep(self._terms.read_every.total_seconds())
 
-    async def renewed(self, case: Case) -> Case:
+    async def renewed(self, case: NodeCase) -> NodeCase:
         """With an answer that is young enough to act on."""
         if case.is_fresh(self._now()):
             return case
         return await self._after(case, await self._read(case.name))
 
-    async def _after(self, case: Case, reading: PowerReading) -> Case:
+    async def _after(self, case: NodeCase, reading: PowerReading) -> NodeCase:
         """What is known after this answer; raises NotDone if it is no good."""
         case = case.told(reading)
         count = case.answers.count if case.answers is not None else 0
@@ -98,7 +98,7 @@ class Proving:
             raise NotDone(f"node {case.name} lives: it renewed its Lease at {at}, while it was looked at; {_DONE}")
         return case
 
-    def _check(self, case: Case, reading: PowerReading) -> None:
+    def _check(self, case: NodeCase, reading: PowerReading) -> None:
         name, machine = case.name, case.provider_id
         match case.finding(self._terms):
             case Finding.RUNNING:
@@ -141,12 +141,12 @@ class Proving:
             unknown = f"node {name}: nobody can tell how its machine is: {self._who}: {error}; {_DONE}"
             raise NotDone(f"{unknown}. Ask again later") from error
 
-    async def _heard(self, name: str) -> Heartbeat | None:
+    async def _heard(self, name: str) -> NodeHeartbeat | None:
         """Its last sign of life, and whether that came while we look."""
         lease = await lease_of(self._client, name)
         if lease is None:
             return None
-        self._heartbeats.hear([Change(Happened.MODIFIED, lease, None)])
+        self._heartbeats.hear([Change(ChangeType.MODIFIED, lease, None)])
         return self._heartbeats.of(name)
 
     async def _is_silent(self, name: str) -> bool:

@@ -6,7 +6,7 @@ from growth.api.out_of_service import has_marks
 from growth.cli.failures import NotDone
 from growth.cli.node_following import why_stuck
 from growth.cli.node_leaving import is_carried_out
-from growth.cli.node_seeing import Now, Seen, see_known
+from growth.cli.node_seeing import NodeView, Now, see_known
 from growth.decide.failover.node_return import freed
 from growth.decide.failover.remaining_objects import what_is_left
 from growth.kube.client import Client
@@ -34,7 +34,7 @@ async def take_in(client: Client, name: str, now: Now, *, force: bool) -> str:
     raise NotDone(f"node {name} changes all the time, so it could not be edited; nothing was done. Ask again")
 
 
-def _old_life(seen: Seen) -> str:
+def _old_life(seen: NodeView) -> str:
     """What is left, by name: without the taint nobody would end it."""
     left, name = seen.left, seen.node.metadata.name
     names = [f"pod {pod.metadata.namespace}/{pod.metadata.name}" for pod in (*left.pods, *left.lingering)]

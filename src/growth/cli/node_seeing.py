@@ -7,30 +7,30 @@ from typing import Final
 
 import msgspec
 
-from growth.api.change import Change, Happened
+from growth.api.change import Change, ChangeType
 from growth.api.core import ConfigMap, Lease
 from growth.api.growth_status import GROWTH_STATUS, Timeline, timelines_in
 from growth.api.kinds import CONFIG_MAPS, LEASES, NODES, PODS, VOLUME_ATTACHMENTS
 from growth.api.node import Node
 from growth.api.out_of_service import proof_on
-from growth.cli.failures import Refused
-from growth.decide.failover.remaining_objects import Leftovers, left_on
+from growth.cli.failures import UsageError
+from growth.decide.failover.remaining_objects import RemainingObjects, left_on
 from growth.kube.client import Client
 from growth.kube.errors import NotFound
-from growth.observe.cache import World
+from growth.observe.cache import ClusterCache
 
 _NODE_LEASES: Final = "kube-node-lease"
 Now = Callable[[], datetime]
 
 
-class Seen(msgspec.Struct, frozen=True):
+class NodeView(msgspec.Struct, frozen=True):
     """A node, and what is on it."""
 
     node: Node
-    left: Leftovers
+    left: RemainingObjects
 
 
-async def see(client: Client, name: str, now: Now) -> Seen | None:
+async def see(client: Client, name: str, now: Now) -> NodeView | None:
     """The node as it is now; None if there is none of this name."""
     try:
         node = await client.get(NODES, name)
@@ -39,10 +39,10 @@ async def see(client: Client, name: str, now: Now) -> Seen | None:
     pods = await client.list(PODS, field_selector=f"spec.nodeName={name}")
     # Read last: they go when the pods have gone.
     attachments = await client.list(VOLUME_ATTACHMENTS)
-    world = World(now)
+    world = ClusterCache(now)
     for kind, objects in ((NODES, [node]), (PODS, pods.items), (VOLUME_ATTACHMENTS, attachments.items)):
-        world.listeners()[kind]([Change(Happened.ADDED, one, None) for one in objects])
-    return Seen(node, left_on(world.snapshot(now()), node))
+        world.listeners()[kind]([Change(ChangeType.ADDED, one, None) for one in objects])
+    return NodeView(node, left_on(world.snapshot(now()), node))
 
 
 async def lease_of(client: Client, name: str) -> Lease | None:
@@ -53,7 +53,7 @@ async def lease_of(client: Client, name: str) -> Lease | None:
         return None
 
 
-async def see_known(client: Client, name: str, now: Now) -> Seen:
+async def see_known(client: Client, name: str, now: Now) -> NodeView:
     """The same; a name that nobody bears is refused with those that are close."""
     seen = await see(client, name, now)
     if seen is None:
@@ -61,11 +61,11 @@ async def see_known(client: Client, name: str, now: Now) -> Seen:
     return seen
 
 
-def unknown(name: str, names: Collection[str]) -> Refused:
+def unknown(name: str, names: Collection[str]) -> UsageError:
     """What to say about a node that is not there."""
     close = get_close_matches(name, names, 3)
     hint = f"close to it are {', '.join(close)}" if close else f"there are {len(names)}: kubectl get nodes"
-    return Refused(f"there is no node {name!r}; {hint}")
+    return UsageError(f"there is no node {name!r}; {hint}")
 
 
 async def timeline_of(client: Client, namespace: str, name: str) -> Timeline | None:

@@ -17,24 +17,24 @@ from growth.api.settings.loading import EffectiveSettings
 from growth.api.settings.model import Settings
 from growth.cli import plan_optimising_view, plan_waiting_view
 from growth.cli.asking import asking
-from growth.cli.failures import Refused
+from growth.cli.failures import UsageError
 from growth.cli.move_following import follow
-from growth.cli.node_leaving import Talk
+from growth.cli.node_leaving import OperatorDialog
 from growth.cli.plan_applying import agree, check_that_growth_runs, confirmed, write, written
-from growth.cli.plan_optimising import OptimisingReport, first_wave, optimising_report
+from growth.cli.plan_optimising import OptimizationReport, first_wave, optimising_report
 from growth.cli.plan_seeing import read_world, taken_up
-from growth.cli.plan_waiting import WaitingReport, waiting_report
+from growth.cli.plan_waiting import PendingReport, waiting_report
 from growth.cli.settings_options import with_settings_of
 from growth.cloud.errors import Invalid
 from growth.kube.client import Client
-from growth.observe.cache import World
+from growth.observe.cache import ClusterCache
 from growth.observe.snapshot import Snapshot
 from growth.run.provider_poller import open_providers
 
 T = TypeVar("T")
 
 
-class Wish(msgspec.Struct, frozen=True):
+class PlanOptions(msgspec.Struct, frozen=True):
     """What a person wants to see."""
 
     pool: str = ""
@@ -88,17 +88,17 @@ def plan(
       growth plan --settings growth.yaml --optimise --json | jq '.steps[] | {form, saves_per_hour}'
     """
     settings = effective.settings
-    wish = Wish(pool, optimise, as_json or output == "json", is_all, is_applied)
+    wish = PlanOptions(pool, optimise, as_json or output == "json", is_all, is_applied)
     _check_wish(wish, yes=yes)
     try:
         openers = open_providers(settings, _now, is_looking=True)
     except Invalid as error:
-        raise Refused(f"providers.enabled {settings.providers.enabled!r}: {error}") from error
+        raise UsageError(f"providers.enabled {settings.providers.enabled!r}: {error}") from error
     # How far it has come is no part of what it says, which may go into a pipe.
     console, aside = Console(highlight=False), Console(stderr=True)
-    talk = Talk(click.echo, lambda question: yes or confirmed(question), _now)
+    talk = OperatorDialog(click.echo, lambda question: yes or confirmed(question), _now)
 
-    async def read(client: Client) -> World:
+    async def read(client: Client) -> ClusterCache:
         if wish.is_applied:
             await check_that_growth_runs(client, settings, talk)
         return await read_world(client, openers, _now, aside)
@@ -117,7 +117,7 @@ def plan(
 
 
 def propose(
-    world: World, settings: Settings, wish: Wish, talk: Talk, consoles: tuple[Console, Console]
+    world: ClusterCache, settings: Settings, wish: PlanOptions, talk: OperatorDialog, consoles: tuple[Console, Console]
 ) -> list[CreateObject]:
     """Show the first wave and ask; gives its moves as they are written. Raises NotDone if that is not to be."""
     (console, aside), now = consoles, talk.now()
@@ -129,7 +129,7 @@ def propose(
     return moves
 
 
-def _carry_out(settings: Settings, moves: Sequence[CreateObject], talk: Talk, aside: Console) -> None:
+def _carry_out(settings: Settings, moves: Sequence[CreateObject], talk: OperatorDialog, aside: Console) -> None:
     """Write them, and watch."""
 
     async def begin(client: Client) -> None:
@@ -144,8 +144,8 @@ def _carry_out(settings: Settings, moves: Sequence[CreateObject], talk: Talk, as
 
 
 def think(
-    world: World, settings: Settings, wish: Wish, now: datetime, aside: Console
-) -> WaitingReport | OptimisingReport:
+    world: ClusterCache, settings: Settings, wish: PlanOptions, now: datetime, aside: Console
+) -> PendingReport | OptimizationReport:
     """What comes of what was read."""
     thinking = optimising_report if wish.optimise else waiting_report
     return _thought(thinking, world, settings, wish, now=now, aside=aside)
@@ -153,9 +153,9 @@ def think(
 
 def _thought(
     thinking: Callable[[Snapshot, Settings, str, Sequence[str]], T],
-    world: World,
+    world: ClusterCache,
     settings: Settings,
-    wish: Wish,
+    wish: PlanOptions,
     *,
     now: datetime,
     aside: Console,
@@ -169,35 +169,35 @@ def _thought(
         return thinking(snapshot, settings, wish.pool, new_pools)
 
 
-def show(report: WaitingReport | OptimisingReport, wish: Wish, console: Console) -> None:
+def show(report: PendingReport | OptimizationReport, wish: PlanOptions, console: Console) -> None:
     """Print it."""
     if wish.is_json:
         # Not wrapped at any width, so that programs can read it.
         console.file.write(f"{msgspec.json.format(msgspec.json.encode(report)).decode()}\n")
-    elif isinstance(report, OptimisingReport):
+    elif isinstance(report, OptimizationReport):
         console.print(plan_optimising_view.view(report, console.width, is_all=wish.is_all))
     else:
         console.print(plan_waiting_view.view(report, console.width, is_all=wish.is_all))
 
 
-def _check_wish(wish: Wish, *, yes: bool) -> None:
+def _check_wish(wish: PlanOptions, *, yes: bool) -> None:
     """Whether it makes sense."""
     if wish.is_applied and not wish.optimise:
-        raise Refused("--apply makes the moves of --optimise: add that, and look at them first")
+        raise UsageError("--apply makes the moves of --optimise: add that, and look at them first")
     if wish.is_applied and wish.is_json:
-        raise Refused("--apply shows moves to a person and asks: leave out --json")
+        raise UsageError("--apply shows moves to a person and asks: leave out --json")
     if wish.is_applied and not yes and not sys.stdin.isatty():
-        raise Refused("--apply asks before it does anything, and nobody can answer here: add --yes")
+        raise UsageError("--apply asks before it does anything, and nobody can answer here: add --yes")
 
 
-def _check(pool: str, world: World) -> None:
+def _check(pool: str, world: ClusterCache) -> None:
     """Whether there is such a pool."""
     names = sorted(name for _, name in world.tables[NODE_POOLS])
     if pool and pool not in names:
         close = get_close_matches(pool, names, 1)
         hint = f", the closest is {close[0]!r}" if close else ""
         known = f"expected one of {', '.join(names)}" if names else "there are no pools at all"
-        raise Refused(f"--pool {pool}: there is no such NodePool{hint}; {known}")
+        raise UsageError(f"--pool {pool}: there is no such NodePool{hint}; {known}")
 
 
 def _now() -> datetime:

@@ -11,19 +11,19 @@ from typing import Final
 
 import click
 
-from growth.act.action_runner import Doors, carry_out
+from growth.act.action_runner import Clients, carry_out
 from growth.api.actions import CreateObject, Result
 from growth.api.growth_kinds import NODE_MOVES
 from growth.api.settings.model import Settings
-from growth.cli.failures import NotDone, Refused
+from growth.cli.failures import NotDone, UsageError
 from growth.cli.memory_report import counted
-from growth.cli.node_leaving import Talk
-from growth.cli.plan_optimising import Wave
+from growth.cli.node_leaving import OperatorDialog
+from growth.cli.plan_optimising import MoveWave
 from growth.cli.status import find_leader
-from growth.decide.consolidation.context import Scene
+from growth.decide.consolidation.context import ConsolidationContext
 from growth.decide.consolidation.move import made, spec_of
 from growth.decide.consolidation.preconditions import why_restless
-from growth.decide.contract import State
+from growth.decide.contract import DeciderState
 from growth.kube.client import Client
 from growth.kube.event_recorder import EventRecorder
 from growth.observe.snapshot import Snapshot
@@ -32,7 +32,7 @@ _GOOD_FOR: Final = timedelta(minutes=2)
 """A plan that is older is one for another cluster."""
 
 
-async def check_that_growth_runs(client: Client, settings: Settings, talk: Talk) -> None:
+async def check_that_growth_runs(client: Client, settings: Settings, talk: OperatorDialog) -> None:
     """Raises NotDone if nobody would carry out what is asked for."""
     leader = await find_leader(client, settings, talk.now)
     if not leader.is_alive:
@@ -41,15 +41,15 @@ async def check_that_growth_runs(client: Client, settings: Settings, talk: Talk)
         )
 
 
-def written(snapshot: Snapshot, settings: Settings, wave: Wave) -> list[CreateObject]:
+def written(snapshot: Snapshot, settings: Settings, wave: MoveWave) -> list[CreateObject]:
     """The moves as they are written. Raises NotDone if this is no time for moves."""
-    scene = Scene(snapshot, State(), settings)
+    scene = ConsolidationContext(snapshot, DeciderState(), settings)
     if why := why_restless(scene):
         raise NotDone(f"this is no time for moves: {why}; nothing was done")
     return [made(spec_of(scene, move)) for move in wave.moves]
 
 
-def agree(moves: Sequence[CreateObject], planned_at: datetime, talk: Talk) -> None:
+def agree(moves: Sequence[CreateObject], planned_at: datetime, talk: OperatorDialog) -> None:
     """Ask; raises NotDone if the answer is no, or comes too late."""
     if not talk.agrees(f"Make {'this move' if len(moves) == 1 else f'these {len(moves)} moves'}?"):
         raise NotDone("nothing was done")
@@ -66,12 +66,12 @@ def confirmed(question: str) -> bool:
         return False
 
 
-async def write(client: Client, moves: Sequence[CreateObject], talk: Talk) -> list[str]:
+async def write(client: Client, moves: Sequence[CreateObject], talk: OperatorDialog) -> list[str]:
     """Write them down, and give their names. Raises NotDone if others were faster."""
     there = {move.metadata.name: move for move in (await client.list(NODE_MOVES)).items}
     if busy := sorted(name for name, move in there.items() if not move.is_over):
         raise NotDone(f"moves are under way: {', '.join(busy)}; nothing was done. See kubectl get nodemoves")
-    doors = Doors(client, EventRecorder(client, "growth-plan", now=talk.now), talk.now)
+    doors = Clients(client, EventRecorder(client, "growth-plan", now=talk.now), talk.now)
     names: list[str] = []
     for move in moves:
         name = move.subject.name
@@ -80,6 +80,6 @@ async def write(client: Client, moves: Sequence[CreateObject], talk: Talk) -> li
         outcome = await carry_out(move, doors)
         if outcome.result is not Result.DONE:
             so_far = f"; {counted(len(names), 'move')} before it goes on" if names else ""
-            raise Refused(f"{name}: {outcome.message}{so_far}")
+            raise UsageError(f"{name}: {outcome.message}{so_far}")
         names.append(name)
     return names

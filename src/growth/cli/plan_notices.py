@@ -6,9 +6,9 @@ from typing import Final
 from growth.api.growth_kinds import NODE_POOLS
 from growth.api.settings.model import Settings
 from growth.cli.memory_report import named
-from growth.cli.reports.machines import Limit, fleet_of
+from growth.cli.reports.machines import LimitUsage, fleet_of
 from growth.decide.capacity.pool_validation import problems
-from growth.decide.contract import State
+from growth.decide.contract import DeciderState
 from growth.decide.registry.step import cluster_in
 from growth.observe.snapshot import Snapshot
 
@@ -17,7 +17,7 @@ _NEAR: Final = 0.9
 
 def notices_in(snapshot: Snapshot, settings: Settings, new_pools: Sequence[str], only: str = "") -> Iterator[str]:
     """All of them, the worst first; ``new_pools`` are those that Growth has not taken up yet."""
-    cluster = cluster_in(snapshot, State(), settings)
+    cluster = cluster_in(snapshot, DeciderState(), settings)
     if cluster.is_halted:
         yield f"the cluster is unhealthy, so Growth does nothing for now: {cluster.health.alarm}"
     if not snapshot.table(NODE_POOLS):
@@ -48,6 +48,6 @@ def currency_of(snapshot: Snapshot) -> str:
     return next(iter(currencies_in(snapshot)), "")
 
 
-def _used(limit: Limit) -> str:
+def _used(limit: LimitUsage) -> str:
     size, unit = (1 << 30, "Gi") if limit.name == "memory" else (1, "")
     return f"{limit.name} {limit.used / size:.4g} of {limit.most / size:.4g}{unit}"

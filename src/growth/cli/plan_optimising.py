@@ -16,15 +16,15 @@ from growth.api.offering import OFFERING, POOL
 from growth.api.settings.model import Settings
 from growth.cli.memory_report import counted, named
 from growth.cli.plan_notices import currency_of, notices_in
-from growth.cli.plan_risk import Risks, name_of
-from growth.cli.plan_waiting import Machine
+from growth.cli.plan_risk import MoveRisks, name_of
+from growth.cli.plan_waiting import PlannedMachine
 from growth.decide.consolidation.allowances import allowance_in, min_age_of, worth_of
-from growth.decide.consolidation.candidates import Choice, choice_in
-from growth.decide.consolidation.context import Scene
+from growth.decide.consolidation.candidates import CandidateSet, choice_in
+from growth.decide.consolidation.context import ConsolidationContext
 from growth.decide.consolidation.move import Form, Move
 from growth.decide.consolidation.move_search import advise
 from growth.decide.consolidation.problem_builder import question_of
-from growth.decide.contract import State
+from growth.decide.contract import DeciderState
 from growth.decide.policy.budgets import Allowance
 from growth.decide.solver.placement_solution import PlannedNode
 from growth.observe.snapshot import Snapshot
@@ -35,7 +35,7 @@ _MUST_STAY: Final = re.compile(r"pod \S+ on it must stay(?: \(and \d+ more\))?: 
 _ITS_VOLUME: Final = re.compile(r"its volume \S+ is on this node")
 
 
-class Going(msgspec.Struct, frozen=True):
+class LeavingNode(msgspec.Struct, frozen=True):
     """A node that goes."""
 
     name: str
@@ -44,19 +44,19 @@ class Going(msgspec.Struct, frozen=True):
     per_hour: float
 
 
-class Step(msgspec.Struct, frozen=True):
+class MoveRow(msgspec.Struct, frozen=True):
     """One move; each can be made when those before it are."""
 
     form: Form
-    going: tuple[Going, ...]
-    buying: tuple[Machine, ...]
+    going: tuple[LeavingNode, ...]
+    buying: tuple[PlannedMachine, ...]
     moving: tuple[str, ...]
     """Pods that have to be elsewhere afterwards."""
     saves_per_hour: float
     risks: tuple[str, ...]
 
 
-class Staying(msgspec.Struct, frozen=True):
+class RemainingNode(msgspec.Struct, frozen=True):
     """A node that stays."""
 
     name: str
@@ -65,7 +65,7 @@ class Staying(msgspec.Struct, frozen=True):
     """The same without names, so that those that stay for the same reason can be counted."""
 
 
-class OptimisingReport(msgspec.Struct, frozen=True):
+class OptimizationReport(msgspec.Struct, frozen=True):
     """Everything; ``growth plan --optimise --output json`` prints this. Prices are those of all machines."""
 
     at: datetime
@@ -80,8 +80,8 @@ class OptimisingReport(msgspec.Struct, frozen=True):
     machines_after: int
     after_per_hour: float
     """When all moves are made."""
-    steps: tuple[Step, ...]
-    staying: tuple[Staying, ...]
+    steps: tuple[MoveRow, ...]
+    staying: tuple[RemainingNode, ...]
     currency: str
     notices: tuple[str, ...]
 
@@ -91,34 +91,36 @@ class OptimisingReport(msgspec.Struct, frozen=True):
         return self.now_per_hour - self.after_per_hour
 
 
-class Wave(msgspec.Struct, frozen=True):
+class MoveWave(msgspec.Struct, frozen=True):
     """Moves that may be made at once, and what is told of them."""
 
-    report: OptimisingReport
+    report: OptimizationReport
     moves: tuple[Move, ...]
 
 
 def optimising_report(
     snapshot: Snapshot, settings: Settings, pool: str = "", new_pools: Sequence[str] = ()
-) -> OptimisingReport:
+) -> OptimizationReport:
     """Think; with ``pool``, only its nodes may go, and only they are told of."""
     return _thought(snapshot, settings, pool, new_pools, is_whole=True).report
 
 
-def first_wave(snapshot: Snapshot, settings: Settings, pool: str = "", new_pools: Sequence[str] = ()) -> Wave:
+def first_wave(snapshot: Snapshot, settings: Settings, pool: str = "", new_pools: Sequence[str] = ()) -> MoveWave:
     """Think of no more than may go now. Of nodes that stay, only those that must are told of: others may come later."""
     return _thought(snapshot, settings, pool, new_pools, is_whole=False)
 
 
-def _thought(snapshot: Snapshot, settings: Settings, pool: str, new_pools: Sequence[str], *, is_whole: bool) -> Wave:
-    scene = Scene(snapshot, State(), settings)
-    choice = choice_in(snapshot, State(), settings, {name: min_age_of(one) for name, one in scene.pools.items()})
+def _thought(
+    snapshot: Snapshot, settings: Settings, pool: str, new_pools: Sequence[str], *, is_whole: bool
+) -> MoveWave:
+    scene = ConsolidationContext(snapshot, DeciderState(), settings)
+    choice = choice_in(snapshot, DeciderState(), settings, {name: min_age_of(one) for name, one in scene.pools.items()})
     if pool:
         choice = _only(choice, pool, snapshot.nodes)
     allowances = {name: allowance_in(scene, one, "Cheaper") for name, one in sorted(scene.pools.items())}
     at_once = {name: one.most if is_whole else one.left for name, one in allowances.items()}
     worth = {name: worth_of(one) for name, one in scene.pools.items()}
-    question = question_of(snapshot, State(), settings, choice, at_once=at_once, worth=worth)
+    question = question_of(snapshot, DeciderState(), settings, choice, at_once=at_once, worth=worth)
     advice = advise(question, None if is_whole else 1)
     others = [one for one in choice.others if pool in ("", one.pool)]
     elsewhere = sum(one.cost_per_hour for one in others)
@@ -133,7 +135,7 @@ def _thought(snapshot: Snapshot, settings: Settings, pool: str, new_pools: Seque
         *_unpriced(sum(one.nodes for one in others if not one.cost_per_hour)),
         NO_MEMORY,
     )
-    report = OptimisingReport(
+    report = OptimizationReport(
         at=snapshot.now,
         pool=pool,
         machines=machines,
@@ -147,13 +149,13 @@ def _thought(snapshot: Snapshot, settings: Settings, pool: str, new_pools: Seque
         currency=currency_of(snapshot),
         notices=notices,
     )
-    return Wave(report, advice.moves)
+    return MoveWave(report, advice.moves)
 
 
-def _only(choice: Choice, pool: str, nodes: Mapping[str, Node]) -> Choice:
+def _only(choice: CandidateSet, pool: str, nodes: Mapping[str, Node]) -> CandidateSet:
     """As if all nodes of other pools had to stay."""
     rest = tuple(one.bought for one in choice.candidates if one.pool != pool)
-    return Choice(
+    return CandidateSet(
         tuple(one for one in choice.candidates if one.pool == pool),
         {name: why for name, why in choice.staying.items() if nodes[name].metadata.labels.get(POOL) == pool},
         (*choice.others, *rest),
@@ -181,14 +183,14 @@ def _used_up(allowances: Mapping[str, Allowance], only: str) -> Iterator[str]:
 # Moves
 
 
-def _steps(snapshot: Snapshot, choice: Choice, moves: Sequence[Move]) -> Iterator[Step]:
+def _steps(snapshot: Snapshot, choice: CandidateSet, moves: Sequence[Move]) -> Iterator[MoveRow]:
     prices = {one.name: one for one in choice.candidates}
     pods = {uid: pod for there in snapshot.pods_by_node.values() for uid, pod in there.items()} if moves else {}
-    risks, moved = Risks(snapshot), set[str]()
+    risks, moved = MoveRisks(snapshot), set[str]()
     for move in moves:
         moving = [pods[uid] for uid, _ in move.to if uid in pods]
         going = tuple(
-            Going(name, prices[name].pool, _offering(snapshot.nodes[name]), prices[name].price_per_hour)
+            LeavingNode(name, prices[name].pool, _offering(snapshot.nodes[name]), prices[name].price_per_hour)
             for name in move.leaving
         )
         buying = tuple(_machine(one) for one in move.buying)
@@ -196,7 +198,7 @@ def _steps(snapshot: Snapshot, choice: Choice, moves: Sequence[Move]) -> Iterato
         again = [name for name in names if name in moved]
         moved.update(names)
         told = (*risks.of(sorted(moving, key=name_of)), *_again(again))
-        yield Step(move.form, going, buying, names, move.saves_per_hour, told)
+        yield MoveRow(move.form, going, buying, names, move.saves_per_hour, told)
 
 
 def _again(names: Sequence[str]) -> Iterator[str]:
@@ -208,9 +210,9 @@ def _offering(node: Node) -> str:
     return node.metadata.labels.get(OFFERING, "")
 
 
-def _machine(planned: PlannedNode) -> Machine:
+def _machine(planned: PlannedNode) -> PlannedMachine:
     offering = planned.offering
-    return Machine(
+    return PlannedMachine(
         pool=planned.pool.metadata.name,
         offering=offering.id,
         server_type=offering.server_type,
@@ -223,17 +225,19 @@ def _machine(planned: PlannedNode) -> Machine:
 # Nodes that stay
 
 
-def _bound(choice: Choice) -> Iterator[Staying]:
+def _bound(choice: CandidateSet) -> Iterator[RemainingNode]:
     for name, why in sorted(choice.staying.items()):
-        yield Staying(
+        yield RemainingNode(
             name, why, _ITS_VOLUME.sub("its volume is on this node", _MUST_STAY.sub("a pod on it must stay: ", why))
         )
 
 
-def _unmoved(choice: Choice, moves: Sequence[Move], allowances: Mapping[str, Allowance]) -> Iterator[Staying]:
+def _unmoved(
+    choice: CandidateSet, moves: Sequence[Move], allowances: Mapping[str, Allowance]
+) -> Iterator[RemainingNode]:
     going = {name for move in moves for name in move.leaving}
     for one in choice.candidates:
         if one.name not in going:
             limit = allowances.get(one.pool)
             stopped = f"{limit.set_by} lets no node of pool {one.pool} go" if limit and not limit.most else ""
-            yield Staying(one.name, stopped or _DOES_NOT_PAY, stopped or _DOES_NOT_PAY)
+            yield RemainingNode(one.name, stopped or _DOES_NOT_PAY, stopped or _DOES_NOT_PAY)

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from growth.cli.memory_report import counted
-from growth.cli.plan_optimising import Going, OptimisingReport, Step
+from growth.cli.plan_optimising import LeavingNode, MoveRow, OptimizationReport
 from growth.cli.plan_tables import (
     SHOWN_NAMES,
     a_table,
@@ -26,7 +26,7 @@ _SHOWN_MOVES: Final = 20
 _WIDE: Final = 100
 
 
-def view(report: OptimisingReport, width: int, *, is_all: bool = False) -> RenderableType:
+def view(report: OptimizationReport, width: int, *, is_all: bool = False) -> RenderableType:
     """The whole picture; with ``is_all``, each move and each name."""
     shown = report.steps if is_all else report.steps[:_SHOWN_MOVES]
     parts: list[RenderableType] = [_balance(report, width), Text()]
@@ -44,7 +44,7 @@ def view(report: OptimisingReport, width: int, *, is_all: bool = False) -> Rende
 # The money
 
 
-def _balance(report: OptimisingReport, width: int) -> Table:
+def _balance(report: OptimizationReport, width: int) -> Table:
     table = a_table(width)
     add_words(table, f"POOL {report.pool}" if report.pool else "ALL POOLS")
     add_numbers(table, "MACHINES")
@@ -60,14 +60,14 @@ def _balance(report: OptimisingReport, width: int) -> Table:
     return table
 
 
-def _share(report: OptimisingReport, per_hour: float) -> str:
+def _share(report: OptimizationReport, per_hour: float) -> str:
     return f"{100 * (1 - per_hour / report.now_per_hour):.1f}%" if report.now_per_hour else "-"
 
 
 # Moves
 
 
-def _moves(report: OptimisingReport, shown: Sequence[Step], width: int, *, is_all: bool) -> Table:
+def _moves(report: OptimizationReport, shown: Sequence[MoveRow], width: int, *, is_all: bool) -> Table:
     table = a_table(width)
     add_numbers(table, "#")
     table.add_column("MOVE", no_wrap=True)
@@ -92,12 +92,12 @@ def _moves(report: OptimisingReport, shown: Sequence[Step], width: int, *, is_al
     return table
 
 
-def _names(going: Sequence[Going], shown: int) -> str:
+def _names(going: Sequence[LeavingNode], shown: int) -> str:
     rest = [f"and {len(going) - shown:,} more"] if len(going) > shown else []
     return "\n".join([*(one.name for one in going[:shown]), *rest])
 
 
-def _risks(shown: Sequence[Step]) -> Iterator[RenderableType]:
+def _risks(shown: Sequence[MoveRow]) -> Iterator[RenderableType]:
     """What each move risks; also of which nothing is known, so that nobody wonders whether it was looked."""
     rows = [(f"move {number}", risk) for number, step in enumerate(shown, 1) for risk in step.risks]
     quiet = [number for number, step in enumerate(shown, 1) if step.moving and not step.risks]

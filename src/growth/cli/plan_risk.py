@@ -12,7 +12,7 @@ from growth.decide.fit.volume_claims import named_claims
 from growth.observe.snapshot import Snapshot
 
 
-class Risks:
+class MoveRisks:
     """Those of all moves of one snapshot."""
 
     def __init__(self, snapshot: Snapshot) -> None:

@@ -8,17 +8,17 @@ from typing import Any, Final
 import msgspec
 from rich.console import Console
 
-from growth.api.change import Change, Happened
+from growth.api.change import Change, ChangeType
 from growth.api.growth_kinds import NODE_POOLS
 from growth.api.kinds import Kind
 from growth.api.node_pool import NodePool
-from growth.api.provider_state import Cloud
-from growth.cli.failures import NotDone, Refused
+from growth.api.provider_state import ProviderState
+from growth.cli.failures import NotDone, UsageError
 from growth.cli.world import reading
 from growth.cloud.errors import ProviderError
 from growth.decide.capacity.pool_validation import FINALIZER
 from growth.kube.client import Client
-from growth.observe.cache import World
+from growth.observe.cache import ClusterCache
 from growth.run.capability import CAPABILITIES
 from growth.run.provider_poller import OpenProvider
 
@@ -34,11 +34,11 @@ _NO_PROVIDER: Final = (
 
 async def read_world(
     client: Client, openers: Mapping[str, OpenProvider], now: Callable[[], datetime], console: Console
-) -> World:
+) -> ClusterCache:
     """All that a plan is made of; nobody follows it any more. Raises Refused or NotDone if nobody knows any price."""
     if not openers:
-        raise Refused(_NO_PROVIDER)
-    world = World(now)
+        raise UsageError(_NO_PROVIDER)
+    world = ClusterCache(now)
     async with reading(client, world, KINDS, console):
         with console.status(f"asking what is sold: {', '.join(openers)}"):
             for name, opener in openers.items():
@@ -49,18 +49,18 @@ async def read_world(
     return world
 
 
-async def _asked(name: str, opener: OpenProvider, client: Client, now: Callable[[], datetime]) -> Cloud:
+async def _asked(name: str, opener: OpenProvider, client: Client, now: Callable[[], datetime]) -> ProviderState:
     try:
         async with asyncio.timeout(_PATIENCE_SECONDS), opener(client) as provider:
             read_at = now()
-            return Cloud(name, tuple(await provider.offerings()), tuple(await provider.list()), read_at)
+            return ProviderState(name, tuple(await provider.offerings()), tuple(await provider.list()), read_at)
     except TimeoutError:
-        return Cloud(name, problem=f"there was no answer within {_PATIENCE_SECONDS:.0f} s")
+        return ProviderState(name, problem=f"there was no answer within {_PATIENCE_SECONDS:.0f} s")
     except ProviderError as error:
-        return Cloud(name, problem=str(error) or type(error).__name__)
+        return ProviderState(name, problem=str(error) or type(error).__name__)
 
 
-def taken_up(world: World) -> list[str]:
+def taken_up(world: ClusterCache) -> list[str]:
     """Let the picture show pools that Growth has not seen yet as it will take them up; gives their names.
 
     Growth buys nothing for a pool before it has written its finalizer on it. Who looks before Growth runs for the first
@@ -71,7 +71,7 @@ def taken_up(world: World) -> list[str]:
         for _, pool in sorted(world.tables[NODE_POOLS].items())
         if FINALIZER not in pool.metadata.finalizers and pool.metadata.deletion_timestamp is None
     ]
-    world.listeners()[NODE_POOLS]([Change(Happened.MODIFIED, _with_finalizer(pool), pool) for pool in new])
+    world.listeners()[NODE_POOLS]([Change(ChangeType.MODIFIED, _with_finalizer(pool), pool) for pool in new])
     return [pool.metadata.name for pool in new]
 
 

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from growth.cli.memory_report import named
 from growth.cli.money import hourly, monthly
-from growth.cli.plan_waiting import Machine
+from growth.cli.plan_waiting import PlannedMachine
 
 SHOWN_NAMES: Final = 3
 _WIDE: Final = 100
@@ -44,7 +44,7 @@ def money(amount_per_hour: float) -> tuple[str, str]:
     return hourly(amount_per_hour), monthly(amount_per_hour)
 
 
-def machines(bought: Iterable[Machine]) -> str:
+def machines(bought: Iterable[PlannedMachine]) -> str:
     """Such as ``2 x medium fsn1``, each kind on a line."""
     counts = Counter(f"{one.server_type} {one.location}".rstrip() for one in bought)
     return "\n".join(f"{count:,} x {what}" for what, count in counts.items())

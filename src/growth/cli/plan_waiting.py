@@ -15,21 +15,21 @@ from growth.api.growth_kinds import NODE_POOLS
 from growth.api.pod import Pod
 from growth.api.settings.model import Settings
 from growth.cli.plan_notices import currency_of, notices_in
-from growth.decide.contract import Decision, State
+from growth.decide.contract import DeciderState, Decision
 from growth.decide.facts.pending_pods import waiting_in
 from growth.decide.fit.demand import importance, why_not
-from growth.decide.scale_up.context import Outlook
-from growth.decide.scale_up.decider import Memory, decide
+from growth.decide.scale_up.context import ScaleUpContext
+from growth.decide.scale_up.decider import ScaleUpCarry, decide
 from growth.decide.scale_up.pending_pods import sort_out
-from growth.decide.scale_up.plan import NO_PLAN, Plan
-from growth.decide.scale_up.planned_launch import Wanted
-from growth.decide.scale_up.pool_selection import Matching
+from growth.decide.scale_up.plan import NO_PLAN, ScaleUpPlan
+from growth.decide.scale_up.planned_launch import PlannedLaunch
+from growth.decide.scale_up.pool_selection import PoolSelection
 from growth.observe.snapshot import Snapshot
 
 _UNTRIED: Final = "no scheduler has tried it yet, so nobody knows whether it needs a machine"
 
 
-class Machine(msgspec.Struct, frozen=True):
+class PlannedMachine(msgspec.Struct, frozen=True):
     """One to buy."""
 
     pool: str
@@ -42,7 +42,7 @@ class Machine(msgspec.Struct, frozen=True):
     """What it is for, if not only for these pods."""
 
 
-class Place(msgspec.Struct, frozen=True):
+class NodeWithSpace(msgspec.Struct, frozen=True):
     """A node on which pods that wait find room."""
 
     node: str
@@ -51,23 +51,23 @@ class Place(msgspec.Struct, frozen=True):
     pods: tuple[str, ...]
 
 
-class Homeless(msgspec.Struct, frozen=True):
+class UnplaceablePod(msgspec.Struct, frozen=True):
     """A pod for which nothing is bought, and why."""
 
     pod: str
     why: str
 
 
-class WaitingReport(msgspec.Struct, frozen=True):
+class PendingReport(msgspec.Struct, frozen=True):
     """Everything; ``growth plan --output json`` prints this."""
 
     at: datetime
     pool: str
     """The one that was asked about; empty: all."""
     waiting: int
-    machines: tuple[Machine, ...] = ()
-    places: tuple[Place, ...] = ()
-    homeless: tuple[Homeless, ...] = ()
+    machines: tuple[PlannedMachine, ...] = ()
+    places: tuple[NodeWithSpace, ...] = ()
+    homeless: tuple[UnplaceablePod, ...] = ()
     per_hour: float = 0.0
     """What the machines cost."""
     bound_per_hour: float | None = None
@@ -78,18 +78,18 @@ class WaitingReport(msgspec.Struct, frozen=True):
 
 def waiting_report(
     snapshot: Snapshot, settings: Settings, pool: str = "", new_pools: Sequence[str] = ()
-) -> WaitingReport:
+) -> PendingReport:
     """Think; with ``pool``, tell only of its machines, and of pods that it may serve."""
     fates = _Fates(snapshot, settings)
     pods = {uid: pod for uid, pod in fates.waiting.items() if not pool or _serves(snapshot, pool, pod)}
     machines = tuple(fates.machine(one) for one in fates.plan.wanted if pool in ("", one.pool.metadata.name))
-    return WaitingReport(
+    return PendingReport(
         at=snapshot.now,
         pool=pool,
         waiting=len(pods),
         machines=machines,
         places=tuple(fates.places(pods)),
-        homeless=tuple(Homeless(_name(pod), why) for pod in _in_order(pods) if (why := fates.why_homeless(pod))),
+        homeless=tuple(UnplaceablePod(_name(pod), why) for pod in _in_order(pods) if (why := fates.why_homeless(pod))),
         per_hour=sum(one.per_hour for one in machines),
         bound_per_hour=None if pool else fates.plan.bound_per_hour,
         currency=currency_of(snapshot),
@@ -102,10 +102,10 @@ class _Fates:
 
     def __init__(self, snapshot: Snapshot, settings: Settings) -> None:
         self.waiting = waiting_in(snapshot)
-        decision = decide(snapshot, State(memory=_impatient(snapshot, settings)), settings)
+        decision = decide(snapshot, DeciderState(memory=_impatient(snapshot, settings)), settings)
         answer = decision.thought() if decision.thought is not None else None
-        self.plan = answer if isinstance(answer, Plan) else NO_PLAN
-        outlook = Outlook(snapshot, State(), settings, NO_PLAN)
+        self.plan = answer if isinstance(answer, ScaleUpPlan) else NO_PLAN
+        outlook = ScaleUpContext(snapshot, DeciderState(), settings, NO_PLAN)
         sorted_out = sort_out(outlook, is_node_new=True)
         self._seated = {
             uid: request.metadata.name
@@ -121,9 +121,9 @@ class _Fates:
         self._why |= self.plan.left_out
         self._held_back = _held_back(decision, outlook)
 
-    def machine(self, wanted: Wanted) -> Machine:
+    def machine(self, wanted: PlannedLaunch) -> PlannedMachine:
         offering, pool = wanted.offering, wanted.pool.metadata.name
-        return Machine(
+        return PlannedMachine(
             pool=pool,
             offering=offering.id,
             server_type=offering.server_type,
@@ -133,13 +133,13 @@ class _Fates:
             why=f"pool {pool} keeps some of {offering.server_type} ready" if wanted.shortage else "",
         )
 
-    def places(self, pods: Mapping[str, Pod]) -> list[Place]:
+    def places(self, pods: Mapping[str, Pod]) -> list[NodeWithSpace]:
         """Where there is room already, or soon."""
         found: dict[tuple[str, bool], list[str]] = {}
         for pod in _in_order(pods):
             if place := self._place(pod.metadata.uid):
                 found.setdefault(place, []).append(_name(pod))
-        return [Place(node, is_coming, tuple(names)) for (node, is_coming), names in sorted(found.items())]
+        return [NodeWithSpace(node, is_coming, tuple(names)) for (node, is_coming), names in sorted(found.items())]
 
     def _place(self, uid: str) -> tuple[str, bool] | None:
         if uid in self._bought:
@@ -162,15 +162,15 @@ class _Fates:
         return self._held_back if self._held_back and pod.is_refused else _UNTRIED
 
 
-def _impatient(snapshot: Snapshot, settings: Settings) -> Memory:
+def _impatient(snapshot: Snapshot, settings: Settings) -> ScaleUpCarry:
     """As if everybody had waited for as long as anybody waits for a plan, and something had changed since any of them
     found no place."""
     began = snapshot.now - settings.grow.at_most - settings.grow.quiet
     arrivals, nodes_heard = snapshot.arrivals, snapshot.nodes_heard - 1
-    return Memory(arrivals=arrivals, first_at=began, last_at=began, nodes_heard=nodes_heard)
+    return ScaleUpCarry(arrivals=arrivals, first_at=began, last_at=began, nodes_heard=nodes_heard)
 
 
-def _held_back(decision: Decision, outlook: Outlook) -> str:
+def _held_back(decision: Decision, outlook: ScaleUpContext) -> str:
     """Why nothing at all is bought; empty if it would be."""
     if not outlook.cluster.is_halted and not outlook.cluster.gives_up:
         return ""
@@ -179,7 +179,7 @@ def _held_back(decision: Decision, outlook: Outlook) -> str:
 
 def _serves(snapshot: Snapshot, pool: str, pod: Pod) -> bool:
     mine = snapshot.table(NODE_POOLS)["", pool]
-    return Matching([mine], [mine]).of(pod) is None
+    return PoolSelection([mine], [mine]).of(pod) is None
 
 
 def _in_order(pods: Mapping[str, Pod]) -> list[Pod]:

@@ -19,13 +19,13 @@ from growth.cli.plan_tables import (
     notices,
     reasons,
 )
-from growth.cli.plan_waiting import Machine, WaitingReport
+from growth.cli.plan_waiting import PendingReport, PlannedMachine
 
 # What floats leave over.
 _NOTHING = 1e-9
 
 
-def view(report: WaitingReport, width: int, *, is_all: bool = False) -> RenderableType:
+def view(report: PendingReport, width: int, *, is_all: bool = False) -> RenderableType:
     """The whole picture; with ``is_all``, each machine and each name."""
     parts: list[RenderableType] = [_headline(report)]
     if report.machines:
@@ -38,7 +38,7 @@ def view(report: WaitingReport, width: int, *, is_all: bool = False) -> Renderab
     return Group(*parts, *notices(report.notices))
 
 
-def _headline(report: WaitingReport) -> Text:
+def _headline(report: PendingReport) -> Text:
     waits = f"{report.waiting:,} pods wait" if report.waiting != 1 else "1 pod waits"
     line = Text(waits if report.waiting else "Nobody waits", style="bold")
     if report.pool:
@@ -50,7 +50,7 @@ def _headline(report: WaitingReport) -> Text:
     return line.append(f"   {cost} an hour, {monthly(report.per_hour)} a month", style="not bold")
 
 
-def _machines(report: WaitingReport, width: int, *, is_all: bool) -> Table:
+def _machines(report: PendingReport, width: int, *, is_all: bool) -> Table:
     table = a_table(width)
     add_words(table, "MACHINES", "POOL")
     add_numbers(table, "PODS")
@@ -67,17 +67,17 @@ def _machines(report: WaitingReport, width: int, *, is_all: bool) -> Table:
     return table
 
 
-def _groups(report: WaitingReport, *, is_all: bool) -> list[list[Machine]]:
+def _groups(report: PendingReport, *, is_all: bool) -> list[list[PlannedMachine]]:
     """Machines that are the same and for the same; each by itself if everything is to be seen."""
     if is_all:
         return [[one] for one in report.machines]
-    found: dict[tuple[str, str, str], list[Machine]] = {}
+    found: dict[tuple[str, str, str], list[PlannedMachine]] = {}
     for one in report.machines:
         found.setdefault((one.pool, one.offering, one.why), []).append(one)
     return list(found.values())
 
 
-def _bound(report: WaitingReport) -> Iterator[Text]:
+def _bound(report: PendingReport) -> Iterator[Text]:
     if report.bound_per_hour is None:
         return
     if report.per_hour <= report.bound_per_hour + _NOTHING:
@@ -86,7 +86,7 @@ def _bound(report: WaitingReport) -> Iterator[Text]:
         yield Text(f"Nothing that costs less than {hourly(report.bound_per_hour)} an hour serves them: proven.", "dim")
 
 
-def _places(report: WaitingReport, width: int, *, is_all: bool) -> Table:
+def _places(report: PendingReport, width: int, *, is_all: bool) -> Table:
     table = a_table(width)
     add_words(table, "ROOM THERE IS")
     add_numbers(table, "PODS")

@@ -15,12 +15,12 @@ from rich.live import Live
 
 from growth.api.settings.loading import EffectiveSettings
 from growth.api.settings.model import Settings
-from growth.cli.failures import Refused, sentence_for
+from growth.cli.failures import UsageError, sentence_for
 from growth.cli.interrupts import run_interruptible
 from growth.cli.queue_explain import explain
 from growth.cli.queue_naming import check_namespace, check_queue
-from growth.cli.queue_report import Report, report_of
-from growth.cli.queue_seeing import Now, Seen, looking
+from growth.cli.queue_report import QueueReport, report_of
+from growth.cli.queue_seeing import Now, QueueView, looking
 from growth.cli.queue_view import view
 from growth.cli.settings_options import with_settings_of
 from growth.kube.access import find_access
@@ -34,7 +34,7 @@ _SHOWN: Final = 10
 _LEAST_SHOWN: Final = 2
 
 
-class Wish(msgspec.Struct, frozen=True):
+class QueueOptions(msgspec.Struct, frozen=True):
     """What a person wants to see."""
 
     queue: str = ""
@@ -85,12 +85,12 @@ def queue(
         _refuse_options(context)
         return
     if follow and output == "json":
-        raise Refused("--follow shows text: leave out --output json, or --follow")
-    settings, wish = effective.settings, Wish(name, namespace, output, is_all)
+        raise UsageError("--follow shows text: leave out --output json, or --follow")
+    settings, wish = effective.settings, QueueOptions(name, namespace, output, is_all)
     try:
         run_interruptible(_connected(settings, wish, follow=follow))
     except KubeError as error:
-        raise Refused(sentence_for(error)) from error
+        raise UsageError(sentence_for(error)) from error
     except KeyboardInterrupt:
         # The only way to end --follow, so there it is no failure.
         if not follow:
@@ -105,17 +105,17 @@ def _refuse_options(context: click.Context) -> None:
     given = [one for one in context.params if context.get_parameter_source(one) is ParameterSource.COMMANDLINE]
     if given:
         flags = {one.name: one.opts[0] for one in context.command.params}
-        raise Refused(f"{flags[given[0]]} stands before {context.invoked_subcommand}: write it behind")
+        raise UsageError(f"{flags[given[0]]} stands before {context.invoked_subcommand}: write it behind")
 
 
-async def _connected(settings: Settings, wish: Wish, *, follow: bool) -> None:
+async def _connected(settings: Settings, wish: QueueOptions, *, follow: bool) -> None:
     kube, console = settings.kube, Console(highlight=False)
     access = find_access(Path(kube.kubeconfig) if kube.kubeconfig else None, kube.context or None)
     async with connect(access, max_concurrent_requests=kube.max_concurrent_requests) as client:
         await (stay if follow else show)(client, settings, wish, console, lambda: datetime.now(UTC))
 
 
-async def show(client: Client, settings: Settings, wish: Wish, console: Console, now: Now) -> None:
+async def show(client: Client, settings: Settings, wish: QueueOptions, console: Console, now: Now) -> None:
     """Print it once."""
     async with looking(client, settings, now) as look:
         report = _report(look.seen(), wish)
@@ -126,7 +126,7 @@ async def show(client: Client, settings: Settings, wish: Wish, console: Console,
         console.print(view(report, console.width, None if wish.is_all else _SHOWN))
 
 
-async def stay(client: Client, settings: Settings, wish: Wish, console: Console, now: Now) -> None:
+async def stay(client: Client, settings: Settings, wish: QueueOptions, console: Console, now: Now) -> None:
     """Keep showing it, until cancelled."""
     async with looking(client, settings, now) as look:
         with Live(console=console, auto_refresh=False) as live:
@@ -138,13 +138,13 @@ async def stay(client: Client, settings: Settings, wish: Wish, console: Console,
                 await look.look_around()
 
 
-def _report(seen: Seen, wish: Wish) -> Report:
+def _report(seen: QueueView, wish: QueueOptions) -> QueueReport:
     check_queue(seen.scene, wish.queue)
     check_namespace(seen.scene, wish.namespace)
     return report_of(seen, wish.queue, wish.namespace)
 
 
-def _fitting(report: Report, console: Console, wish: Wish) -> RenderableType:
+def _fitting(report: QueueReport, console: Console, wish: QueueOptions) -> RenderableType:
     """As many workloads of each queue as the screen has room for."""
 
     def lines(rows: int) -> int:

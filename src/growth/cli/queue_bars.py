@@ -11,9 +11,9 @@ from typing import Final
 from rich.table import Table
 from rich.text import Text
 
-from growth.cli.queue_shares import Share
+from growth.cli.queue_shares import QuotaShare
 from growth.cli.queue_words import figure, short
-from growth.cli.reports.cluster_summary import Filled
+from growth.cli.reports.cluster_summary import ResourceUse
 from growth.cli.world_view import bar
 
 _SHORTEST_BAR: Final = 6
@@ -24,7 +24,7 @@ _BORROWED: Final = ("▓", "magenta")
 _LENT: Final = ("▒", "cyan")
 
 
-def usage(shares: Sequence[Share], width: int) -> Table:
+def usage(shares: Sequence[QuotaShare], width: int) -> Table:
     """One line for each flavor where its resources fit beside each other, else one for each resource."""
     flavors = list(dict.fromkeys(share.flavor for share in shares))
     resources = list(dict.fromkeys(share.resource for share in shares))
@@ -53,21 +53,21 @@ def usage(shares: Sequence[Share], width: int) -> Table:
     return table
 
 
-def _longest(shares: Sequence[Share]) -> str:
+def _longest(shares: Sequence[QuotaShare]) -> str:
     return max((short(share.resource) for share in shares), key=len)
 
 
-def closed_flavors(shares: Sequence[Share]) -> dict[str, str]:
+def closed_flavors(shares: Sequence[QuotaShare]) -> dict[str, str]:
     """Flavors on which nobody is admitted now, and why."""
     return {share.flavor: share.closed for share in shares if share.closed}
 
 
-def _name(shares: Sequence[Share], flavor: str) -> Text:
+def _name(shares: Sequence[QuotaShare], flavor: str) -> Text:
     is_closed = flavor in closed_flavors(shares)
     return Text(f"✕ {flavor}", style="red") if is_closed else Text(flavor)
 
 
-def _drawn(share: Share, long: int, name: int = 0) -> Text:
+def _drawn(share: QuotaShare, long: int, name: int = 0) -> Text:
     line = Text.assemble((f"{short(share.resource).ljust(name)} ", "dim"), _bar(share, long), f" {_figures(share)}")
     if share.borrowed:
         line.append(_borrowed(share), style=_BORROWED[1])
@@ -77,9 +77,9 @@ def _drawn(share: Share, long: int, name: int = 0) -> Text:
     return line
 
 
-def _bar(share: Share, long: int) -> Text:
+def _bar(share: QuotaShare, long: int) -> Text:
     if not share.borrowed and not share.lent:
-        return bar(Filled(share.used, share.nominal), long)[:long]
+        return bar(ResourceUse(share.used, share.nominal), long)[:long]
     own = share.used - share.borrowed
     parts = [(own, _OWN), (share.borrowed, _BORROWED), (share.lent, _LENT)]
     whole = max(share.nominal, share.used, 1)
@@ -93,19 +93,19 @@ def _bar(share: Share, long: int) -> Text:
     return line.append("·" * (long - drawn), _OWN[1])
 
 
-def _words(share: Share) -> str:
+def _words(share: QuotaShare) -> str:
     return "".join(
         (_figures(share), _borrowed(share) if share.borrowed else "", _lent(share) if share.lent else ""),
     )
 
 
-def _figures(share: Share) -> str:
+def _figures(share: QuotaShare) -> str:
     return f"{figure(share.resource, share.used)} of {figure(share.resource, share.nominal)}"
 
 
-def _borrowed(share: Share) -> str:
+def _borrowed(share: QuotaShare) -> str:
     return f", {figure(share.resource, share.borrowed)} borrowed"
 
 
-def _lent(share: Share) -> str:
+def _lent(share: QuotaShare) -> str:
     return f", {figure(share.resource, share.lent)} lent"

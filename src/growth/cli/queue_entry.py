@@ -17,8 +17,8 @@ from growth.api.queue.workload import (
     Workload,
 )
 from growth.cli.queue_failures import failing_words
-from growth.cli.queue_giving_way import SentBack, sent_back, until_gone, waits_for
-from growth.cli.queue_seeing import Seen, title_of
+from growth.cli.queue_giving_way import Preempted, sent_back, until_gone, waits_for
+from growth.cli.queue_seeing import QueueView, title_of
 from growth.decide.queue.context import Key, usage_of
 from growth.decide.queue.failed_flavors import failures_of
 from growth.decide.queue.flavor_assignment import needs_of
@@ -26,7 +26,7 @@ from growth.decide.queue.provisioning_deadline import EXPECTED
 from growth.decide.queue.requeue import deadline, is_waiting
 
 
-class Standing(StrEnum):
+class WorkloadPhase(StrEnum):
     """How far a workload is; in this order they are shown."""
 
     READY = "ready"
@@ -43,11 +43,11 @@ class Standing(StrEnum):
     FINISHED = "finished"
 
 
-HOLDING = (Standing.READY, Standing.RUNNING, Standing.STARTING, Standing.LEAVING)
+HOLDING = (WorkloadPhase.READY, WorkloadPhase.RUNNING, WorkloadPhase.STARTING, WorkloadPhase.LEAVING)
 """Those that have quota."""
 
 
-class Entry(msgspec.Struct, frozen=True):
+class WorkloadRow(msgspec.Struct, frozen=True):
     """One workload; amounts are thousandths of cpu, and whole units of everything else."""
 
     namespace: str
@@ -57,7 +57,7 @@ class Entry(msgspec.Struct, frozen=True):
     local_queue: str
     cluster_queue: str
     """Empty if there is none behind its LocalQueue."""
-    standing: Standing
+    standing: WorkloadPhase
     priority: int = 0
     position: int = 0
     """Its place in the line, from 1; 0 if it is in none."""
@@ -73,7 +73,7 @@ class Entry(msgspec.Struct, frozen=True):
     why: str = ""
     waits_for: tuple[str, ...] = ()
     """Who has to go before it is admitted."""
-    sent_back: SentBack | None = None
+    sent_back: Preempted | None = None
     """For whom it was, if it was and has no quota since."""
     failed: dict[str, str] = {}
     """Flavors on which it could not start, the latest last, and why."""
@@ -86,7 +86,7 @@ class Entry(msgspec.Struct, frozen=True):
         return f"{self.namespace}/{self.owner.partition(' ')[2] or self.name}"
 
 
-def entry_of(seen: Seen, key: Key) -> Entry:
+def entry_of(seen: QueueView, key: Key) -> WorkloadRow:
     """What there is to say about this workload."""
     workload = seen.scene.drafts[key].before
     meta, state, owner = workload.metadata, workload.status.requeue_state, workload.metadata.controller
@@ -95,7 +95,7 @@ def entry_of(seen: Seen, key: Key) -> Entry:
     position = seen.positions.get(key, 0)
     standing = _standing(seen, workload, position)
     asks = _asked_by(seen, workload)
-    return Entry(
+    return WorkloadRow(
         namespace=meta.namespace,
         name=meta.name,
         owner=f"{owner.kind} {owner.name}" if owner is not None else "",
@@ -103,7 +103,7 @@ def entry_of(seen: Seen, key: Key) -> Entry:
         cluster_queue=name,
         standing=standing,
         priority=workload.priority,
-        position=position if standing is Standing.QUEUED else 0,
+        position=position if standing is WorkloadPhase.QUEUED else 0,
         created_at=meta.creation_timestamp,
         since=_since(workload, standing),
         until=_until(seen, workload, standing),
@@ -111,14 +111,14 @@ def entry_of(seen: Seen, key: Key) -> Entry:
         pods=asks.get("pods", 0),
         asks={resource: amount for resource, amount in asks.items() if resource != "pods"},
         why=_why(seen, key, workload, standing),
-        waits_for=waits_for(seen, written(seen, key, workload)) if standing is Standing.QUEUED else (),
-        sent_back=None if standing is Standing.FINISHED else sent_back(seen, workload),
+        waits_for=waits_for(seen, written(seen, key, workload)) if standing is WorkloadPhase.QUEUED else (),
+        sent_back=None if standing is WorkloadPhase.FINISHED else sent_back(seen, workload),
         failed=failures_of(workload),
-        remedy=reactivation(workload) if standing is Standing.INACTIVE else "",
+        remedy=reactivation(workload) if standing is WorkloadPhase.INACTIVE else "",
     )
 
 
-def _asked_by(seen: Seen, workload: Workload) -> dict[str, int]:
+def _asked_by(seen: QueueView, workload: Workload) -> dict[str, int]:
     """What it asks for in all; what it holds, if it was admitted. Empty if that cannot be read."""
     total: dict[str, int] = {}
     try:
@@ -140,80 +140,80 @@ def reactivation(workload: Workload) -> str:
     return f"kubectl -n {meta.namespace} patch workloads.kueue.x-k8s.io {meta.name} --type merge -p '{patch}'"
 
 
-def _standing(seen: Seen, workload: Workload, position: int) -> Standing:
+def _standing(seen: QueueView, workload: Workload, position: int) -> WorkloadPhase:
     if workload.is_finished:
-        return Standing.FINISHED
+        return WorkloadPhase.FINISHED
     if workload.is_reserving:
         ready = workload.condition(PODS_READY)
         if workload.holds(EVICTED):
-            return Standing.LEAVING
+            return WorkloadPhase.LEAVING
         if ready is None:
-            return Standing.RUNNING
-        return Standing.READY if ready.status == "True" else Standing.STARTING
+            return WorkloadPhase.RUNNING
+        return WorkloadPhase.READY if ready.status == "True" else WorkloadPhase.STARTING
     if not workload.spec.active:
-        return Standing.INACTIVE
+        return WorkloadPhase.INACTIVE
     if position:
-        return Standing.QUEUED
-    return Standing.BACKOFF if is_waiting(workload, seen.scene.now) else Standing.HELD
+        return WorkloadPhase.QUEUED
+    return WorkloadPhase.BACKOFF if is_waiting(workload, seen.scene.now) else WorkloadPhase.HELD
 
 
 _TOLD_BY = {
-    Standing.READY: PODS_READY,
-    Standing.RUNNING: ADMITTED,
-    Standing.STARTING: ADMITTED,
-    Standing.LEAVING: EVICTED,
-    Standing.BACKOFF: EVICTED,
-    Standing.HELD: EVICTED,
-    Standing.INACTIVE: EVICTED,
+    WorkloadPhase.READY: PODS_READY,
+    WorkloadPhase.RUNNING: ADMITTED,
+    WorkloadPhase.STARTING: ADMITTED,
+    WorkloadPhase.LEAVING: EVICTED,
+    WorkloadPhase.BACKOFF: EVICTED,
+    WorkloadPhase.HELD: EVICTED,
+    WorkloadPhase.INACTIVE: EVICTED,
 }
 
 
-def _since(workload: Workload, standing: Standing) -> datetime | None:
+def _since(workload: Workload, standing: WorkloadPhase) -> datetime | None:
     said = workload.condition(_TOLD_BY.get(standing, ""))
     if said is None or said.status != "True":
         return workload.metadata.creation_timestamp
     return said.last_transition_time
 
 
-def _until(seen: Seen, workload: Workload, standing: Standing) -> datetime | None:
+def _until(seen: QueueView, workload: Workload, standing: WorkloadPhase) -> datetime | None:
     readiness, state = seen.scene.terms.readiness, workload.status.requeue_state
-    if standing is Standing.STARTING and readiness is not None:
+    if standing is WorkloadPhase.STARTING and readiness is not None:
         # Who waits for machines has more time. How much is written there; exactly, only those know who see them.
         is_given_more = seen.scene.terms.extends and EXPECTED in _message(workload, PODS_READY)
         return None if is_given_more else deadline(workload, readiness)
-    return state.requeue_at if standing is Standing.BACKOFF and state is not None else None
+    return state.requeue_at if standing is WorkloadPhase.BACKOFF and state is not None else None
 
 
-def _why(seen: Seen, key: Key, workload: Workload, standing: Standing) -> str:
+def _why(seen: QueueView, key: Key, workload: Workload, standing: WorkloadPhase) -> str:
     """What is written about it; where nothing is yet, what the next pass would say."""
     match standing:
-        case Standing.STARTING | Standing.READY:
+        case WorkloadPhase.STARTING | WorkloadPhase.READY:
             return _message(workload, PODS_READY)
-        case Standing.LEAVING:
+        case WorkloadPhase.LEAVING:
             gave_way = sent_back(seen, workload)
             return gave_way.why if gave_way is not None else _message(workload, EVICTED)
-        case Standing.BACKOFF:
+        case WorkloadPhase.BACKOFF:
             if key in seen.served:
                 return f"there is quota for it now; {failing_words(seen, workload)}"
             return "; ".join(filter(None, (_message(workload, EVICTED), failing_words(seen, workload))))
-        case Standing.INACTIVE:
+        case WorkloadPhase.INACTIVE:
             cause = _message(workload, DEACTIVATION_TARGET) if workload.holds(DEACTIVATION_TARGET) else ""
             return cause or _message(workload, EVICTED) or "somebody deactivated it (spec.active)"
-        case Standing.QUEUED:
+        case WorkloadPhase.QUEUED:
             return _why_queued(seen, key, workload)
-        case Standing.HELD:
+        case WorkloadPhase.HELD:
             return _why_held(seen, key, workload)
         case _:
             return ""
 
 
-def _why_queued(seen: Seen, key: Key, workload: Workload) -> str:
+def _why_queued(seen: QueueView, key: Key, workload: Workload) -> str:
     gave_way = sent_back(seen, workload)
     before = (f"sent back: {gave_way.why}" if gave_way is not None else "", failing_words(seen, workload))
     return "; ".join(filter(None, (*before, _what_is_short(seen, key, workload))))
 
 
-def _what_is_short(seen: Seen, key: Key, workload: Workload) -> str:
+def _what_is_short(seen: QueueView, key: Key, workload: Workload) -> str:
     queue, said = seen.scene.queue_of(workload), workload.condition(QUOTA_RESERVED)
     if key in seen.served and (said is None or said.reason != "WaitingForPodsReady"):
         return "there is quota for it now"
@@ -226,7 +226,7 @@ def _what_is_short(seen: Seen, key: Key, workload: Workload) -> str:
     return until_gone(victims) if victims else told
 
 
-def written(seen: Seen, key: Key, workload: Workload) -> str:
+def written(seen: QueueView, key: Key, workload: Workload) -> str:
     """Why it has no quota; where nothing is said yet, what the next pass would say."""
     said = workload.condition(QUOTA_RESERVED)
     known = said.message if said is not None and said.reason != "PendingEvaluation" else ""
@@ -235,7 +235,7 @@ def written(seen: Seen, key: Key, workload: Workload) -> str:
     return told.removeprefix(f"{MAIN}: ") if len(workload.spec.pod_sets) == 1 else told
 
 
-def _why_held(seen: Seen, key: Key, workload: Workload) -> str:
+def _why_held(seen: QueueView, key: Key, workload: Workload) -> str:
     requeued = workload.condition(REQUEUED)
     if workload.metadata.deletion_timestamp is not None:
         return "it is being deleted"

@@ -12,9 +12,9 @@ from growth.api.kinds import NODES, PODS
 from growth.api.pod import Pod
 from growth.api.settings.loading import EffectiveSettings
 from growth.api.settings.model import Settings
-from growth.cli.failures import Refused, sentence_for
+from growth.cli.failures import UsageError, sentence_for
 from growth.cli.interrupts import run_interruptible
-from growth.cli.queue_explain_report import Explained, explained
+from growth.cli.queue_explain_report import WorkloadReport, explained
 from growth.cli.queue_explain_view import view
 from growth.cli.queue_naming import workload_meant
 from growth.cli.queue_seeing import Now, looking
@@ -56,7 +56,7 @@ def explain(effective: EffectiveSettings, name: str, namespace: str, output: str
     try:
         told = run_interruptible(_connected(effective.settings, name, namespace))
     except KubeError as error:
-        raise Refused(sentence_for(error)) from error
+        raise UsageError(sentence_for(error)) from error
     if output == "json":
         click.echo(msgspec.json.format(msgspec.json.encode(told)).decode())
     else:
@@ -64,14 +64,14 @@ def explain(effective: EffectiveSettings, name: str, namespace: str, output: str
         console.print(view(told, console.width))
 
 
-async def _connected(settings: Settings, name: str, namespace: str) -> Explained:
+async def _connected(settings: Settings, name: str, namespace: str) -> WorkloadReport:
     kube = settings.kube
     access = find_access(Path(kube.kubeconfig) if kube.kubeconfig else None, kube.context or None)
     async with connect(access, max_concurrent_requests=kube.max_concurrent_requests) as client:
         return await explain_workload(client, settings, name, namespace, lambda: datetime.now(UTC))
 
 
-async def explain_workload(client: Client, settings: Settings, name: str, namespace: str, now: Now) -> Explained:
+async def explain_workload(client: Client, settings: Settings, name: str, namespace: str, now: Now) -> WorkloadReport:
     """Read it, and conclude; raises Refused for a name that nobody bears."""
     async with looking(client, settings, now) as look:
         key = workload_meant(look.seen().scene, name, namespace)

@@ -21,11 +21,11 @@ from growth.api.queue.workload import (
 )
 from growth.api.status import StatusCondition
 from growth.cli.memory_report import counted
-from growth.cli.queue_entry import HOLDING, Entry, Standing, entry_of, written
+from growth.cli.queue_entry import HOLDING, WorkloadPhase, WorkloadRow, entry_of, written
 from growth.cli.queue_future import coming, deadline_of, next_words
 from growth.cli.queue_giving_way import names_in, sent_back, until_gone, waits_for
-from growth.cli.queue_offers import Offer, changes_for, holders_of, offers_for
-from growth.cli.queue_seeing import Seen, title_of
+from growth.cli.queue_offers import FlavorOffer, changes_for, holders_of, offers_for
+from growth.cli.queue_seeing import QueueView, title_of
 from growth.cli.queue_words import amounts, times
 from growth.decide.queue.context import Key, usage_of
 
@@ -51,7 +51,7 @@ _HAPPENED: Final = {
 """What each statement means as something that happened; empty where another one says the same."""
 
 
-class Step(msgspec.Struct, frozen=True):
+class WorkloadStep(msgspec.Struct, frozen=True):
     """Something that was written about it, or that will happen."""
 
     at: datetime
@@ -61,7 +61,7 @@ class Step(msgspec.Struct, frozen=True):
     is_to_come: bool = False
 
 
-class PodSeen(msgspec.Struct, frozen=True):
+class PodView(msgspec.Struct, frozen=True):
     """One of its pods."""
 
     name: str
@@ -72,13 +72,13 @@ class PodSeen(msgspec.Struct, frozen=True):
     """What keeps it from starting; empty if nothing is known to."""
 
 
-class Explained(msgspec.Struct, frozen=True):
+class WorkloadReport(msgspec.Struct, frozen=True):
     """Everything; ``--output json`` prints this."""
 
     at: datetime
     notices: tuple[str, ...]
     """What holds for all: why nobody decides anything, and what cannot be read."""
-    entry: Entry
+    entry: WorkloadRow
     strategy: str
     """Of its ClusterQueue."""
     line: int
@@ -89,8 +89,8 @@ class Explained(msgspec.Struct, frozen=True):
     """In a StrictFIFO queue, who holds up the line and why; empty if nobody does, or it itself."""
     victims: tuple[str, ...]
     """Who has to go before it is admitted, each with what it holds."""
-    steps: tuple[Step, ...]
-    offers: tuple[Offer, ...]
+    steps: tuple[WorkloadStep, ...]
+    offers: tuple[FlavorOffer, ...]
     """What it asks for and what each flavor has; nothing for one that has quota."""
     holds: dict[str, str]
     """What it was given, by flavor."""
@@ -102,18 +102,18 @@ class Explained(msgspec.Struct, frozen=True):
     next_at: datetime | None
     job: str
     """How its Job is, in words; empty if it has none, or none is seen."""
-    pods: tuple[PodSeen, ...]
+    pods: tuple[PodView, ...]
 
 
-def explained(seen: Seen, key: Key, pods: Sequence[Pod]) -> Explained:
+def explained(seen: QueueView, key: Key, pods: Sequence[Pod]) -> WorkloadReport:
     """What there is to say about this workload."""
     workload, entry = seen.scene.drafts[key].before, entry_of(seen, key)
-    if pods and entry.standing is Standing.STARTING:
+    if pods and entry.standing is WorkloadPhase.STARTING:
         entry = msgspec.structs.replace(entry, until=deadline_of(seen, key) or entry.until)
     queue = seen.scene.queue_of(workload)
     line = seen.lines.get(entry.cluster_queue, ())
-    offers = tuple(offers_for(seen, workload)) if entry.standing not in (*HOLDING, Standing.FINISHED) else ()
-    return Explained(
+    offers = tuple(offers_for(seen, workload)) if entry.standing not in (*HOLDING, WorkloadPhase.FINISHED) else ()
+    return WorkloadReport(
         at=seen.scene.now,
         notices=seen.notices,
         entry=entry,
@@ -134,7 +134,7 @@ def explained(seen: Seen, key: Key, pods: Sequence[Pod]) -> Explained:
     )
 
 
-def _held_up_by(seen: Seen, key: Key, entry: Entry) -> str:
+def _held_up_by(seen: QueueView, key: Key, entry: WorkloadRow) -> str:
     queue = seen.scene.queues.get(entry.cluster_queue)
     first = seen.firsts.get(entry.cluster_queue, key)
     if not entry.position or first == key or queue is None or queue.spec.queueing_strategy != "StrictFIFO":
@@ -142,7 +142,7 @@ def _held_up_by(seen: Seen, key: Key, entry: Entry) -> str:
     return f"{title_of(seen, first)}: {entry_of(seen, first).why}"
 
 
-def _victim(seen: Seen, name: str) -> str:
+def _victim(seen: QueueView, name: str) -> str:
     if name not in seen.going:
         return name
     held = _holds(seen.scene.drafts[seen.going[name]].before)
@@ -156,28 +156,28 @@ def _holds(workload: Workload) -> dict[str, str]:
     return {flavor: amounts(each) for flavor, each in given.items()}
 
 
-def _steps(seen: Seen, workload: Workload, entry: Entry) -> Iterable[Step]:
+def _steps(seen: QueueView, workload: Workload, entry: WorkloadRow) -> Iterable[WorkloadStep]:
     """In order of time. A condition tells only of its last change, so what was before it is not known any more."""
     return sorted(
         (*_past(seen, workload), *_future(seen, workload, entry)), key=lambda step: (step.is_to_come, step.at)
     )
 
 
-def _past(seen: Seen, workload: Workload) -> Iterator[Step]:
+def _past(seen: QueueView, workload: Workload) -> Iterator[WorkloadStep]:
     job, meta = seen.scene.job_of(workload), workload.metadata
     if job is not None and job.metadata.creation_timestamp is not None:
-        yield Step(job.metadata.creation_timestamp, "", f"Job {job.metadata.name} was made")
+        yield WorkloadStep(job.metadata.creation_timestamp, "", f"Job {job.metadata.name} was made")
     if meta.creation_timestamp is not None:
-        yield Step(meta.creation_timestamp, "", f"it was queued in {meta.namespace}/{workload.spec.queue_name}")
+        yield WorkloadStep(meta.creation_timestamp, "", f"it was queued in {meta.namespace}/{workload.spec.queue_name}")
     for said in workload.status.conditions:
         words = _worded(seen, workload, said)
         if words and said.last_transition_time is not None:
-            yield Step(said.last_transition_time, said.type, words)
+            yield WorkloadStep(said.last_transition_time, said.type, words)
     if job is not None and job.status.start_time is not None:
-        yield Step(job.status.start_time, "", f"Job {job.metadata.name} was started")
+        yield WorkloadStep(job.status.start_time, "", f"Job {job.metadata.name} was started")
 
 
-def _worded(seen: Seen, workload: Workload, said: StatusCondition) -> str:
+def _worded(seen: QueueView, workload: Workload, said: StatusCondition) -> str:
     """A statement as something that happened; empty if it only repeats what another one says."""
     if (said.type, said.status) not in _HAPPENED:
         truth = "" if said.status == "True" else f" is {said.status}"
@@ -199,12 +199,12 @@ def _worded(seen: Seen, workload: Workload, said: StatusCondition) -> str:
     return f"{words} ({said.reason}): {said.message}" if words else ""
 
 
-def _future(seen: Seen, workload: Workload, entry: Entry) -> Iterator[Step]:
+def _future(seen: QueueView, workload: Workload, entry: WorkloadRow) -> Iterator[WorkloadStep]:
     if entry.until is not None:
-        yield Step(entry.until, "", coming(seen, workload, entry), is_to_come=True)
+        yield WorkloadStep(entry.until, "", coming(seen, workload, entry), is_to_come=True)
 
 
-def _job(seen: Seen, workload: Workload) -> str:
+def _job(seen: QueueView, workload: Workload) -> str:
     job = seen.scene.job_of(workload)
     if job is None:
         return ""
@@ -217,9 +217,9 @@ def _job(seen: Seen, workload: Workload) -> str:
     return f"Job {job.metadata.name} is {state}; of {counted(spec.pods, 'pod')} at one time {has}{done}"
 
 
-def _pod(pod: Pod) -> PodSeen:
+def _pod(pod: Pod) -> PodView:
     ready, scheduled = pod.condition("Ready"), pod.condition("PodScheduled")
     is_refused = scheduled is not None and scheduled.status == "False"
     why = pod.status.trouble or (f"not scheduled: {scheduled.reason}" if scheduled is not None and is_refused else "")
     is_ready = ready is not None and ready.status == "True"
-    return PodSeen(pod.metadata.name, pod.status.phase or "Pending", pod.node_name, is_ready, why)
+    return PodView(pod.metadata.name, pod.status.phase or "Pending", pod.node_name, is_ready, why)

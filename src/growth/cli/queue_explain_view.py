@@ -9,10 +9,10 @@ from rich.table import Table
 from rich.text import Text
 
 from growth.cli.memory_report import counted
-from growth.cli.queue_entry import Standing
-from growth.cli.queue_explain_report import Explained, PodSeen
+from growth.cli.queue_entry import WorkloadPhase
+from growth.cli.queue_explain_report import PodView, WorkloadReport
 from growth.cli.queue_lines import notices
-from growth.cli.queue_offers import Offer
+from growth.cli.queue_offers import FlavorOffer
 from growth.cli.queue_rows import STYLES
 from growth.cli.queue_told import told
 from growth.cli.queue_words import amounts, clock, figure, short
@@ -21,19 +21,19 @@ from growth.cli.spans import span
 _SHOWN_PODS: Final = 10
 _WIDE: Final = 80
 _BADGES: Final = {
-    Standing.READY: "bold white on green",
-    Standing.RUNNING: "bold white on green",
-    Standing.STARTING: "bold black on cyan",
-    Standing.LEAVING: "bold white on magenta",
-    Standing.QUEUED: "bold black on yellow",
-    Standing.BACKOFF: "bold white on blue",
-    Standing.HELD: "bold black on yellow",
-    Standing.INACTIVE: "bold white on red",
-    Standing.FINISHED: "bold white on bright_black",
+    WorkloadPhase.READY: "bold white on green",
+    WorkloadPhase.RUNNING: "bold white on green",
+    WorkloadPhase.STARTING: "bold black on cyan",
+    WorkloadPhase.LEAVING: "bold white on magenta",
+    WorkloadPhase.QUEUED: "bold black on yellow",
+    WorkloadPhase.BACKOFF: "bold white on blue",
+    WorkloadPhase.HELD: "bold black on yellow",
+    WorkloadPhase.INACTIVE: "bold white on red",
+    WorkloadPhase.FINISHED: "bold white on bright_black",
 }
 
 
-def view(found: Explained, width: int) -> RenderableType:
+def view(found: WorkloadReport, width: int) -> RenderableType:
     """How it stands, its story, what it lacks, its pods, and what happens next."""
     entry = found.entry
     badge = (f" {entry.standing.upper()} ", _BADGES[entry.standing])
@@ -62,7 +62,7 @@ def _listed(line: str) -> Table:
     return table
 
 
-def _facts(found: Explained) -> Table:
+def _facts(found: WorkloadReport) -> Table:
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
@@ -71,9 +71,9 @@ def _facts(found: Explained) -> Table:
     return table
 
 
-def _facts_of(found: Explained) -> Iterator[tuple[str, str | Text]]:
+def _facts_of(found: WorkloadReport) -> Iterator[tuple[str, str | Text]]:
     entry = found.entry
-    if entry.standing is not Standing.FINISHED:
+    if entry.standing is not WorkloadPhase.FINISHED:
         yield "state", Text(told(entry, found.at), style=STYLES[entry.standing][1])
     strategy = f" ({found.strategy})" if found.strategy else ""
     behind = f"ClusterQueue {entry.cluster_queue}{strategy}" if entry.cluster_queue else "no ClusterQueue"
@@ -94,7 +94,7 @@ def _facts_of(found: Explained) -> Iterator[tuple[str, str | Text]]:
         yield "job", found.job
 
 
-def _ahead(found: Explained) -> str:
+def _ahead(found: WorkloadReport) -> str:
     if not found.ahead:
         return ": it is the first"
     more = found.entry.position - 1 - len(found.ahead)
@@ -102,7 +102,7 @@ def _ahead(found: Explained) -> str:
     return f", behind {others}{', '.join(found.ahead)}"
 
 
-def _story(found: Explained, width: int) -> Table:
+def _story(found: WorkloadReport, width: int) -> Table:
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True, style="dim")
     table.add_column(no_wrap=True, style="dim", justify="right")
@@ -114,7 +114,7 @@ def _story(found: Explained, width: int) -> Table:
     return table
 
 
-def _offers(found: Explained, width: int) -> Table:
+def _offers(found: WorkloadReport, width: int) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
     table.add_column("FLAVOR", no_wrap=True, overflow="ellipsis", max_width=width // 4)
     table.add_column("RESOURCE", no_wrap=True)
@@ -131,7 +131,7 @@ def _offers(found: Explained, width: int) -> Table:
     return table
 
 
-def _verdict(offer: Offer, resource: str) -> Text:
+def _verdict(offer: FlavorOffer, resource: str) -> Text:
     limits = "; ".join(one.words for one in offer.limits.get(resource, ()))
     if offer.asked[resource] > offer.at_most[resource]:
         return Text(f"✕ never enough{f': {limits}' if limits else ''}", style="red")
@@ -146,7 +146,7 @@ def _verdict(offer: Offer, resource: str) -> Text:
     return Text("● enough", style="green")
 
 
-def _pods(found: Explained) -> RenderableType:
+def _pods(found: WorkloadReport) -> RenderableType:
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
     for title in ("POD", "PHASE", "NODE"):
         table.add_column(title, no_wrap=True, overflow="ellipsis")
@@ -159,5 +159,5 @@ def _pods(found: Explained) -> RenderableType:
     return Group(table, *more)
 
 
-def _worst_first(pods: Sequence[PodSeen]) -> list[PodSeen]:
+def _worst_first(pods: Sequence[PodView]) -> list[PodView]:
     return sorted(pods, key=lambda pod: (pod.is_ready, not pod.why, pod.name))

@@ -3,7 +3,7 @@
 from typing import Final
 
 from growth.api.queue.workload import PODS_READY_TIMEOUT, WAIT_FOR_RECOVERY, Workload
-from growth.cli.queue_seeing import Seen
+from growth.cli.queue_seeing import QueueView
 from growth.decide.queue.failed_flavors import NO_ROOM, failures_of, is_early
 from growth.decide.queue.flavor_assignment import NO_PLACEMENT, OUT_OF_STOCK
 
@@ -26,19 +26,19 @@ def failed_words(workload: Workload) -> str:
     return ", ".join(f"{flavor} ({failure(why)})" for flavor, why in failures_of(workload).items())
 
 
-def untried(seen: Seen, workload: Workload) -> list[str]:
+def untried(seen: QueueView, workload: Workload) -> list[str]:
     """The flavors of its queue on which it has not failed."""
     queue, failed = seen.scene.queue_of(workload), failures_of(workload)
     groups = queue.spec.resource_groups if queue is not None else ()
     return list(dict.fromkeys(one.name for group in groups for one in group.flavors if one.name not in failed))
 
 
-def waits_for_others(seen: Seen, workload: Workload) -> bool:
+def waits_for_others(seen: QueueView, workload: Workload) -> bool:
     """Whether its backoff is not over, and a flavor on which it has not failed may serve it all the same."""
     return seen.scene.settings.queue.try_other_flavors and is_early(workload, seen.scene.now)
 
 
-def failing_words(seen: Seen, workload: Workload) -> str:
+def failing_words(seen: QueueView, workload: Workload) -> str:
     """Where it failed, and what it waits for now; empty if it failed nowhere."""
     failed, left = failed_words(workload), untried(seen, workload)
     if not failed:

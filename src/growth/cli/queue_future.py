@@ -4,37 +4,37 @@ from datetime import datetime
 
 from growth.api.queue.workload import Workload
 from growth.cli.memory_report import named
-from growth.cli.queue_entry import Entry, Standing
+from growth.cli.queue_entry import WorkloadPhase, WorkloadRow
 from growth.cli.queue_failures import untried, waits_for_others
-from growth.cli.queue_seeing import Seen
+from growth.cli.queue_seeing import QueueView
 from growth.cli.queue_words import due, times
 from growth.cli.spans import span
-from growth.decide.contract import State
-from growth.decide.queue.context import Key, Scene
+from growth.decide.contract import DeciderState
+from growth.decide.queue.context import Key, QueueContext
 from growth.decide.queue.pods_ready import follow_readiness
 from growth.decide.queue.requeue import next_state
 
 _SHOWN = 3
 
 
-def deadline_of(seen: Seen, key: Key) -> datetime | None:
+def deadline_of(seen: QueueView, key: Key) -> datetime | None:
     """By when the pods of one that starts must be ready, with the time that is given to machines which come; None if
     that is over. Its pods, nodes and requests must have been read."""
-    trial = Scene(seen.scene.snapshot, State(), seen.scene.settings)
+    trial = QueueContext(seen.scene.snapshot, DeciderState(), seen.scene.settings)
     if trial.terms.readiness is not None:
         draft = trial.drafts[key]
         follow_readiness(trial, draft, trial.job_of(draft.workload))
     return max(trial.deadlines, default=None)
 
 
-def coming(seen: Seen, workload: Workload, entry: Entry) -> str:
+def coming(seen: QueueView, workload: Workload, entry: WorkloadRow) -> str:
     """What follows when ``entry.until`` has come."""
-    if entry.standing is Standing.BACKOFF:
+    if entry.standing is WorkloadPhase.BACKOFF:
         return "it is queued again"
     return f"if its pods are not ready by then, {_put_back(seen, workload, entry)}"
 
 
-def _put_back(seen: Seen, workload: Workload, entry: Entry) -> str:
+def _put_back(seen: QueueView, workload: Workload, entry: WorkloadRow) -> str:
     until = entry.until or seen.scene.now
     state = next_state(workload, seen.scene.terms.requeuing, until)
     if state is None or state.requeue_at is None:
@@ -42,39 +42,39 @@ def _put_back(seen: Seen, workload: Workload, entry: Entry) -> str:
     return f"it is put back, and waits for {span(state.requeue_at - until)}"
 
 
-def next_words(seen: Seen, workload: Workload, entry: Entry) -> str:
+def next_words(seen: QueueView, workload: Workload, entry: WorkloadRow) -> str:
     """One sentence."""
     at, until = seen.scene.now, entry.until
     match entry.standing:
-        case Standing.FINISHED:
+        case WorkloadPhase.FINISHED:
             return "Nothing: it has finished."
-        case Standing.INACTIVE:
+        case WorkloadPhase.INACTIVE:
             return "Nothing, until somebody activates it."
-        case Standing.LEAVING:
+        case WorkloadPhase.LEAVING:
             return "When its pods are gone, its quota is free for others."
-        case Standing.READY | Standing.RUNNING:
+        case WorkloadPhase.READY | WorkloadPhase.RUNNING:
             return "When its job has ended, its quota is free for others."
-        case Standing.STARTING if until is not None:
+        case WorkloadPhase.STARTING if until is not None:
             return f"By {due(until, at)} its pods must be ready, or {_put_back(seen, workload, entry)}."
-        case Standing.STARTING if seen.scene.terms.readiness is not None:
+        case WorkloadPhase.STARTING if seen.scene.terms.readiness is not None:
             return "When its machines are there, its pods have their time to get ready."
-        case Standing.STARTING:
+        case WorkloadPhase.STARTING:
             return "When its pods are ready, that is said. By when they must be is in Growth's settings (--settings)."
-        case Standing.BACKOFF if until is not None and (left := _untried(seen, workload)):
+        case WorkloadPhase.BACKOFF if until is not None and (left := _untried(seen, workload)):
             return f"At {due(until, at)} it is queued again for every flavor; {', '.join(left)} may serve it before."
-        case Standing.BACKOFF if until is not None:
+        case WorkloadPhase.BACKOFF if until is not None:
             return f"At {due(until, at)} it is queued again."
-        case Standing.QUEUED:
+        case WorkloadPhase.QUEUED:
             return _next_of_queued(seen, entry)
         case _:
             return "It is queued again when what holds it is over."
 
 
-def _untried(seen: Seen, workload: Workload) -> list[str]:
+def _untried(seen: QueueView, workload: Workload) -> list[str]:
     return untried(seen, workload) if waits_for_others(seen, workload) else []
 
 
-def _next_of_queued(seen: Seen, entry: Entry) -> str:
+def _next_of_queued(seen: QueueView, entry: WorkloadRow) -> str:
     key = (entry.namespace, entry.name)
     if entry.waits_for:
         them = ("is", "it holds") if len(entry.waits_for) == 1 else ("are", "they hold")

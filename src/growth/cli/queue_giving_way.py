@@ -9,7 +9,7 @@ import msgspec
 
 from growth.api.queue.workload import EVICTED, PREEMPTED, Workload
 from growth.cli.memory_report import named
-from growth.cli.queue_seeing import Seen, title_of
+from growth.cli.queue_seeing import QueueView, title_of
 from growth.decide.queue.preemption import IN_QUEUE, RECLAIMED, RECLAIMED_TO_BORROW
 
 # What ``admitting`` writes on both of them.
@@ -18,7 +18,7 @@ _GOES: Final = re.compile(r"(\S+)/(\S+) gets its quota")
 _SHOWN: Final = 3
 
 
-class SentBack(msgspec.Struct, frozen=True):
+class Preempted(msgspec.Struct, frozen=True):
     """That somebody else got its quota."""
 
     by: str
@@ -36,7 +36,7 @@ def names_in(words: str) -> list[str]:
     return found[1].split(", ") if found is not None else []
 
 
-def waits_for(seen: Seen, words: str) -> tuple[str, ...]:
+def waits_for(seen: QueueView, words: str) -> tuple[str, ...]:
     """The same, as people call them."""
     return tuple(title_of(seen, seen.going[name]) if name in seen.going else name for name in names_in(words))
 
@@ -46,7 +46,7 @@ def until_gone(titles: Iterable[str]) -> str:
     return f"waits for {named(list(titles), _SHOWN)} to go"
 
 
-def sent_back(seen: Seen, workload: Workload) -> SentBack | None:
+def sent_back(seen: QueueView, workload: Workload) -> Preempted | None:
     """For whom it was, if it was and has no quota since."""
     evicted, said = workload.condition(EVICTED), workload.condition(PREEMPTED)
     is_for_another = evicted is not None and evicted.status == "True" and evicted.reason == PREEMPTED
@@ -67,4 +67,4 @@ def sent_back(seen: Seen, workload: Workload) -> SentBack | None:
         RECLAIMED: f"{of_queue} took back what is its own, for {by}",
         RECLAIMED_TO_BORROW: f"{by} of {of_queue} is more important, and borrows what it had{priority}",
     }
-    return SentBack(by, said.reason, words.get(said.reason, f"{said.reason}, for {by}"), said.last_transition_time)
+    return Preempted(by, said.reason, words.get(said.reason, f"{said.reason}, for {by}"), said.last_transition_time)

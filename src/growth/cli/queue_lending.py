@@ -11,32 +11,32 @@ from itertools import accumulate, pairwise
 
 import msgspec
 
-from growth.decide.queue.quota_tree import ENDLESS, Member, Slot
+from growth.decide.queue.quota_tree import ENDLESS, QuotaNode, Slot
 
 
 class _Balance(msgspec.Struct, frozen=True):
     """What a member with all below it lacks, or could lend to others; and what it settles among its own."""
 
-    member: Member
+    member: QuotaNode
     below: "tuple[_Balance, ...]"
     lacks: int
     spare: int
     settled: int
 
 
-def borrowed_by(member: Member, slot: Slot) -> int:
+def borrowed_by(member: QuotaNode, slot: Slot) -> int:
     """How much of what a queue uses is not its own. Without a cohort nobody lends: then it is simply too much, as after
     its quota was lowered."""
     return max(0, member.used(slot) - member.nominal(slot)) if member.parent is not None else 0
 
 
-def lent_in(root: Member, slot: Slot) -> dict[int, int]:
+def lent_in(root: QuotaNode, slot: Slot) -> dict[int, int]:
     """How much of its own each member of a tree lends, by ``id``; those that lend nothing are left out."""
     balance = _balance(root, slot)
     return {id(member): amount for member, amount in _shared_out(balance, slot, 0) if amount}
 
 
-def _balance(member: Member, slot: Slot) -> _Balance:
+def _balance(member: QuotaNode, slot: Slot) -> _Balance:
     limit = member.quotas[slot].lending_limit if slot in member.quotas else None
     most = ENDLESS if limit is None else limit
     if not member.children:
@@ -49,7 +49,7 @@ def _balance(member: Member, slot: Slot) -> _Balance:
     return _Balance(member, below, lacks - settled, min(most, spare - settled), settled)
 
 
-def _shared_out(balance: _Balance, slot: Slot, asked: int) -> Iterator[tuple[Member, int]]:
+def _shared_out(balance: _Balance, slot: Slot, asked: int) -> Iterator[tuple[QuotaNode, int]]:
     """Who lends what is asked for from outside, and what is borrowed inside."""
     if not balance.below:
         yield balance.member, asked

@@ -7,10 +7,10 @@ import msgspec
 
 from growth.cli.queue_lending import borrowed_by
 from growth.cli.queue_words import amount
-from growth.decide.queue.quota_tree import Member, Slot
+from growth.decide.queue.quota_tree import QuotaNode, Slot
 
 
-class Limit(msgspec.Struct, frozen=True):
+class QuotaLimit(msgspec.Struct, frozen=True):
     """One that somebody could raise."""
 
     of: str
@@ -19,7 +19,7 @@ class Limit(msgspec.Struct, frozen=True):
     words: str
 
 
-def limits_on(member: Member, slot: Slot) -> Iterator[Limit]:
+def limits_on(member: QuotaNode, slot: Slot) -> Iterator[QuotaLimit]:
     """Why a queue cannot have more of this now, although somebody of its cohort may have some.
 
     If it may borrow no more, that alone is told: until that is raised, nothing else would help.
@@ -33,7 +33,7 @@ def limits_on(member: Member, slot: Slot) -> Iterator[Limit]:
             words = f"it may borrow {amount(slot[1], limit)} at most (borrowingLimit), and has borrowed {has}"
         else:
             words = f"cohort {one.name} may borrow {amount(slot[1], limit)} at most (borrowingLimit)"
-        yield Limit(one.name, "borrowingLimit", words)
+        yield QuotaLimit(one.name, "borrowingLimit", words)
         return
     path = member.path
     beside = [other for one in path[1:] for other in _below(one) if other not in path]
@@ -42,10 +42,10 @@ def limits_on(member: Member, slot: Slot) -> Iterator[Limit]:
         kept = one.kept(slot)
         if kept > 0:
             words = f"{one.name} keeps {amount(slot[1], kept)} to itself (lendingLimit)"
-            yield Limit(one.name, "lendingLimit", words)
+            yield QuotaLimit(one.name, "lendingLimit", words)
 
 
-def _below(member: Member) -> Iterator[Member]:
+def _below(member: QuotaNode) -> Iterator[QuotaNode]:
     for child in member.children:
         yield child
         yield from _below(child)

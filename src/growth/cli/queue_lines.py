@@ -14,7 +14,7 @@ Piece = tuple[str, str]
 _BETWEEN: Final = "…"
 
 
-class Lines:
+class OutputLines:
     """Something to print, line by line; whoever made it has seen to it that it fits."""
 
     def __init__(self, lines: Iterable[Iterable[Piece]]) -> None:

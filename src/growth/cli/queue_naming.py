@@ -4,36 +4,36 @@ from collections.abc import Collection
 from difflib import get_close_matches
 
 from growth.api.kinds import NAMESPACES
-from growth.cli.failures import Refused
-from growth.decide.queue.context import Key, Scene
+from growth.cli.failures import UsageError
+from growth.decide.queue.context import Key, QueueContext
 
 _SHOWN = 3
 
 
-def check_queue(scene: Scene, name: str) -> None:
+def check_queue(scene: QueueContext, name: str) -> None:
     """Whether there is such a ClusterQueue, if one is named."""
     if not name or name in scene.queues:
         return
     doors = sorted({door.spec.cluster_queue for (_, known), door in scene.doors.items() if known == name})
     if doors:
-        raise Refused(f"--queue {name}: that is a LocalQueue; expected its ClusterQueue, {' or '.join(doors)}")
+        raise UsageError(f"--queue {name}: that is a LocalQueue; expected its ClusterQueue, {' or '.join(doors)}")
     expected = _known("ClusterQueue", scene.queues, name, "kubectl get clusterqueues")
-    raise Refused(f"--queue {name}: there is no such ClusterQueue; {expected}")
+    raise UsageError(f"--queue {name}: there is no such ClusterQueue; {expected}")
 
 
-def check_namespace(scene: Scene, name: str) -> None:
+def check_namespace(scene: QueueContext, name: str) -> None:
     """Whether there is such a namespace, if one is named."""
     known = [key[1] for key in scene.snapshot.table(NAMESPACES)]
     if name and name not in known:
         expected = _known("namespace", known, name, "kubectl get namespaces")
-        raise Refused(f"--namespace {name}: there is no such namespace; {expected}")
+        raise UsageError(f"--namespace {name}: there is no such namespace; {expected}")
 
 
-def workload_meant(scene: Scene, text: str, namespace: str) -> Key:
+def workload_meant(scene: QueueContext, text: str, namespace: str) -> Key:
     """The workload of this name, or of the job of this name; either may stand behind its namespace."""
     before, _, name = text.rpartition("/")
     if before and namespace and before != namespace:
-        raise Refused(f"{text} is in namespace {before}, and --namespace says {namespace}: leave one of them out")
+        raise UsageError(f"{text} is in namespace {before}, and --namespace says {namespace}: leave one of them out")
     where = before or namespace
     check_namespace(scene, where)
     named = [key for key in scene.drafts if key[1] == name and where in ("", key[0])]
@@ -52,16 +52,16 @@ def workload_meant(scene: Scene, text: str, namespace: str) -> Key:
         raise _unknown(scene, text, name, where)
     if len(found) > 1:
         several = ", ".join("/".join(key) for key in sorted(found)[:_SHOWN])
-        raise Refused(f"{text} could be any of {len(found)}: {several}; write the namespace before it")
+        raise UsageError(f"{text} could be any of {len(found)}: {several}; write the namespace before it")
     return found[0]
 
 
-def _unknown(scene: Scene, text: str, name: str, where: str) -> Refused:
+def _unknown(scene: QueueContext, text: str, name: str, where: str) -> UsageError:
     jobs = [job.metadata for job in scene.jobs.values() if job.metadata.name == name]
     unmade = [job for job in jobs if where in ("", job.namespace)]
     if unmade:
         words = "it has no Workload yet: does growth run, with queue.enabled?"
-        return Refused(f"Job {unmade[0].namespace}/{name} waits for its turn to be looked at; {words}")
+        return UsageError(f"Job {unmade[0].namespace}/{name} waits for its turn to be looked at; {words}")
     names: set[str] = set()
     for key, draft in scene.drafts.items():
         owner = draft.before.metadata.controller
@@ -69,7 +69,7 @@ def _unknown(scene: Scene, text: str, name: str, where: str) -> Refused:
         names |= {f"{key[0]}/{one}" for one in own} if "/" in text else own if where in ("", key[0]) else set()
     expected = _known("workload", names, text, "kubectl get workloads.kueue.x-k8s.io -A")
     place = f" in namespace {where}" if where and "/" not in text else ""
-    return Refused(f"there is no workload {text!r}{place}, and none of a job of this name; {expected}")
+    return UsageError(f"there is no workload {text!r}{place}, and none of a job of this name; {expected}")
 
 
 def _known(what: str, names: Collection[str], name: str, command: str) -> str:

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from growth.api.actions import Hold
-from growth.api.change import Change, Happened, ObjectT
+from growth.api.change import Change, ChangeType, ObjectT
 from growth.api.kinds import Kind
 from growth.api.queue.kinds import QUEUE_KINDS
 from growth.api.queue.kueue_installation import (
@@ -19,14 +19,14 @@ from growth.api.queue.kueue_installation import (
     LEASE_NAME,
     KueueLease,
 )
-from growth.cli.failures import Refused
-from growth.decide.contract import State
+from growth.cli.failures import UsageError
+from growth.decide.contract import DeciderState
 from growth.decide.queue.kueue_coexistence import advice, live_kueue
 from growth.decide.queue.unreadable_objects import told_of_unreadable
 from growth.kube.client import Client
-from growth.kube.errors import NEEDS_A_PERSON, KubeError, ServerTrouble
+from growth.kube.errors import NEEDS_A_PERSON, KubeError, ServerFailure
 from growth.kube.transport import Method, Request
-from growth.observe.cache import World
+from growth.observe.cache import ClusterCache
 from growth.observe.lease_heartbeats import Held
 from growth.observe.snapshot import Snapshot
 
@@ -35,7 +35,7 @@ _SHOWN: Final = 3
 
 def notices_in(snapshot: Snapshot) -> Iterator[str]:
     """One sentence each."""
-    neighbour = live_kueue(snapshot, State())
+    neighbour = live_kueue(snapshot, DeciderState())
     if neighbour is not None:
         yield neighbour.why
     unreadable = [said.why for said in told_of_unreadable(snapshot) if isinstance(said, Hold)]
@@ -56,16 +56,16 @@ async def check_readable(client: Client) -> None:
 async def _check(client: Client, kind: Kind[Any]) -> None:
     try:
         await client.request(Request(Method.GET, kind.collection(), (("limit", "1"),), timeout_seconds=60))
-    except ServerTrouble as error:
+    except ServerFailure as error:
         more = advice(str(error))
         name = f"{kind.plural}.{kind.group}"
         why = f"nothing can be seen of the queue, and Growth decides nothing, because {name} cannot be read: {error}"
-        raise Refused(f"{why}. {more}" if more else why) from error
+        raise UsageError(f"{why}. {more}" if more else why) from error
     except NEEDS_A_PERSON:
         pass  # whoever reads it meets the same error, and knows what to say
 
 
-async def read_neighbours(client: Client, world: World, now: datetime) -> None:
+async def read_neighbours(client: Client, world: ClusterCache, now: datetime) -> None:
     """Let the World see what Kueue has in the cluster. Where that cannot be read, the rest is shown all the same."""
     listeners = world.listeners()
     try:
@@ -75,12 +75,12 @@ async def read_neighbours(client: Client, world: World, now: datetime) -> None:
         return
     before = [held.lease for held in world.kueue_leases.held.values()]
     renewed = [lease for lease in leases if _is_renewed(lease, now)]
-    listeners[KUEUE_LEASES]([*_all(Happened.DELETED, before), *_all(Happened.ADDED, renewed)])
+    listeners[KUEUE_LEASES]([*_all(ChangeType.DELETED, before), *_all(ChangeType.ADDED, renewed)])
     known = world.tables[KUEUE_DEPLOYMENTS].listed()
-    listeners[KUEUE_DEPLOYMENTS]([*_all(Happened.DELETED, known), *_all(Happened.ADDED, deployments)])
+    listeners[KUEUE_DEPLOYMENTS]([*_all(ChangeType.DELETED, known), *_all(ChangeType.ADDED, deployments)])
 
 
-def _all(happened: Happened, objects: Iterable[ObjectT]) -> list[Change[ObjectT]]:
+def _all(happened: ChangeType, objects: Iterable[ObjectT]) -> list[Change[ObjectT]]:
     return [Change(happened, one, None) for one in objects]
 
 

@@ -8,22 +8,22 @@ from growth.api.quantity import QuantityError
 from growth.api.queue.cluster_queues import ClusterQueue
 from growth.api.queue.workload import Workload
 from growth.cli.memory_report import named
-from growth.cli.queue_entry import Entry, Standing
+from growth.cli.queue_entry import WorkloadPhase, WorkloadRow
 from growth.cli.queue_failures import failure
 from growth.cli.queue_lending import lent_in
-from growth.cli.queue_limits import Limit, limits_on
-from growth.cli.queue_seeing import Seen, title_of
+from growth.cli.queue_limits import QuotaLimit, limits_on
+from growth.cli.queue_seeing import QueueView, title_of
 from growth.cli.queue_words import amount, amounts
 from growth.decide.queue.cluster_queue_status import standing_of
 from growth.decide.queue.context import Key
-from growth.decide.queue.failed_flavors import Tried, failures_of, supplies_seen_by
+from growth.decide.queue.failed_flavors import FailedFlavors, failures_of, supplies_seen_by
 from growth.decide.queue.flavor_assignment import PodSetNeeds, assign, needs_of
-from growth.decide.queue.quota_holders import Holder
+from growth.decide.queue.quota_holders import QuotaHolder
 
 _SHOWN_HOLDERS = 3
 
 
-class Offer(msgspec.Struct, frozen=True):
+class FlavorOffer(msgspec.Struct, frozen=True):
     """What one flavor has for the pods of one pod set; thousandths of cpu, whole units of everything else."""
 
     pod_set: str
@@ -34,7 +34,7 @@ class Offer(msgspec.Struct, frozen=True):
     """So much there could be, if nobody used any."""
     why: str
     """Why this flavor does not serve these pods; empty if it does."""
-    limits: dict[str, tuple[Limit, ...]] = {}
+    limits: dict[str, tuple[QuotaLimit, ...]] = {}
     """By resource that is short, what keeps it from what others of its cohort have."""
     failed: str = ""
     """Why it could not start on this flavor, if it was tried."""
@@ -54,7 +54,7 @@ class Offer(msgspec.Struct, frozen=True):
         return any(asked > self.at_most[name] for name, asked in self.asked.items())
 
 
-def offers_for(seen: Seen, workload: Workload) -> Iterator[Offer]:
+def offers_for(seen: QueueView, workload: Workload) -> Iterator[FlavorOffer]:
     """Each flavor is asked alone, by the function that admits: so its own reason is told, and no other's."""
     queue = seen.scene.queue_of(workload)
     if queue is None:
@@ -70,10 +70,10 @@ def offers_for(seen: Seen, workload: Workload) -> Iterator[Offer]:
                 found = assign(
                     *(_with(queue, alone), member, seen.scene.flavors, [only]),
                     closed=seen.closed,
-                    tried=Tried(refused=refused),
+                    tried=FailedFlavors(refused=refused),
                 )
                 left = {name: max(0, member.available((flavor.name, name))) for name in asked}
-                yield Offer(
+                yield FlavorOffer(
                     pod_set=needs.name,
                     flavor=flavor.name,
                     asked=asked,
@@ -91,7 +91,7 @@ def offers_for(seen: Seen, workload: Workload) -> Iterator[Offer]:
                 )
 
 
-def _needs(seen: Seen, workload: Workload) -> tuple[PodSetNeeds, ...]:
+def _needs(seen: QueueView, workload: Workload) -> tuple[PodSetNeeds, ...]:
     try:
         return needs_of(workload, seen.scene.filling)
     except (QuantityError, msgspec.ValidationError):
@@ -103,7 +103,7 @@ def _with(queue: ClusterQueue, *groups: object) -> ClusterQueue:
     return msgspec.structs.replace(queue, spec=spec)
 
 
-def holders_of(seen: Seen, key: Key, offers: Iterable[Offer]) -> Iterator[str]:
+def holders_of(seen: QueueView, key: Key, offers: Iterable[FlavorOffer]) -> Iterator[str]:
     """By flavor, who of its ClusterQueue, or of its cohort, holds most of what is short."""
     queue = seen.scene.queue_of(seen.scene.drafts[key].before)
     if queue is None:
@@ -130,17 +130,19 @@ def holders_of(seen: Seen, key: Key, offers: Iterable[Offer]) -> Iterator[str]:
             yield f"flavor {offer.flavor}: {named(told, _SHOWN_HOLDERS)}"
 
 
-def _elsewhere(holder: Holder, queue: ClusterQueue) -> str:
+def _elsewhere(holder: QuotaHolder, queue: ClusterQueue) -> str:
     return f", queue {holder.queue}" if holder.queue != queue.metadata.name else ""
 
 
-def changes_for(seen: Seen, workload: Workload, entry: Entry, offers: Iterable[Offer]) -> Iterator[str]:
+def changes_for(
+    seen: QueueView, workload: Workload, entry: WorkloadRow, offers: Iterable[FlavorOffer]
+) -> Iterator[str]:
     """What a person could do; nothing where time does it."""
-    if entry.standing is Standing.INACTIVE:
+    if entry.standing is WorkloadPhase.INACTIVE:
         yield f"mend what kept it from starting, then: {entry.remedy}"
-    if entry.standing is Standing.HELD:
+    if entry.standing is WorkloadPhase.HELD:
         yield from _openings(seen, workload)
-    if entry.standing is not Standing.QUEUED or (entry.namespace, entry.name) in seen.served or entry.waits_for:
+    if entry.standing is not WorkloadPhase.QUEUED or (entry.namespace, entry.name) in seen.served or entry.waits_for:
         return
     queue = seen.scene.queue_of(workload)
     covered = {one for group in queue.spec.resource_groups for one in group.covered_resources} if queue else set[str]()
@@ -153,7 +155,7 @@ def changes_for(seen: Seen, workload: Workload, entry: Entry, offers: Iterable[O
             yield from _loosened(seen, queue, one) if queue is not None else ()
 
 
-def _change(offer: Offer) -> str:
+def _change(offer: FlavorOffer) -> str:
     if offer.is_too_small:
         wanted = {name: asked for name, asked in offer.asked.items() if asked > offer.at_most[name]}
         most = amounts({name: offer.at_most[name] for name in wanted})
@@ -167,7 +169,7 @@ def _change(offer: Offer) -> str:
     return f"{offer.why}: change what its pods ask for, or the flavor"
 
 
-def _loosened(seen: Seen, queue: ClusterQueue, offer: Offer) -> Iterator[str]:
+def _loosened(seen: QueueView, queue: ClusterQueue, offer: FlavorOffer) -> Iterator[str]:
     """Which limits of its cohort could be less strict."""
     member, name = seen.scene.members[queue.metadata.name], queue.metadata.name
     for resource, limits in offer.limits.items():
@@ -181,7 +183,7 @@ def _loosened(seen: Seen, queue: ClusterQueue, offer: Offer) -> Iterator[str]:
             yield f"{told}: with preemption.reclaimWithinCohort ClusterQueue {name} would take that back"
 
 
-def _openings(seen: Seen, workload: Workload) -> Iterator[str]:
+def _openings(seen: QueueView, workload: Workload) -> Iterator[str]:
     door, queue = seen.scene.door_of(workload), seen.scene.queue_of(workload)
     patch = '--type merge -p \'{"spec":{"stopPolicy":"None"}}\''
     if door is not None and door.spec.stop_policy != "None":

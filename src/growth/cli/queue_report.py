@@ -8,9 +8,9 @@ import msgspec
 
 from growth.api.queue.cluster_queues import ACTIVE, SHORT, ClusterQueue
 from growth.api.status import condition_of
-from growth.cli.queue_entry import HOLDING, Entry, Standing, entry_of
-from growth.cli.queue_seeing import Seen
-from growth.cli.queue_shares import CohortSeen, Lent, Share, branch, cohorts_of, path_of, shares_of
+from growth.cli.queue_entry import HOLDING, WorkloadPhase, WorkloadRow, entry_of
+from growth.cli.queue_seeing import QueueView
+from growth.cli.queue_shares import CohortView, LentQuota, QuotaShare, branch, cohorts_of, path_of, shares_of
 from growth.decide.queue.cluster_queue_status import standing_of_door
 
 
@@ -28,21 +28,21 @@ class Queue(msgspec.Struct, frozen=True):
     is_told: bool
     """Whether anybody has said so: if not, nobody runs the queue yet."""
     warnings: tuple[str, ...] = ()
-    shares: tuple[Share, ...] = ()
-    admitted: tuple[Entry, ...] = ()
-    pending: tuple[Entry, ...] = ()
+    shares: tuple[QuotaShare, ...] = ()
+    admitted: tuple[WorkloadRow, ...] = ()
+    pending: tuple[WorkloadRow, ...] = ()
     """In the order in which they are tried; then those that are in no line."""
 
 
-class Report(msgspec.Struct, frozen=True):
+class QueueReport(msgspec.Struct, frozen=True):
     """Everything; ``--output json`` prints this."""
 
     at: datetime
     queues: tuple[Queue, ...] = ()
     """Those of one cohort stand together."""
-    cohorts: tuple[CohortSeen, ...] = ()
+    cohorts: tuple[CohortView, ...] = ()
     """All that are above one of these queues, or lend to it."""
-    homeless: tuple[Entry, ...] = ()
+    homeless: tuple[WorkloadRow, ...] = ()
     """Workloads without a ClusterQueue."""
     unmade: tuple[str, ...] = ()
     """Jobs that name a queue and have no Workload."""
@@ -55,7 +55,7 @@ class Report(msgspec.Struct, frozen=True):
     """The namespace whose workloads alone are shown; empty: all."""
 
     @property
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> Iterator[WorkloadRow]:
         """All workloads that are shown."""
         for queue in self.queues:
             yield from queue.admitted
@@ -68,7 +68,7 @@ class Report(msgspec.Struct, frozen=True):
         return any(not queue.is_told for queue in self.queues)
 
 
-def report_of(seen: Seen, queue: str = "", namespace: str = "") -> Report:
+def report_of(seen: QueueView, queue: str = "", namespace: str = "") -> QueueReport:
     """What there is to say; of one ClusterQueue, or of one namespace, if they are named."""
     scene = seen.scene
     entries = [entry_of(seen, key) for key in scene.drafts if not namespace or key[0] == namespace]
@@ -78,25 +78,27 @@ def report_of(seen: Seen, queue: str = "", namespace: str = "") -> Report:
         one for name, one in scene.queues.items() if (not queue or name == queue) and (not namespace or name in names)
     ]
     wanted.sort(key=lambda one: branch(path_of(seen, one), one.metadata.name))
-    alive = [entry for entry in entries if entry.standing is not Standing.FINISHED]
-    inside = defaultdict[str, list[Entry]](list)
+    alive = [entry for entry in entries if entry.standing is not WorkloadPhase.FINISHED]
+    inside = defaultdict[str, list[WorkloadRow]](list)
     for entry in alive:
         inside[entry.cluster_queue].append(entry)
-    lent = Lent()
-    return Report(
+    lent = LentQuota()
+    return QueueReport(
         at=scene.now,
         notices=seen.notices,
         queues=tuple(_queue(seen, one, inside[one.metadata.name], lent) for one in wanted),
         cohorts=tuple(cohorts_of(seen, wanted, lent)),
         homeless=() if queue else tuple(_ordered(inside[""])),
         unmade=() if queue else tuple(_unmade(seen, namespace)),
-        finished=sum(entry.standing is Standing.FINISHED and queue in ("", entry.cluster_queue) for entry in entries),
+        finished=sum(
+            entry.standing is WorkloadPhase.FINISHED and queue in ("", entry.cluster_queue) for entry in entries
+        ),
         knows_deadlines=scene.terms.readiness is not None,
         narrowed_to=namespace,
     )
 
 
-def _queue(seen: Seen, queue: ClusterQueue, own: Sequence[Entry], lent: Lent) -> Queue:
+def _queue(seen: QueueView, queue: ClusterQueue, own: Sequence[WorkloadRow], lent: LentQuota) -> Queue:
     name, said = queue.metadata.name, condition_of(queue.status.conditions, ACTIVE)
     standing = seen.scene.standings[name]
     return Queue(
@@ -114,18 +116,18 @@ def _queue(seen: Seen, queue: ClusterQueue, own: Sequence[Entry], lent: Lent) ->
     )
 
 
-def _ordered(entries: Iterable[Entry]) -> list[Entry]:
-    order = list(Standing)
+def _ordered(entries: Iterable[WorkloadRow]) -> list[WorkloadRow]:
+    order = list(WorkloadPhase)
     return sorted(entries, key=lambda one: (order.index(one.standing), one.position, _instant(one), one.title))
 
 
-def _instant(entry: Entry) -> float:
+def _instant(entry: WorkloadRow) -> float:
     """Who comes back first; of all others who has waited for longest."""
     instant = entry.until or entry.since
     return instant.timestamp() if instant is not None else 0
 
 
-def _warnings(seen: Seen, queue: ClusterQueue) -> Iterator[str]:
+def _warnings(seen: QueueView, queue: ClusterQueue) -> Iterator[str]:
     # What is out of stock stands beside the flavor.
     told_elsewhere = {ACTIVE, SHORT} if seen.closed else {ACTIVE}
     warnings = [one for one in queue.status.conditions if one.type not in told_elsewhere and one.status == "True"]
@@ -135,7 +137,7 @@ def _warnings(seen: Seen, queue: ClusterQueue) -> Iterator[str]:
             yield f"LocalQueue {namespace}/{name}: {standing_of_door(door, seen.scene.standings).why}"
 
 
-def _unmade(seen: Seen, namespace: str) -> Iterator[str]:
+def _unmade(seen: QueueView, namespace: str) -> Iterator[str]:
     """Jobs for which a Workload should be made, and is not yet."""
     owners = {owner.uid for draft in seen.scene.drafts.values() if (owner := draft.before.metadata.controller)}
     for job in seen.scene.jobs.values():

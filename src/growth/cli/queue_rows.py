@@ -7,7 +7,7 @@ from typing import Final
 
 from rich.cells import cell_len
 
-from growth.cli.queue_entry import HOLDING, Entry, Standing
+from growth.cli.queue_entry import HOLDING, WorkloadPhase, WorkloadRow
 from growth.cli.queue_lines import Piece, fitted, wrapped
 from growth.cli.queue_told import told
 from growth.cli.queue_words import amounts
@@ -20,21 +20,21 @@ _LONGEST: Final = {"WORKLOAD": 4, "QUEUE": 8, "ASKS FOR": 4}
 """So many of them would fill the line: no column takes more."""
 _GAP: Final = "  "
 STYLES: Final = {
-    Standing.READY: ("●", "green"),
-    Standing.RUNNING: ("●", "green"),
-    Standing.STARTING: ("◐", "cyan"),
-    Standing.LEAVING: ("◌", "magenta"),
-    Standing.QUEUED: ("≡", "yellow"),
-    Standing.BACKOFF: ("↻", "blue"),
-    Standing.HELD: ("‖", "yellow"),
-    Standing.INACTIVE: ("✕", "red"),
+    WorkloadPhase.READY: ("●", "green"),
+    WorkloadPhase.RUNNING: ("●", "green"),
+    WorkloadPhase.STARTING: ("◐", "cyan"),
+    WorkloadPhase.LEAVING: ("◌", "magenta"),
+    WorkloadPhase.QUEUED: ("≡", "yellow"),
+    WorkloadPhase.BACKOFF: ("↻", "blue"),
+    WorkloadPhase.HELD: ("‖", "yellow"),
+    WorkloadPhase.INACTIVE: ("✕", "red"),
 }
 
 
-class Columns:
+class ColumnWidths:
     """How wide each column is, so that those of all queues stand below each other. ``width`` is of the whole line."""
 
-    def __init__(self, entries: Sequence[Entry], width: int, at: datetime) -> None:
+    def __init__(self, entries: Sequence[WorkloadRow], width: int, at: datetime) -> None:
         self.width, self.at = width, at
         self.is_wide = width >= _WIDE
         has_priority = any(entry.priority for entry in entries)
@@ -48,7 +48,9 @@ class Columns:
         }
 
 
-def rows_of(entries: Sequence[Entry], columns: Columns, indent: int, rows: int | None) -> Iterator[list[Piece]]:
+def rows_of(
+    entries: Sequence[WorkloadRow], columns: ColumnWidths, indent: int, rows: int | None
+) -> Iterator[list[Piece]]:
     """All of them, or so many of those that hold quota and so many of the others, and how many more there are."""
     has_header = columns.is_wide
     for is_holding in (True, False):
@@ -67,24 +69,24 @@ def rows_of(entries: Sequence[Entry], columns: Columns, indent: int, rows: int |
                 yield [(" " * (indent + 3) + line, "dim")]
 
 
-def _row(texts: Sequence[str], columns: Columns, indent: int) -> str:
+def _row(texts: Sequence[str], columns: ColumnWidths, indent: int) -> str:
     cells: dict[str, str] = dict(zip(_TITLES, texts, strict=True))
     shown = [fitted(cells[title], size, is_number=title in _NUMBERS) for title, size in columns.sizes.items()]
     return " " * indent + _GAP.join([*shown, ""])
 
 
-def _beside(entry: Entry, columns: Columns, indent: int) -> Iterator[list[Piece]]:
+def _beside(entry: WorkloadRow, columns: ColumnWidths, indent: int) -> Iterator[list[Piece]]:
     """In one line, and as many more as its words need."""
     row = _row(_cells(entry, columns.at), columns, indent)
     (_, style), mark = STYLES[entry.standing], indent + columns.sizes[""]
     first, *others = wrapped(told(entry, columns.at), columns.width - len(row))
-    colour = style if entry.standing is not Standing.QUEUED else ""
+    colour = style if entry.standing is not WorkloadPhase.QUEUED else ""
     yield [(row[:mark], f"bold {style}"), (row[mark:], ""), (first, colour)]
     for line in others:
         yield [(" " * cell_len(row) + line, colour)]
 
 
-def _above(entry: Entry, columns: Columns, indent: int) -> Iterator[list[Piece]]:
+def _above(entry: WorkloadRow, columns: ColumnWidths, indent: int) -> Iterator[list[Piece]]:
     """Its name and what it asks for, and below it how it stands."""
     _, style = STYLES[entry.standing]
     mark, title, queue, priority, asks, age = _cells(entry, columns.at)
@@ -97,12 +99,12 @@ def _above(entry: Entry, columns: Columns, indent: int) -> Iterator[list[Piece]]
     yield [(edge, f"bold {style}"), (first[: len(title)], "bold"), (first[len(title) :], "dim")]
     for line in others if is_short else (*others, *wrapped(facts, room)):
         yield [(blank + line, "dim")]
-    colour = style if entry.standing is not Standing.QUEUED else ""
+    colour = style if entry.standing is not WorkloadPhase.QUEUED else ""
     for line in wrapped(told(entry, columns.at), room):
         yield [(blank + line, colour)]
 
 
-def _cells(entry: Entry, at: datetime) -> tuple[str, ...]:
+def _cells(entry: WorkloadRow, at: datetime) -> tuple[str, ...]:
     return (
         f"{entry.position}" if entry.position else STYLES[entry.standing][0],
         entry.title,

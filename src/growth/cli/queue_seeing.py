@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 from rich.console import Console
 
-from growth.api.change import Change, Happened
+from growth.api.change import Change, ChangeType
 from growth.api.kinds import NAMESPACES, PRIORITY_CLASSES, Kind
 from growth.api.queue.job import QUEUED_JOBS
 from growth.api.queue.kinds import QUEUE_KINDS
@@ -23,15 +23,16 @@ from growth.api.settings.model import Settings
 from growth.cli.queue_notices import check_readable, notices_in, read_neighbours
 from growth.cli.queue_stock import closed_by
 from growth.cli.world import reading
-from growth.decide.contract import State
-from growth.decide.queue.admission import Assumed, admit, lines_in
-from growth.decide.queue.context import Key, Scene
+from growth.decide.contract import DeciderState
+from growth.decide.queue.admission import admit, lines_in
+from growth.decide.queue.assumed_admissions import AssumedAdmission
+from growth.decide.queue.context import Key, QueueContext
 from growth.decide.queue.failed_flavors import is_early
 from growth.decide.queue.workload_lifecycle import follow
-from growth.decide.queue.workload_patch import Draft
+from growth.decide.queue.workload_patch import WorkloadDraft
 from growth.kube.client import Client
 from growth.kube.errors import Forbidden, NotFound
-from growth.observe.cache import World
+from growth.observe.cache import ClusterCache
 from growth.observe.snapshot import Snapshot
 
 T = TypeVar("T")
@@ -49,10 +50,10 @@ KINDS: Final[tuple[Kind[Any], ...]] = (
 _AROUND: Final = timedelta(seconds=10)
 
 
-class Seen(msgspec.Struct, frozen=True):
+class QueueView(msgspec.Struct, frozen=True):
     """What was read, and what would come of it."""
 
-    scene: Scene
+    scene: QueueContext
     """As it is: nothing was tried on it."""
     lines: Mapping[str, Sequence[Key]]
     """Who waits for quota, by ClusterQueue, in the order in which they are tried."""
@@ -72,9 +73,9 @@ class Seen(msgspec.Struct, frozen=True):
     """What holds for all: why nobody decides anything, and what cannot be read."""
 
 
-def see(snapshot: Snapshot, settings: Settings) -> Seen:
+def see(snapshot: Snapshot, settings: Settings) -> QueueView:
     """Look at everything once, and try who could be admitted."""
-    trial = Scene(snapshot, State(), settings)
+    trial = QueueContext(snapshot, DeciderState(), settings)
     # Whether machines can be had is known to those who ask the providers; they have written it on the queues.
     closed = closed_by(trial.queues.values())
     trial.premises = msgspec.structs.replace(trial.premises, closed=closed)
@@ -87,10 +88,10 @@ def see(snapshot: Snapshot, settings: Settings) -> Seen:
         name: [key for key in line if not is_early(trial.drafts[key].before, trial.now)]
         for name, line in lines_in(trial).items()
     }
-    served = frozenset(admit(trial, Assumed()).given)
+    served = frozenset(admit(trial, AssumedAdmission()).given)
     said = {key: draft.workload.condition(QUOTA_RESERVED) for key, draft in trial.drafts.items()}
-    return Seen(
-        scene=Scene(snapshot, State(), settings),
+    return QueueView(
+        scene=QueueContext(snapshot, DeciderState(), settings),
         lines=lines,
         positions={key: position for line in lines.values() for position, key in enumerate(line, 1)},
         served=served,
@@ -102,18 +103,18 @@ def see(snapshot: Snapshot, settings: Settings) -> Seen:
     )
 
 
-def _goes(draft: Draft) -> bool:
+def _goes(draft: WorkloadDraft) -> bool:
     return draft.before.is_reserving and draft.workload.holds(EVICTED)
 
 
-class Look:
+class QueueReader:
     """The queues as they are at any moment, as long as they are followed."""
 
-    def __init__(self, client: Client, world: World, settings: Settings, now: Now) -> None:
+    def __init__(self, client: Client, world: ClusterCache, settings: Settings, now: Now) -> None:
         self._client, self._world, self._settings, self._now = client, world, settings, now
         self._looked_around: datetime | None = None
 
-    def seen(self) -> Seen:
+    def seen(self) -> QueueView:
         """How they are now."""
         return see(self._world.snapshot(self._now()), self._settings)
 
@@ -130,23 +131,23 @@ class Look:
             found = (await self._client.list(kind, namespace)).items
         except (Forbidden, NotFound):
             return []
-        self._world.listeners()[kind]([Change(Happened.ADDED, one, None) for one in found])
+        self._world.listeners()[kind]([Change(ChangeType.ADDED, one, None) for one in found])
         return found
 
 
 @asynccontextmanager
-async def looking(client: Client, settings: Settings, now: Now) -> AsyncGenerator[Look]:
+async def looking(client: Client, settings: Settings, now: Now) -> AsyncGenerator[QueueReader]:
     """Follow the queues; inside, what is given tells how they are."""
-    world = World(now, queues=True)
+    world = ClusterCache(now, queues=True)
     await check_readable(client)
     # How far it has come is no part of what it says, which may go into a pipe.
     async with reading(client, world, KINDS, Console(stderr=True)):
-        look = Look(client, world, settings, now)
+        look = QueueReader(client, world, settings, now)
         await look.look_around()
         yield look
 
 
-def title_of(seen: Seen, key: Key) -> str:
+def title_of(seen: QueueView, key: Key) -> str:
     """What people call a workload."""
     owner = seen.scene.drafts[key].before.metadata.controller
     return f"{key[0]}/{owner.name if owner is not None else key[1]}"

@@ -7,11 +7,11 @@ import msgspec
 from growth.api.queue.cluster_queues import ClusterQueue
 from growth.api.queue.kinds import COHORTS
 from growth.cli.queue_lending import borrowed_by, lent_in
-from growth.cli.queue_seeing import Seen
-from growth.decide.queue.quota_tree import Member, Slot
+from growth.cli.queue_seeing import QueueView
+from growth.decide.queue.quota_tree import QuotaNode, Slot
 
 
-class Share(msgspec.Struct, frozen=True):
+class QuotaShare(msgspec.Struct, frozen=True):
     """How much of one resource of one flavor; thousandths of cpu, whole units of everything else."""
 
     flavor: str
@@ -29,25 +29,25 @@ class Share(msgspec.Struct, frozen=True):
     """Why nobody is admitted on this flavor, such as because its machines cannot be had; empty if somebody may be."""
 
 
-class CohortSeen(msgspec.Struct, frozen=True):
+class CohortView(msgspec.Struct, frozen=True):
     """A cohort above one of the queues that are shown."""
 
     name: str
     path: tuple[str, ...]
     """From the highest cohort down to this one."""
-    shares: tuple[Share, ...] = ()
+    shares: tuple[QuotaShare, ...] = ()
     """The quota that it has itself."""
     trouble: str = ""
     """Why nobody in it is admitted, if its parents are in a circle."""
 
 
-class Lent:
+class LentQuota:
     """Who lends how much; each tree is looked at once."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[int, Slot], Mapping[int, int]] = {}
 
-    def by(self, member: Member, slot: Slot) -> int:
+    def by(self, member: QuotaNode, slot: Slot) -> int:
         """So much of its own others use."""
         at = (id(member.root), slot)
         if at not in self._known:
@@ -55,11 +55,11 @@ class Lent:
         return self._known[at].get(id(member), 0)
 
 
-def shares_of(seen: Seen, queue: ClusterQueue, lent: Lent) -> Iterator[Share]:
+def shares_of(seen: QueueView, queue: ClusterQueue, lent: LentQuota) -> Iterator[QuotaShare]:
     """What is used of a queue's quota."""
     member = seen.scene.members[queue.metadata.name]
     for slot, quota in member.quotas.items():
-        yield Share(
+        yield QuotaShare(
             *slot,
             used=member.used(slot),
             nominal=quota.nominal,
@@ -70,7 +70,7 @@ def shares_of(seen: Seen, queue: ClusterQueue, lent: Lent) -> Iterator[Share]:
         )
 
 
-def path_of(seen: Seen, queue: ClusterQueue) -> tuple[str, ...]:
+def path_of(seen: QueueView, queue: ClusterQueue) -> tuple[str, ...]:
     """The cohorts above a queue, from the highest down."""
     return tuple(one.name for one in reversed(seen.scene.members[queue.metadata.name].path[1:]))
 
@@ -80,10 +80,10 @@ def branch(path: Iterable[str], queue: str = "") -> list[tuple[bool, str]]:
     return [*((True, name) for name in path), *([(False, queue)] if queue else [])]
 
 
-def cohorts_of(seen: Seen, queues: Iterable[ClusterQueue], lent: Lent) -> list[CohortSeen]:
+def cohorts_of(seen: QueueView, queues: Iterable[ClusterQueue], lent: LentQuota) -> list[CohortView]:
     """All cohorts above these queues, and those beside them that have quota to lend."""
     queue_members = {id(member) for member in seen.scene.members.values()}
-    found: dict[int, Member] = {}
+    found: dict[int, QuotaNode] = {}
     for queue in queues:
         member = seen.scene.members[queue.metadata.name]
         found |= {id(one): one for one in member.path[1:]}
@@ -94,25 +94,25 @@ def cohorts_of(seen: Seen, queues: Iterable[ClusterQueue], lent: Lent) -> list[C
     return sorted(told, key=lambda one: branch(one.path))
 
 
-def _below(member: Member) -> Iterator[Member]:
+def _below(member: QuotaNode) -> Iterator[QuotaNode]:
     for child in member.children:
         yield child
         yield from _below(child)
 
 
-def _cohort(seen: Seen, member: Member, lent: Lent) -> CohortSeen:
+def _cohort(seen: QueueView, member: QuotaNode, lent: LentQuota) -> CohortView:
     path = tuple(one.name for one in reversed(member.path))
     shares = tuple(_own(member, slot, lent) for slot in member.quotas)
-    return CohortSeen(member.name, path, shares, _circle(seen, member.name))
+    return CohortView(member.name, path, shares, _circle(seen, member.name))
 
 
-def _own(member: Member, slot: Slot, lent: Lent) -> Share:
+def _own(member: QuotaNode, slot: Slot, lent: LentQuota) -> QuotaShare:
     """Nobody runs in a cohort: what is used of its own quota is lent to its queues."""
     nominal = member.nominal(slot)
-    return Share(*slot, used=0, nominal=nominal, borrowed=0, capacity=nominal, lent=lent.by(member, slot))
+    return QuotaShare(*slot, used=0, nominal=nominal, borrowed=0, capacity=nominal, lent=lent.by(member, slot))
 
 
-def _circle(seen: Seen, name: str) -> str:
+def _circle(seen: QueueView, name: str) -> str:
     cohorts, path = seen.scene.snapshot.table(COHORTS), list[str]()
     while name and name not in path:
         path.append(name)

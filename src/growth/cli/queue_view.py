@@ -12,11 +12,11 @@ from rich.text import Text
 
 from growth.cli.memory_report import counted, named
 from growth.cli.queue_bars import closed_flavors, usage
-from growth.cli.queue_entry import Entry, Standing
-from growth.cli.queue_lines import Lines, notices
-from growth.cli.queue_report import Queue, Report
-from growth.cli.queue_rows import STYLES, Columns, rows_of
-from growth.cli.queue_shares import CohortSeen, branch
+from growth.cli.queue_entry import WorkloadPhase, WorkloadRow
+from growth.cli.queue_lines import OutputLines, notices
+from growth.cli.queue_report import Queue, QueueReport
+from growth.cli.queue_rows import STYLES, ColumnWidths, rows_of
+from growth.cli.queue_shares import CohortView, branch
 
 _SHOWN_REMEDIES: Final = 3
 _STEP: Final = 2
@@ -47,12 +47,12 @@ Jobs wait in it that bear the label kueue.x-k8s.io/queue-name: jobs, once growth
 _NOBODY: Final = "does growth run, with queue.enabled?"
 
 
-def view(report: Report, width: int, rows: int | None = None) -> RenderableType:
+def view(report: QueueReport, width: int, rows: int | None = None) -> RenderableType:
     """The whole picture; at most so many workloads of each queue that are admitted, and so many that wait."""
     first = notices(report.notices)
     if not report.queues and not report.homeless and not report.unmade:
         return Group(*first, Text(_no_queues(report), style="yellow" if report.narrowed_to else ""))
-    columns = Columns(list(_shown(report, rows)), width, report.at)
+    columns = ColumnWidths(list(_shown(report, rows)), width, report.at)
     parts: list[RenderableType] = [*first, _headline(report)]
     drawn = [(branch(one.path), _cohort(one, columns)) for one in report.cohorts]
     drawn += [(branch(one.path, one.name), _queue(one, columns, rows)) for one in report.queues]
@@ -60,16 +60,16 @@ def view(report: Report, width: int, rows: int | None = None) -> RenderableType:
         parts += [Text(), *lines]
     if report.homeless:
         parts += [Text(), Text("in no ClusterQueue", style="bold yellow")]
-        parts.append(Lines(list(rows_of(report.homeless, columns, _STEP, rows))))
+        parts.append(OutputLines(list(rows_of(report.homeless, columns, _STEP, rows))))
     return Group(*parts, Text(), *_hints(report, rows))
 
 
-def _indent(depth: int, columns: Columns) -> int:
+def _indent(depth: int, columns: ColumnWidths) -> int:
     """How far in something stands. Cohorts that are very deep stand below each other: there must be room for words."""
     return min(depth * _STEP, columns.width // 8)
 
 
-def _cohort(cohort: CohortSeen, columns: Columns) -> Iterator[RenderableType]:
+def _cohort(cohort: CohortView, columns: ColumnWidths) -> Iterator[RenderableType]:
     indent = _indent(len(cohort.path) - 1, columns)
     line = Text.assemble(("▾ cohort ", "dim"), (cohort.name, "bold"))
     if cohort.trouble:
@@ -82,29 +82,29 @@ def _cohort(cohort: CohortSeen, columns: Columns) -> Iterator[RenderableType]:
         yield Padding(bars, (0, 0, 0, indent + _STEP))
 
 
-def _queue(queue: Queue, columns: Columns, rows: int | None) -> Iterator[RenderableType]:
+def _queue(queue: Queue, columns: ColumnWidths, rows: int | None) -> Iterator[RenderableType]:
     indent = _indent(len(queue.path), columns)
     yield Padding(_title(queue), (0, 0, 0, indent))
     yield Padding(_quota(queue, columns.width - indent - _STEP), (0, 0, 0, indent + _STEP))
     if queue.admitted or queue.pending:
         yield Text()
-        yield Lines(list(rows_of((*queue.admitted, *queue.pending), columns, indent + _STEP, rows)))
+        yield OutputLines(list(rows_of((*queue.admitted, *queue.pending), columns, indent + _STEP, rows)))
 
 
-def _no_queues(report: Report) -> str:
+def _no_queues(report: QueueReport) -> str:
     if report.narrowed_to:
         return f"No queue is open to namespace {report.narrowed_to}: no LocalQueue in it, and no workload."
     return _BEGIN
 
 
-def _shown(report: Report, rows: int | None) -> Iterator[Entry]:
+def _shown(report: QueueReport, rows: int | None) -> Iterator[WorkloadRow]:
     for queue in report.queues:
         yield from queue.admitted[:rows]
         yield from queue.pending[:rows]
     yield from report.homeless[:rows]
 
 
-def _headline(report: Report) -> Text:
+def _headline(report: QueueReport) -> Text:
     counts = Counter(entry.standing for entry in report.entries)
     line = Text(counted(len(report.queues), "queue"), style="bold")
     if report.narrowed_to:
@@ -136,7 +136,7 @@ def _quota(queue: Queue, width: int) -> RenderableType:
     return Group(*parts)
 
 
-def _hints(report: Report, rows: int | None) -> Iterable[RenderableType]:
+def _hints(report: QueueReport, rows: int | None) -> Iterable[RenderableType]:
     """What a person could do, the most pressing first."""
     if report.is_unattended:
         yield Text(f"Nobody has looked at a queue yet: {_NOBODY}", style="yellow")
@@ -147,14 +147,16 @@ def _hints(report: Report, rows: int | None) -> Iterable[RenderableType]:
     remedies = [entry for entry in _shown(report, rows) if entry.remedy]
     if remedies:
         yield from _remedies(remedies)
-    if not report.knows_deadlines and any(one.standing is Standing.STARTING for one in report.entries):
+    if not report.knows_deadlines and any(one.standing is WorkloadPhase.STARTING for one in report.entries):
         yield Text("By when pods must be ready is in Growth's settings: growth queue --settings FILE", style="dim")
-    first = next((one.title for one in report.entries if one.standing not in (Standing.READY, Standing.RUNNING)), "")
+    first = next(
+        (one.title for one in report.entries if one.standing not in (WorkloadPhase.READY, WorkloadPhase.RUNNING)), ""
+    )
     if any(report.entries):
         yield Text(f"All about one of them: growth queue explain {first or 'WORKLOAD'}", style="dim")
 
 
-def _remedies(entries: Sequence[Entry]) -> Iterator[RenderableType]:
+def _remedies(entries: Sequence[WorkloadRow]) -> Iterator[RenderableType]:
     yield Text("To let in again what was deactivated:", style="dim")
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 2))
     table.add_column(overflow="fold")

@@ -12,8 +12,8 @@ from growth.api.node_removal_request import RETRY, NodeRemovalRequest
 from growth.api.settings.loading import EffectiveSettings
 from growth.api.timestamp import format_time
 from growth.cli.asking import asking
-from growth.cli.failures import Refused
-from growth.cli.request_view import Line, lines_of, view
+from growth.cli.failures import UsageError
+from growth.cli.request_view import RequestRow, lines_of, view
 from growth.cli.settings_options import with_settings_of
 from growth.kube.client import Client
 from growth.kube.errors import Conflict, NotFound
@@ -52,7 +52,7 @@ def list_requests(effective: EffectiveSettings, output: str) -> None:
         console.print(view(lines, datetime.now(UTC), console.width))
 
 
-async def _lines(client: Client) -> list[Line]:
+async def _lines(client: Client) -> list[RequestRow]:
     requests = await client.list(NODE_REQUESTS)
     removals = await client.list(NODE_REMOVAL_REQUESTS)
     return lines_of(requests.items, removals.items)
@@ -85,7 +85,7 @@ async def ask_for_retry(client: Client, name: str, now: datetime) -> str:
     phase, meta = removal.status.phase, removal.metadata
     if phase != "RemovalFailed":
         meaning = {"Pending": "its provider has not been asked yet", "Deprovisioning": "its provider is being asked"}
-        raise Refused(f"{name} is in the phase {phase}, expected RemovalFailed: {meaning[phase]}, nothing to retry")
+        raise UsageError(f"{name} is in the phase {phase}, expected RemovalFailed: {meaning[phase]}, nothing to retry")
     if RETRY in meta.annotations:
         return f"{name} is to be tried again already: Growth begins as soon as it looks at it. Is it running?"
     # Of this version only: in another one, Growth or somebody else may have begun.
@@ -93,9 +93,11 @@ async def ask_for_retry(client: Client, name: str, now: datetime) -> str:
     try:
         await client.patch(NODE_REMOVAL_REQUESTS, name, MergePatch(body))
     except Conflict as error:
-        raise Refused(f"{name} has just been changed by somebody else: look at it, and ask again if need be") from error
+        raise UsageError(
+            f"{name} has just been changed by somebody else: look at it, and ask again if need be"
+        ) from error
     except NotFound as error:
-        raise Refused(f"{name} has just gone: there is nothing to retry") from error
+        raise UsageError(f"{name} has just gone: there is nothing to retry") from error
     return (
         f"{name} will be tried again. Growth sets it back to Pending, makes sure once more that nobody needs\n"
         f"node {removal.node_name}, and asks its provider to delete the machine; attempts count from one.\n"
@@ -111,4 +113,4 @@ def _found(name: str, removals: list[NodeRemovalRequest]) -> NodeRemovalRequest:
     close = get_close_matches(name, by_name, 1)
     hint = f", the closest is {close[0]!r}" if close else ""
     known = f"those that failed are {', '.join(failed)}" if failed else "none has failed"
-    raise Refused(f"there is no NodeRemovalRequest {name!r}{hint}; {known}")
+    raise UsageError(f"there is no NodeRemovalRequest {name!r}{hint}; {known}")

@@ -26,7 +26,7 @@ _STYLES: Final = {
 }
 
 
-class Line(msgspec.Struct, frozen=True):
+class RequestRow(msgspec.Struct, frozen=True):
     """One request."""
 
     kind: str
@@ -41,23 +41,23 @@ class Line(msgspec.Struct, frozen=True):
     last_at: datetime | None
 
 
-def lines_of(requests: Iterable[NodeRequest], removals: Iterable[NodeRemovalRequest]) -> list[Line]:
+def lines_of(requests: Iterable[NodeRequest], removals: Iterable[NodeRemovalRequest]) -> list[RequestRow]:
     """All of them: what is to go first, then what is wanted, each by name."""
     going = [_removal(removal) for removal in removals]
     coming = [_request(request) for request in requests]
     return [*sorted(going, key=lambda line: line.name), *sorted(coming, key=lambda line: line.name)]
 
 
-def _request(request: NodeRequest) -> Line:
+def _request(request: NodeRequest) -> RequestRow:
     status, meta = request.status, request.metadata
     since = status.phase_since or meta.creation_timestamp
-    return Line("NodeRequest", meta.name, request.pool, status.phase, since, 0, *_last(status.events))
+    return RequestRow("NodeRequest", meta.name, request.pool, status.phase, since, 0, *_last(status.events))
 
 
-def _removal(removal: NodeRemovalRequest) -> Line:
+def _removal(removal: NodeRemovalRequest) -> RequestRow:
     status, meta = removal.status, removal.metadata
     words, at = _last(status.events)
-    return Line(
+    return RequestRow(
         "NodeRemovalRequest", meta.name, removal.spec.pool, status.phase, meta.creation_timestamp,
         status.removal_attempt, words or removal.spec.reason, at,
     )  # fmt: skip
@@ -70,7 +70,7 @@ def _last(events: Sequence[StatusEvent]) -> tuple[str, datetime | None]:
     return last.reason or last.name, last.at
 
 
-def view(lines: Sequence[Line], now: datetime, width: int) -> RenderableType:
+def view(lines: Sequence[RequestRow], now: datetime, width: int) -> RenderableType:
     """One line each; what happened last has the room that is left."""
     if not lines:
         return Text("Growth has asked for nothing: there are no NodeRequests and no NodeRemovalRequests.", style="dim")
@@ -90,7 +90,7 @@ def view(lines: Sequence[Line], now: datetime, width: int) -> RenderableType:
     return table
 
 
-def _cells(line: Line, now: datetime) -> tuple[str | Text, ...]:
+def _cells(line: RequestRow, now: datetime) -> tuple[str | Text, ...]:
     is_removal = line.kind == "NodeRemovalRequest"
     return (
         "gone" if is_removal else "here",

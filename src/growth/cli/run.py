@@ -14,7 +14,7 @@ import click
 from growth import __version__
 from growth.api.settings.loading import EffectiveSettings
 from growth.api.settings.model import HealthSettings, Settings
-from growth.cli.failures import Refused, sentence_for
+from growth.cli.failures import UsageError, sentence_for
 from growth.cli.settings_options import with_settings
 from growth.cloud.errors import Invalid
 from growth.kube.access import find_access
@@ -26,8 +26,8 @@ from growth.run.health import ProcessHealth, serving
 from growth.run.logs import set_up_logs
 from growth.run.missing_features import missing_features, sentence_about
 from growth.run.provider_poller import OpenProvider, open_providers
-from growth.run.replica import Plant, control, new_health
-from growth.run.runtime import Host, this_process
+from growth.run.replica import ReplicaConfig, control, new_health
+from growth.run.runtime import Runtime, this_process
 from growth.run.signals import run_until_stopped
 
 _LOG: Final = logging.getLogger(__name__)
@@ -53,20 +53,20 @@ def run(effective: EffectiveSettings, only: str) -> None:
     try:
         capabilities = chosen([name.strip() for name in only.split(",") if name.strip()])
     except UnknownCapability as error:
-        raise Refused(f"--only {only}: {error}") from error
+        raise UsageError(f"--only {only}: {error}") from error
     try:
         providers = open_providers(settings, host.now)
     except Invalid as error:
-        raise Refused(f"providers.enabled {settings.providers.enabled!r}: {error}") from error
+        raise UsageError(f"providers.enabled {settings.providers.enabled!r}: {error}") from error
     set_up_logs(sys.stderr)
     try:
         asyncio.run(_run(settings, capabilities, providers, host))
     except KubeError as error:
-        raise Refused(sentence_for(error)) from error
+        raise UsageError(sentence_for(error)) from error
 
 
 async def _run(
-    settings: Settings, capabilities: tuple[Capability, ...], providers: Mapping[str, OpenProvider], host: Host
+    settings: Settings, capabilities: tuple[Capability, ...], providers: Mapping[str, OpenProvider], host: Runtime
 ) -> None:
     kube = settings.kube
     access = find_access(Path(kube.kubeconfig) if kube.kubeconfig else None, kube.context or None)
@@ -74,7 +74,7 @@ async def _run(
         connect(access, max_concurrent_requests=kube.max_concurrent_requests) as client,
         connect(access) as lease_client,
     ):
-        plant = Plant(
+        plant = ReplicaConfig(
             client=client,
             lease_client=lease_client,
             settings=settings,
@@ -120,5 +120,5 @@ def _telling_health(health: ProcessHealth, listen: HealthSettings) -> Generator[
         except OSError as error:
             where = f"health.address {listen.address!r}, health.port {listen.port}"
             problem = f"{where}: cannot listen there ({error.strerror or error})"
-            raise Refused(f"{problem}; choose another port with --health-port, or 0 for any that is free") from error
+            raise UsageError(f"{problem}; choose another port with --health-port, or 0 for any that is free") from error
         yield port

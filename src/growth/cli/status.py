@@ -19,11 +19,11 @@ from growth.api.growth_status import GROWTH_STATUS
 from growth.api.kinds import CONFIG_MAPS, LEASES
 from growth.api.settings.loading import EffectiveSettings
 from growth.api.settings.model import Settings
-from growth.cli.failures import Refused, sentence_for
+from growth.cli.failures import UsageError, sentence_for
 from growth.cli.interrupts import run_interruptible
 from growth.cli.settings_options import with_settings_of
 from growth.cli.spans import span
-from growth.cli.status_report import Leader, Report, report_of
+from growth.cli.status_report import LeaderView, StatusReport, report_of
 from growth.cli.status_view import view
 from growth.kube.access import find_access
 from growth.kube.client import Client, connect
@@ -61,12 +61,12 @@ def status(context: click.Context, effective: EffectiveSettings, output: str, *,
       growth status --output json | jq -r '.troubled[] | select(.state == "Unready") | .name'
     """
     if follow and output == "json":
-        raise Refused("--follow shows text: leave out --output json, or --follow")
+        raise UsageError("--follow shows text: leave out --output json, or --follow")
     settings, console = effective.settings, Console(highlight=False)
     try:
         context.exit(run_interruptible(_connected(settings, console, output, follow=follow)))
     except KubeError as error:
-        raise Refused(sentence_for(error)) from error
+        raise UsageError(sentence_for(error)) from error
     except KeyboardInterrupt:
         pass  # the only way to end --follow, so it is no failure
 
@@ -106,7 +106,7 @@ async def stay(client: Client, settings: Settings, console: Console, now: Now) -
             await asyncio.sleep(_FRAME_SECONDS)
 
 
-def _fitting(report: Report, console: Console) -> RenderableType:
+def _fitting(report: StatusReport, console: Console) -> RenderableType:
     """As many of the troubled nodes as the screen has room for; whoever reads it through a pipe gets all."""
 
     def lines(rows: int) -> int:
@@ -119,7 +119,7 @@ def _fitting(report: Report, console: Console) -> RenderableType:
 # Reading
 
 
-async def read_report(client: Client, settings: Settings, now: Now) -> Report:
+async def read_report(client: Client, settings: Settings, now: Now) -> StatusReport:
     """Ask for all three, and conclude."""
     found = await _config_map(client, settings.namespace)
     pools = await client.list(NODE_POOLS)
@@ -141,7 +141,7 @@ async def _lease(client: Client, settings: Settings) -> Lease | None:
         return None
 
 
-async def find_leader(client: Client, settings: Settings, now: Now) -> Leader:
+async def find_leader(client: Client, settings: Settings, now: Now) -> LeaderView:
     """Whoever holds the Lease, if it is alive.
 
     A record that is fresh by our clock is believed. One that is not may be fresh by the clock of the one who wrote it:
@@ -150,7 +150,7 @@ async def find_leader(client: Client, settings: Settings, now: Now) -> Leader:
     first = await _lease(client, settings)
     if first is None:
         name = f"{settings.namespace}/{settings.leader_election.lease_name}"
-        return Leader(is_alive=False, why=f"there is no Lease {name}, so it is not installed in this namespace")
+        return LeaderView(is_alive=False, why=f"there is no Lease {name}, so it is not installed in this namespace")
     if _is_held(first) and _is_fresh(first, now()):
         return _alive(first)
     await asyncio.sleep(2 * settings.leader_election.retry_period.total_seconds())
@@ -158,7 +158,7 @@ async def find_leader(client: Client, settings: Settings, now: Now) -> Leader:
     if _is_held(second) and second.spec.renew_time != first.spec.renew_time:
         return _alive(second)
     spec, why = second.spec, _why_gone(second, now())
-    return Leader(is_alive=False, holder=spec.holder_identity, renewed_at=spec.renew_time, why=why)
+    return LeaderView(is_alive=False, holder=spec.holder_identity, renewed_at=spec.renew_time, why=why)
 
 
 def _is_held(lease: Lease) -> bool:
@@ -170,8 +170,8 @@ def _is_fresh(lease: Lease, now: datetime) -> bool:
     return renewed_at is not None and abs(now - renewed_at) <= timedelta(seconds=lease.spec.lease_duration_seconds)
 
 
-def _alive(lease: Lease) -> Leader:
-    return Leader(is_alive=True, holder=lease.spec.holder_identity, renewed_at=lease.spec.renew_time)
+def _alive(lease: Lease) -> LeaderView:
+    return LeaderView(is_alive=True, holder=lease.spec.holder_identity, renewed_at=lease.spec.renew_time)
 
 
 def _why_gone(lease: Lease, now: datetime) -> str:

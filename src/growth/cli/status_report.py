@@ -26,7 +26,7 @@ class HealthSummary(StrEnum):
     """Nobody has said anything, or whoever did is gone."""
 
 
-class Leader(msgspec.Struct, frozen=True):
+class LeaderView(msgspec.Struct, frozen=True):
     """The replica that acts, by its Lease."""
 
     is_alive: bool
@@ -37,7 +37,7 @@ class Leader(msgspec.Struct, frozen=True):
     """Why it is taken for gone; empty if it is alive."""
 
 
-class Closed(msgspec.Struct, frozen=True):
+class ClosedOffering(msgspec.Struct, frozen=True):
     """What is not bought for a pool now."""
 
     offering: str
@@ -48,19 +48,19 @@ class Closed(msgspec.Struct, frozen=True):
     """When one is tried again; None: when things have improved."""
 
 
-class Pool(msgspec.Struct, frozen=True):
+class PoolStatusRow(msgspec.Struct, frozen=True):
     """One pool, as its status tells."""
 
     name: str
     nodes: NodeCounts
     missing_since: datetime | None = None
     """Since when the one is asked for that has no node for longest."""
-    closed: tuple[Closed, ...] = ()
+    closed: tuple[ClosedOffering, ...] = ()
     problem: str = ""
     """Why it is not valid, or that it does not exist; empty if nothing is wrong with it."""
 
 
-class Report(msgspec.Struct, frozen=True):
+class StatusReport(msgspec.Struct, frozen=True):
     """Everything; ``--output json`` prints this."""
 
     at: datetime
@@ -68,7 +68,7 @@ class Report(msgspec.Struct, frozen=True):
     health: HealthSummary
     problem: str
     """Why nobody knows how the cluster is; empty if somebody does."""
-    leader: Leader
+    leader: LeaderView
     is_halted: bool = False
     """Whether nothing is bought or removed. Of this and all that follows: as it was last written."""
     alarm: str = ""
@@ -81,7 +81,7 @@ class Report(msgspec.Struct, frozen=True):
     """Growth's nodes that are unready without reason."""
     foreign_unready: int = 0
     states: dict[str, int] = {}
-    pools: tuple[Pool, ...] = ()
+    pools: tuple[PoolStatusRow, ...] = ()
     troubled: tuple[TroubledNode, ...] = ()
     """The first of those that do not simply work, worst first."""
     troubled_in_all: int = 0
@@ -98,14 +98,14 @@ class Report(msgspec.Struct, frozen=True):
 
 
 def report_of(
-    found: ConfigMap | None, pools: Iterable[NodePool], leader: Leader, namespace: str, now: datetime
-) -> Report:
+    found: ConfigMap | None, pools: Iterable[NodePool], leader: LeaderView, namespace: str, now: datetime
+) -> StatusReport:
     """What these objects say."""
     known = status_in(found)
     problem = _problem(found, known, leader, namespace)
     status = known or ClusterStatus()
     health = HealthSummary.HEALTHY if status.is_healthy else HealthSummary.UNHEALTHY
-    return Report(
+    return StatusReport(
         at=now,
         namespace=namespace,
         health=HealthSummary.UNKNOWN if problem else health,
@@ -125,7 +125,7 @@ def report_of(
     )
 
 
-def _problem(found: ConfigMap | None, known: ClusterStatus | None, leader: Leader, namespace: str) -> str:
+def _problem(found: ConfigMap | None, known: ClusterStatus | None, leader: LeaderView, namespace: str) -> str:
     if not leader.is_alive:
         return f"Growth is not running: {leader.why}"
     if found is None:
@@ -136,7 +136,7 @@ def _problem(found: ConfigMap | None, known: ClusterStatus | None, leader: Leade
     return ""
 
 
-def _pools(pools: Iterable[NodePool], status: ClusterStatus, now: datetime) -> Iterable[Pool]:
+def _pools(pools: Iterable[NodePool], status: ClusterStatus, now: datetime) -> Iterable[PoolStatusRow]:
     known = {pool.metadata.name: pool for pool in pools}
     gone = {one.pool: one for one in status.pools if not one.offering and one.pool not in known}
     for name in sorted({*known, *gone}):
@@ -146,13 +146,13 @@ def _pools(pools: Iterable[NodePool], status: ClusterStatus, now: datetime) -> I
             count = sum(gone[name].states.values())
             machines = f"{count} machines" if count > 1 else "a machine"
             problem = f"there is no such NodePool, but {machines} of it"
-            yield Pool(name, NodeCounts(), gone[name].missing_since, (), problem)
+            yield PoolStatusRow(name, NodeCounts(), gone[name].missing_since, (), problem)
 
 
-def _pool(pool: NodePool, now: datetime) -> Pool:
+def _pool(pool: NodePool, now: datetime) -> PoolStatusRow:
     status = pool.status
     valid = condition_of(status.conditions, VALID)
-    return Pool(
+    return PoolStatusRow(
         name=pool.metadata.name,
         nodes=status.nodes or NodeCounts(),
         missing_since=status.missing_since,
@@ -161,12 +161,12 @@ def _pool(pool: NodePool, now: datetime) -> Pool:
     )
 
 
-def _closed(pool: NodePool, now: datetime) -> Iterable[Closed]:
+def _closed(pool: NodePool, now: datetime) -> Iterable[ClosedOffering]:
     for one in pool.status.unhealthy:
-        yield Closed(one.offering, one.message, one.since)
+        yield ClosedOffering(one.offering, one.message, one.since)
     for entry in pool.status.offerings:
         said = ": ".join(part for part in (entry.reason, entry.message) if part)
         if entry.until is not None and entry.until > now and entry.available_since is None:
-            yield Closed(entry.offering, said, entry.since, entry.until)
+            yield ClosedOffering(entry.offering, said, entry.since, entry.until)
         elif entry.surprises >= TOO_MANY_SURPRISES:
-            yield Closed(entry.offering, said, entry.since)
+            yield ClosedOffering(entry.offering, said, entry.since)

@@ -14,7 +14,7 @@ from rich.text import Text
 from growth.api.growth_status import TroubledNode
 from growth.api.timestamp import format_time
 from growth.cli.spans import span
-from growth.cli.status_report import Closed, HealthSummary, Pool, Report
+from growth.cli.status_report import ClosedOffering, HealthSummary, PoolStatusRow, StatusReport
 from growth.decide.facts.cluster_state import NodeState
 
 _WIDE: Final = 100
@@ -54,7 +54,7 @@ _NO_POOLS: Final = "There is no NodePool, so Growth buys nothing. docs/kinds.md 
 _SHOWN_NOTES: Final = 8
 
 
-def view(report: Report, width: int, rows: int | None = None) -> RenderableType:
+def view(report: StatusReport, width: int, rows: int | None = None) -> RenderableType:
     """The whole picture, with at most so many of the troubled nodes; None shows all that are known."""
     parts: list[RenderableType] = [*_headline(report), *_leader(report)]
     if report.health is not HealthSummary.UNKNOWN or report.was_told or report.pools:
@@ -69,7 +69,7 @@ def view(report: Report, width: int, rows: int | None = None) -> RenderableType:
 # How the cluster is
 
 
-def _headline(report: Report) -> list[RenderableType]:
+def _headline(report: StatusReport) -> list[RenderableType]:
     badge = Text(f" {report.health.upper()} ", style=_BADGES[report.health])
     if report.health is HealthSummary.UNKNOWN:
         lines: list[RenderableType] = [badge, Text(f"{report.problem}.", style="yellow")]
@@ -92,13 +92,13 @@ def _headline(report: Report) -> list[RenderableType]:
     return [*lines, Text(words, style="red") if report.is_halted else Text(_GOES_ON, style="yellow")]
 
 
-def _last_words(report: Report) -> str:
+def _last_words(report: StatusReport) -> str:
     if not report.alarm:
         return "the cluster was healthy."
     return f"the cluster was unhealthy, and Growth {'halted' if report.is_halted else 'at work'}:"
 
 
-def _leader(report: Report) -> Iterable[Text]:
+def _leader(report: StatusReport) -> Iterable[Text]:
     leader = report.leader
     if leader.is_alive:
         renewed = (
@@ -107,7 +107,7 @@ def _leader(report: Report) -> Iterable[Text]:
         yield Text.assemble(("led by ", "dim"), leader.holder, (renewed, "dim"))
 
 
-def _nodes(report: Report) -> Text:
+def _nodes(report: StatusReport) -> Text:
     counts = dict(report.states)
     ready = {NodeState.READY.value: counts.pop(NodeState.READY.value, 0)}
     told = [_count(report, state, count) for state, count in {**ready, **counts}.items() if count]
@@ -115,7 +115,7 @@ def _nodes(report: Report) -> Text:
     return line.append_text(Text(", ").join(told)) if told else line.append("there are none")
 
 
-def _count(report: Report, state: str, count: int) -> Text:
+def _count(report: StatusReport, state: str, count: int) -> Text:
     words, style = _words(state)
     unready = f" ({report.foreign_unready:,} of them unready)" if state == NodeState.FOREIGN else ""
     return Text.assemble((f"{count:,} {words}", style), (unready if report.foreign_unready else "", "red"))
@@ -129,7 +129,7 @@ def _words(state: str) -> tuple[str, str]:
 # Pools
 
 
-def _pools(report: Report, width: int) -> Table:
+def _pools(report: StatusReport, width: int) -> Table:
     rows = [(pool, _counts(pool)) for pool in report.pools]
     titles = [one for one in _COUNTS if one in _ALWAYS or any(counts[one] for _, counts in rows)]
     is_waiting = any(pool.missing_since for pool in report.pools)
@@ -147,12 +147,12 @@ def _pools(report: Report, width: int) -> Table:
     return table
 
 
-def _counts(pool: Pool) -> dict[str, int]:
+def _counts(pool: PoolStatusRow) -> dict[str, int]:
     counts: dict[str, int] = msgspec.structs.asdict(pool.nodes)
     return {**counts, "coming": counts["coming"] + counts["starting"]}
 
 
-def _pool_health(pool: Pool) -> Text:
+def _pool_health(pool: PoolStatusRow) -> Text:
     if pool.problem:
         return Text("not valid", style="yellow")
     if any(not one.offering for one in pool.closed):
@@ -162,7 +162,7 @@ def _pool_health(pool: Pool) -> Text:
     return Text("healthy", style="green")
 
 
-def _notes(report: Report) -> Iterable[Text]:
+def _notes(report: StatusReport) -> Iterable[Text]:
     """What is closed until when, and what is wrong with a pool."""
     notes = [
         note
@@ -177,17 +177,17 @@ def _notes(report: Report) -> Iterable[Text]:
         yield Text(f"! and {len(notes) - _SHOWN_NOTES} more: --output json shows all", style="dim")
 
 
-def _told_apart(closed: Sequence[Closed]) -> Iterable[Closed]:
+def _told_apart(closed: Sequence[ClosedOffering]) -> Iterable[ClosedOffering]:
     """A pool that is closed as a whole says enough; what is closed for a time of its own is told as well."""
     is_whole = any(not one.offering for one in closed)
     return [one for one in closed if not one.offering or one.until or not is_whole]
 
 
-def _note(pool: Pool, words: str) -> Text:
+def _note(pool: PoolStatusRow, words: str) -> Text:
     return Text.assemble((f"! pool {pool.name}: ", "yellow"), words)
 
 
-def _closed(one: Closed, at: datetime) -> str:
+def _closed(one: ClosedOffering, at: datetime) -> str:
     what, again = (f"{one.offering} is not", "it is") if one.offering else ("nothing more is", "machines are")
     since = f", for {span(at - one.since)}" if one.since else ""
     until = f"one is tried again in {span(one.until - at)}" if one.until else f"{again} bought again when that is over"
@@ -197,7 +197,7 @@ def _closed(one: Closed, at: datetime) -> str:
 # Nodes that do not simply work
 
 
-def _troubled(report: Report, width: int, rows: int | None) -> RenderableType:
+def _troubled(report: StatusReport, width: int, rows: int | None) -> RenderableType:
     shown = report.troubled if rows is None else report.troubled[:rows]
     table = _table(width)
     table.add_column("NODE", no_wrap=True, overflow="ellipsis", max_width=width // 3)
@@ -219,7 +219,7 @@ def _troubled(report: Report, width: int, rows: int | None) -> RenderableType:
     return Group(*parts, Text(_more(report, shown, hidden), style="dim")) if hidden > 0 else Group(*parts)
 
 
-def _more(report: Report, shown: Sequence[TroubledNode], hidden: int) -> str:
+def _more(report: StatusReport, shown: Sequence[TroubledNode], hidden: int) -> str:
     all_of_them = Counter(report.states)
     all_of_them[NodeState.READY.value] = 0
     all_of_them[NodeState.FOREIGN.value] = report.foreign_unready
@@ -239,7 +239,7 @@ def _table(width: int) -> Table:
 # What to do next
 
 
-def _next(report: Report) -> RenderableType:
+def _next(report: StatusReport) -> RenderableType:
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True, overflow="ellipsis", style="bold")
     table.add_column(style="dim", overflow="fold")
@@ -248,7 +248,7 @@ def _next(report: Report) -> RenderableType:
     return Group(Text("What to do next", style="dim"), Padding(table, (0, 0, 0, 2)))
 
 
-def _commands(report: Report) -> Iterable[tuple[str, str]]:
+def _commands(report: StatusReport) -> Iterable[tuple[str, str]]:
     """The most pressing first."""
     is_there = report.was_told or bool(report.pools)
     if not report.leader.is_alive:
@@ -268,5 +268,5 @@ def _commands(report: Report) -> Iterable[tuple[str, str]]:
     yield "growth top --follow", "pools and machines, live"
 
 
-def _first(report: Report, *states: NodeState) -> str:
+def _first(report: StatusReport, *states: NodeState) -> str:
     return next((one.name for state in states for one in report.troubled if one.state == state), "")

@@ -16,7 +16,7 @@ from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQU
 from growth.api.kinds import NODES, PODS, Kind
 from growth.api.settings.loading import EffectiveSettings
 from growth.api.settings.model import KubeSettings
-from growth.cli.failures import Refused, sentence_for
+from growth.cli.failures import UsageError, sentence_for
 from growth.cli.interrupts import run_interruptible
 from growth.cli.reports.machines import Fleet, fleet_of
 from growth.cli.settings_options import with_settings_of
@@ -25,7 +25,7 @@ from growth.cli.world import reading
 from growth.kube.access import find_access
 from growth.kube.client import connect
 from growth.kube.errors import KubeError
-from growth.observe.cache import World
+from growth.observe.cache import ClusterCache
 
 _KINDS: Final[tuple[Kind[Any], ...]] = (PODS, NODES, NODE_POOLS, NODE_REQUESTS, NODE_REMOVAL_REQUESTS)
 _FRAME_SECONDS: Final = 0.5
@@ -57,18 +57,18 @@ def top(effective: EffectiveSettings, pool: str, output: str, *, follow: bool) -
       growth top --output json | jq '.machines[] | select(.standing == "empty") | .goes_at'
     """
     if follow and output == "json":
-        raise Refused("--follow shows text: leave out --output json, or --follow")
+        raise UsageError("--follow shows text: leave out --output json, or --follow")
     try:
         run_interruptible(_show(effective.settings.kube, pool, output, follow=follow))
     except KubeError as error:
-        raise Refused(sentence_for(error)) from error
+        raise UsageError(sentence_for(error)) from error
     except KeyboardInterrupt:
         pass  # the only way to end --follow, so it is no failure
 
 
 async def _show(kube: KubeSettings, pool: str, output: str, *, follow: bool) -> None:
     access = find_access(Path(kube.kubeconfig) if kube.kubeconfig else None, kube.context or None)
-    console, seen = Console(highlight=False), World()
+    console, seen = Console(highlight=False), ClusterCache()
     async with (
         connect(access, max_concurrent_requests=kube.max_concurrent_requests) as client,
         reading(client, seen, _KINDS, console),
@@ -85,7 +85,7 @@ async def _show(kube: KubeSettings, pool: str, output: str, *, follow: bool) -> 
         console.print(view(fleet, console.width, rows))
 
 
-async def _follow(console: Console, seen: World, pool: str) -> None:
+async def _follow(console: Console, seen: ClusterCache, pool: str) -> None:
     with Live(console=console, auto_refresh=False) as live:
         while True:
             began = time.monotonic()
@@ -101,7 +101,7 @@ def _rows(fleet: Fleet, console: Console) -> int:
     return max(_LEAST_ROWS, console.height - rest - 1)
 
 
-def _check(pool: str, seen: World) -> None:
+def _check(pool: str, seen: ClusterCache) -> None:
     """Whether there is such a pool; nodes may name one that is gone."""
     fleet = _fleet_now(seen, "")
     names = [known.name for known in fleet.pools]
@@ -109,8 +109,8 @@ def _check(pool: str, seen: World) -> None:
         close = get_close_matches(pool, names, 1)
         hint = f", the closest is {close[0]!r}" if close else ""
         known = f"expected one of {', '.join(names)}" if names else "there are no pools at all"
-        raise Refused(f"--pool {pool}: there is no such NodePool{hint}; {known}")
+        raise UsageError(f"--pool {pool}: there is no such NodePool{hint}; {known}")
 
 
-def _fleet_now(seen: World, pool: str) -> Fleet:
+def _fleet_now(seen: ClusterCache, pool: str) -> Fleet:
     return fleet_of(seen.snapshot(datetime.now(UTC)), pool)

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from growth.api.node_pool import FailedLaunches
 from growth.cli.money import HOURS_A_MONTH
-from growth.cli.reports.machines import Fleet, LeftAlone, Limit, Member, PoolSummary, Standing
+from growth.cli.reports.machines import Fleet, LimitUsage, MachinePhase, MachineRow, PoolSummary, UnavailableOffering
 from growth.cli.spans import span
 from growth.cli.world_view import bar
 
@@ -24,14 +24,14 @@ _USUAL_STATE: Final = 30
 """So long most states are; with room for that, bars do not change their length whenever a second passes."""
 _SHOWN_NOTES: Final = 6
 _STYLES: Final = {
-    Standing.FAILED: "bold red",
-    Standing.UNREADY: "red",
-    Standing.UNMET: "yellow",
-    Standing.LEAVING: "magenta",
-    Standing.COMING: "cyan",
-    Standing.STARTING: "cyan",
-    Standing.EMPTY: "yellow",
-    Standing.READY: "green",
+    MachinePhase.FAILED: "bold red",
+    MachinePhase.UNREADY: "red",
+    MachinePhase.UNMET: "yellow",
+    MachinePhase.LEAVING: "magenta",
+    MachinePhase.COMING: "cyan",
+    MachinePhase.STARTING: "cyan",
+    MachinePhase.EMPTY: "yellow",
+    MachinePhase.READY: "green",
 }
 _NO_POOLS: Final = "There is no NodePool, so Growth buys nothing. docs/kinds.md shows how to write one."
 
@@ -117,12 +117,12 @@ def _counted(pool: PoolSummary, in_a_line: int) -> Text:
     return Text(",\n").join(lines) if told else Text("none", style="dim")
 
 
-def _limits(limits: Iterable[Limit]) -> Text:
+def _limits(limits: Iterable[LimitUsage]) -> Text:
     told = [Text(f"{limit.name} {_used(limit)}", style="yellow" if limit.is_reached else "") for limit in limits]
     return Text("\n").join(told)
 
 
-def _used(limit: Limit) -> str:
+def _used(limit: LimitUsage) -> str:
     size, unit = (_GIB, "Gi") if limit.name == "memory" else (1, "")
     at_least = "+" if limit.is_at_least else ""
     return f"{limit.used / size:.4g}{at_least} of {limit.most / size:.4g}{unit}"
@@ -144,7 +144,7 @@ def _money(amount: float, currency: str) -> str:
 def _notes(fleet: Fleet) -> Iterable[Text]:
     retries = {pool.name: pool.retries_after for pool in fleet.pools}
     for machine in fleet.machines:
-        if machine.standing is Standing.FAILED:
+        if machine.standing is MachinePhase.FAILED:
             yield _failed_removal(machine, retries.get(machine.pool, ""), fleet.at)
     for pool in fleet.pools:
         for problem in pool.problems:
@@ -164,7 +164,7 @@ def _note(about: str, words: str, style: str = "yellow") -> Text:
     return Text.assemble((f"! {about}: ", style), words)
 
 
-def _failed_removal(machine: Member, retries_after: str, at: datetime) -> Text:
+def _failed_removal(machine: MachineRow, retries_after: str, at: datetime) -> Text:
     last = f", the last {span(at - machine.attempted_at)} ago" if machine.attempted_at else ""
     why = f" ({machine.message})" if machine.message else ""
     tried = f"it could not be removed in {machine.attempts} attempts{last}{why}. It still costs"
@@ -175,7 +175,7 @@ def _failed_removal(machine: Member, retries_after: str, at: datetime) -> Text:
     return _note(machine.name, tried + then, "bold red")
 
 
-def _left_alone(entry: LeftAlone, at: datetime) -> str:
+def _left_alone(entry: UnavailableOffering, at: datetime) -> str:
     again = f"; one is tried again in {span(entry.until - at)}" if entry.until else ""
     return f"{entry.offering}: {entry.reason}{f', {entry.message}' if entry.message else ''}{again}"
 
@@ -218,44 +218,44 @@ def _machines(fleet: Fleet, width: int, rows: int | None) -> RenderableType:
     return Group(table, Text(_more(hidden), style="dim")) if hidden else table
 
 
-def _more(hidden: Sequence[Member]) -> str:
-    counts = {standing: sum(one.standing is standing for one in hidden) for standing in Standing}
+def _more(hidden: Sequence[MachineRow]) -> str:
+    counts = {standing: sum(one.standing is standing for one in hidden) for standing in MachinePhase}
     return f"and {len(hidden):,} more: " + ", ".join(f"{count:,} {word}" for word, count in counts.items() if count)
 
 
-def _kind(machine: Member) -> str:
+def _kind(machine: MachineRow) -> str:
     """What it was bought as, without the provider's name; else what its node says that it is."""
     bought = machine.offering.partition("-")[2] or machine.offering
     return bought or " ".join(part for part in (machine.server_type, machine.location) if part) or "-"
 
 
-def state(machine: Member, at: datetime) -> Text:
+def state(machine: MachineRow, at: datetime) -> Text:
     """How a machine stands, and since or until when, in a few words."""
     words = _state(machine, at) + (", cordoned" if machine.is_cordoned else "")
     return Text(words, style=_STYLES[machine.standing], no_wrap=True, overflow="ellipsis")
 
 
-def _state(machine: Member, at: datetime) -> str:
+def _state(machine: MachineRow, at: datetime) -> str:
     long = f" for {span(at - machine.since)}" if machine.since else ""
     match machine.standing:
-        case Standing.EMPTY:
+        case MachinePhase.EMPTY:
             return f"empty: {_goes(machine, at)}"
-        case Standing.UNREADY if machine.goes_at is not None:
+        case MachinePhase.UNREADY if machine.goes_at is not None:
             return f"unready{long}: {_goes(machine, at)}"
-        case Standing.FAILED:
+        case MachinePhase.FAILED:
             return f"RemovalFailed{long}" + (", to be retried" if machine.is_to_be_retried else "")
-        case Standing.LEAVING if not machine.phase:
+        case MachinePhase.LEAVING if not machine.phase:
             return f"draining{long}"
-        case Standing.LEAVING if machine.attempts:
+        case MachinePhase.LEAVING if machine.attempts:
             return f"leaving{long}: attempt {machine.attempts}"
-        case Standing.COMING | Standing.UNMET:
+        case MachinePhase.COMING | MachinePhase.UNMET:
             return f"{machine.phase}{long}{f': {machine.why}' if machine.why else ''}"
-        case Standing.READY:
+        case MachinePhase.READY:
             return "ready"
         case _:
             return f"{machine.standing}{long}"
 
 
-def _goes(machine: Member, at: datetime) -> str:
+def _goes(machine: MachineRow, at: datetime) -> str:
     left = (machine.goes_at or at) - at
     return f"goes in {span(left)}" if left > timedelta(0) else f"due for {span(-left)}"

@@ -15,15 +15,15 @@ from rich.live import Live
 from growth.api.kinds import Kind
 from growth.api.settings.loading import EffectiveSettings
 from growth.api.settings.model import KubeSettings
-from growth.cli.failures import Refused
+from growth.cli.failures import UsageError
 from growth.cli.interrupts import run_interruptible
-from growth.cli.reports.cluster_summary import Summary, summary_of
+from growth.cli.reports.cluster_summary import ClusterSummary, summary_of
 from growth.cli.settings_options import with_settings_of
 from growth.cli.world_view import view
 from growth.kube.access import find_access
 from growth.kube.client import Client, connect
 from growth.kube.errors import KubeError
-from growth.observe.cache import World
+from growth.observe.cache import ClusterCache
 from growth.run.informers import everywhere, watching
 
 _FRAME_SECONDS: Final = 0.25
@@ -47,14 +47,14 @@ def world(effective: EffectiveSettings, output: str, *, follow: bool) -> None:
     try:
         run_interruptible(_show(effective.settings.kube, output, follow=follow))
     except KubeError as error:
-        raise Refused(str(error)) from error
+        raise UsageError(str(error)) from error
     except KeyboardInterrupt:
         pass  # the only way to end --follow, so it is no failure
 
 
 async def _show(kube: KubeSettings, output: str, *, follow: bool) -> None:
     access = find_access(Path(kube.kubeconfig) if kube.kubeconfig else None, kube.context or None)
-    console, seen = Console(), World()
+    console, seen = Console(), ClusterCache()
     async with (
         connect(access, max_concurrent_requests=kube.max_concurrent_requests) as client,
         reading(client, seen, everywhere(seen), console),
@@ -72,7 +72,9 @@ async def _show(kube: KubeSettings, output: str, *, follow: bool) -> None:
 
 
 @asynccontextmanager
-async def reading(client: Client, seen: World, kinds: Collection[Kind[Any]], console: Console) -> AsyncGenerator[None]:
+async def reading(
+    client: Client, seen: ClusterCache, kinds: Collection[Kind[Any]], console: Console
+) -> AsyncGenerator[None]:
     """Follow these kinds of the cluster, telling how far the first reading has come while it lasts.
 
     The version is asked for first: informers wait for a server that is not there, a person should hear of it.
@@ -97,6 +99,6 @@ async def reading(client: Client, seen: World, kinds: Collection[Kind[Any]], con
                 await telling
 
 
-def summary_now(seen: World) -> Summary:
+def summary_now(seen: ClusterCache) -> ClusterSummary:
     """The World's numbers at this moment."""
     return summary_of(seen.snapshot(datetime.now(UTC)))

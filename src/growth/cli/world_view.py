@@ -7,7 +7,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from growth.cli.reports.cluster_summary import Filled, NodeGroup, Summary, WaitingGroup
+from growth.cli.reports.cluster_summary import ClusterSummary, NodeGroup, PendingGroup, ResourceUse
 
 _SHOWN_GROUPS: Final = 12
 _SHOWN_WAITING: Final = 8
@@ -15,7 +15,7 @@ _EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
 _GIB: Final = 1 << 30
 
 
-def view(summary: Summary, width: int, footer: str = "") -> RenderableType:
+def view(summary: ClusterSummary, width: int, footer: str = "") -> RenderableType:
     """The whole picture."""
     parts: list[RenderableType] = [_headline(summary), Text(), _nodes(summary.groups, width)]
     if summary.waiting_groups:
@@ -25,7 +25,7 @@ def view(summary: Summary, width: int, footer: str = "") -> RenderableType:
     return Group(*parts)
 
 
-def _headline(summary: Summary) -> Text:
+def _headline(summary: ClusterSummary) -> Text:
     unready = summary.nodes - summary.ready
     line = Text()
     line.append(f"{summary.nodes:,} nodes", style="bold")
@@ -56,7 +56,7 @@ def _nodes(groups: tuple[NodeGroup, ...], width: int) -> Table:
     return table
 
 
-def bar(filled: Filled, width: int) -> Text:
+def bar(filled: ResourceUse, width: int) -> Text:
     """How full something is: a bar of this width, and the share."""
     share = filled.used / filled.total if filled.total else 0.0
     eighths = round(max(0.0, min(1.0, share)) * width * 8)
@@ -66,7 +66,7 @@ def bar(filled: Filled, width: int) -> Text:
     return Text.assemble((drawn.ljust(width, "·"), style), f" {share:4.0%}")
 
 
-def _waiting(groups: tuple[WaitingGroup, ...], at: datetime) -> Table:
+def _waiting(groups: tuple[PendingGroup, ...], at: datetime) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column("WAITING", justify="right", no_wrap=True, style="yellow")
     table.add_column("NAMESPACE", no_wrap=True)

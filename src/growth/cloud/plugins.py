@@ -20,7 +20,7 @@ GROUP: Final = "growth.providers"
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class ProviderEnvironment:
     """What a provider finds where it is opened."""
 
     client: Client
@@ -37,7 +37,7 @@ class Surroundings:
     """Whether somebody only wants to know what it sells and has: then nothing may be changed on its behalf."""
 
 
-OpenProvider = Callable[[Surroundings], AbstractAsyncContextManager[Provider]]
+OpenProvider = Callable[[ProviderEnvironment], AbstractAsyncContextManager[Provider]]
 """Opens a provider; connections and whatever else it needs live as long as the context."""
 
 

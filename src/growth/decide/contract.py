@@ -20,7 +20,7 @@ from growth.decide.facts.cluster_state import ClusterState
 from growth.observe.snapshot import Snapshot
 
 
-class State(msgspec.Struct, frozen=True):
+class DeciderState(msgspec.Struct, frozen=True):
     """What a decider may know beyond the cluster's objects. Nothing of it outlives the process."""
 
     outcomes: Mapping[OutcomeKey, Outcome] = {}
@@ -67,12 +67,13 @@ class Decision(msgspec.Struct, frozen=True):
     """What to be reminded of in the next pass: the time of an event, say. It is lost with the process."""
     thought: Callable[[], object] | None = None
     """What takes too long for a step of the loop. It owns all that it reads; what it returns comes back as
-    ``State.answer`` in a later pass. One is under way at a time; others that are asked for meanwhile are forgotten."""
+    ``DeciderState.answer`` in a later pass. One is under way at a time; others that are asked for meanwhile are
+    forgotten."""
 
 
 class Decider(Protocol):
     """No client, no clock, no log, no chance that is not seeded: same input, same output."""
 
-    def __call__(self, snapshot: Snapshot, state: State, settings: Settings) -> Decision:
+    def __call__(self, snapshot: Snapshot, state: DeciderState, settings: Settings) -> Decision:
         """What should happen now."""
         ...

@@ -14,10 +14,10 @@ from urllib.parse import SplitResult, urlsplit
 import msgspec
 
 from growth.kube.certificates import authority
-from growth.kube.credentials import Credentials, Kept, bearer
+from growth.kube.credentials import Credentials, StaticCredentials, bearer
 from growth.kube.errors import BadAccess, bytes_of, shown
 from growth.kube.exec_plugin import cluster_info
-from growth.kube.kubeconfig import Cluster, Found, choose
+from growth.kube.kubeconfig import Cluster, KubeconfigEntry, choose
 from growth.kube.user_credentials import credentials_of, token_in
 
 __all__ = ["Access", "BadAccess", "access_from_kubeconfig", "access_in_cluster", "find_access"]
@@ -100,7 +100,7 @@ def access_in_cluster(environment: Mapping[str, str] = os.environ, service_accou
         server=f"https://{f'[{host}]' if ':' in host else host}:{port}",
         origin=where,
         namespace=namespace or "default",
-        credentials=Kept(
+        credentials=StaticCredentials(
             lambda: bearer(token_in(token_file, where, step), f"{where}, {shown(token_file)}"), [token_file]
         ),
         ca=authority(
@@ -118,7 +118,7 @@ def _default_kubeconfigs() -> list[Path]:
     return named or [_home_kubeconfig()]
 
 
-def _authority(cluster: Found[Cluster]) -> bytes | None:
+def _authority(cluster: KubeconfigEntry[Cluster]) -> bytes | None:
     entry = cluster.value
     if not entry.certificate_authority and not entry.certificate_authority_data:
         return None
@@ -131,7 +131,7 @@ def _authority(cluster: Found[Cluster]) -> bytes | None:
     return authority(pem, where=where, owner=f"cluster {cluster.name}")
 
 
-def _server(cluster: Found[Cluster]) -> str:
+def _server(cluster: KubeconfigEntry[Cluster]) -> str:
     written, where = cluster.value.server, cluster.where("server")
     expected = "expected a URL such as https://10.0.0.1:6443"
     if not written:
@@ -143,7 +143,7 @@ def _server(cluster: Found[Cluster]) -> str:
     return written.rstrip("/")
 
 
-def _proxy(cluster: Found[Cluster]) -> str | None:
+def _proxy(cluster: KubeconfigEntry[Cluster]) -> str | None:
     written, where = cluster.value.proxy_url, cluster.where("proxy-url")
     if not written:
         return None

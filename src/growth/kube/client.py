@@ -13,7 +13,7 @@ from typing import Any, Final, Generic, Self, TypeVar, cast
 import msgspec
 
 from growth.api.decoding import ListMeta, Reader, Unreadable
-from growth.api.interning import Sharing
+from growth.api.interning import InternTables
 from growth.api.kinds import Kind
 from growth.kube.access import Access
 from growth.kube.errors import Gone, error_from
@@ -30,7 +30,7 @@ PAGE_SIZE: Final = 500
 _LIST_ATTEMPTS: Final = 3
 
 
-class Listing(msgspec.Struct, Generic[T], frozen=True):
+class ListResult(msgspec.Struct, Generic[T], frozen=True):
     """All objects of a kind, and the version of the world that shows them: a watch from there has no gap."""
 
     items: list[T]
@@ -53,12 +53,12 @@ class Client:
         self,
         send: Send,
         *,
-        sharing: Sharing | None = None,
+        sharing: InternTables | None = None,
         jitter: random.Random | None = None,
         fence: Callable[[], float] | None = None,
     ) -> None:
         self.transport = send
-        self.sharing = Sharing() if sharing is None else sharing  # an empty one is falsy, and still the one to use
+        self.sharing = InternTables() if sharing is None else sharing  # an empty one is falsy, and still the one to use
         self.jitter = jitter or random.Random()  # noqa: S311 - spreads load, keeps no secret
         self._fence = fence
         self._readers: dict[Kind[Any], Reader[Any]] = {}
@@ -86,7 +86,7 @@ class Client:
 
     async def list(
         self, kind: Kind[T], namespace: str = "", *, label_selector: str = "", field_selector: str = ""
-    ) -> "Listing[T]":
+    ) -> "ListResult[T]":
         """All objects, as they were at one instant."""
         selectors = selector_query(label_selector, field_selector)
         for _ in range(_LIST_ATTEMPTS - 1):
@@ -96,7 +96,7 @@ class Client:
                 continue
         return await self._list_pages(kind, namespace, selectors)
 
-    async def _list_pages(self, kind: Kind[T], namespace: str, selectors: Query) -> "Listing[T]":
+    async def _list_pages(self, kind: Kind[T], namespace: str, selectors: Query) -> "ListResult[T]":
         reader = self.reader(kind)
         items: list[T] = []
         unreadable: list[Unreadable] = []
@@ -109,7 +109,7 @@ class Client:
             items += found
             unreadable += strangers
             if not page.next_page:
-                return Listing(items, page.resource_version, tuple(unreadable))
+                return ListResult(items, page.resource_version, tuple(unreadable))
 
     async def create(self, kind: Kind[T], body: Json, namespace: str = "") -> T:
         """Make an object; raises AlreadyExists."""

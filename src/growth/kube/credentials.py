@@ -2,7 +2,7 @@
 
 A client asks ``current()`` before each request, so it must be cheap when nothing changed, and calls ``refuse()`` when
 the server answered 401, so that whatever was rotated meanwhile is found. Exec plugins live in ``exec_plugin``;
-everything that is simply there, in the kubeconfig or in files, is ``Kept``.
+everything that is simply there, in the kubeconfig or in files, is ``StaticCredentials``.
 """
 
 import base64
@@ -24,7 +24,7 @@ REREAD_SECONDS: Final = 60.0
 """Files are read again after this long even if they look unchanged: some network file systems report times late."""
 
 
-class Presented(msgspec.Struct, frozen=True):
+class RequestCredentials(msgspec.Struct, frozen=True):
     """What one request shows the server: headers, and a certificate in the handshake below it."""
 
     headers: Mapping[str, str] = {}
@@ -37,11 +37,11 @@ class Presented(msgspec.Struct, frozen=True):
 class Credentials(Protocol):
     """Something that knows what to present now."""
 
-    async def current(self) -> Presented:
+    async def current(self) -> RequestCredentials:
         """What to present; raises ``BadAccess`` when there is nothing valid."""
         ...
 
-    def refuse(self, presented: Presented | None = None) -> None:
+    def refuse(self, presented: RequestCredentials | None = None) -> None:
         """The server said 401: the next ``current()`` asks anew.
 
         With ``presented``, what the refused request carried: an answer that comes late does not throw away what was
@@ -50,7 +50,7 @@ class Credentials(Protocol):
         ...
 
 
-class Kept:
+class StaticCredentials:
     """Credentials that are in the kubeconfig or in files: read at once, and again when a file changes.
 
     If reading again fails, what was read before stays in use until the server refuses it: a file that is missing for a
@@ -59,7 +59,7 @@ class Kept:
 
     def __init__(
         self,
-        read: Callable[[], Presented],
+        read: Callable[[], RequestCredentials],
         files: Sequence[Path] = (),
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -68,9 +68,9 @@ class Kept:
         self._monotonic = monotonic
         self._due = 0.0
         self._state: tuple[tuple[int, int, int], ...] = ()
-        self._kept: Presented | None = self._renewed()
+        self._kept: RequestCredentials | None = self._renewed()
 
-    async def current(self) -> Presented:
+    async def current(self) -> RequestCredentials:
         """What was read, or reads now."""
         if self._kept is None:
             self._kept = self._renewed()
@@ -79,12 +79,12 @@ class Kept:
                 self._kept = self._renewed()
         return self._kept
 
-    def refuse(self, presented: Presented | None = None) -> None:
+    def refuse(self, presented: RequestCredentials | None = None) -> None:
         """Read again, and check dates again, at the next request."""
         if presented is None or presented == self._kept:
             self._kept = None
 
-    def _renewed(self) -> Presented:
+    def _renewed(self) -> RequestCredentials:
         state = self._look()  # before reading: a change in between is then seen at the next request
         presented = self._read()
         self._state, self._due = state, self._monotonic() + REREAD_SECONDS
@@ -98,12 +98,12 @@ class Kept:
             return ()
 
 
-def anonymous() -> Kept:
+def anonymous() -> StaticCredentials:
     """Nothing at all, for a proxy that authenticates for us or a server that asks nobody."""
-    return Kept(Presented)
+    return StaticCredentials(RequestCredentials)
 
 
-def bearer(token: str, where: str, certificate: ClientCertificate | None = None) -> Presented:
+def bearer(token: str, where: str, certificate: ClientCertificate | None = None) -> RequestCredentials:
     """A token as a header, once it is clear that it can be sent and has not expired."""
     if not token:
         raise BadAccess(where, "the token is empty", "put the user's token there")
@@ -113,7 +113,7 @@ def bearer(token: str, where: str, certificate: ClientCertificate | None = None)
     expired = jwt_expiry(token)
     if expired is not None and expired < datetime.now(UTC):
         raise BadAccess(where, f"the token expired on {day(expired)}", "renew it, or log in again where it came from")
-    return Presented({"Authorization": f"Bearer {token}"}, certificate)
+    return RequestCredentials({"Authorization": f"Bearer {token}"}, certificate)
 
 
 class _Claims(msgspec.Struct):

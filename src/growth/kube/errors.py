@@ -79,7 +79,7 @@ class ApiError(KubeError):
         self.retry_after = retry_after
 
 
-class Unauthorized(ApiError):
+class NotAuthenticated(ApiError):
     """The server does not know who we are."""
 
 
@@ -113,7 +113,7 @@ class TooManyRequests(ApiError):
     """Not now. For an eviction this is a disruption budget's answer."""
 
 
-class ServerTrouble(ApiError):
+class ServerFailure(ApiError):
     """The server failed; whether it acted first is not known."""
 
 
@@ -127,7 +127,7 @@ class _Details(msgspec.Struct, frozen=True, rename="camel"):
     causes: tuple[_Cause, ...] = ()
 
 
-class Status(msgspec.Struct, frozen=True):
+class WireStatus(msgspec.Struct, frozen=True):
     """The API server's own form of an error."""
 
     message: str = ""
@@ -136,12 +136,12 @@ class Status(msgspec.Struct, frozen=True):
     details: _Details | None = None
 
 
-NEEDS_A_PERSON: Final = (BadAccess, Unauthorized, Forbidden, NotFound, Invalid, Untrusted)
+NEEDS_A_PERSON: Final = (BadAccess, NotAuthenticated, Forbidden, NotFound, Invalid, Untrusted)
 """What waiting cannot mend. It ends a start, so that somebody sees it; later it may pass (a role is being edited)."""
 
 _BY_STATUS: Final[dict[int, type[ApiError]]] = {
     400: Invalid,
-    401: Unauthorized,
+    401: NotAuthenticated,
     403: Forbidden,
     404: NotFound,
     409: Conflict,
@@ -149,7 +149,7 @@ _BY_STATUS: Final[dict[int, type[ApiError]]] = {
     422: Invalid,
     429: TooManyRequests,
 }
-_STATUS_DECODER: Final = msgspec.json.Decoder(Status)
+_STATUS_DECODER: Final = msgspec.json.Decoder(WireStatus)
 
 
 def error_from(request: Request, response: Response) -> ApiError:
@@ -158,7 +158,7 @@ def error_from(request: Request, response: Response) -> ApiError:
         status = _STATUS_DECODER.decode(response.body)
     except msgspec.DecodeError:
         text = response.body[:200].decode(errors="replace").strip()
-        status = Status(message=text or f"HTTP {response.status} without a message")
+        status = WireStatus(message=text or f"HTTP {response.status} without a message")
     error = _typed(status, f"{request.method} {request.path}", response.status, response.headers.get("retry-after"))
     if isinstance(error, Forbidden) and (permission := _missing_permission(request, status.message)):
         error.permission = permission
@@ -178,8 +178,8 @@ def _missing_permission(request: Request, message: str) -> Permission | None:
     return permission if permission and f" cannot {permission.verb} " in message else None
 
 
-def _typed(status: Status, what: str, code: int, retry_after_header: str | None = None) -> ApiError:
-    kind = _BY_STATUS.get(code, ServerTrouble if code >= 500 else ApiError)
+def _typed(status: WireStatus, what: str, code: int, retry_after_header: str | None = None) -> ApiError:
+    kind = _BY_STATUS.get(code, ServerFailure if code >= 500 else ApiError)
     if status.reason == "AlreadyExists":
         kind = AlreadyExists
     elif status.reason == "Expired":

@@ -17,7 +17,7 @@ import msgspec
 
 from growth.api.core import EventSeries, ObjectReference
 from growth.api.kinds import EVENTS
-from growth.api.meta import Slim
+from growth.api.meta import FrozenValue
 from growth.kube.client import Client
 from growth.kube.errors import AlreadyExists, ApiError, Fenced, Forbidden, Invalid, KubeError, NotFound
 from growth.kube.event_aggregation import (
@@ -51,7 +51,7 @@ _REFUSALS: Final = (Forbidden, NotFound, Invalid, Fenced)
 _COMPLAINTS: Final = 1000
 
 
-class _Stored(Slim, frozen=True):
+class _Stored(FrozenValue, frozen=True):
     """What we need to know of an Event that is there already."""
 
     event_time: datetime | None = None

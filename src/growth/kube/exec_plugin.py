@@ -18,9 +18,9 @@ from typing import Final
 import msgspec
 
 from growth.kube.certificates import ClientCertificate, client_certificate, day
-from growth.kube.credentials import Presented, bearer
+from growth.kube.credentials import RequestCredentials, bearer
 from growth.kube.errors import BadAccess, shown
-from growth.kube.kubeconfig import Cluster, ExecConfig, Found, User
+from growth.kube.kubeconfig import Cluster, ExecConfig, KubeconfigEntry, User
 
 API_VERSIONS: Final = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
 PLUGIN_SECONDS: Final = 60.0
@@ -56,11 +56,11 @@ class ExecCredentials:
         self._plugin = plugin
         self._certificate = certificate
         self._now = now
-        self._kept: Presented | None = None
+        self._kept: RequestCredentials | None = None
         self._until: datetime | None = None
-        self._run: asyncio.Task[Presented] | None = None
+        self._run: asyncio.Task[RequestCredentials] | None = None
 
-    async def current(self) -> Presented:
+    async def current(self) -> RequestCredentials:
         """The kept answer, or a new one."""
         if self._kept is not None and (self._until is None or self._now() < self._until):
             return self._kept
@@ -69,17 +69,17 @@ class ExecCredentials:
             self._run.add_done_callback(self._ended)
         return await asyncio.shield(self._run)  # one caller giving up does not take it from the others
 
-    def refuse(self, presented: Presented | None = None) -> None:
+    def refuse(self, presented: RequestCredentials | None = None) -> None:
         """Run the plugin at the next request."""
         if presented is None or presented == self._kept:
             self._kept = None
 
-    def _ended(self, run: "asyncio.Task[Presented]") -> None:
+    def _ended(self, run: "asyncio.Task[RequestCredentials]") -> None:
         self._run = None
         if not run.cancelled():
             run.exception()  # seen: each caller got it from the task, and there may be none left
 
-    async def _ask(self) -> Presented:
+    async def _ask(self) -> RequestCredentials:
         output = await run_plugin(self._plugin)
         presented, expires = presented_from(output, self._plugin, self._certificate, self._now())
         self._kept = presented
@@ -87,7 +87,9 @@ class ExecCredentials:
         return presented
 
 
-def exec_plugin_in(user: Found[User], config: ExecConfig, info: Callable[[], dict[str, object]]) -> ExecPlugin:
+def exec_plugin_in(
+    user: KubeconfigEntry[User], config: ExecConfig, info: Callable[[], dict[str, object]]
+) -> ExecPlugin:
     """The plugin that a kubeconfig describes; ``info`` gives the cluster, if the plugin wants to know it."""
     if not config.command:
         raise BadAccess(user.where("exec", "command"), "it is missing", "name the program that prints credentials")
@@ -198,7 +200,7 @@ class _Answer(msgspec.Struct, rename="camel"):
 
 def presented_from(
     output: bytes, plugin: ExecPlugin, certificate: ClientCertificate | None, now: datetime
-) -> tuple[Presented, datetime | None]:
+) -> tuple[RequestCredentials, datetime | None]:
     """What a plugin's answer lets us present, and until when."""
     step = f"run {plugin.name} by hand, it should print an ExecCredential"
     try:
@@ -228,4 +230,4 @@ def presented_from(
         raise BadAccess(plugin.where, f"{plugin.name} printed neither token nor certificate", step)
     if status.token:
         return bearer(status.token, f"{plugin.where}, answer of {plugin.name}", certificate), expires
-    return Presented(certificate=certificate), expires
+    return RequestCredentials(certificate=certificate), expires

@@ -21,7 +21,7 @@ from aiohttp.abc import AbstractStreamWriter
 
 from growth import __version__
 from growth.kube.access import Access
-from growth.kube.credentials import Presented
+from growth.kube.credentials import RequestCredentials
 from growth.kube.errors import Fenced, Unreachable, Untrusted
 from growth.kube.tls import ssl_context
 from growth.kube.transport import Request, Response
@@ -38,12 +38,12 @@ class Sessions:
     """One session per client certificate: certificates live in the TLS context, and exec plugins renew them."""
 
     def __init__(self) -> None:
-        self._presented: Presented | None = None
+        self._presented: RequestCredentials | None = None
         self._session: aiohttp.ClientSession | None = None
         self._previous: aiohttp.ClientSession | None = None
         self._closing: set[asyncio.Task[None]] = set()
 
-    def for_(self, access: Access, presented: Presented) -> aiohttp.ClientSession:
+    def for_(self, access: Access, presented: RequestCredentials) -> aiohttp.ClientSession:
         """The session whose handshakes show this certificate."""
         if self._session and self._presented and self._presented.certificate == presented.certificate:
             return self._session
@@ -64,7 +64,7 @@ class Sessions:
         await asyncio.gather(*self._closing)
 
 
-def _session(access: Access, presented: Presented) -> aiohttp.ClientSession:
+def _session(access: Access, presented: RequestCredentials) -> aiohttp.ClientSession:
     return aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(limit=0, ssl=ssl_context(access, presented), socket_factory=watchful_socket),
         auto_decompress=False,

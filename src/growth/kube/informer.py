@@ -18,7 +18,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
 from typing import Final, Generic
 
-from growth.api.change import Change, Happened, ObjectT
+from growth.api.change import Change, ChangeType, ObjectT
 from growth.api.decoding import Reader, Unreadable, WatchLine, bookmark, watch_line
 from growth.api.kinds import Kind
 from growth.kube.client import Client, selector_query
@@ -28,7 +28,7 @@ from growth.kube.errors import (
     Gone,
     Invalid,
     KubeError,
-    ServerTrouble,
+    ServerFailure,
     error_from_line,
 )
 from growth.kube.retry import Backoff
@@ -156,7 +156,7 @@ class Informer(Generic[ObjectT]):
                 self._is_well()
                 alive = True
         if not alive:
-            raise ServerTrouble("the watch ended before it said anything", status=200, reason="")
+            raise ServerFailure("the watch ended before it said anything", status=200, reason="")
 
     async def _streamed_list(self, batches: AsyncGenerator[list[WatchLine]]) -> list[WatchLine]:
         """The list as the first events of a watch: the server need not build it in memory, nor we a page.
@@ -182,7 +182,7 @@ class Informer(Generic[ObjectT]):
                     strangers[item.metadata.uid] = item
                 else:
                     fresh[item.metadata.uid] = item
-        raise ServerTrouble(f"the stream of {self.kind.plural} ended before the list did", status=200, reason="")
+        raise ServerFailure(f"the stream of {self.kind.plural} ended before the list did", status=200, reason="")
 
     async def _replace(self, fresh: dict[str, ObjectT], strangers: dict[str, Unreadable], version: str) -> None:
         """The whole picture anew; the consumer is told only what differs from the one it has."""
@@ -238,7 +238,7 @@ class Informer(Generic[ObjectT]):
         else:
             self._set_aside(item)
         before = self._objects.pop(item.metadata.uid, None)
-        return Change(Happened.DELETED, before, before) if before is not None else None
+        return Change(ChangeType.DELETED, before, before) if before is not None else None
 
     def _set_aside(self, item: Unreadable) -> None:
         known, meta = self._unreadable.get(item.metadata.uid), item.metadata
@@ -256,7 +256,7 @@ class Informer(Generic[ObjectT]):
 
     def _drop(self, item: ObjectT) -> Change[ObjectT] | None:
         before = self._objects.pop(item.metadata.uid, None)
-        return Change(Happened.DELETED, item, before) if before is not None else None
+        return Change(ChangeType.DELETED, item, before) if before is not None else None
 
     def _take(self, item: ObjectT) -> Change[ObjectT] | None:
         uid = item.metadata.uid
@@ -264,7 +264,7 @@ class Informer(Generic[ObjectT]):
         if before is not None and before.metadata.resource_version == item.metadata.resource_version:
             return None
         self._objects[uid] = item
-        return Change(Happened.ADDED if before is None else Happened.MODIFIED, item, before)
+        return Change(ChangeType.ADDED if before is None else ChangeType.MODIFIED, item, before)
 
     def _tell(self, changes: list[Change[ObjectT]]) -> None:
         if changes or self._has_news:

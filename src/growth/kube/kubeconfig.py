@@ -164,7 +164,7 @@ MEND_PATH: Final = "correct the path (relative ones start at the kubeconfig's fo
 T = TypeVar("T")
 
 
-class Found(msgspec.Struct, Generic[T], frozen=True):
+class KubeconfigEntry(msgspec.Struct, Generic[T], frozen=True):
     """An entry, and the file it stands in: messages name it, and relative paths start there."""
 
     name: str
@@ -193,16 +193,16 @@ class Found(msgspec.Struct, Generic[T], frozen=True):
             raise BadAccess(where, problem, f"encode the PEM file with `base64 -w0`, or name it in {field}") from error
 
 
-class Chosen(msgspec.Struct, frozen=True):
+class SelectedContext(msgspec.Struct, frozen=True):
     """What a context stands for. ``files`` is how the kubeconfig is called in messages."""
 
     files: str
-    context: Found[Context]
-    cluster: Found[Cluster]
-    user: Found[User] | None
+    context: KubeconfigEntry[Context]
+    cluster: KubeconfigEntry[Cluster]
+    user: KubeconfigEntry[User] | None
 
 
-def choose(paths: Sequence[Path], context: str | None) -> Chosen:
+def choose(paths: Sequence[Path], context: str | None) -> SelectedContext:
     """The context of that name, or the current one, out of files of which earlier ones win.
 
     As kubectl does, files that do not exist or are empty are passed over as long as another one is there.
@@ -234,20 +234,22 @@ def choose(paths: Sequence[Path], context: str | None) -> Chosen:
         raise BadAccess(f"kubeconfig {files}", problem, step)
     cluster = _named(found, "cluster", found.value.cluster, clusters)
     user = _named(found, "user", found.value.user, users) if found.value.user else None
-    return Chosen(files=files, context=found, cluster=cluster, user=user)
+    return SelectedContext(files=files, context=found, cluster=cluster, user=user)
 
 
 def _merged(
     configs: dict[Path, Kubeconfig], section: str, entries: Callable[[Kubeconfig], Iterable[tuple[str, T]]]
-) -> dict[str, Found[T]]:
-    merged: dict[str, Found[T]] = {}
+) -> dict[str, KubeconfigEntry[T]]:
+    merged: dict[str, KubeconfigEntry[T]] = {}
     for file, config in configs.items():
         for name, value in entries(config):
-            merged.setdefault(name, Found(name, value, file, section))
+            merged.setdefault(name, KubeconfigEntry(name, value, file, section))
     return merged
 
 
-def _named(context: Found[Context], section: str, name: str, known: dict[str, Found[T]]) -> Found[T]:
+def _named(
+    context: KubeconfigEntry[Context], section: str, name: str, known: dict[str, KubeconfigEntry[T]]
+) -> KubeconfigEntry[T]:
     found = known.get(name)
     if found is None:
         value = f"it names {name!r}, which does not exist" if name else "it is missing"

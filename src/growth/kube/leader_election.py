@@ -28,8 +28,8 @@ from typing import Final, cast
 from growth.api.core import Lease
 from growth.kube.client import Client
 from growth.kube.errors import NEEDS_A_PERSON, AlreadyExists, Conflict, Fenced, KubeError, NotFound
-from growth.kube.lease_record import LeaseObject, LeaseTerms, Sight, claim, free_at, release, replacement, seen
-from growth.kube.lease_term import Term
+from growth.kube.lease_record import LeaseObject, LeaseTerms, ObservedLease, claim, free_at, release, replacement, seen
+from growth.kube.lease_term import LeadershipTerm
 
 __all__ = ["LeaderLease", "LeaseTerms", "unique_identity"]
 
@@ -65,8 +65,8 @@ class LeaderLease:
         self._terms = terms
         self._now = now
         self._clock = client.transport.clock
-        self._sight: Sight | None = None
-        self._term: Term | None = None
+        self._sight: ObservedLease | None = None
+        self._term: LeadershipTerm | None = None
         self._in_trouble = False
 
     def fence(self) -> float:
@@ -89,7 +89,7 @@ class LeaderLease:
         while not await self._serve(await self._win(), lead):
             pass
 
-    async def _win(self) -> Term:
+    async def _win(self) -> LeadershipTerm:
         while True:
             patience = max(self._terms.retry_period_seconds, self._terms.renew_deadline_seconds / 2)
             try:
@@ -104,7 +104,7 @@ class LeaderLease:
                 self._tell_trouble("cannot contend for", error)
                 sent_at = None
             if sent_at is not None:
-                self._term = Term(self._work, sent_at + self._terms.renew_deadline_seconds)
+                self._term = LeadershipTerm(self._work, sent_at + self._terms.renew_deadline_seconds)
                 _LOG.info("%s leads: it holds %s", self.identity, self._lease)
                 return self._term
             await asyncio.sleep(self._pause_seconds())
@@ -128,7 +128,7 @@ class LeaderLease:
         expires_in = free_at(self._sight, self.identity, self._terms) - self._clock()
         return max(_SHORTEST_PAUSE_SECONDS, min(period, expires_in)) if expires_in > 0 else period
 
-    async def _serve(self, term: Term, lead: Lead) -> bool:
+    async def _serve(self, term: LeadershipTerm, lead: Lead) -> bool:
         """Whether the work came to an end by itself; False if the lease was lost."""
         work = asyncio.ensure_future(lead(term.client))
         renewal = asyncio.create_task(self._keep(term))
@@ -148,7 +148,7 @@ class LeaderLease:
         work.result()
         return is_done
 
-    async def _wind_down(self, term: Term, work: asyncio.Future[None], renewal: asyncio.Task[None]) -> None:
+    async def _wind_down(self, term: LeadershipTerm, work: asyncio.Future[None], renewal: asyncio.Task[None]) -> None:
         """End the work, then the renewals (they let its last writes leave), then the lease.
 
         Whoever cancels a second time does not want to wait: then the lease is left to run out.
@@ -165,7 +165,7 @@ class LeaderLease:
         if was_open and is_answered:
             await self._release()
 
-    async def _keep(self, term: Term) -> None:
+    async def _keep(self, term: LeadershipTerm) -> None:
         """Renew until the term is over."""
         next_at = self._clock() + self._terms.retry_period_seconds
         while not term.is_over:
@@ -185,7 +185,7 @@ class LeaderLease:
             except (KubeError, TimeoutError) as error:
                 self._tell_trouble("cannot renew", error)
 
-    async def _renew(self, term: Term, patience: float) -> None:
+    async def _renew(self, term: LeadershipTerm, patience: float) -> None:
         """One attempt. A Conflict may be our own renewal whose answer was lost, somebody's label, or a new holder."""
         assert self._sight is not None  # noqa: S101 - a term begins with a sight
         try:

@@ -2,7 +2,7 @@
 
 Two machines never agree on what time it is, so no instant that another one wrote is ever compared with a clock of
 ours. All that its ``renewTime`` is good for is to differ from the one before: a record that changed is alive. How long
-it may stay unchanged is counted on our own monotonic clock from when we first saw it so (``Sight.since``).
+it may stay unchanged is counted on our own monotonic clock from when we first saw it so (``ObservedLease.since``).
 
 The Lease object on the API server: read it, make it, change it if nobody else did.
 
@@ -63,22 +63,22 @@ class LeaseTerms(msgspec.Struct, frozen=True, kw_only=True):
         return self.lease_duration_seconds - self.renew_deadline_seconds
 
 
-class Sight(msgspec.Struct, frozen=True):
+class ObservedLease(msgspec.Struct, frozen=True):
     """A lease as we saw it, and since when (on our monotonic clock) its record has not changed before our eyes."""
 
     lease: Lease
     since: float
 
 
-def seen(before: Sight | None, lease: Lease, clock: float) -> Sight:
+def seen(before: ObservedLease | None, lease: Lease, clock: float) -> ObservedLease:
     """The new sight. ``clock`` is read after the answer came: later than the truth only makes us wait longer.
 
     What counts as a change is what a holder changes, not the resource version: a tool that labels the lease every few
     seconds would otherwise keep a dead holder alive.
     """
     if before is not None and _record(before.lease) == _record(lease):
-        return Sight(lease, before.since)
-    return Sight(lease, clock)
+        return ObservedLease(lease, before.since)
+    return ObservedLease(lease, clock)
 
 
 def _record(lease: Lease) -> tuple[str, str, int, datetime | None]:
@@ -86,7 +86,7 @@ def _record(lease: Lease) -> tuple[str, str, int, datetime | None]:
     return lease.metadata.uid, spec.holder_identity, spec.lease_transitions, spec.renew_time
 
 
-def free_at(sight: Sight, identity: str, terms: LeaseTerms) -> float:
+def free_at(sight: ObservedLease, identity: str, terms: LeaseTerms) -> float:
     """From when on ``identity`` may take this lease. At once, if nobody holds it or it still stands in our name."""
     spec = sight.lease.spec
     if spec.holder_identity in ("", identity):

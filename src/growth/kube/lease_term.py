@@ -14,7 +14,7 @@ from growth.kube.errors import Fenced, Unreachable
 from growth.kube.transport import Request, Response, Send, Stream
 
 
-class Term:
+class LeadershipTerm:
     """A right to write, extended by each renewal and ended once."""
 
     def __init__(self, client: Client, open_until: float) -> None:
@@ -54,7 +54,7 @@ class AnsweredWrites:
     happen, and only after the lease was handed over to somebody else.
     """
 
-    def __init__(self, send: Send, term: Term) -> None:
+    def __init__(self, send: Send, term: LeadershipTerm) -> None:
         self._send = send
         self._term = term
         self._under_way: set[asyncio.Task[Response]] = set()

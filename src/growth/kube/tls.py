@@ -9,10 +9,10 @@ from contextlib import contextmanager
 
 from growth.kube.access import Access
 from growth.kube.certificates import ClientCertificate
-from growth.kube.credentials import Presented
+from growth.kube.credentials import RequestCredentials
 
 
-def ssl_context(access: Access, presented: Presented) -> ssl.SSLContext:
+def ssl_context(access: Access, presented: RequestCredentials) -> ssl.SSLContext:
     """A context that trusts what the kubeconfig trusts. Make a new one when ``presented.certificate`` changes.
 
     The name to verify, ``access.tls_server_name``, is not part of a context: give it to each connection.

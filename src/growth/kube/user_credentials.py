@@ -10,13 +10,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from growth.kube.certificates import ClientCertificate, client_certificate
-from growth.kube.credentials import Credentials, Kept, Presented, anonymous, bearer
+from growth.kube.credentials import Credentials, RequestCredentials, StaticCredentials, anonymous, bearer
 from growth.kube.errors import BadAccess, bytes_of, shown
 from growth.kube.exec_plugin import ExecCredentials, exec_plugin_in
-from growth.kube.kubeconfig import MEND_PATH, Found, User
+from growth.kube.kubeconfig import MEND_PATH, KubeconfigEntry, User
 
 
-def credentials_of(user: Found[User] | None, cluster_info: Callable[[], dict[str, object]]) -> Credentials:
+def credentials_of(user: KubeconfigEntry[User] | None, cluster_info: Callable[[], dict[str, object]]) -> Credentials:
     """What this user presents; ``cluster_info`` is asked only by exec plugins that want it."""
     if user is None:
         return anonymous()
@@ -34,7 +34,7 @@ def credentials_of(user: Found[User] | None, cluster_info: Callable[[], dict[str
         )
         if written and not data
     ]
-    return Kept(lambda: _presented(user), named)
+    return StaticCredentials(lambda: _presented(user), named)
 
 
 def token_in(file: Path, where: str, next_step: str) -> str:
@@ -45,17 +45,17 @@ def token_in(file: Path, where: str, next_step: str) -> str:
         raise BadAccess(where, f"{shown(file)} holds no token, expected one line of ASCII", next_step) from error
 
 
-def _presented(user: Found[User]) -> Presented:
+def _presented(user: KubeconfigEntry[User]) -> RequestCredentials:
     entry, certificate = user.value, _certificate(user)
     if entry.token_file:
         where = user.where("tokenFile")
         return bearer(token_in(user.path(entry.token_file), where, MEND_PATH), where, certificate)
     if entry.token:
         return bearer(entry.token, user.where("token"), certificate)
-    return Presented(certificate=certificate)
+    return RequestCredentials(certificate=certificate)
 
 
-def _certificate(user: Found[User]) -> ClientCertificate | None:
+def _certificate(user: KubeconfigEntry[User]) -> ClientCertificate | None:
     entry = user.value
     has_certificate = bool(entry.client_certificate or entry.client_certificate_data)
     has_key = bool(entry.client_key or entry.client_key_data)
@@ -72,7 +72,7 @@ def _certificate(user: Found[User]) -> ClientCertificate | None:
     return client_certificate(pem, key, where=where, key_where=key_where, owner=f"user {user.name}")
 
 
-def _refuse_what_is_gone(user: Found[User]) -> None:
+def _refuse_what_is_gone(user: KubeconfigEntry[User]) -> None:
     entry = user.value
     if entry.as_user or entry.as_uid or entry.as_groups or entry.as_user_extra:
         problem = "impersonation is not supported, and leaving it out would act with other rights than asked for"

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from growth.api.annotations import BACK_OFF
-from growth.api.change import Change, Happened, ObjectT
+from growth.api.change import Change, ChangeType, ObjectT
 from growth.api.decoding import Unreadable
 from growth.api.growth_kinds import NODE_MOVES, NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.kinds import (
@@ -38,7 +38,7 @@ from growth.api.node_request import NodeRequest
 from growth.api.out_of_service import has_marks
 from growth.api.pod import Pod
 from growth.api.pod_classification import is_work
-from growth.api.provider_state import Cloud
+from growth.api.provider_state import ProviderState
 from growth.api.queue.job import QUEUED_JOBS
 from growth.api.queue.kinds import QUEUE_KINDS
 from growth.api.queue.kueue_installation import (
@@ -51,13 +51,13 @@ from growth.api.queue.kueue_installation import (
 from growth.api.queue.pod import QUEUED_PODS
 from growth.api.queue.pod_defaults import FILLING_KINDS
 from growth.api.taints import STARTING, has_traces
-from growth.observe.free_capacity import Room
-from growth.observe.journal import Journal
-from growth.observe.lease_heartbeats import Heartbeats, KueueLeases
-from growth.observe.node_history import Past
-from growth.observe.nodes_by_template import Makes
-from growth.observe.owned_pods import Offspring, Unready
-from growth.observe.pod_equivalence import Families, Shapes
+from growth.observe.free_capacity import FreeCapacity
+from growth.observe.journal import ChangeJournal
+from growth.observe.lease_heartbeats import KueueLeases, NodeHeartbeats
+from growth.observe.node_history import NodeHistory
+from growth.observe.nodes_by_template import NodesByTemplate
+from growth.observe.owned_pods import OwnedPodCounts, UnreadyPods
+from growth.observe.pod_equivalence import PodFamilies, PodShapes
 from growth.observe.pod_requests import Requests, amounts_from, requests_on_node
 from growth.observe.snapshot import Snapshot
 from growth.observe.table import Table
@@ -98,7 +98,7 @@ def _utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-class World:
+class ClusterCache:
     """The one picture of the cluster. Change it only through ``listeners``; ``now`` is when it hears of something."""
 
     def __init__(
@@ -107,10 +107,10 @@ class World:
         self.nodes: dict[str, Node] = {}
         self.pods_by_node: dict[str, dict[str, Pod]] = {}
         self.waiting: dict[str, Pod] = {}
-        self.shapes = Shapes()
-        self.families = Families()
-        self.room = Room()
-        self.journal = Journal()
+        self.shapes = PodShapes()
+        self.families = PodFamilies()
+        self.room = FreeCapacity()
+        self.journal = ChangeJournal()
         self.tables: dict[Kind[Any], Table[Any]] = {
             **{kind: Table() for kind in _TABLED},
             NODE_REQUESTS: Table[NodeRequest](lambda request: self.journal.note(request.metadata.name)),
@@ -120,22 +120,22 @@ class World:
         self.refused: dict[str, Pod] = {}
         self.untried: dict[str, Pod] = {}
         self.marked: dict[str, Pod] = {}
-        self.makes = Makes()
+        self.makes = NodesByTemplate()
         self.closed: dict[str, Node] = {}
         self.to_go: dict[str, Node] = {}
         self.out_of_service: dict[str, Node] = {}
         self.lingering: dict[str, Pod] = {}
-        self.unready = Unready()
-        self.offspring = Offspring()
-        self.heartbeats = Heartbeats(now)
+        self.unready = UnreadyPods()
+        self.offspring = OwnedPodCounts()
+        self.heartbeats = NodeHeartbeats(now)
         self.remembers = remembers
         self.queues = queues
-        self.past = Past(now)
+        self.past = NodeHistory(now)
         self.kueue_leases = KueueLeases(now)
         self.unreadable: dict[Kind[Any], Mapping[str, Unreadable]] = {}
         self.unread: Callable[[], Mapping[Kind[Any], str]] = dict
         self.work: dict[str, int] = {}
-        self.clouds: dict[str, Cloud] = {}
+        self.clouds: dict[str, ProviderState] = {}
         self.changes_heard = 0
         self.nodes_heard = 0
         self.arrivals = 0
@@ -195,7 +195,7 @@ class World:
             unread=self.unread(),
         )
 
-    def hear_of_cloud(self, cloud: Cloud) -> None:
+    def hear_of_cloud(self, cloud: ProviderState) -> None:
         """A provider said something, or fell silent."""
         self.clouds[cloud.provider] = cloud
 
@@ -211,8 +211,8 @@ class World:
             self.offspring.hear(changes)
         for change in changes:
             before, now = change.before, change.now
-            self._note_marks(now, is_gone=change.happened is Happened.DELETED)
-            if change.happened is Happened.DELETED:
+            self._note_marks(now, is_gone=change.happened is ChangeType.DELETED)
+            if change.happened is ChangeType.DELETED:
                 if before is not None:
                     self._forget_pod(before)
             elif before is None:
@@ -232,7 +232,7 @@ class World:
             name = change.now.metadata.name
             self.journal.note(name)
             known = self.nodes.get(name)
-            if change.happened is Happened.DELETED:
+            if change.happened is ChangeType.DELETED:
                 # A node of the same name that came since is another one, and stays.
                 if known is not None and known.metadata.uid == change.now.metadata.uid:
                     del self.nodes[name]

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from growth.observe.pod_requests import Requests
 
 
-class Room:
+class FreeCapacity:
     """Rows are nodes, columns are resources, values are what is still free (negative where a node is overbooked)."""
 
     def __init__(self) -> None:
@@ -40,9 +40,9 @@ class Room:
         row = self._rows.get(node)
         return {} if row is None else {name: column[row] for name, column in self._columns.items()}
 
-    def copy(self) -> "Room":
+    def copy(self) -> "FreeCapacity":
         """A copy that later changes leave alone."""
-        fresh = Room()
+        fresh = FreeCapacity()
         fresh._rows, fresh._users, fresh._spare = self._rows.copy(), self._users.copy(), self._spare.copy()
         fresh._columns = {name: column[:] for name, column in self._columns.items()}
         fresh._size = self._size

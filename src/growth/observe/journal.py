@@ -7,7 +7,7 @@ from typing import Final
 _KEPT: Final = 32_768
 
 
-class Journal:
+class ChangeJournal:
     """Names with the number of their last change. Whoever looked at number N asks only for those that came later."""
 
     def __init__(self) -> None:

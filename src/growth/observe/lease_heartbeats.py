@@ -19,7 +19,7 @@ from typing import Final
 
 import msgspec
 
-from growth.api.change import Change, Happened
+from growth.api.change import Change, ChangeType
 from growth.api.core import Lease
 from growth.api.queue.kueue_installation import KueueLease
 
@@ -29,7 +29,7 @@ _MISSED_SHARE: Final = 0.5
 _KUBELET_SECONDS: Final = 40
 
 
-class Heartbeat(msgspec.Struct, frozen=True):
+class NodeHeartbeat(msgspec.Struct, frozen=True):
     """The last renewal that we heard of."""
 
     renewed_at: datetime | None
@@ -45,19 +45,19 @@ class Heartbeat(msgspec.Struct, frozen=True):
         return not timedelta(0) <= now - self.heard_at < self.silent_after
 
 
-class Heartbeats:
+class NodeHeartbeats:
     """Told of all Leases of nodes; the clock is given."""
 
     def __init__(self, now: Callable[[], datetime]) -> None:
         self._now = now
-        self._last: OrderedDict[str, Heartbeat] = OrderedDict()
+        self._last: OrderedDict[str, NodeHeartbeat] = OrderedDict()
         self._shortest = timedelta.max
 
     def hear(self, changes: Iterable[Change[Lease]]) -> None:
         """Leases were made, renewed or deleted."""
         for change in changes:
             name, spec = change.now.metadata.name, change.now.spec
-            if change.happened is Happened.DELETED:
+            if change.happened is ChangeType.DELETED:
                 self._last.pop(name, None)
                 continue
             known = self._last.get(name)
@@ -65,10 +65,10 @@ class Heartbeats:
                 continue  # somebody else edited it, or it was read again
             silent_after = timedelta(seconds=(spec.lease_duration_seconds or _KUBELET_SECONDS) * _MISSED_SHARE)
             self._shortest = min(self._shortest, silent_after)
-            self._last[name] = Heartbeat(spec.renew_time, self._now(), silent_after, known is not None)
+            self._last[name] = NodeHeartbeat(spec.renew_time, self._now(), silent_after, known is not None)
             self._last.move_to_end(name)
 
-    def of(self, name: str) -> Heartbeat | None:
+    def of(self, name: str) -> NodeHeartbeat | None:
         """The last one of this node; None if it has no Lease."""
         return self._last.get(name)
 
@@ -121,7 +121,7 @@ class KueueLeases:
         """Leases were made, renewed, released or deleted."""
         for change in changes:
             namespace, spec = change.now.metadata.namespace, change.now.spec
-            if change.happened is Happened.DELETED or not spec.holder_identity:
+            if change.happened is ChangeType.DELETED or not spec.holder_identity:
                 self._held.pop(namespace, None)
                 continue
             known = self._held.get(namespace)

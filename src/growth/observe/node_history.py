@@ -10,20 +10,20 @@ from typing import Final
 
 import msgspec
 
-from growth.api.change import Change, Happened
+from growth.api.change import Change, ChangeType
 from growth.api.node import Node
 from growth.api.node_memory import (
     REMOVED_AT_MOST,
-    Memento,
     MemoryObject,
-    Remembered,
+    NodeContents,
+    NodeRecord,
     Transaction,
     TransactionObject,
-    Unreadable,
+    UnreadableRecord,
     read_memory,
     read_transaction,
 )
-from growth.observe.journal import Journal
+from growth.observe.journal import ChangeJournal
 
 # Lives of one name that are remembered as written down. A node that comes and goes faster than three streams can tell
 # makes a transaction too many, which changes nothing.
@@ -39,7 +39,7 @@ class Departure(msgspec.Struct, frozen=True):
     removed: tuple[str, ...] = ()
 
 
-class Page(msgspec.Struct, frozen=True):
+class NodePage(msgspec.Struct, frozen=True):
     """All about one name."""
 
     name: str
@@ -58,7 +58,7 @@ class Page(msgspec.Struct, frozen=True):
     """Uids of those whose coming was written down."""
     written: Mapping[str, int] = {}
     """Uids of those whose leaving was written down, and in which version of theirs."""
-    memory: Remembered | None = None
+    memory: NodeRecord | None = None
     problem: str = ""
     """Why the memory cannot be read."""
 
@@ -73,12 +73,12 @@ class Page(msgspec.Struct, frozen=True):
         return not (self.node or self.departed or self.transactions or self.memory or self.problem)
 
 
-class Past:
+class NodeHistory:
     """Told of nodes, transactions and memories; ``now`` is when it hears of something."""
 
     def __init__(self, now: Callable[[], datetime]) -> None:
-        self.pages: dict[str, Page] = {}
-        self.journal = Journal()
+        self.pages: dict[str, NodePage] = {}
+        self.journal = ChangeJournal()
         self.nodes_version = 0
         """The highest version of a node that was heard of: of what happened before, everything is known."""
         self._now = now
@@ -88,8 +88,8 @@ class Past:
         for change in changes:
             meta = change.now.metadata
             self.nodes_version = max(self.nodes_version, meta.resource_version)
-            page = self.pages.get(meta.name) or Page(meta.name)
-            if change.happened is Happened.DELETED:
+            page = self.pages.get(meta.name) or NodePage(meta.name)
+            if change.happened is ChangeType.DELETED:
                 self._keep(_without(page, change))
             elif page.uid != meta.uid:
                 self._keep(
@@ -115,9 +115,9 @@ class Past:
             transaction = read_transaction(change.now)
             if transaction is None:
                 continue
-            page = self.pages.get(transaction.node) or Page(transaction.node)
+            page = self.pages.get(transaction.node) or NodePage(transaction.node)
             others = [one for one in page.transactions if one.metadata.name != transaction.metadata.name]
-            if change.happened is not Happened.DELETED:
+            if change.happened is not ChangeType.DELETED:
                 others.append(transaction)
             page = msgspec.structs.replace(page, transactions=tuple(sorted(others, key=lambda one: one.version)))
             self._keep(_noted(page, transaction))
@@ -126,15 +126,15 @@ class Past:
         """Memories were made, changed or deleted."""
         for change in changes:
             name = change.now.metadata.name
-            page = self.pages.get(name) or Page(name)
+            page = self.pages.get(name) or NodePage(name)
             memory, problem = None, ""
-            if change.happened is not Happened.DELETED:
+            if change.happened is not ChangeType.DELETED:
                 try:
                     memory = read_memory(change.now)
-                except Unreadable as error:
+                except UnreadableRecord as error:
                     problem = str(error)
             page = msgspec.structs.replace(page, memory=memory, problem=problem)
-            if change.happened is Happened.DELETED:
+            if change.happened is ChangeType.DELETED:
                 page = _without_written(page)
             if memory is not None:
                 page = _without_earlier(page, memory)
@@ -142,7 +142,7 @@ class Past:
                 page = _settled(page, memory.memento)
             self._keep(page)
 
-    def _keep(self, page: Page) -> None:
+    def _keep(self, page: NodePage) -> None:
         self.journal.note(page.name)
         if page.is_blank:
             self.pages.pop(page.name, None)
@@ -150,7 +150,7 @@ class Past:
             self.pages[page.name] = page
 
 
-def _without(page: Page, change: Change[Node]) -> Page:
+def _without(page: NodePage, change: Change[Node]) -> NodePage:
     """The page after this node went. One of the same name that came since is another one, and stays."""
     uid, before = change.now.metadata.uid, change.before
     is_current = page.uid == uid
@@ -165,7 +165,7 @@ def _without(page: Page, change: Change[Node]) -> Page:
     return msgspec.structs.replace(page, node=None, heard_at=None, removed=()) if is_current else page
 
 
-def _noted(page: Page, transaction: Transaction) -> Page:
+def _noted(page: NodePage, transaction: Transaction) -> NodePage:
     memento = transaction.memento
     if transaction.type == "deleted":
         return _settled(page, memento)
@@ -174,7 +174,7 @@ def _noted(page: Page, transaction: Transaction) -> Page:
     return msgspec.structs.replace(page, arrivals=(*page.arrivals, memento.uid)[-_LIVES:])
 
 
-def _settled(page: Page, memento: Memento) -> Page:
+def _settled(page: NodePage, memento: NodeContents) -> NodePage:
     """The page once it is written down what this node was when it left."""
     uid, version = memento.uid, memento.version
     written = {**page.written, uid: max(version, page.written.get(uid, -1))}
@@ -186,13 +186,13 @@ def _settled(page: Page, memento: Memento) -> Page:
     return msgspec.structs.replace(page, written=written, departed=departed)
 
 
-def _without_written(page: Page) -> Page:
+def _without_written(page: NodePage) -> NodePage:
     """The page after what is remembered was forgotten: who was written down once is not written down again."""
     departed = {uid: one for uid, one in page.departed.items() if uid not in page.written}
     return msgspec.structs.replace(page, departed=departed)
 
 
-def _without_earlier(page: Page, memory: Remembered) -> Page:
+def _without_earlier(page: NodePage, memory: NodeRecord) -> NodePage:
     """The page without those who left before one who had been given what they were: that is how they are remembered."""
     memento = memory.memento
     if not memento.is_marked:

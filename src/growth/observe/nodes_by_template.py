@@ -8,7 +8,7 @@ from growth.api.node import Node
 from growth.api.offering import OFFERING, POOL
 
 
-class Make(NamedTuple):
+class NodeTemplateKey(NamedTuple):
     """What nodes have in common for whoever asks whether they must go."""
 
     pool: str
@@ -19,19 +19,21 @@ class Make(NamedTuple):
     """Whether a person wants them to go (``api.annotations``)."""
 
 
-def make_of(node: Node) -> Make:
+def make_of(node: Node) -> NodeTemplateKey:
     """What it says itself."""
     labels, annotations = node.metadata.labels, node.metadata.annotations
-    return Make(labels.get(POOL, ""), labels.get(OFFERING, ""), annotations.get(TEMPLATE), DRAIN in annotations)
+    return NodeTemplateKey(
+        labels.get(POOL, ""), labels.get(OFFERING, ""), annotations.get(TEMPLATE), DRAIN in annotations
+    )
 
 
-class Makes:
+class NodesByTemplate:
     """All nodes by make. Told of each change."""
 
     def __init__(self) -> None:
-        self._nodes: dict[Make, dict[str, Node]] = {}
+        self._nodes: dict[NodeTemplateKey, dict[str, Node]] = {}
 
-    def items(self) -> ItemsView[Make, Mapping[str, Node]]:
+    def items(self) -> ItemsView[NodeTemplateKey, Mapping[str, Node]]:
         """Each make that there is, and its nodes by name."""
         return self._nodes.items()
 

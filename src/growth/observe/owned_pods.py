@@ -9,11 +9,11 @@ them. A pod that nobody controls stands for itself.
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from growth.api.change import Change, Happened
+from growth.api.change import Change, ChangeType
 from growth.api.pod import Pod
 
 
-class Offspring:
+class OwnedPodCounts:
     """Counts by the uid of the controller."""
 
     def __init__(self) -> None:
@@ -28,7 +28,7 @@ class Offspring:
         for change in changes:
             if change.before is not None:
                 self._count(change.before, -1)
-            if change.happened is not Happened.DELETED:
+            if change.happened is not ChangeType.DELETED:
                 self._count(change.now, 1)
 
     def _count(self, pod: Pod, sign: int) -> None:
@@ -45,7 +45,7 @@ class Offspring:
 _NOBODY: Final[Mapping[str, Pod]] = {}
 
 
-class Unready:
+class UnreadyPods:
     """Pods by the uid of their controller, or by their own, then by uid; those that have ended are left out."""
 
     def __init__(self) -> None:
@@ -64,7 +64,7 @@ class Unready:
             if change.before is not None and change.before.metadata.controller is not owner:
                 before = change.before.metadata.controller
                 self._drop(before.uid if before is not None else uid, uid)
-            if change.happened is Happened.DELETED or pod.is_finished or pod.is_ready:
+            if change.happened is ChangeType.DELETED or pod.is_finished or pod.is_ready:
                 self._drop(key, uid)
             else:
                 self._pods.setdefault(key, {})[uid] = pod

@@ -50,7 +50,7 @@ def family_of(pod: Pod) -> Family:
     return Family(meta.namespace, meta.labels, pod.spec, {}, is_leaving=meta.deletion_timestamp is not None)
 
 
-class Families:
+class PodFamilies:
     """All families that have a pod on some node, whether that node is known or not."""
 
     def __init__(self) -> None:
@@ -80,9 +80,9 @@ class Families:
         """Every family with its key."""
         return iter(self._by_key.items())
 
-    def copy(self) -> "Families":
+    def copy(self) -> "PodFamilies":
         """A copy that later changes leave alone."""
-        fresh = Families()
+        fresh = PodFamilies()
         fresh._by_key = {key: family.copy() for key, family in self._by_key.items()}
         return fresh
 
@@ -98,7 +98,7 @@ class Shape:
         self.pods = 0
 
 
-class Shapes:
+class PodShapes:
     """All shapes that some pod has. Holding the spec keeps its identity from being reused while it counts."""
 
     def __init__(self) -> None:

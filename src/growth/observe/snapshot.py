@@ -11,14 +11,14 @@ from growth.api.decoding import Unreadable
 from growth.api.kinds import Kind
 from growth.api.node import Node
 from growth.api.pod import Pod
-from growth.api.provider_state import Cloud
-from growth.observe.free_capacity import Room
-from growth.observe.journal import Journal
-from growth.observe.lease_heartbeats import Heartbeats, KueueLeases
-from growth.observe.node_history import Past
-from growth.observe.nodes_by_template import Makes
-from growth.observe.owned_pods import Offspring, Unready
-from growth.observe.pod_equivalence import Families, Shapes
+from growth.api.provider_state import ProviderState
+from growth.observe.free_capacity import FreeCapacity
+from growth.observe.journal import ChangeJournal
+from growth.observe.lease_heartbeats import KueueLeases, NodeHeartbeats
+from growth.observe.node_history import NodeHistory
+from growth.observe.nodes_by_template import NodesByTemplate
+from growth.observe.owned_pods import OwnedPodCounts, UnreadyPods
+from growth.observe.pod_equivalence import PodFamilies, PodShapes
 from growth.observe.table import Table
 
 
@@ -29,9 +29,9 @@ class Snapshot(msgspec.Struct, frozen=True):
     nodes: Mapping[str, Node]
     pods_by_node: Mapping[str, Mapping[str, Pod]]
     waiting: Mapping[str, Pod]
-    room: Room
-    shapes: Shapes
-    families: Families
+    room: FreeCapacity
+    shapes: PodShapes
+    families: PodFamilies
     tables: Mapping[Kind[Any], Table[Any]]
     refused: Mapping[str, Pod]
     """Of those that wait, the ones that a scheduler tried and found no place for."""
@@ -39,7 +39,7 @@ class Snapshot(msgspec.Struct, frozen=True):
     """Of those that wait, the ones that no scheduler has said anything about."""
     marked: Mapping[str, Pod]
     """Pods, wherever they are, on which a back-off is written."""
-    makes: Makes
+    makes: NodesByTemplate
     """All nodes, by what they were made from."""
     closed: Mapping[str, Node]
     """Nodes that carry the start-up taint."""
@@ -49,19 +49,19 @@ class Snapshot(msgspec.Struct, frozen=True):
     """Nodes that bear the out-of-service taint, whoever set it, or our note of why we did."""
     lingering: Mapping[str, Pod]
     """Pods that have ended and are being deleted, and that something (a finalizer) still keeps."""
-    unready: Unready
+    unready: UnreadyPods
     """Pods that are not ready, by whom they were made for; empty where there is no queue."""
-    offspring: Offspring
+    offspring: OwnedPodCounts
     """How many pods there are of whom; empty where there is no queue."""
-    heartbeats: Heartbeats
+    heartbeats: NodeHeartbeats
     """Which node gave its last sign of life when."""
-    past: Past
+    past: NodeHistory
     """What is known about each name that a node ever had; empty where nobody remembers."""
     work: Mapping[str, int]
     """How many pods work on which node (``api.pod_classification``); a node that is not in it is empty."""
-    clouds: Mapping[str, Cloud]
+    clouds: Mapping[str, ProviderState]
     """What the providers that are open said last."""
-    journal: Journal
+    journal: ChangeJournal
     """What has changed about which node, request or removal, by the node's name."""
     nodes_heard: int
     """How many nodes have come so far that nobody asked for: a number that tells whether one came since."""

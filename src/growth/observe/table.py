@@ -5,7 +5,7 @@ from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping, Va
 from itertools import count, islice
 from typing import Final, Generic, TypeVar, overload
 
-from growth.api.change import Change, Happened, ObjectT
+from growth.api.change import Change, ChangeType, ObjectT
 
 _Default = TypeVar("_Default")
 _NUMBERS: Final = count(1)
@@ -36,7 +36,7 @@ class Table(Mapping[Key, ObjectT], Generic[ObjectT]):
             meta = change.now.metadata
             key = (meta.namespace, meta.name)
             self._recent.append(key)
-            if change.happened is not Happened.DELETED:
+            if change.happened is not ChangeType.DELETED:
                 self._objects[key] = change.now
             elif (known := self._objects.get(key)) is not None and known.metadata.uid == meta.uid:
                 # One of the same name that came since is another object, and stays.

@@ -6,15 +6,15 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from growth.run.metrics import Metrics
-from growth.run.runtime import Think
+from growth.run.runtime import Compute
 
 _LOG: Final = logging.getLogger(__name__)
 
 
-class Thoughts:
+class BackgroundComputations:
     """What is being thought, and what came of it, by capability."""
 
-    def __init__(self, think: Think, wake: Callable[[], None], metrics: Metrics) -> None:
+    def __init__(self, think: Compute, wake: Callable[[], None], metrics: Metrics) -> None:
         self._think = think
         self._wake = wake
         self._metrics = metrics

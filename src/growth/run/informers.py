@@ -26,9 +26,9 @@ from growth.api.queue.workload import QUEUE_NAME
 from growth.api.settings.model import Settings
 from growth.kube.client import Client
 from growth.kube.informer import Informer
-from growth.observe.cache import Listener, World
+from growth.observe.cache import ClusterCache, Listener
 from growth.run.runtime import spare_the_collector
-from growth.run.watchdog import Beating, Heartbeats
+from growth.run.watchdog import BeatingSend, Heartbeats
 
 # An informer takes a watch for dead after 190 s and then waits for up to 30 s; a page of a list may take 60.
 _SILENCE_SECONDS: Final = 300.0
@@ -41,7 +41,7 @@ _DEFAULTS: Final = Settings()
 @asynccontextmanager
 async def watching(
     client: Client,
-    world: World,
+    world: ClusterCache,
     kinds: Collection[Kind[Any]] | None = None,
     *,
     late: Collection[Kind[Any]] = (),
@@ -91,7 +91,7 @@ async def watching(
         raise group.exceptions[0] from None
 
 
-def everywhere(world: World) -> list[Kind[Any]]:
+def everywhere(world: ClusterCache) -> list[Kind[Any]]:
     """What the World keeps, without what is our own: a cluster on which Growth was never installed has these."""
     return [kind for kind in world.listeners() if kind.group != GROUP and kind != CONFIG_MAPS]
 
@@ -118,7 +118,7 @@ def _client_of(kind: Kind[Any], client: Client, heartbeats: Heartbeats | None) -
     if heartbeats is None:
         return client
     heartbeat = heartbeats.register(f"the informer of {kind.plural}", _SILENCE_SECONDS)
-    return Client(Beating(client.transport, heartbeat.beat), sharing=client.sharing, jitter=client.jitter)
+    return Client(BeatingSend(client.transport, heartbeat.beat), sharing=client.sharing, jitter=client.jitter)
 
 
 async def _tell_when_read(informers: Sequence[Informer[Any]], heard: Callable[[], None] | None) -> None:

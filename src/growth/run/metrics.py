@@ -14,11 +14,11 @@ from growth.api.actions import Hold, Outcome
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS
 from growth.api.phases import REMOVAL_MOVES
 from growth.decide.facts.cluster_state import ClusterState
-from growth.decide.failover.context import Memory
+from growth.decide.failover.context import FailoverCarry
 from growth.decide.failover.evidence import Finding
-from growth.decide.node_memory.carry import Desk
+from growth.decide.node_memory.carry import NodeMemoryCarry
 from growth.kube.event_recorder import EventRecorder
-from growth.observe.cache import World
+from growth.observe.cache import ClusterCache
 from growth.run.move_metrics import MoveMetrics
 from growth.run.queue_metrics import QueueMetrics
 
@@ -155,7 +155,7 @@ class Metrics:
         self.failover_nodes.clear()
         self.failover_stuck.set(0)
 
-    def failed_over(self, memory: Memory) -> None:
+    def failed_over(self, memory: FailoverCarry) -> None:
         """Show what failover knows. Every state is there even if no node is in it, so none can be told from unknown."""
         for state in _FAILOVER_STATES:
             self.failover_nodes.labels(state).set(memory.findings.get(state, 0))
@@ -163,14 +163,14 @@ class Metrics:
         for seconds in memory.recovered:
             self.failover_seconds.observe(seconds)
 
-    def remembered(self, desk: Desk, now: datetime) -> None:
+    def remembered(self, desk: NodeMemoryCarry, now: datetime) -> None:
         """Show how far memory is behind, and how long nodes waited for theirs."""
         self.memory_oldest.set((now - desk.oldest).total_seconds() if desk.oldest is not None else 0)
         self.memory_waiting.set(len(desk.awaiting))
         for seconds in desk.restored:
             self.memory_seconds.observe(seconds)
 
-    def follow(self, world: World, recorder: EventRecorder) -> None:
+    def follow(self, world: ClusterCache, recorder: EventRecorder) -> None:
         """From now on also show what these two know themselves."""
         self.registry.register(_Known(world, recorder))
 
@@ -191,7 +191,7 @@ class Metrics:
 class _Known(Collector):
     """Figures that are read when somebody asks. Each is one read or one copy: this thread needs no lock."""
 
-    def __init__(self, world: World, recorder: EventRecorder) -> None:
+    def __init__(self, world: ClusterCache, recorder: EventRecorder) -> None:
         self._world = world
         self._recorder = recorder
 

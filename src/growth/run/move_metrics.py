@@ -7,8 +7,8 @@ from prometheus_client import CollectorRegistry, Counter, Gauge
 
 from growth.api.growth_kinds import NODE_MOVES, NODE_POOLS
 from growth.api.offering import POOL
-from growth.decide.consolidation.decider import Memory
-from growth.decide.consolidation.move_search import Advice
+from growth.decide.consolidation.decider import ConsolidationCarry
+from growth.decide.consolidation.move_search import MoveAdvice
 from growth.observe.snapshot import Snapshot
 
 
@@ -18,7 +18,7 @@ class MoveMetrics:
     def __init__(self, registry: CollectorRegistry) -> None:
         self._under_way: Mapping[str, str] = {}
         """By uid, moves that were not over at the last look, with their reasons."""
-        self._advice: Advice | None = None
+        self._advice: MoveAdvice | None = None
         self._shown: set[str] = set()
         self._ended = Counter(
             "growth_moves", "Moves that ended, by reason and result.", ("reason", "result"), registry=registry
@@ -28,7 +28,7 @@ class MoveMetrics:
             "growth_savings_per_hour", "What the moves that were last advised save.", ("pool",), registry=registry
         )
 
-    def show(self, snapshot: Snapshot, memory: Memory | None) -> None:
+    def show(self, snapshot: Snapshot, memory: ConsolidationCarry | None) -> None:
         """Show what is known in this pass."""
         moves = {move.metadata.uid: move for move in snapshot.table(NODE_MOVES).values()}
         for uid, reason in self._under_way.items():
@@ -39,7 +39,7 @@ class MoveMetrics:
         self._active.set(len(self._under_way))
         self._save(snapshot, memory)
 
-    def _save(self, snapshot: Snapshot, memory: Memory | None) -> None:
+    def _save(self, snapshot: Snapshot, memory: ConsolidationCarry | None) -> None:
         pools = {name for (_, name) in snapshot.table(NODE_POOLS)} if memory is not None else set[str]()
         for gone in self._shown - pools:
             self._savings.remove(gone)

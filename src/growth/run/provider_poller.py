@@ -17,7 +17,7 @@ from typing import Final
 import msgspec
 
 from growth.api.duration import format_duration
-from growth.api.provider_state import NOT_ASKED, Cloud
+from growth.api.provider_state import NOT_ASKED, ProviderState
 from growth.api.settings.model import Settings
 from growth.cloud.errors import ProviderError, RateLimited, Unavailable
 from growth.cloud.hetzner.plugin import (
@@ -27,7 +27,7 @@ from growth.cloud.hetzner.plugin import (
     TOKEN_SECRET_OPTION,
 )
 from growth.cloud.kwok.plugin import CATALOGUE_OPTION
-from growth.cloud.plugins import Surroundings, find_provider
+from growth.cloud.plugins import ProviderEnvironment, find_provider
 from growth.cloud.provider import Provider
 from growth.kube.client import Client
 
@@ -43,7 +43,7 @@ OpenProvider = Callable[[Client], AbstractAsyncContextManager[Provider]]
 """Opens one provider, with the client whose writes the term allows."""
 
 
-class Clouds:
+class ProviderPoller:
     """Who has machines. ``providers`` are those that are open now."""
 
     def __init__(
@@ -51,7 +51,7 @@ class Clouds:
         open_by_name: Mapping[str, OpenProvider],
         *,
         every_seconds: float,
-        tell: Callable[[Cloud], None],
+        tell: Callable[[ProviderState], None],
         now: Callable[[], datetime],
     ) -> None:
         self.providers: dict[str, Provider] = {}
@@ -59,7 +59,7 @@ class Clouds:
         self._every_seconds = every_seconds
         self._tell = tell
         self._now = now
-        self._last = {name: Cloud(name, problem=NOT_ASKED) for name in open_by_name}
+        self._last = {name: ProviderState(name, problem=NOT_ASKED) for name in open_by_name}
         self._clock = asyncio.get_running_loop().time
         self._not_before = dict.fromkeys(open_by_name, 0.0)
 
@@ -114,7 +114,7 @@ class Clouds:
         else:
             if self._last[name].problem:
                 _LOG.info("the provider %s answers", name, extra={"facts": {"offerings": len(offerings)}})
-            self._note(Cloud(name, tuple(offerings), tuple(machines), read_at))
+            self._note(ProviderState(name, tuple(offerings), tuple(machines), read_at))
         finally:
             self._not_before[name] = self._clock() + rest_seconds
 
@@ -125,7 +125,7 @@ class Clouds:
             _LOG.warning("the provider %s does not answer: %s", name, problem, exc_info=error if is_mistake else None)
         self._note(msgspec.structs.replace(self._last[name], problem=problem))
 
-    def _note(self, cloud: Cloud) -> None:
+    def _note(self, cloud: ProviderState) -> None:
         self._last[cloud.provider] = cloud
         self._tell(cloud)
 
@@ -166,6 +166,6 @@ def _opener(name: str, settings: Settings, now: Callable[[], datetime], *, is_lo
     open_there, options = find_provider(name), options_of(name, settings)
 
     def open_with(client: Client) -> AbstractAsyncContextManager[Provider]:
-        return open_there(Surroundings(client, settings.namespace, now, options, is_looking))
+        return open_there(ProviderEnvironment(client, settings.namespace, now, options, is_looking))
 
     return open_with

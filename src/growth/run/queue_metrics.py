@@ -6,8 +6,8 @@ from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
-from growth.decide.queue.decider import Memory
-from growth.decide.queue.usage_figures import Figures
+from growth.decide.queue.decider import QueueCarry
+from growth.decide.queue.usage_figures import QueueFigures
 
 # From a job that is next to one that waits for a week.
 _WAIT_SECONDS: Final = (1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 10_800, 43_200, 86_400, 604_800)
@@ -17,7 +17,7 @@ class QueueMetrics:
     """Figures of the leader's last pass, and counts of what happened while it led."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        self._shown: Mapping[str, Figures] = {}
+        self._shown: Mapping[str, QueueFigures] = {}
         self._pending = Gauge("growth_queue_pending", "Workloads that wait.", ("queue", "status"), registry=registry)
         self._reserving = Gauge("growth_queue_reserving", "Workloads that hold quota.", ("queue",), registry=registry)
         self._admitted = Gauge("growth_queue_admitted", "Workloads that are admitted.", ("queue",), registry=registry)
@@ -42,7 +42,7 @@ class QueueMetrics:
             buckets=_WAIT_SECONDS,
         )
 
-    def show(self, memory: Memory) -> None:
+    def show(self, memory: QueueCarry) -> None:
         """Show what the queue knows; only what is different from the last time is touched."""
         for queue, reason in memory.news.evicted:
             self._evictions.labels(queue, reason).inc()
@@ -50,7 +50,7 @@ class QueueMetrics:
             self._waits.labels(queue).observe(seconds)
         for queue, seconds in memory.news.ready:
             self._ready.labels(queue).observe(seconds)
-        before: Mapping[str, Figures] = self._shown
+        before: Mapping[str, QueueFigures] = self._shown
         if any(_slots(memory.figures.get(queue)) != _slots(figures) for queue, figures in before.items()):
             # A queue, or a flavor of one, is gone.
             self.clear()
@@ -74,5 +74,5 @@ class QueueMetrics:
             gauge.clear()
 
 
-def _slots(figures: Figures | None) -> tuple[object, ...] | None:
+def _slots(figures: QueueFigures | None) -> tuple[object, ...] | None:
     return (figures.used.keys(), figures.nominal.keys()) if figures is not None else None

@@ -19,26 +19,26 @@ from growth.api.actions import Hold
 from growth.api.core import ObjectReference
 from growth.api.references import shown
 from growth.api.settings.model import Settings
-from growth.decide.consolidation.decider import Memory as Moves
-from growth.decide.contract import Decider, Decision, State
+from growth.decide.consolidation.decider import ConsolidationCarry as Moves
+from growth.decide.contract import Decider, DeciderState, Decision
 from growth.decide.facts.cluster_state import ClusterState
-from growth.decide.failover.context import Memory as Failover
-from growth.decide.node_memory.carry import Desk
-from growth.decide.queue.decider import Memory as Queue
+from growth.decide.failover.context import FailoverCarry as Failover
+from growth.decide.node_memory.carry import NodeMemoryCarry
+from growth.decide.queue.decider import QueueCarry as Queue
 from growth.decide.registry.step import step
-from growth.observe.cache import World
+from growth.observe.cache import ClusterCache
 from growth.observe.snapshot import Snapshot
-from growth.run.background_computation import Thoughts
+from growth.run.background_computation import BackgroundComputations
 from growth.run.capability import CONSOLIDATE, REGISTRY, Capability
 from growth.run.metrics import Metrics
-from growth.run.runtime import Host, WallClock
+from growth.run.runtime import Runtime, WallClock
 from growth.run.watchdog import Heartbeat
 
 Key = tuple[ObjectReference, str]
 _NONE: Final[Mapping[Key, Hold]] = {}
 
 
-class Holds:
+class CurrentHolds:
     """The holds of the latest pass, by capability."""
 
     def __init__(self) -> None:
@@ -76,22 +76,22 @@ _AGAIN_AFTER_FAILURE: Final = timedelta(seconds=30)
 _STEP: Final = "registry-step"
 
 
-class Deciding:
+class Reconciler:
     """One role's loop. ``wake`` it whenever something happened."""
 
     def __init__(
         self,
         role: str,
-        world: World,
+        world: ClusterCache,
         capabilities: Sequence[Capability],
         settings: Settings,
-        host: Host,
+        host: Runtime,
         *,
         metrics: Metrics,
         heartbeat: Heartbeat,
         companions: frozenset[str] = frozenset(),
     ) -> None:
-        self.holds = Holds()
+        self.holds = CurrentHolds()
         self._world = world
         self._capabilities = capabilities
         self._settings = settings
@@ -100,7 +100,7 @@ class Deciding:
         self._pass_seconds = metrics.pass_seconds.labels(role)
         self._heartbeat = heartbeat
         self._companions = companions
-        self._thoughts = Thoughts(host.think, self.wake, metrics)
+        self._thoughts = BackgroundComputations(host.think, self.wake, metrics)
         self._woken = asyncio.Event()
         self._clock = asyncio.get_running_loop().time
         self._deadlines: dict[str, datetime | None] = {}
@@ -208,7 +208,7 @@ class Deciding:
         self, capability: Capability, snapshot: Snapshot, executor: Executor, decide: Decider
     ) -> Decision | None:
         name = capability.name
-        state = State(
+        state = DeciderState(
             executor.outcomes,
             self._thoughts.answer(name),
             self._thoughts.is_thinking(name),
@@ -236,7 +236,7 @@ class Deciding:
         self._memories[name] = decision.memory
         if isinstance(decision.memory, Failover):
             self._metrics.failed_over(decision.memory)
-        if isinstance(decision.memory, Desk):
+        if isinstance(decision.memory, NodeMemoryCarry):
             self._metrics.remembered(decision.memory, now)
         if isinstance(decision.memory, Queue):
             self._metrics.queue.show(decision.memory)

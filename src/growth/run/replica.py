@@ -16,29 +16,29 @@ from typing import Any, Final
 
 import msgspec
 
-from growth.act.action_runner import Doors
-from growth.act.effect_hooks import Points
+from growth.act.action_runner import Clients
+from growth.act.effect_hooks import EffectHooks
 from growth.act.executor import SILENCE_SECONDS as EXECUTOR_SILENCE_SECONDS
 from growth.act.executor import Executor
 from growth.api.kinds import Kind
 from growth.api.node_memory import MEMORIES
-from growth.api.provider_state import Cloud
+from growth.api.provider_state import ProviderState
 from growth.api.queue.kinds import WORKLOADS
 from growth.api.settings.model import Settings
 from growth.kube.client import Client
 from growth.kube.event_recorder import EventRecorder
 from growth.kube.informer import Informer
 from growth.kube.leader_election import LeaderLease, LeaseTerms
-from growth.observe.cache import World
+from growth.observe.cache import ClusterCache
 from growth.run.cache_resync import catch_up
 from growth.run.capability import Capability
 from growth.run.health import ProcessHealth
 from growth.run.informers import watching
 from growth.run.metrics import ActionMetrics, Metrics
-from growth.run.provider_poller import Clouds, OpenProvider
+from growth.run.provider_poller import OpenProvider, ProviderPoller
 from growth.run.reconciler import SILENCE_SECONDS as LOOP_SILENCE_SECONDS
-from growth.run.reconciler import Deciding
-from growth.run.runtime import Host
+from growth.run.reconciler import Reconciler
+from growth.run.runtime import Runtime
 from growth.run.watchdog import Heartbeats
 
 _LOG: Final = logging.getLogger(__name__)
@@ -49,7 +49,7 @@ _LAST_ACTIONS_SECONDS: Final = 5.0
 _LAST_EVENTS_SECONDS: Final = 2.0
 
 
-class Plant(msgspec.Struct, frozen=True, kw_only=True):
+class ReplicaConfig(msgspec.Struct, frozen=True, kw_only=True):
     """What one replica is made of.
 
     ``client`` does the work and ``lease_client`` keeps the lease: with connections of their own, so that a renewal
@@ -60,10 +60,10 @@ class Plant(msgspec.Struct, frozen=True, kw_only=True):
     lease_client: Client
     settings: Settings
     capabilities: Sequence[Capability]
-    host: Host
+    host: Runtime
     providers: Mapping[str, OpenProvider] = {}
     """Who has machines for us, by name; opened anew for each term of leadership."""
-    points: Points = Points()
+    points: EffectHooks = EffectHooks()
 
 
 def new_health() -> ProcessHealth:
@@ -71,7 +71,7 @@ def new_health() -> ProcessHealth:
     return ProcessHealth(Heartbeats(asyncio.get_running_loop().time), Metrics())
 
 
-async def control(plant: Plant, health: ProcessHealth) -> None:
+async def control(plant: ReplicaConfig, health: ProcessHealth) -> None:
     """Run one replica until it is cancelled; then end what is under way, release the lease and return.
 
     Raises a KubeError that needs a person (a missing right, a kind that is not there) if that happens at the start.
@@ -79,8 +79,8 @@ async def control(plant: Plant, health: ProcessHealth) -> None:
     running = [capability for capability in plant.capabilities if capability.is_on(plant.settings)]
     plant = msgspec.structs.replace(plant, capabilities=running)
     watched = {kind for capability in plant.capabilities for kind in capability.kinds}
-    world = World(plant.host.now, remembers=MEMORIES in watched, queues=WORKLOADS in watched)
-    loops: list[Deciding] = []
+    world = ClusterCache(plant.host.now, remembers=MEMORIES in watched, queues=WORKLOADS in watched)
+    loops: list[Reconciler] = []
 
     def heard() -> None:
         for loop in loops:
@@ -105,7 +105,7 @@ async def control(plant: Plant, health: ProcessHealth) -> None:
         health.is_stopping = True
 
 
-def _kinds(capabilities: Sequence[Capability], world: World) -> list[Kind[Any]]:
+def _kinds(capabilities: Sequence[Capability], world: ClusterCache) -> list[Kind[Any]]:
     """What the capabilities have to see, in the World's order; everything if there is none that could say it."""
     wanted = {kind for capability in capabilities for kind in capability.kinds}
     if unknown := sorted(kind.plural for kind in wanted - set(world.listeners())):
@@ -124,10 +124,10 @@ class _Replica:
 
     def __init__(
         self,
-        plant: Plant,
+        plant: ReplicaConfig,
         health: ProcessHealth,
-        world: World,
-        loops: list[Deciding],
+        world: ClusterCache,
+        loops: list[Reconciler],
         informers: Sequence[Informer[Any]],
     ) -> None:
         self._plant = plant
@@ -171,7 +171,7 @@ class _Replica:
     async def _work(self) -> None:
         """What every replica does."""
         plant = self._plant
-        doors = Doors(plant.client, self._recorder, plant.host.now, points=plant.points)
+        doors = Clients(plant.client, self._recorder, plant.host.now, points=plant.points)
         await self._decide("replica", [one for one in plant.capabilities if not one.is_for_leader], doors)
 
     async def _lead(self, client: Client) -> None:
@@ -181,14 +181,14 @@ class _Replica:
         self._health.metrics.leader.set(1)
         try:
             await catch_up(self._informers)
-            clouds = Clouds(
+            clouds = ProviderPoller(
                 plant.providers,
                 every_seconds=plant.settings.providers.read_every.total_seconds(),
                 tell=self._hear_of_cloud,
                 now=plant.host.now,
             )
             async with clouds.following(client):
-                doors = Doors(client, self._recorder, plant.host.now, clouds.providers, plant.points)
+                doors = Clients(client, self._recorder, plant.host.now, clouds.providers, plant.points)
                 await self._decide("leader", [one for one in plant.capabilities if one.is_for_leader], doors)
         finally:
             self._world.forget_clouds()
@@ -196,18 +196,18 @@ class _Replica:
             self._health.is_leader = False
             self._health.metrics.leader.set(0)
 
-    def _hear_of_cloud(self, cloud: Cloud) -> None:
+    def _hear_of_cloud(self, cloud: ProviderState) -> None:
         self._world.hear_of_cloud(cloud)
         self._health.metrics.provider_up.labels(cloud.provider).set(0 if cloud.problem else 1)
         for loop in self._loops:
             loop.wake()
 
-    async def _decide(self, role: str, capabilities: Sequence[Capability], doors: Doors) -> None:
+    async def _decide(self, role: str, capabilities: Sequence[Capability], doors: Clients) -> None:
         """The loop and the executor of one role, until cancelled; then what was sent is waited for."""
         metrics, heartbeats = self._health.metrics, self._health.heartbeats
         loop_beat = heartbeats.register(f"the loop of the {role}", LOOP_SILENCE_SECONDS)
         executor_beat = heartbeats.register(f"the executor of the {role}", EXECUTOR_SILENCE_SECONDS)
-        deciding = Deciding(
+        deciding = Reconciler(
             role,
             self._world,
             capabilities,

@@ -150,7 +150,7 @@ class _Stillness:
 _STILLNESS: Final = _Stillness()
 
 
-class Think(Protocol):
+class Compute(Protocol):
     """Where long thoughts are thought: what the work returns or raises."""
 
     def __call__(self, work: Callable[[], T]) -> Awaitable[T]:
@@ -158,24 +158,24 @@ class Think(Protocol):
         ...
 
 
-class Host(msgspec.Struct, frozen=True):
+class Runtime(msgspec.Struct, frozen=True):
     """``identity`` belongs to this run alone; ``spare`` is called once the World is complete."""
 
     identity: str
     now: Callable[[], datetime]
-    think: Think
+    think: Compute
     spare: Callable[[], None]
 
 
-def this_process(identity: str) -> Host:
+def this_process(identity: str) -> Runtime:
     """The wall clock, the thinking thread and the collector of the process that we are."""
-    return Host(identity, lambda: datetime.now(UTC), think, spare_the_collector)
+    return Runtime(identity, lambda: datetime.now(UTC), think, spare_the_collector)
 
 
-def played(identity: str, now: Callable[[], datetime]) -> Host:
+def played(identity: str, now: Callable[[], datetime]) -> Runtime:
     """On virtual time: thoughts are thought in place, because a thread would live on real time."""
 
     async def think_here(work: Callable[[], T]) -> T:
         return work()
 
-    return Host(identity, now, think_here, lambda: None)
+    return Runtime(identity, now, think_here, lambda: None)

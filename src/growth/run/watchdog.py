@@ -18,7 +18,7 @@ import msgspec
 from growth.kube.transport import Request, Response, Send, Stream
 
 
-class Silence(msgspec.Struct, frozen=True):
+class MissedHeartbeat(msgspec.Struct, frozen=True):
     """Somebody who should have made progress by now."""
 
     name: str
@@ -46,13 +46,13 @@ class Heartbeat:
         """There is nothing to do, so silence means nothing until the next ``beat``."""
         self._last = None
 
-    def silence(self) -> Silence | None:
+    def silence(self) -> MissedHeartbeat | None:
         """Too long a silence, if there is one. May be asked from any thread."""
         last = self._last
         if last is None:
             return None
         seconds = self._clock() - last
-        return Silence(self.name, seconds, self._allowed_seconds) if seconds > self._allowed_seconds else None
+        return MissedHeartbeat(self.name, seconds, self._allowed_seconds) if seconds > self._allowed_seconds else None
 
 
 class Heartbeats:
@@ -75,14 +75,14 @@ class Heartbeats:
         with self._lock:
             self._all.remove(heartbeat)
 
-    def silences(self) -> list[Silence]:
+    def silences(self) -> list[MissedHeartbeat]:
         """Who has been silent for too long."""
         with self._lock:
             known = list(self._all)
         return [silence for heartbeat in known if (silence := heartbeat.silence())]
 
 
-class Beating:
+class BeatingSend:
     """A ``Send`` that calls ``beat`` whenever something came back, or failed to."""
 
     def __init__(self, send: Send, beat: Callable[[], None]) -> None:

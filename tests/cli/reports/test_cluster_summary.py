@@ -2,8 +2,8 @@
 
 from datetime import UTC, datetime
 
-from growth.cli.reports.cluster_summary import Filled, summary_of
-from growth.observe.cache import World
+from growth.cli.reports.cluster_summary import ResourceUse, summary_of
+from growth.observe.cache import ClusterCache
 from tests.builders import a_node, a_pod
 from tests.observe.telling import Teller
 
@@ -11,7 +11,7 @@ NOW = datetime(2026, 11, 15, tzinfo=UTC)
 
 
 def test_nodes_are_grouped_by_pool_and_type_and_filled_by_what_pods_ask_for() -> None:
-    world = World()
+    world = ClusterCache()
     teller = Teller(world)
     for number, ready in enumerate([True, True, False]):
         labels = {"growth.dev/pool": "default", "node.kubernetes.io/instance-type": "cx33"}
@@ -20,13 +20,13 @@ def test_nodes_are_grouped_by_pool_and_type_and_filled_by_what_pods_ask_for() ->
     summary = summary_of(world.snapshot(NOW))
     (group,) = summary.groups
     assert (group.pool, group.instance_type, group.ready, group.nodes) == ("default", "cx33", 2, 3)
-    assert group.cpu_millis == Filled(used=3000, total=12_000)
-    assert group.pods == Filled(used=1, total=30)
+    assert group.cpu_millis == ResourceUse(used=3000, total=12_000)
+    assert group.pods == ResourceUse(used=1, total=30)
     assert (summary.nodes, summary.ready, summary.pods, summary.waiting) == (3, 2, 1, 0)
 
 
 def test_waiting_pods_are_grouped_by_owner_and_shape_the_largest_group_first() -> None:
-    world = World()
+    world = ClusterCache()
     teller = Teller(world)
     teller.pod(a_pod("lonely", node="", template="batch", requests={"cpu": "8", "memory": "1Gi"}))
     for number in range(3):
@@ -40,5 +40,5 @@ def test_waiting_pods_are_grouped_by_owner_and_shape_the_largest_group_first() -
 
 
 def test_an_empty_cluster_is_no_mistake() -> None:
-    summary = summary_of(World().snapshot(NOW))
+    summary = summary_of(ClusterCache().snapshot(NOW))
     assert (summary.nodes, summary.groups, summary.waiting_groups) == (0, (), ())

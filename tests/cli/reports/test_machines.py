@@ -10,8 +10,8 @@ from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQU
 from growth.api.kinds import NODES, PODS, Kind
 from growth.api.node_removal_request import RETRY
 from growth.api.taints import SCALE_DOWN, SCALE_DOWN_AT
-from growth.cli.reports.cluster_summary import Filled
-from growth.cli.reports.machines import Fleet, Limit, Member, PoolSummary, Standing, fleet_of
+from growth.cli.reports.cluster_summary import ResourceUse
+from growth.cli.reports.machines import Fleet, LimitUsage, MachinePhase, MachineRow, PoolSummary, fleet_of
 
 _GIB = 1 << 30
 Objects = dict[Kind[Any], list[Json]]
@@ -21,7 +21,7 @@ def fleet(objects: Objects, pool: str = "") -> Fleet:
     return fleet_of(world_of(objects).snapshot(NOW), pool)
 
 
-def machine(objects: Objects, name: str) -> Member:
+def machine(objects: Objects, name: str) -> MachineRow:
     (found,) = [one for one in fleet(objects).machines if one.name == name]
     return found
 
@@ -34,8 +34,15 @@ def the_pool(pool: Json, objects: Objects | None = None) -> PoolSummary:
 def test_what_somebody_should_look_at_comes_first() -> None:
     standings = [one.standing for one in fleet(afternoon()).machines]
     assert standings == [
-        *(Standing.FAILED, Standing.UNREADY, Standing.UNMET, Standing.LEAVING, Standing.COMING, Standing.COMING),
-        *(Standing.STARTING, Standing.EMPTY, Standing.READY, Standing.READY, Standing.READY),
+        *(
+            MachinePhase.FAILED,
+            MachinePhase.UNREADY,
+            MachinePhase.UNMET,
+            MachinePhase.LEAVING,
+            MachinePhase.COMING,
+            MachinePhase.COMING,
+        ),
+        *(MachinePhase.STARTING, MachinePhase.EMPTY, MachinePhase.READY, MachinePhase.READY, MachinePhase.READY),
     ]
 
 
@@ -48,30 +55,30 @@ def test_of_those_that_are_empty_the_first_to_go_comes_first() -> None:
 
 
 def test_a_taint_without_an_instant_is_no_mark() -> None:
-    assert machine({NODES: [a_node("a-1", "cx33", taint=SCALE_DOWN)]}, "a-1").standing is Standing.READY
+    assert machine({NODES: [a_node("a-1", "cx33", taint=SCALE_DOWN)]}, "a-1").standing is MachinePhase.READY
 
 
 def test_nodes_of_a_pool_that_is_deleted_are_not_called_empty() -> None:
     pool, node = a_pool("a", "cx33", status={}), a_node("a-1", "cx33", goes_in=timedelta(seconds=-9))
     pods = [a_pod("web", "a-1", "1", "1Gi")]
-    assert machine({NODE_POOLS: [pool], NODES: [node], PODS: pods}, "a-1").standing is Standing.EMPTY
+    assert machine({NODE_POOLS: [pool], NODES: [node], PODS: pods}, "a-1").standing is MachinePhase.EMPTY
     pool["metadata"]["deletionTimestamp"] = ago(seconds=9)
     drained = machine({NODE_POOLS: [pool], NODES: [node], PODS: pods}, "a-1")
-    assert (drained.standing, drained.phase, drained.work) == (Standing.LEAVING, "", 1)
+    assert (drained.standing, drained.phase, drained.work) == (MachinePhase.LEAVING, "", 1)
     assert drained.since == NOW - timedelta(seconds=9)
 
 
 def test_an_unready_node_says_when_it_goes() -> None:
     node = a_node("a-1", "cx33", ready=False, goes_in=timedelta(minutes=9))
     one = machine({NODES: [node]}, "a-1")
-    assert (one.standing, one.goes_at) == (Standing.UNREADY, NOW + timedelta(minutes=9))
+    assert (one.standing, one.goes_at) == (MachinePhase.UNREADY, NOW + timedelta(minutes=9))
 
 
 def test_a_node_that_is_not_ready_yet_is_starting_as_long_as_its_request_lives() -> None:
     node = a_node("a-1", "cx33", ready=False)
-    assert machine({NODES: [node]}, "a-1").standing is Standing.UNREADY
+    assert machine({NODES: [node]}, "a-1").standing is MachinePhase.UNREADY
     coming = a_request("a-1", "kwok-cx33-fsn1", "Provisioning", 9)
-    assert machine({NODES: [node], NODE_REQUESTS: [coming]}, "a-1").standing is Standing.STARTING
+    assert machine({NODES: [node], NODE_REQUESTS: [coming]}, "a-1").standing is MachinePhase.STARTING
 
 
 def test_a_machine_is_one_whatever_speaks_for_it() -> None:
@@ -82,13 +89,13 @@ def test_a_machine_is_one_whatever_speaks_for_it() -> None:
     }
     one = machine(objects, "a-1")
     assert (one.standing, one.phase, one.attempts, one.offering) == (
-        Standing.LEAVING, "Deprovisioning", 2, "kwok-cx33-fsn1",
+        MachinePhase.LEAVING, "Deprovisioning", 2, "kwok-cx33-fsn1",
     )  # fmt: skip
 
 
 def test_a_removal_without_a_node_is_shown_too() -> None:
     one = machine({NODE_REMOVAL_REQUESTS: [a_removal("a-1", "Pending", 1, 0)]}, "a-1")
-    assert (one.standing, one.pool, one.cpu_millis) == (Standing.LEAVING, "a", None)
+    assert (one.standing, one.pool, one.cpu_millis) == (MachinePhase.LEAVING, "a", None)
     assert one.message == "it stood empty for 10m"
 
 
@@ -130,28 +137,28 @@ def test_a_request_whose_node_has_gone_is_no_machine_that_comes() -> None:
 def test_only_work_counts_among_the_pods_of_a_node() -> None:
     pods = [a_pod("web", "a-1", "1", "1Gi"), a_pod("logs", "a-1", "500m", "1Gi", "DaemonSet")]
     one = machine({NODES: [a_node("a-1", "cx33")], PODS: pods}, "a-1")
-    assert (one.work, one.cpu_millis, one.memory_bytes) == (1, Filled(1500, 4000), Filled(2 * _GIB, 8 * _GIB))
+    assert (one.work, one.cpu_millis, one.memory_bytes) == (1, ResourceUse(1500, 4000), ResourceUse(2 * _GIB, 8 * _GIB))
 
 
 def test_a_pool_counts_its_machines_by_how_they_stand() -> None:
     default, gpu = fleet(afternoon()).pools
     assert default.machines == {
-        Standing.FAILED: 1, Standing.UNREADY: 1, Standing.UNMET: 1, Standing.LEAVING: 1,
-        Standing.COMING: 2, Standing.STARTING: 1, Standing.EMPTY: 1, Standing.READY: 2,
+        MachinePhase.FAILED: 1, MachinePhase.UNREADY: 1, MachinePhase.UNMET: 1, MachinePhase.LEAVING: 1,
+        MachinePhase.COMING: 2, MachinePhase.STARTING: 1, MachinePhase.EMPTY: 1, MachinePhase.READY: 2,
     }  # fmt: skip
-    assert (gpu.machines, gpu.cpu_millis) == ({Standing.READY: 1}, Filled(5800, 20000))
+    assert (gpu.machines, gpu.cpu_millis) == ({MachinePhase.READY: 1}, ResourceUse(5800, 20000))
 
 
 def test_what_could_not_be_had_uses_up_no_limit() -> None:
     default, _ = fleet(afternoon()).pools
-    assert default.limits == (Limit("nodes", 9, 10), Limit("cost", 0.1148, 0.25))
+    assert default.limits == (LimitUsage("nodes", 9, 10), LimitUsage("cost", 0.1148, 0.25))
 
 
 def test_what_a_machine_brings_is_known_when_its_node_is_there() -> None:
     pool = a_pool("a", "cx33", spec={"limits": {"cpu": 4, "memory": "64Gi"}}, status={})
     objects: Objects = {NODES: [a_node("a-1", "cx33")], NODE_REQUESTS: [a_request("a-2", "x", "Pending", 1)]}
     assert the_pool(pool, objects).limits == (
-        Limit("cpu", 4, 4, is_at_least=True), Limit("memory", 8 * _GIB, 64 * _GIB, is_at_least=True),
+        LimitUsage("cpu", 4, 4, is_at_least=True), LimitUsage("memory", 8 * _GIB, 64 * _GIB, is_at_least=True),
     )  # fmt: skip
 
 

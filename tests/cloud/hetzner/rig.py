@@ -12,12 +12,12 @@ from hcloud import Client
 
 from growth.api.machine import Machine, MachineRequest, request_for
 from growth.api.meta import ObjectMeta
-from growth.api.node_pool import Machine as MachineSettings
+from growth.api.node_pool import MachineTemplate as MachineSettings
 from growth.api.node_pool import NodePool, NodePoolSpec
 from growth.api.offering import Offering
 from growth.cloud.hetzner.api_client import Api, connect_to
 from growth.cloud.hetzner.provider import HetznerProvider
-from growth.cloud.hetzner.rate_budget import Budget
+from growth.cloud.hetzner.rate_budget import RateBudget
 from growth_lab.hetzner_sandbox.messages import request_from
 from growth_lab.hetzner_sandbox.records import Server
 from growth_lab.hetzner_sandbox.requests_adapter import ENDPOINT, Adapter
@@ -56,7 +56,7 @@ class Rig:
 
     @asynccontextmanager
     async def opened(self, cluster: str = CLUSTER) -> AsyncGenerator[HetznerProvider]:
-        budget = Budget(asyncio.get_running_loop().time)
+        budget = RateBudget(asyncio.get_running_loop().time)
         connect = connect_to(ENDPOINT, budget)
 
         def in_the_box(token: str) -> Client:

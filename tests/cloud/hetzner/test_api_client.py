@@ -14,9 +14,9 @@ from growth.api.machine import Power
 from growth.cloud.errors import Invalid, ProviderError, Unavailable
 from growth.cloud.hetzner import api_client
 from growth.cloud.hetzner.api_client import Api, Threads, connect_to
-from growth.cloud.hetzner.provider_errors import Refused, Silent
-from growth.cloud.hetzner.rate_budget import Budget
-from growth.cloud.plugins import Surroundings, find_provider
+from growth.cloud.hetzner.provider_errors import ApiRefused, NoAnswer
+from growth.cloud.hetzner.rate_budget import RateBudget
+from growth.cloud.plugins import ProviderEnvironment, find_provider
 from growth.cloud.provider import Provider
 from growth.kube.client import Client
 from growth.kube.transport import Request, Response
@@ -43,7 +43,7 @@ async def read_token() -> str:
 
 @asynccontextmanager
 async def an_api(endpoint: str) -> AsyncGenerator[Api]:
-    budget, threads = Budget(asyncio.get_running_loop().time), Threads()
+    budget, threads = RateBudget(asyncio.get_running_loop().time), Threads()
     try:
         yield Api(connect_to(endpoint, budget), read_token, budget, threads)
     finally:
@@ -63,7 +63,7 @@ async def opened(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> AsyncGenerat
     monkeypatch.setenv("HCLOUD_TOKEN", TOKEN)
     options = {"clusterName": "shop", "endpoint": endpoint}
     client = Client(NoCluster())  # pyright: ignore[reportArgumentType]
-    async with find_provider("hetzner")(Surroundings(client, "growth-system", now, options)) as provider:
+    async with find_provider("hetzner")(ProviderEnvironment(client, "growth-system", now, options)) as provider:
         yield provider
 
 
@@ -93,7 +93,7 @@ async def test_nothing_is_repeated_by_the_client_itself(door: Door) -> None:
         for code in ("conflict", "bad_gateway", "timeout", "rate_limit_exceeded"):
             door.sandbox.calls.clear()
             door.sandbox.order(Refuse(code=code))
-            with pytest.raises(Refused) as refused:
+            with pytest.raises(ApiRefused) as refused:
                 await api.ask("POST", "/servers", body={})
             assert refused.value.code == code
             assert len(door.sandbox.calls) == 1
@@ -103,9 +103,9 @@ async def test_who_does_not_answer_is_left_after_a_while(door: Door, monkeypatch
     monkeypatch.setattr(api_client, "_TIMEOUT_SECONDS", (0.1, 0.1))
     door.sandbox.order(Slow(seconds=5, times=2))
     async with an_api(door.endpoint) as api:
-        with pytest.raises(Silent) as read:
+        with pytest.raises(NoAnswer) as read:
             await api.ask("GET", "/servers")
-        with pytest.raises(Silent, match="there was no answer") as written:
+        with pytest.raises(NoAnswer, match="there was no answer") as written:
             await api.ask("POST", "/servers", body={})
     assert (read.value.may_have_acted, written.value.may_have_acted) == (False, True)
 
@@ -113,7 +113,7 @@ async def test_who_does_not_answer_is_left_after_a_while(door: Door, monkeypatch
 async def test_a_connection_that_breaks_may_have_done_the_work(door: Door) -> None:
     door.sandbox.order(Lost())
     async with an_api(door.endpoint) as api:
-        with pytest.raises(Silent) as lost:
+        with pytest.raises(NoAnswer) as lost:
             await api.ask("POST", "/servers", body={})
     assert lost.value.may_have_acted
 
@@ -122,7 +122,7 @@ async def test_where_nobody_listens_nothing_was_done() -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         async with an_api(f"http://127.0.0.1:{unused.getsockname()[1]}/v1") as api:
-            with pytest.raises(Silent) as refused:
+            with pytest.raises(NoAnswer) as refused:
                 await api.ask("POST", "/servers", body={})
     assert not refused.value.may_have_acted
 
@@ -156,5 +156,5 @@ async def test_a_provider_that_is_closed_says_so(door: Door, monkeypatch: pytest
 async def test_without_the_name_of_the_cluster_nothing_is_opened() -> None:
     client = Client(NoCluster())  # pyright: ignore[reportArgumentType]
     with pytest.raises(Invalid, match=r"hetzner\.clusterName: '' is not possible"):
-        async with find_provider("hetzner")(Surroundings(client, "growth-system", now)):
+        async with find_provider("hetzner")(ProviderEnvironment(client, "growth-system", now)):
             raise AssertionError("it must not open")

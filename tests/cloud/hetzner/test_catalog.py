@@ -9,7 +9,7 @@ import pytest
 from growth.api.offering import Offering, left_of
 from growth.api.quantity import nano_value
 from growth.cloud.hetzner.catalog import offerings_from
-from growth.cloud.hetzner.wire import AddressPrices, Amount, Deprecation, Place, Price, Pricing, ServerType
+from growth.cloud.hetzner.wire import AddressPrices, Amount, Deprecation, Location, Price, Pricing, WireServerType
 from growth_lab.hetzner_sandbox.node_manifest import node_manifest
 from growth_lab.hetzner_sandbox.records import Server
 
@@ -24,18 +24,18 @@ def a_price(location: str, hourly: str, monthly: str = "5.49") -> Price:
 PRICING: Final = Pricing("EUR", (AddressPrices("ipv4", (a_price("fsn1", "0.0008000000000000", "0.50"),)),))
 
 
-def a_type(*places: Place, architecture: str = "x86", memory: float = 4.0) -> ServerType:
+def a_type(*places: Location, architecture: str = "x86", memory: float = 4.0) -> WireServerType:
     prices = (a_price("fsn1", "0.0088000000000000"), a_price("nbg1", "0.0089"), a_price("ash", "0.01"))
-    return ServerType(114, "cx23", 2, memory, 40, architecture, prices, places)
+    return WireServerType(114, "cx23", 2, memory, 40, architecture, prices, places)
 
 
-def the_offering(server_type: ServerType, pricing: Pricing = PRICING) -> Offering:
+def the_offering(server_type: WireServerType, pricing: Pricing = PRICING) -> Offering:
     (offering,) = offerings_from([server_type], pricing, NOW)
     return offering
 
 
 def test_an_offering_is_a_type_in_a_location_with_all_that_is_billed() -> None:
-    assert the_offering(a_type(Place("fsn1"))) == Offering(
+    assert the_offering(a_type(Location("fsn1"))) == Offering(
         id="hetzner-cx23-fsn1",
         provider="hetzner",
         server_type="cx23",
@@ -55,27 +55,27 @@ def test_an_offering_is_a_type_in_a_location_with_all_that_is_billed() -> None:
 
 
 def test_the_currency_is_the_accounts_own() -> None:
-    assert the_offering(a_type(Place("fsn1")), msgspec.structs.replace(PRICING, currency="USD")).currency == "USD"
+    assert the_offering(a_type(Location("fsn1")), msgspec.structs.replace(PRICING, currency="USD")).currency == "USD"
 
 
 def test_where_no_address_is_billed_the_server_alone_is() -> None:
-    alone = the_offering(a_type(Place("nbg1")))
+    alone = the_offering(a_type(Location("nbg1")))
     assert (alone.price_per_hour, alone.ipv4_per_hour) == (0.0089, 0.0)
 
 
 @pytest.mark.parametrize(("architecture", "label"), [("x86", "amd64"), ("arm", "arm64"), ("riscv", "riscv")])
 def test_the_architecture_is_told_as_nodes_tell_it(architecture: str, label: str) -> None:
-    assert the_offering(a_type(Place("fsn1"), architecture=architecture)).node_labels["kubernetes.io/arch"] == label
+    assert the_offering(a_type(Location("fsn1"), architecture=architecture)).node_labels["kubernetes.io/arch"] == label
 
 
 def test_a_place_that_lists_a_price_and_does_not_sell_it_is_left_out() -> None:
-    found = offerings_from([a_type(Place("fsn1"), Place("nbg1"), Place("sin"))], PRICING, NOW)
+    found = offerings_from([a_type(Location("fsn1"), Location("nbg1"), Location("sin"))], PRICING, NOW)
     assert [offering.location for offering in found] == ["fsn1", "nbg1"]
 
 
 def test_what_is_sold_out_is_listed_without_stock() -> None:
-    assert the_offering(a_type(Place("fsn1", available=False))).stock == 0
-    assert the_offering(a_type(Place("fsn1"))).stock is None
+    assert the_offering(a_type(Location("fsn1", available=False))).stock == 0
+    assert the_offering(a_type(Location("fsn1"))).stock is None
 
 
 @pytest.mark.parametrize(
@@ -87,14 +87,14 @@ def test_what_is_sold_out_is_listed_without_stock() -> None:
     ids=["gone", "announced"],
 )
 def test_what_is_deprecated_is_not_bought_and_said_so(ends: datetime, sentence: str) -> None:
-    offering = the_offering(a_type(Place("fsn1", deprecation=Deprecation(ANNOUNCED, ends))))
+    offering = the_offering(a_type(Location("fsn1", deprecation=Deprecation(ANNOUNCED, ends))))
     assert (offering.withdrawn, offering.is_cloud, offering.stock) == (sentence, False, 0)
 
 
 @pytest.mark.parametrize("seen_percent", [92, 95, 98], ids=lambda percent: f"a guest that sees {percent} %")
 @pytest.mark.parametrize("memory", [2, 4, 8, 16, 192])
 def test_no_guest_sees_less_memory_than_is_planned_with(memory: float, seen_percent: int) -> None:
-    offering = the_offering(a_type(Place("fsn1"), memory=memory))
+    offering = the_offering(a_type(Location("fsn1"), memory=memory))
     kubelet_says = memory * 1024**3 * seen_percent / 100 - 100 * 1024**2
     planned = nano_value(left_of(offering.resources, offering.reserved)["memory"]) / 1e9
     assert planned <= kubelet_says
@@ -104,7 +104,7 @@ def test_no_guest_sees_less_memory_than_is_planned_with(memory: float, seen_perc
 def test_a_node_of_the_sandbox_is_no_smaller_than_planned() -> None:
     """Every surprise is learnt, but each costs a purchase."""
     server = Server(id=1, name="web-1", created=NOW, labels={}, server_type=114, location="fsn1", image=1, disk_gb=40)
-    offering = the_offering(a_type(Place("fsn1")))
+    offering = the_offering(a_type(Location("fsn1")))
     planned = left_of(offering.resources, offering.reserved)
     has = node_manifest(server)["status"]["allocatable"]
     assert {name: amount for name, amount in planned.items() if nano_value(has[name]) < nano_value(amount)} == {}

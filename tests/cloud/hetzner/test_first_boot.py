@@ -6,12 +6,12 @@ import pytest
 from growth.api.machine import MachineRequest, request_for
 from growth.api.meta import ObjectMeta
 from growth.api.node import Node
-from growth.api.node_pool import Machine as MachineSettings
+from growth.api.node_pool import MachineTemplate as MachineSettings
 from growth.api.node_pool import NodePool, NodePoolSpec, UserDataSecret
 from growth.api.taints import closed
 from growth.api.tolerations import NO_EXECUTE, Taint
 from growth.cloud.errors import Invalid
-from growth.decide.capacity.node_startup import Step, arrival_of
+from growth.decide.capacity.node_startup import StartupStep, arrival_of
 from growth_lab.hetzner_sandbox.node_manifest import node_manifest
 from growth_lab.simulator.virtual_loop import run_virtually
 from tests.cloud.hetzner.rig import Rig
@@ -53,7 +53,7 @@ def test_the_node_that_registers_is_the_one_that_was_planned(recipe: str) -> Non
         node = msgspec.convert(node_manifest(server), Node)
         assert node.spec.provider_id == machine.provider_id
         assert node.spec.taints == (*POOL.spec.taints, closed("web-1"))
-        assert arrival_of(node, request, POOL).step is Step.NOT_READY, "no label is missing, and nothing else"
+        assert arrival_of(node, request, POOL).step is StartupStep.NOT_READY, "no label is missing, and nothing else"
         (token,) = await boot.cluster.tokens()
         assert f"{token['token-id']}.{token['token-secret']}" in server.user_data
 

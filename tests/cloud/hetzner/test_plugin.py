@@ -5,11 +5,11 @@ from datetime import timedelta
 import pytest
 
 from growth.cloud.errors import Invalid
-from growth.cloud.hetzner.plugin import Options, options_from
+from growth.cloud.hetzner.plugin import HetznerOptions, options_from
 
 
 def test_only_the_name_of_the_cluster_is_needed() -> None:
-    assert options_from({"clusterName": "shop"}) == Options(
+    assert options_from({"clusterName": "shop"}) == HetznerOptions(
         "shop", "", "https://api.hetzner.cloud/v1", timedelta(minutes=10)
     )
 

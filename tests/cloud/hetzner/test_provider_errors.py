@@ -12,7 +12,7 @@ from growth.cloud.errors import (
     Unauthorized,
     Unavailable,
 )
-from growth.cloud.hetzner.provider_errors import MEANINGS, Refused, Silent, as_provider_errors, error_from
+from growth.cloud.hetzner.provider_errors import MEANINGS, ApiRefused, NoAnswer, as_provider_errors, error_from
 from growth_lab.hetzner_sandbox.api_errors import STATUS
 
 MEANT: dict[type[ProviderError], tuple[str | int, ...]] = {
@@ -32,7 +32,14 @@ MEANT: dict[type[ProviderError], tuple[str | int, ...]] = {
         "a_code_of_next_year",
         *(403, 429, 502, 504),
     ),
-    Invalid: ("invalid_input", "invalid_server_type", "unsupported_error", "protected", "json_error", "not_found"),
+    Invalid: (
+        "invalid_input",
+        "invalid_server_type",
+        "unsupported_error",
+        "protected",
+        "json_error",
+        "not_found",
+    ),
 }
 ROWS = [(code, error) for error, codes in MEANT.items() for code in codes]
 
@@ -42,7 +49,7 @@ def error_of(code: str | int, *, writes: bool = True) -> ProviderError:
         pytest.raises(ProviderError) as raised,
         as_provider_errors("create web-1", offering="hetzner-cx23-fsn1"),
     ):
-        raise Refused(code, "no", writes=writes, retry_after=7)
+        raise ApiRefused(code, "no", writes=writes, retry_after=7)
     return raised.value
 
 
@@ -63,7 +70,7 @@ def test_a_code_means(code: str | int, error: type[ProviderError]) -> None:
     ],
 )
 def test_a_limit_of_dedicated_cores_is_about_a_family(words: str, error: type[ProviderError]) -> None:
-    told = error_from("create dedicated-1", Refused("resource_limit_exceeded", words, writes=True))
+    told = error_from("create dedicated-1", ApiRefused("resource_limit_exceeded", words, writes=True))
     assert type(told) is error
 
 
@@ -99,7 +106,7 @@ def test_what_may_have_been_done_is_told(code: str | int, writes: bool, may_have
 
 def test_silence_is_told_as_such() -> None:
     with pytest.raises(Unavailable, match="list: nobody answers"), as_provider_errors("list"):
-        raise Silent("nobody answers", may_have_acted=False)
+        raise NoAnswer("nobody answers", may_have_acted=False)
 
 
 def test_every_code_that_our_calls_can_hear_has_its_meaning() -> None:

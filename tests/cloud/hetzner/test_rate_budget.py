@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from growth.cloud.hetzner.provider_errors import Refused
-from growth.cloud.hetzner.rate_budget import Budget, Pace
+from growth.cloud.hetzner.provider_errors import ApiRefused
+from growth.cloud.hetzner.rate_budget import PollPace, RateBudget
 from growth_lab.simulator.virtual_loop import run_virtually
 
 
@@ -17,17 +17,17 @@ class Watch:
         return self.seconds
 
 
-def a_budget(left: int, limit: int = 3600) -> tuple[Budget, Watch]:
+def a_budget(left: int, limit: int = 3600) -> tuple[RateBudget, Watch]:
     watch = Watch()
-    budget = Budget(watch)
+    budget = RateBudget(watch)
     budget.note({"RateLimit-Limit": str(limit), "RateLimit-Remaining": str(left)})
     return budget, watch
 
 
-def wait_of(budget: Budget, *, is_urgent: bool) -> float:
+def wait_of(budget: RateBudget, *, is_urgent: bool) -> float:
     try:
         budget.check(is_urgent=is_urgent)
-    except Refused as refused:
+    except ApiRefused as refused:
         return refused.retry_after
     return 0.0
 
@@ -68,7 +68,7 @@ def read_for(pages: int, seconds: float, every: float = 30.0) -> tuple[int, floa
 
     async def reading() -> tuple[int, float]:
         clock = asyncio.get_running_loop().time
-        pace, total, longest = Pace(clock), 0, 0.0
+        pace, total, longest = PollPace(clock), 0, 0.0
         while clock() < seconds:
             asked_at = clock()
             await pace.wait(pages)
@@ -94,7 +94,7 @@ def test_long_lists_are_read_at_a_pace() -> None:
 def test_after_a_long_list_short_ones_soon_have_no_debts() -> None:
     async def story() -> None:
         clock = asyncio.get_running_loop().time
-        pace = Pace(clock)
+        pace = PollPace(clock)
         for _ in range(100):
             pace.note(40)
         await asyncio.sleep(300)

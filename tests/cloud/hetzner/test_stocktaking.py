@@ -7,7 +7,7 @@ import pytest
 
 from growth.api.meta import ObjectMeta
 from growth.api.node_pool import NodePool, NodePoolSpec, ServerType
-from growth.api.provider_state import Cloud
+from growth.api.provider_state import ProviderState
 from growth.cloud.errors import Invalid, Unavailable
 from growth.decide.capacity.pool_validation import problems
 from growth_lab.hetzner_sandbox.faults import Refuse, SoldOut
@@ -29,7 +29,7 @@ async def test_what_is_sold_is_read_every_ten_minutes() -> None:
 async def test_pools_of_the_design_are_told_what_hetzner_does_not_offer() -> None:
     rig = Rig()
     async with rig.opened() as provider:
-        offered = Cloud("hetzner", tuple(await provider.offerings()), read_at=rig.clock.now())
+        offered = ProviderState("hetzner", tuple(await provider.offerings()), read_at=rig.clock.now())
 
     def reasons(*types: str) -> list[tuple[str, str]]:
         pool = NodePool(ObjectMeta("default"), NodePoolSpec(server_types=tuple(map(ServerType, types))))

@@ -14,7 +14,7 @@ from growth.api.machine import MachineRequest
 from growth.api.offering import Offering
 from growth.api.tolerations import NO_EXECUTE, NO_SCHEDULE, Taint
 from growth.cloud.errors import Invalid
-from growth.cloud.hetzner.user_data import MOST_BYTES, PLACEHOLDERS, Start, placeholders_in, rendered, start_of
+from growth.cloud.hetzner.user_data import MOST_BYTES, PLACEHOLDERS, MachineStart, placeholders_in, rendered, start_of
 
 WHERE = "Secret growth-system/growth-user-data, key kubeadm"
 CAX11 = Offering("hetzner-cax11-fsn1", "hetzner", "cax11", "fsn1", 0.01, arch="arm64")
@@ -25,7 +25,7 @@ REQUEST = MachineRequest(
     labels={"disk": "ssd"},
     taints=(Taint("dedicated", "shop", NO_EXECUTE), Taint("x", "", NO_SCHEDULE)),
 )
-START = Start(
+START = MachineStart(
     name="web-1",
     pool="web",
     cluster="shop",

@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 
 from growth.api.offering import INSTANCE_TYPE, REGION, ZONE
-from growth.cloud.kwok.catalog import CatalogueError, read_catalogue, shipped_catalogue
-from growth.cloud.kwok.faults import Kind, faults_text, find
+from growth.cloud.kwok.catalog import CatalogError, read_catalogue, shipped_catalogue
+from growth.cloud.kwok.faults import FaultType, faults_text, find
 
 _GOOD = """
 provider: shop
@@ -86,19 +86,19 @@ def test_a_server_type_is_one_offering_in_each_place_with_a_price() -> None:
 )
 def test_what_is_wrong_is_told_with_line_field_and_closest_name(wrong: str, right: str, sentence: str) -> None:
     text = _GOOD.replace(right, wrong, 1) if right != "cpu: 2," else _GOOD.replace("cpu: 2,", "cpu: 2x,", 1)
-    with pytest.raises(CatalogueError) as raised:
+    with pytest.raises(CatalogError) as raised:
         read_catalogue(text, file_name="shop.yaml")
     assert sentence in str(raised.value)
 
 
 def test_everything_that_is_wrong_is_told_at_once() -> None:
-    with pytest.raises(CatalogueError) as raised:
+    with pytest.raises(CatalogError) as raised:
         read_catalogue(_GOOD.replace("0.25", "-1").replace("powerOff", "powerOf").replace("stock", "stok"))
     assert len(raised.value.problems) == 3
 
 
 def test_a_catalogue_that_sells_nothing_is_none() -> None:
-    with pytest.raises(CatalogueError, match="serverTypes is missing: nothing is sold"):
+    with pytest.raises(CatalogError, match="serverTypes is missing: nothing is sold"):
         read_catalogue("provider: shop\n")
 
 
@@ -112,10 +112,10 @@ def test_what_holds_for_all_types_is_stated_once_and_overruled_by_a_type() -> No
     catalogue = read_catalogue(_GOOD.replace("currency: USD", "bootDelay: 9s\nfaults: [slowBoot=1m, noStock]"))
     behaviour = catalogue.behaviours["shop-small-here"]
     assert behaviour.boot_delay == timedelta(seconds=45)
-    slow = find(behaviour.faults, Kind.SLOW_BOOT)
+    slow = find(behaviour.faults, FaultType.SLOW_BOOT)
     assert slow is not None
     assert slow.duration == timedelta(minutes=10)
-    assert find(behaviour.faults, Kind.NO_STOCK)
+    assert find(behaviour.faults, FaultType.NO_STOCK)
 
 
 def test_a_catalogue_may_change_and_add_to_one_that_comes_with_growth() -> None:
@@ -150,7 +150,7 @@ def test_a_catalogue_may_extend_one_that_extends_another() -> None:
 def test_a_server_type_that_is_listed_twice_is_told(base: str) -> None:
     entry = "  - {name: cx23, resources: {cpu: 1, memory: 1Gi}, prices: {here: 1}}\n"
     text = f"provider: shop\n{base}locations: {{here: }}\nserverTypes:\n{entry}{entry}"
-    with pytest.raises(CatalogueError) as raised:
+    with pytest.raises(CatalogError) as raised:
         read_catalogue(text)
     line = 5 + bool(base)
     assert f"line {line}: serverTypes[1].name: shop-cx23-here is listed twice" in str(raised.value)

@@ -4,13 +4,13 @@ from datetime import timedelta
 
 import pytest
 
-from growth.cloud.kwok.faults import Fault, FaultError, Kind, fault_from, faults_from, faults_text, find
+from growth.cloud.kwok.faults import Fault, FaultError, FaultType, fault_from, faults_from, faults_text, find
 
-AMOUNTS = {Kind.SLOW_BOOT: "=10m", Kind.SMALLER: "=50%", Kind.QUOTA: "=5", Kind.POWER_OFF: "=1h30m"}
+AMOUNTS = {FaultType.SLOW_BOOT: "=10m", FaultType.SMALLER: "=50%", FaultType.QUOTA: "=5", FaultType.POWER_OFF: "=1h30m"}
 
 
-@pytest.mark.parametrize("kind", Kind)
-def test_every_fault_is_written_as_it_is_read(kind: Kind) -> None:
+@pytest.mark.parametrize("kind", FaultType)
+def test_every_fault_is_written_as_it_is_read(kind: FaultType) -> None:
     text = f"{kind}{AMOUNTS.get(kind, '')}"
     assert str(fault_from(text)) == text
 
@@ -18,8 +18,8 @@ def test_every_fault_is_written_as_it_is_read(kind: Kind) -> None:
 def test_several_stand_in_one_text() -> None:
     faults = faults_from(" powerOff=1h, slowBoot=90s,deleteFails ,")
     assert faults_text(faults) == "powerOff=1h, slowBoot=1m30s, deleteFails"
-    assert find(faults, Kind.SLOW_BOOT) == Fault(Kind.SLOW_BOOT, duration=timedelta(seconds=90))
-    assert find(faults, Kind.VANISHES) is None
+    assert find(faults, FaultType.SLOW_BOOT) == Fault(FaultType.SLOW_BOOT, duration=timedelta(seconds=90))
+    assert find(faults, FaultType.VANISHES) is None
     assert faults_from("") == ()
 
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from growth.api.pod import Pod
-from growth.decide.capacity.demand_history import LOOKS_WITHIN, NOBODY, Demand, noted
+from growth.decide.capacity.demand_history import LOOKS_WITHIN, NOBODY, DemandHistory, noted
 from tests.decide.consolidation.seen import DAEMON, HOUR, MINUTE, NOW, a_pod, a_snapshot
 from tests.drawing import examples
 
@@ -22,13 +22,13 @@ def pods_of(cpu: str, count: int, **fields: Any) -> list[Pod]:  # noqa: ANN401
     return [a_pod(f"{cpu}-{number}", requests={"cpu": cpu}, **fields) for number in range(count)]
 
 
-def after(known: Demand | None, at: timedelta, pods: Sequence[Pod], window: timedelta = HOUR) -> Demand:
+def after(known: DemandHistory | None, at: timedelta, pods: Sequence[Pod], window: timedelta = HOUR) -> DemandHistory:
     return noted(known, a_snapshot(*pods, now=NOW + at), window)
 
 
-def seen(*looks: tuple[float, Sequence[Pod]]) -> Demand:
+def seen(*looks: tuple[float, Sequence[Pod]]) -> DemandHistory:
     """After looks at these minutes; between them nothing changes."""
-    known: Demand | None = None
+    known: DemandHistory | None = None
     before: Sequence[Pod] = ()
     clock = looks[0][0]
     for minute, pods in looks:
@@ -41,7 +41,7 @@ def seen(*looks: tuple[float, Sequence[Pod]]) -> Demand:
     return known
 
 
-def missing(known: Demand, at_most: int = MANY) -> Counter[str]:
+def missing(known: DemandHistory, at_most: int = MANY) -> Counter[str]:
     return Counter(pod.spec.containers[0].resources.requests["cpu"] for pod in known.ghosts(at_most))
 
 
@@ -149,7 +149,7 @@ def test_it_does_not_look_at_every_moment() -> None:
     assert missing(after(known, timedelta(seconds=10), [])) == {"1": 2}
 
 
-def coming(known: Demand, at_most: int = MANY) -> list[str]:
+def coming(known: DemandHistory, at_most: int = MANY) -> list[str]:
     return [pod.spec.containers[0].resources.requests["cpu"] for pod in known.expected(at_most).pods]
 
 
@@ -204,7 +204,7 @@ def test_how_fast_less_is_wanted() -> None:
     ten, nine, eight = (pods_of("1", count) for count in (10, 9, 8))
     assert seen((0, ten), (25, nine), (60, eight)).fades_per_hour() == pytest.approx(0.2)
     assert seen((0, eight), (25, nine), (60, ten)).fades_per_hour() == 0
-    assert Demand(HOUR, NOW, NOW).fades_per_hour() == 0, "who has seen nothing knows nothing"
+    assert DemandHistory(HOUR, NOW, NOW).fades_per_hour() == 0, "who has seen nothing knows nothing"
 
 
 def test_where_cores_and_memory_become_less_the_smaller_share_counts() -> None:
@@ -255,7 +255,7 @@ def test_it_agrees_with_one_who_writes_everything_down(steps: list[tuple[int, li
     """At least who was there a moment ago, and never more than came and went within the window, up to a slot longer."""
     window, now = minutes * MINUTE, NOW
     written: list[tuple[datetime, Counter[str]]] = []
-    known: Demand | None = None
+    known: DemandHistory | None = None
     for seconds, cpus in steps:
         now += timedelta(seconds=seconds)
         pods = [a_pod(f"{number}", requests={"cpu": cpu}) for number, cpu in enumerate(cpus)]

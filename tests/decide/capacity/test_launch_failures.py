@@ -14,7 +14,7 @@ from growth.api.offering import OFFERING, POOL
 from growth.decide.capacity.failed_launch_status import failed_launches, wasted
 from growth.decide.capacity.launch_failures import LaunchRecord, record_of, wait_after
 from growth.decide.capacity.offering_catalog import shop_of
-from growth.decide.capacity.offering_history import Lesson
+from growth.decide.capacity.offering_history import PoolObservation
 from tests.decide.marketplace import (
     HOUR,
     MINUTE,
@@ -128,10 +128,10 @@ def given_up(name: str = "default-1", offering: str = SMALL, **fields: Any) -> N
 
 def lesson(
     *requests: NodeRequest, pool: NodePool | None = None, nodes: Sequence[Any] = (), now: datetime = NOW
-) -> Lesson:
+) -> PoolObservation:
     pool = pool or pool_with()
     clouds = {CLOUD.provider: CLOUD}
-    return Lesson(
+    return PoolObservation(
         pool=pool,
         requests=requests,
         every_request=requests,
@@ -144,7 +144,7 @@ def lesson(
     )
 
 
-def noted(found: Lesson) -> NodePool:
+def noted(found: PoolObservation) -> NodePool:
     """The pool with the status that follows."""
     status = msgspec.structs.replace(
         found.pool.status,

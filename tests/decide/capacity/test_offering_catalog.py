@@ -7,12 +7,12 @@ from growth.api.node_pool import NodePool
 from growth.api.settings.model import Settings
 from growth.decide.capacity.offering_catalog import as_billed, shop_in
 from growth.decide.capacity.pool_inventory import holdings
-from growth.decide.contract import State
-from growth.decide.fit.simulated_cluster import Stage
-from growth.decide.node_requests.context import Scene as ProvisionScene
+from growth.decide.contract import DeciderState
+from growth.decide.fit.simulated_cluster import SimulatedCluster
+from growth.decide.node_requests.context import NodeRequestsContext as ProvisionScene
 from growth.decide.node_requests.limit_check import too_many
-from growth.decide.scale_down.context import Memory, Scene
-from growth.decide.solver.node_options import market_of
+from growth.decide.scale_down.context import ScaleDownCarry, ScaleDownContext
+from growth.decide.solver.node_options import node_options_of
 from tests.decide.marketplace import PROVISION, Thing, a_cloud, a_machine, a_node, a_pool, a_request, a_snapshot
 from tests.decide.marketplace import an_offering as plain
 
@@ -44,7 +44,7 @@ def test_no_machine_costs_less_than_nothing() -> None:
 
 def test_a_plan_sees_the_price_of_each_pool() -> None:
     dear, cheap = a_pool("a"), a_pool("b", machine={"publicIPv4": False})
-    market = market_of(Stage.copy_of(a_snapshot(dear, cheap)), [dear, cheap], [OFFERING])
+    market = node_options_of(SimulatedCluster.copy_of(a_snapshot(dear, cheap)), [dear, cheap], [OFFERING])
     found = [(kind.pool.metadata.name, kind.offering.price_per_hour) for kind in market.kinds]
     assert found == [("b", 0.0088), ("a", 0.0096)]
 
@@ -61,11 +61,14 @@ def test_what_a_pool_has_costs_what_it_pays(things: list[Thing], pool: NodePool,
 
 def test_a_node_that_goes_saves_what_its_pool_pays() -> None:
     node = a_node()
-    scenes = [Scene(a_snapshot(pool, node, CLOUD), State(), Settings(), Memory()) for pool in (WITH, WITHOUT)]
+    scenes = [
+        ScaleDownContext(a_snapshot(pool, node, CLOUD), DeciderState(), Settings(), ScaleDownCarry())
+        for pool in (WITH, WITHOUT)
+    ]
     assert [scene.price(node) for scene in scenes] == [0.0096, 0.0088]
 
 
 def test_without_addresses_a_second_machine_is_within_the_limit() -> None:
     snapshots = [a_snapshot(limited(pool), CLOUD, a_request("default-2")) for pool in (WITH, WITHOUT)]
-    found = [too_many(ProvisionScene(one, State(), Settings())) for one in snapshots]
+    found = [too_many(ProvisionScene(one, DeciderState(), Settings())) for one in snapshots]
     assert found == [{"default-2": "pool default may cost 0.0180 an hour"}, {}]

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from growth.api.node_pool import OfferingStatus
 from growth.api.node_request import NodeRequest
-from growth.decide.capacity.availability import Access
+from growth.decide.capacity.availability import Availability
 from growth.decide.capacity.offering_catalog import shop_of
 from growth.decide.capacity.offering_history import MOST_ENTRIES, next_change
 from tests.decide.lessons import lesson_of
@@ -226,4 +226,4 @@ def test_the_level_never_falls_before_it_is_forgotten_and_the_wait_is_bounded(
         if what == "fails":
             pool = a_pool(learnt=known)
             sold = shop_of({"kwok": a_cloud(read_at=now)}, [pool], requests["fails"], now, PROVISION).sold
-            assert sold[SMALL].access is Access.CLOSED
+            assert sold[SMALL].access is Availability.CLOSED

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from growth.api.node_pool import NodePool, OfferingStatus
 from growth.api.node_request import NodeRequest
 from growth.api.offering import Offering
-from growth.api.provider_state import Cloud
-from growth.decide.capacity.availability import Access
-from growth.decide.capacity.offering_catalog import Shop, offering_for, shop_of
+from growth.api.provider_state import ProviderState
+from growth.decide.capacity.availability import Availability
+from growth.decide.capacity.offering_catalog import OfferingCatalog, offering_for, shop_of
 from tests.decide.marketplace import (
     HOUR,
     MINUTE,
@@ -36,20 +36,20 @@ OVER = NOW - SECOND
 
 def a_shop(
     *learnt: OfferingStatus,
-    cloud: Cloud = THREE,
+    cloud: ProviderState = THREE,
     requests: Sequence[NodeRequest] = (),
     pools: Sequence[NodePool] | None = None,
     now: datetime = NOW,
-) -> Shop:
+) -> OfferingCatalog:
     stated = [a_pool(learnt=learnt)] if pools is None else pools
     return shop_of({cloud.provider: cloud}, stated, requests, now, PROVISION)
 
 
-def accesses(shop: Shop) -> dict[str, str]:
+def accesses(shop: OfferingCatalog) -> dict[str, str]:
     return {name: one.access.value for name, one in shop.sold.items()}
 
 
-def stocks(shop: Shop) -> dict[str, int | None]:
+def stocks(shop: OfferingCatalog) -> dict[str, int | None]:
     return {one.id: one.stock for one in shop.buyable}
 
 
@@ -160,7 +160,7 @@ def test_what_one_pool_does_wrong_is_closed_for_that_pool(
 
 def test_what_is_known_of_sizes_counts_for_all_although_one_pool_made_a_mistake() -> None:
     shop = a_shop(an_entry(reason="Invalid", surprises=2, lacks={"cpu": "1"}))
-    assert shop.sold[SMALL].access is Access.CLOSED
+    assert shop.sold[SMALL].access is Availability.CLOSED
     assert shop.sold[SMALL].offering.resources["cpu"] == "1"
 
 
@@ -255,7 +255,7 @@ def test_an_offering_is_believed_to_be_what_its_nodes_turned_out_to_be() -> None
         a_pool("two", learnt=[OfferingStatus(SMALL, lacks={"cpu": "1"})]),
     ]
     shop = a_shop(pools=pools)
-    assert shop.sold[SMALL].access is Access.OPEN
+    assert shop.sold[SMALL].access is Availability.OPEN
     assert shop.sold[SMALL].offering.resources == {"cpu": "1", "memory": "3221225472", "pods": "110"}
     assert shop.sold[NBG1.id].offering.resources == shop.sold[SMALL].offering.resources  # one type, wherever it stands
     assert shop.disappointing == {SMALL, NBG1.id}
@@ -303,7 +303,7 @@ def test_whatever_the_clocks_did_everything_may_be_tried_when_all_times_are_over
 ) -> None:
     later = NOW + 300 * MINUTE + PROVISION.forget_after
     shop = a_shop(*learnt, requests=requests, now=later)
-    assert Access.CLOSED not in {one.access for one in shop.sold.values()}
+    assert Availability.CLOSED not in {one.access for one in shop.sold.values()}
 
 
 @given(st.lists(_ENTRIES, max_size=4), st.lists(_REQUESTS, max_size=4))
@@ -311,7 +311,7 @@ def test_an_offering_on_trial_is_never_sold_twice_at_once(
     learnt: list[OfferingStatus], requests: list[NodeRequest]
 ) -> None:
     shop = a_shop(*learnt, requests=requests)
-    on_trial = [name for name, one in shop.sold.items() if one.access is Access.ON_TRIAL]
+    on_trial = [name for name, one in shop.sold.items() if one.access is Availability.ON_TRIAL]
     pending = [one.spec.target_offering for one in requests if one.status.phase == "Pending"]
     for name in on_trial:
         assert (shop.sold[name].offering.stock or 0) + min(1, pending.count(name)) <= 1

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from growth.api.actions import CreateMachine, Outcome, Result, key_of
 from growth.api.growth_kinds import NODE_REQUESTS
 from growth.api.machine import request_for
-from growth.api.provider_state import Cloud
+from growth.api.provider_state import ProviderState
 from growth.api.references import reference_by_name
 from growth.decide.capacity.offering_catalog import shop_of
-from growth.decide.capacity.pool_inventory import Holding, holdings, just_bought, shortages
-from growth.decide.capacity.pool_usage import Bought
-from growth.decide.contract import State
+from growth.decide.capacity.pool_inventory import PoolMachine, holdings, just_bought, shortages
+from growth.decide.capacity.pool_usage import PoolUsage
+from growth.decide.contract import DeciderState
 from growth.decide.solver.minimum_nodes import Shortage
 from tests.decide.marketplace import (
     NOW,
@@ -36,12 +36,12 @@ LISTED = a_cloud(machines=[a_machine()])
 UNLISTED = a_cloud(read_at=NOW - SECOND)
 
 
-def held(*things: Thing) -> list[Holding]:
+def held(*things: Thing) -> list[PoolMachine]:
     snapshot = a_snapshot(*things)
     return holdings(snapshot, shop_of(snapshot.clouds, [], [], NOW, PROVISION))
 
 
-def words(holding: Holding) -> str:
+def words(holding: PoolMachine) -> str:
     form = "node" if holding.node is not None else "machine"
     return f"{holding.name}: {form} of {holding.server_type}{', leaving' if holding.is_leaving else ''}"
 
@@ -79,13 +79,15 @@ def test_a_machine_is_counted_once(things: Sequence[Thing], expected: list[str])
 @pytest.mark.parametrize(
     ("things", "expected"),
     [
-        pytest.param([UNLISTED, a_request()], Bought("default", "small", 1, 2000, 4 * 2**30, 1.0), id="what is sold"),
+        pytest.param([UNLISTED, a_request()],
+                     PoolUsage("default", "small", 1, 2000, 4 * 2**30, 1.0), id="what is sold"),
         pytest.param([LISTED, a_node(has={"cpu": "1", "memory": "2Gi"})],
-                     Bought("default", "small", 1, 1000, 2 * 2**30, 1.0), id="what its node really has"),
-        pytest.param([UNLISTED, a_request(offering="kwok-old-fsn1")], Bought("default", "", 1), id="a node at least"),
+                     PoolUsage("default", "small", 1, 1000, 2 * 2**30, 1.0), id="what its node really has"),
+        pytest.param([UNLISTED, a_request(offering="kwok-old-fsn1")],
+                     PoolUsage("default", "", 1), id="a node at least"),
     ],
 )  # fmt: skip
-def test_what_a_machine_uses_up_of_its_pools_limits(things: Sequence[Thing], expected: Bought) -> None:
+def test_what_a_machine_uses_up_of_its_pools_limits(things: Sequence[Thing], expected: PoolUsage) -> None:
     assert [one.bought for one in held(*things)] == [expected]
 
 
@@ -139,7 +141,9 @@ def test_no_machine_is_ever_counted_twice(forms: list[dict[str, object]]) -> Non
         pytest.param(a_cloud(read_at=NOW + SECOND), True, id="that was read before the clock was set back"),
     ],
 )
-def test_a_machine_that_was_just_bought_counts_although_its_request_was_deleted(cloud: Cloud, *, counts: bool) -> None:
+def test_a_machine_that_was_just_bought_counts_although_its_request_was_deleted(
+    cloud: ProviderState, *, counts: bool
+) -> None:
     offering = an_offering()
     purchase = CreateMachine(
         subject=reference_by_name(NODE_REQUESTS, "default-1"),
@@ -149,6 +153,6 @@ def test_a_machine_that_was_just_bought_counts_although_its_request_was_deleted(
     )
     outcome = Outcome(action=purchase, result=Result.DONE, at=NOW - 2 * SECOND, machine=a_machine())
     snapshot = a_snapshot(a_pool(), cloud)
-    bought = just_bought(snapshot, State({key_of(purchase): outcome}))
+    bought = just_bought(snapshot, DeciderState({key_of(purchase): outcome}))
     found = holdings(snapshot, shop_of(snapshot.clouds, [], [], NOW, PROVISION), bought)
     assert [one.name for one in found] == (["default-1"] if counts else [])

@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from growth.api.node_pool import NodePool
-from growth.api.provider_state import NOT_ASKED, Cloud
-from growth.decide.capacity.pool_validation import Problem, is_asked, problems, usable
+from growth.api.provider_state import NOT_ASKED, ProviderState
+from growth.decide.capacity.pool_validation import PoolProblem, is_asked, problems, usable
 from tests.decide.marketplace import NOW, a_cloud, a_pool, an_offering
 
 KWOK = a_cloud(an_offering("cax11"), an_offering("cax11", "nbg1"), an_offering("cx23", "hel1"))
@@ -16,11 +16,11 @@ BY_HAND = an_offering("gex44", is_cloud=False)
 WITHDRAWN = msgspec.structs.replace(an_offering("cpx11", is_cloud=False), withdrawn="deprecated since yesterday")
 
 
-def stops(reason: str, why: str) -> Problem:
-    return Problem(reason, why, stops_buying=True)
+def stops(reason: str, why: str) -> PoolProblem:
+    return PoolProblem(reason, why, stops_buying=True)
 
 
-def clouds_of(*clouds: Cloud) -> dict[str, Cloud]:
+def clouds_of(*clouds: ProviderState) -> dict[str, ProviderState]:
     return {cloud.provider: cloud for cloud in clouds}
 
 
@@ -68,84 +68,85 @@ def pool_of(fields: dict[str, Any]) -> NodePool:
         ),
         pytest.param(
             {"types": ["small"]}, [a_cloud(problem="the token is wrong")],
-            [Problem("ProviderSilent", "kwok does not answer: the token is wrong")],
+            [PoolProblem("ProviderSilent", "kwok does not answer: the token is wrong")],
             id="a provider that answered once: what it sold then may still be bought",
         ),
         pytest.param(
             {"types": ["cax11", "cax12"]}, [KWOK],
-            [Problem("UnknownServerType",
+            [PoolProblem("UnknownServerType",
                      "spec.serverTypes[1].name is 'cax12', which kwok does not sell; the closest is cax11")],
             id="a server type with a typo",
         ),
         pytest.param(
             {"types": ["CX35"]}, [a_cloud(*(an_offering(name) for name in ("cpx31", "cx23", "cx33", "ccx63")))],
-            [Problem("UnknownServerType",
+            [PoolProblem("UnknownServerType",
                      "spec.serverTypes[0].name is 'CX35', which kwok does not sell; "
                      "the closest are cx33, cx23")],
             id="a server type that never was",
         ),
         pytest.param(
             {"types": ["CX31", "cx32"]}, [a_cloud(*(an_offering(name) for name in ("cx23", "cx33")))],
-            [Problem("Withdrawn",
+            [PoolProblem("Withdrawn",
                      "spec.serverTypes[0].name is 'CX31', which kwok has not offered since 2024-09-06; "
                      "name cx33 instead"),
-             Problem("Withdrawn",
+             PoolProblem("Withdrawn",
                      "spec.serverTypes[1].name is 'cx32', which kwok has not offered since 2026-01-01; "
                      "name cx33 instead")],
             id="server types that Hetzner withdrew",
         ),
         pytest.param(
             {"types": ["cx31"]}, [a_cloud(an_offering("cx23"))],
-            [Problem("Withdrawn",
+            [PoolProblem("Withdrawn",
                      "spec.serverTypes[0].name is 'cx31', which kwok has not offered since 2024-09-06; "
                      "the closest is cx23")],
             id="a server type whose successor is not offered either",
         ),
         pytest.param(
             {"types": ["CX31"], "provider": "attic"},
-            [Cloud("attic", (an_offering("cx33", provider="attic"),), read_at=NOW)],
-            [Problem("UnknownServerType",
+            [ProviderState("attic", (an_offering("cx33", provider="attic"),), read_at=NOW)],
+            [PoolProblem("UnknownServerType",
                      "spec.serverTypes[0].name is 'CX31', which attic does not sell; the closest is cx33")],
             id="a provider whose types are not Hetzner's",
         ),
         pytest.param(
             {"types": ["GEX44"], "provider": "hetzner"},
-            [Cloud("hetzner", (an_offering("cx33", provider="hetzner"),), read_at=NOW)],
-            [Problem("NotForSale",
+            [ProviderState("hetzner", (an_offering("cx33", provider="hetzner"),), read_at=NOW)],
+            [PoolProblem("NotForSale",
                      "spec.serverTypes[0].name is 'GEX44', which hetzner does not offer through its cloud API: it is a "
                      "dedicated server that must be ordered by hand, and Growth cannot launch it")],
             id="a dedicated server of Hetzner's",
         ),
         pytest.param(
             {"types": ["m5.large"]}, [KWOK],
-            [Problem("UnknownServerType",
+            [PoolProblem("UnknownServerType",
                      "spec.serverTypes[0].name is 'm5.large', which kwok does not sell; it has cax11, cx23")],
             id="a server type of somebody else",
         ),
         pytest.param(
             {"locations": ["FSN1"]}, [KWOK],
-            [Problem("NotSoldThere",
+            [PoolProblem("NotSoldThere",
                      "spec.serverTypes[0].name is 'cax11', which kwok sells in fsn1, nbg1 only: "
                      "none of these is in spec.locations"),
-             Problem("UnknownLocation", "spec.locations[0] is 'FSN1', which kwok does not have; the closest is fsn1")],
+             PoolProblem("UnknownLocation",
+                     "spec.locations[0] is 'FSN1', which kwok does not have; the closest is fsn1")],
             id="a location in the wrong case",
         ),
         pytest.param(
             {"locations": ["fsn1", "mars"]}, [KWOK],
-            [Problem("UnknownLocation",
+            [PoolProblem("UnknownLocation",
                      "spec.locations[1] is 'mars', which kwok does not have; it has fsn1, hel1, nbg1")],
             id="an unknown location beside a good one",
         ),
         pytest.param(
             {"types": ["cax11", "cx23"], "locations": ["nbg1"]}, [KWOK],
-            [Problem("NotSoldThere",
+            [PoolProblem("NotSoldThere",
                      "spec.serverTypes[1].name is 'cx23', which kwok sells in hel1 only: "
                      "none of these is in spec.locations")],
             id="a type that is sold elsewhere",
         ),
         pytest.param(
             {"types": ["cpx11"], "locations": ["fsn1"]}, [a_cloud(WITHDRAWN, an_offering("cpx11", "ash"))],
-            [Problem("Withdrawn",
+            [PoolProblem("Withdrawn",
                      "spec.serverTypes[0].name is 'cpx11', which kwok no longer sells: deprecated since yesterday")],
             id="a type that is no longer sold where the pool is",
         ),
@@ -155,7 +156,7 @@ def pool_of(fields: dict[str, Any]) -> NodePool:
         ),
         pytest.param(
             {"types": ["gex44"]}, [a_cloud(BY_HAND)],
-            [Problem("NotForSale",
+            [PoolProblem("NotForSale",
                      "spec.serverTypes[0].name is 'gex44', which kwok sells by hand only: it is never bought")],
             id="a machine that somebody must order by hand",
         ),
@@ -164,29 +165,29 @@ def pool_of(fields: dict[str, Any]) -> NodePool:
             id="one that must be ordered by hand in one location only",
         ),
         pytest.param(
-            {"types": ["small"]}, [Cloud("kwok", (an_offering(provider="attic"),), read_at=NOW)],
+            {"types": ["small"]}, [ProviderState("kwok", (an_offering(provider="attic"),), read_at=NOW)],
             [stops("WrongCatalogue", "kwok sells offerings of 'attic': its catalogue must say provider: kwok")],
             id="a catalogue in another provider's name",
         ),
         pytest.param(
             {"types": ["cx23"], "disruption": {"budgets": [{"nodes": "few"}]}}, [KWOK],
-            [Problem("BadBudget",
+            [PoolProblem("BadBudget",
                      "spec.disruption.budgets[0].nodes: 'few' is not a number of nodes, expected one such as 2, or a "
                      "share from 0% to 100%; until it is mended, the budget allows no node to go")],
             id="a budget that nobody understands",
         ),
         pytest.param(
             {"types": ["tiny", "cx23"], "locations": ["mars", "hel1"]}, [a_cloud(*KWOK.offerings, problem="no answer")],
-            [Problem("UnknownServerType",
+            [PoolProblem("UnknownServerType",
                      "spec.serverTypes[0].name is 'tiny', which kwok does not sell; it has cax11, cx23"),
-             Problem("UnknownLocation",
+             PoolProblem("UnknownLocation",
                      "spec.locations[0] is 'mars', which kwok does not have; it has fsn1, hel1, nbg1"),
-             Problem("ProviderSilent", "kwok does not answer: no answer")],
+             PoolProblem("ProviderSilent", "kwok does not answer: no answer")],
             id="all that is wrong, at once",
         ),
     ],
 )  # fmt: skip
-def test_what_is_wrong(spec: dict[str, Any], clouds: list[Cloud], expected: list[Problem]) -> None:
+def test_what_is_wrong(spec: dict[str, Any], clouds: list[ProviderState], expected: list[PoolProblem]) -> None:
     assert problems(pool_of(spec), clouds_of(*clouds)) == expected
 
 
@@ -203,18 +204,18 @@ def test_what_is_wrong(spec: dict[str, Any], clouds: list[Cloud], expected: list
         pytest.param({}, [KWOK, HETZNER], False, id="not while it is not clear from whom"),
     ],
 )
-def test_whether_machines_may_be_bought(fields: dict[str, Any], clouds: list[Cloud], *, expected: bool) -> None:
+def test_whether_machines_may_be_bought(fields: dict[str, Any], clouds: list[ProviderState], *, expected: bool) -> None:
     assert usable(pool_of(fields), clouds_of(*clouds)) is expected
 
 
 @pytest.mark.parametrize(
     ("clouds", "expected"),
     [
-        pytest.param([Cloud("kwok", problem=NOT_ASKED)], False, id="a provider that had no time to answer"),
-        pytest.param([Cloud("kwok", problem="no answer")], True, id="one that does not answer"),
+        pytest.param([ProviderState("kwok", problem=NOT_ASKED)], False, id="a provider that had no time to answer"),
+        pytest.param([ProviderState("kwok", problem="no answer")], True, id="one that does not answer"),
         pytest.param([KWOK], True, id="one that answered"),
         pytest.param([], True, id="none at all"),
     ],
 )
-def test_whether_silence_means_something(clouds: list[Cloud], *, expected: bool) -> None:
+def test_whether_silence_means_something(clouds: list[ProviderState], *, expected: bool) -> None:
     assert is_asked(a_pool(), clouds_of(*clouds)) is expected

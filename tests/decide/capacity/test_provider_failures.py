@@ -14,9 +14,9 @@ from growth.decide.capacity.provider_failures import (
     ENDING,
     SAID_BY_PROVIDERS,
     WAITED_TOO_LONG,
-    Consequence,
-    Failure,
-    Scope,
+    BackoffScope,
+    FailedRequest,
+    FailureConsequence,
     failure_of,
 )
 from growth.decide.writes.node_requests import REQUEST_FAILED
@@ -59,23 +59,23 @@ def test_errors_end_a_request_exactly_if_their_row_says_unmet() -> None:
 
 
 _SCOPES = {
-    Scope.OFFERING: SMALL,
-    Scope.POOLS_OWN: SMALL,
-    Scope.LAUNCHES: SMALL,
-    Scope.FAMILY: "kwok-small*",
-    Scope.PROVIDER: "kwok",
+    BackoffScope.OFFERING: SMALL,
+    BackoffScope.POOLS_OWN: SMALL,
+    BackoffScope.LAUNCHES: SMALL,
+    BackoffScope.FAMILY: "kwok-small*",
+    BackoffScope.PROVIDER: "kwok",
 }
 
 
 @pytest.mark.parametrize(
     "row", [one for one in EVERYTHING if one.phase != "Pending"], ids=lambda row: f"{row.error}: {row.leaves_alone}"
 )
-def test_what_is_left_alone_follows_the_table(row: Consequence) -> None:
+def test_what_is_left_alone_follows_the_table(row: FailureConsequence) -> None:
     request = a_request(phase=row.phase, reason=row.error)
     scope = _SCOPES.get(row.leaves_alone)
     expected = None
     if scope is not None:
-        expected = Failure(request.metadata.uid, scope, NOW, NOW - SECOND, row.error, f"it was {row.error}")
+        expected = FailedRequest(request.metadata.uid, scope, NOW, NOW - SECOND, row.error, f"it was {row.error}")
     assert failure_of(request, ["kwok"], NOW, PROVISION) == expected
 
 
@@ -115,7 +115,7 @@ def test_when_it_failed(since: datetime | None, at: datetime | None) -> None:
 
 def test_a_request_that_a_person_marked_unmet_without_a_word_counts_as_no_machine() -> None:
     failure = failure_of(a_request(phase="Unmet"), ["kwok"], NOW, PROVISION)
-    assert failure == Failure("request-default-1", SMALL, NOW, NOW - SECOND, "NoMachine", "")
+    assert failure == FailedRequest("request-default-1", SMALL, NOW, NOW - SECOND, "NoMachine", "")
 
 
 @pytest.mark.parametrize(

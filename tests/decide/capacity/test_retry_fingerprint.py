@@ -8,23 +8,23 @@ import pytest
 
 from growth.api.node_pool import NodePool
 from growth.api.offering import Offering
-from growth.decide.capacity.availability import Access
-from growth.decide.capacity.offering_catalog import Shop, Sold
-from growth.decide.capacity.pool_inventory import Holding
-from growth.decide.capacity.retry_fingerprint import Circumstances, circumstances_of
+from growth.decide.capacity.availability import Availability
+from growth.decide.capacity.offering_catalog import OfferingCatalog, OfferingInCatalog
+from growth.decide.capacity.pool_inventory import PoolMachine
+from growth.decide.capacity.retry_fingerprint import RetryFingerprint, circumstances_of
 from tests.decide.marketplace import a_pool
 from tests.decide.scale_up.town import LARGE, SMALL
 
 
-def a_shop(*sold: Sold) -> Shop:
-    return Shop({one.offering.id: one for one in sold or (Sold(SMALL, Access.OPEN),)})
+def a_shop(*sold: OfferingInCatalog) -> OfferingCatalog:
+    return OfferingCatalog({one.offering.id: one for one in sold or (OfferingInCatalog(SMALL, Availability.OPEN),)})
 
 
 def with_(offering: Offering = SMALL, **fields: object) -> Offering:
     return msgspec.structs.replace(offering, **fields)
 
 
-def facts(shop: Shop | None = None, *pools: NodePool) -> str:
+def facts(shop: OfferingCatalog | None = None, *pools: NodePool) -> str:
     return circumstances_of(pools or (a_pool(),), shop or a_shop(), ()).facts
 
 
@@ -35,11 +35,21 @@ def facts(shop: Shop | None = None, *pools: NodePool) -> str:
         pytest.param(lambda: facts(None, a_pool(types=("small", "large"))), id="another type in the pool"),
         pytest.param(lambda: facts(None, a_pool(limits={"nodes": 3})), id="another limit"),
         pytest.param(lambda: facts(None, a_pool(taints=[{"key": "a", "effect": "NoSchedule"}])), id="another taint"),
-        pytest.param(lambda: facts(a_shop(Sold(SMALL, Access.OPEN), Sold(LARGE, Access.OPEN))), id="more is sold"),
-        pytest.param(lambda: facts(a_shop(Sold(SMALL, Access.CLOSED))), id="it cannot be had"),
-        pytest.param(lambda: facts(a_shop(Sold(SMALL, Access.ON_TRIAL))), id="it may be tried"),
-        pytest.param(lambda: facts(a_shop(Sold(with_(resources={"cpu": "4"}), Access.OPEN))), id="it has grown"),
-        pytest.param(lambda: facts(a_shop(Sold(with_(price_per_hour=0.5), Access.OPEN))), id="it costs less"),
+        pytest.param(
+            lambda: facts(
+                a_shop(OfferingInCatalog(SMALL, Availability.OPEN), OfferingInCatalog(LARGE, Availability.OPEN))
+            ),
+            id="more is sold",
+        ),
+        pytest.param(lambda: facts(a_shop(OfferingInCatalog(SMALL, Availability.CLOSED))), id="it cannot be had"),
+        pytest.param(lambda: facts(a_shop(OfferingInCatalog(SMALL, Availability.ON_TRIAL))), id="it may be tried"),
+        pytest.param(
+            lambda: facts(a_shop(OfferingInCatalog(with_(resources={"cpu": "4"}), Availability.OPEN))),
+            id="it has grown",
+        ),
+        pytest.param(
+            lambda: facts(a_shop(OfferingInCatalog(with_(price_per_hour=0.5), Availability.OPEN))), id="it costs less"
+        ),
     ],
 )
 def test_these_are_other_circumstances(change: Callable[[], str]) -> None:
@@ -47,13 +57,17 @@ def test_these_are_other_circumstances(change: Callable[[], str]) -> None:
 
 
 def test_on_trial_it_counts_whether_any_are_listed() -> None:
-    listed, unlisted = (Sold(SMALL, Access.ON_TRIAL, is_listed=is_listed) for is_listed in (True, False))
+    listed, unlisted = (
+        OfferingInCatalog(SMALL, Availability.ON_TRIAL, is_listed=is_listed) for is_listed in (True, False)
+    )
     assert facts(a_shop(listed)) != facts(a_shop(unlisted))
 
 
 def test_stock_that_was_used_up_and_is_there_again_is_another_circumstance() -> None:
-    def stocked(stock: int | None, **fields: Any) -> Circumstances:  # noqa: ANN401
-        return circumstances_of((a_pool(),), a_shop(Sold(with_(stock=stock), Access.OPEN, **fields)), ())
+    def stocked(stock: int | None, **fields: Any) -> RetryFingerprint:  # noqa: ANN401
+        return circumstances_of(
+            (a_pool(),), a_shop(OfferingInCatalog(with_(stock=stock), Availability.OPEN, **fields)), ()
+        )
 
     used_up = stocked(2).after([(a_pool(), SMALL), (a_pool(), SMALL)]).text
     assert used_up == f"{facts()} !kwok-small-fsn1"
@@ -65,7 +79,9 @@ def test_stock_that_was_used_up_and_is_there_again_is_another_circumstance() -> 
 
 
 def test_how_many_there_are_is_no_other_circumstance() -> None:
-    assert facts(a_shop(Sold(with_(stock=7), Access.OPEN))) == facts(a_shop(Sold(with_(stock=3), Access.OPEN)))
+    assert facts(a_shop(OfferingInCatalog(with_(stock=7), Availability.OPEN))) == facts(
+        a_shop(OfferingInCatalog(with_(stock=3), Availability.OPEN))
+    )
 
 
 def test_the_status_of_a_pool_is_no_other_circumstance() -> None:
@@ -90,12 +106,12 @@ def test_the_status_of_a_pool_is_no_other_circumstance() -> None:
     ],
 )
 def test_what_was_written_holds_as_long_as_there_is_no_more_to_be_had(saw: str, *, holds: bool) -> None:
-    assert Circumstances("abc", {"default/small": 3}).hold_what(saw) is holds
+    assert RetryFingerprint("abc", {"default/small": 3}).hold_what(saw) is holds
 
 
 def test_machines_count_only_where_there_is_a_limit() -> None:
     limited, free = a_pool(types=[{"name": "small", "max": 3}]), a_pool("free")
-    held = [Holding("default", "a", "SMALL", None), Holding("free", "b", "small", None)]
+    held = [PoolMachine("default", "a", "SMALL", None), PoolMachine("free", "b", "small", None)]
     now = circumstances_of((limited, free), a_shop(), held)
     assert now.machines == {"default/small": 1}
     bought = now.after([(limited, SMALL), (limited, LARGE), (free, SMALL)])

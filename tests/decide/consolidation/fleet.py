@@ -8,11 +8,11 @@ import msgspec
 from growth.api.node_pool import NodePool
 from growth.api.offering import Offering
 from growth.api.pod import Pod
-from growth.decide.capacity.pool_usage import Bought
-from growth.decide.consolidation.move_search import Advice
-from growth.decide.consolidation.problem import Candidate, Question
-from growth.decide.fit.simulated_cluster import Stage
-from growth.decide.fit.template_node import NewNodes
+from growth.decide.capacity.pool_usage import PoolUsage
+from growth.decide.consolidation.move_search import MoveAdvice
+from growth.decide.consolidation.problem import Candidate, ConsolidationProblem
+from growth.decide.fit.simulated_cluster import SimulatedCluster
+from growth.decide.fit.template_node import TemplateNodes
 from growth.observe.pod_requests import amounts_from
 from tests.decide import stages
 from tests.decide.marketplace import a_pool, an_offering
@@ -44,10 +44,10 @@ def a_fleet(
     pool: NodePool | None = None,
     at_once: Mapping[str, int] | None = None,
     **question: Any,  # noqa: ANN401
-) -> Question:
+) -> ConsolidationProblem:
     """Nodes by name, each with what it was bought as and the cpu that its pods ask for."""
     own = pool or a_pool(types=[one.server_type for one in SOLD])
-    maker = NewNodes(Stage.of(stages.a_snapshot()))
+    maker = TemplateNodes(SimulatedCluster.of(stages.a_snapshot()))
     standing = [maker.make(name, own, offering).node for name, (offering, _) in nodes.items()]
     working = [
         stages.a_pod(f"{name}-{number}", node=name, requests={"cpu": cpu}, owner=OWNER)
@@ -55,9 +55,9 @@ def a_fleet(
         for number, cpu in enumerate(asked)
     ]
     kept = set(staying)
-    bought = {name: Bought.of("default", offering) for name, (offering, _) in nodes.items()}
-    return Question(
-        stage=Stage.of(stages.a_snapshot(standing, [*working, *pods])),
+    bought = {name: PoolUsage.of("default", offering) for name, (offering, _) in nodes.items()}
+    return ConsolidationProblem(
+        stage=SimulatedCluster.of(stages.a_snapshot(standing, [*working, *pods])),
         pools=(own,),
         offerings=tuple(sold),
         candidates=tuple(Candidate(name, one) for name, one in bought.items() if name not in kept),
@@ -67,7 +67,7 @@ def a_fleet(
     )
 
 
-def forms(advice: Advice) -> list[tuple[str, tuple[str, ...], tuple[str, ...]]]:
+def forms(advice: MoveAdvice) -> list[tuple[str, tuple[str, ...], tuple[str, ...]]]:
     """Each move as a form, who goes, and what comes."""
     return [
         (move.form, move.leaving, tuple(sorted(one.offering.server_type for one in move.buying)))
@@ -75,7 +75,7 @@ def forms(advice: Advice) -> list[tuple[str, tuple[str, ...], tuple[str, ...]]]:
     ]
 
 
-def judge(question: Question, advice: Advice) -> None:
+def judge(question: ConsolidationProblem, advice: MoveAdvice) -> None:
     """Carry all moves out with nothing but sums: after each of them every pod has a place, and it costs less."""
     snapshot = question.stage.snapshot
     homes = {uid: name for name, pods in snapshot.pods_by_node.items() for uid in pods}
@@ -105,9 +105,9 @@ def judge(question: Question, advice: Advice) -> None:
     assert advice.bound_per_hour <= advice.after_per_hour + 1e-9
 
 
-def made(question: Question, advice: Advice) -> Question:
+def made(question: ConsolidationProblem, advice: MoveAdvice) -> ConsolidationProblem:
     """The same question when all moves are made."""
-    stage, maker = question.stage, NewNodes(question.stage)
+    stage, maker = question.stage, TemplateNodes(question.stage)
     left = {one.name: one for one in question.candidates}
     for move in advice.moves:
         pods = {uid: pod for name in move.leaving for uid, pod in stage.site(name).pods.items()}
@@ -116,7 +116,7 @@ def made(question: Question, advice: Advice) -> Question:
             del left[name]
         for one in move.buying:
             maker.make(one.name, one.pool, one.offering).enter(stage)
-            left[one.name] = Candidate(one.name, Bought.of(one.pool.metadata.name, one.offering))
+            left[one.name] = Candidate(one.name, PoolUsage.of(one.pool.metadata.name, one.offering))
         for uid, node in move.to:
             if uid in pods:  # and not a ghost
                 stage.place(pods[uid], node)

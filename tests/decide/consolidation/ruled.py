@@ -16,11 +16,11 @@ from growth.api.node import Node
 from growth.api.offering import Offering
 from growth.api.pod import Pod
 from growth.api.pod_classification import is_work
-from growth.api.provider_state import Cloud
+from growth.api.provider_state import ProviderState
 from growth.decide.consolidation.move import Move
-from growth.decide.consolidation.problem import Question
-from growth.decide.fit import Stage, fit
-from growth.decide.fit.template_node import NewNodes
+from growth.decide.consolidation.problem import ConsolidationProblem
+from growth.decide.fit import SimulatedCluster, fit
+from growth.decide.fit.template_node import TemplateNodes
 from tests.decide.consolidation.seen import DAEMON as OF_DAEMON
 from tests.decide.consolidation.seen import OWNER, a_budget, a_pod
 from tests.decide.marketplace import HOUR, NOW, a_cloud, a_machine, a_pool, an_offering
@@ -76,7 +76,7 @@ class Cluster:
     def things(self) -> list[object]:
         """All of it, as it is seen."""
         machines = [a_machine(one.metadata.name, pool=_pool_of(one), offering=_offering_of(one)) for one in self.nodes]
-        cloud: Cloud = a_cloud(*SOLD, machines=machines)
+        cloud: ProviderState = a_cloud(*SOLD, machines=machines)
         budgets = [
             a_budget(name, {"matchExpressions": [{"key": "app", "operator": "In", "values": list(apps)}]}, allowed=left)
             for (name, apps), left in zip(self.budgets.items(), self.allowed.values(), strict=True)
@@ -102,7 +102,7 @@ def clusters(draw: st.DrawFn) -> Cluster:
     """Everybody is where the scheduler could have put them, one after the other."""
     has_daemon = draw(st.booleans())
     stage = a_stage(objects=[DAEMON] if has_daemon else [])
-    maker = NewNodes(stage)
+    maker = TemplateNodes(stage)
     nodes, pods = list[Node](), list[Pod]()
     for number in range(draw(st.integers(2, 7))):
         pool = POOLS[not draw(st.integers(0, 3))]
@@ -136,13 +136,13 @@ def _seen(node: Node) -> Node:
     return msgspec.structs.replace(node, metadata=meta, spec=spec, status=status)
 
 
-def carried_out(question: Question, moves: Iterable[Move]) -> Iterable[Move]:
+def carried_out(question: ConsolidationProblem, moves: Iterable[Move]) -> Iterable[Move]:
     """Each move, when it is made: its machines came, its nodes went, and all its pods found the place it said."""
     stage = question.stage
     mark = stage.mark()
     try:
         for move in moves:
-            maker = NewNodes(stage)
+            maker = TemplateNodes(stage)
             for one in move.buying:
                 maker.make(one.name, one.pool, one.offering).enter(stage)
             there = {uid: pod for name in move.leaving for uid, pod in stage.site(name).pods.items()}
@@ -156,7 +156,7 @@ def carried_out(question: Question, moves: Iterable[Move]) -> Iterable[Move]:
         stage.back_to(mark)
 
 
-def _seat(stage: Stage, placements: list[tuple[Pod, str]]) -> None:
+def _seat(stage: SimulatedCluster, placements: list[tuple[Pod, str]]) -> None:
     """Everybody gets in where it was said, in some order: in another one, rules of others may stand in the way."""
     waiting = [(msgspec.structs.replace(pod, node_name=""), node) for pod, node in placements]
     dead_ends: set[frozenset[int]] = set()

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from growth.api.change import Change, Happened
+from growth.api.change import Change, ChangeType
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.kinds import (
     DAEMON_SETS,
@@ -24,19 +24,19 @@ from growth.api.node_pool import NodePool
 from growth.api.node_removal_request import NodeRemovalRequest
 from growth.api.node_request import NodeRequest
 from growth.api.pod import Pod
-from growth.api.provider_state import Cloud
+from growth.api.provider_state import ProviderState
 from growth.api.settings.model import Settings
 from growth.api.storage import PersistentVolume, PersistentVolumeClaim
 from growth.api.workloads import DaemonSet, PodDisruptionBudget
-from growth.decide.consolidation.candidates import Choice, choice_in
-from growth.decide.contract import State
-from growth.observe.cache import World
+from growth.decide.consolidation.candidates import CandidateSet, choice_in
+from growth.decide.contract import DeciderState
+from growth.observe.cache import ClusterCache
 from growth.observe.snapshot import Snapshot
 from tests.decide import marketplace as market
 from tests.decide import stages
 
 NOW, MINUTE, HOUR = market.NOW, market.MINUTE, market.HOUR
-SETTINGS, STATE = Settings(), State()
+SETTINGS, STATE = Settings(), DeciderState()
 SOLD = (
     market.an_offering("small"),
     market.an_offering("large", price=3.0, resources={"cpu": "8", "memory": "16Gi", "pods": "110"}),
@@ -58,7 +58,7 @@ _KINDS: Final[Mapping[type, Kind[Any]]] = {
 }
 
 
-def a_cloud(*names: str, problem: str = "") -> Cloud:
+def a_cloud(*names: str, problem: str = "") -> ProviderState:
     """The provider, which has a machine for each of these nodes."""
     machines: list[Machine] = [market.a_machine(name) for name in names]
     return market.a_cloud(*SOLD, machines=machines, problem=problem)
@@ -75,25 +75,25 @@ def a_budget(name: str, selector: Mapping[str, Any] | None, *, allowed: int = 0,
     return stages.an_object("PodDisruptionBudget", name, namespace, spec=spec, status={"disruptionsAllowed": allowed})
 
 
-def heard(world: World, *things: object) -> World:
+def heard(world: ClusterCache, *things: object) -> ClusterCache:
     """The World after it heard of all of this."""
     listeners = world.listeners()
     for thing in things:
-        if isinstance(thing, Cloud):
+        if isinstance(thing, ProviderState):
             world.hear_of_cloud(thing)
         else:
-            listeners[_KINDS[type(thing)]]([Change(Happened.ADDED, thing, None)])
+            listeners[_KINDS[type(thing)]]([Change(ChangeType.ADDED, thing, None)])
     return world
 
 
 def a_snapshot(*things: object, now: datetime = NOW) -> Snapshot:
-    return heard(World(), *things).snapshot(now)
+    return heard(ClusterCache(), *things).snapshot(now)
 
 
-def chosen(*things: object, min_age: timedelta = timedelta(0), state: State = STATE) -> Choice:
+def chosen(*things: object, min_age: timedelta = timedelta(0), state: DeciderState = STATE) -> CandidateSet:
     """Who may go. The pool is the usual one, and all nodes have machines, unless told."""
     names = [thing.metadata.name for thing in things if isinstance(thing, Node)]
     given = {type(thing) for thing in things}
     usual = [POOL] if NodePool not in given else []
-    cloud = [a_cloud(*names)] if Cloud not in given else []
+    cloud = [a_cloud(*names)] if ProviderState not in given else []
     return choice_in(a_snapshot(*usual, *cloud, *things), state, SETTINGS, {"default": min_age})

@@ -11,7 +11,7 @@ from growth.api.machine import Power
 from growth.api.node import Node
 from growth.api.out_of_service import MAINTENANCE, SHUTDOWN
 from growth.api.taints import LEAVES, SCALE_DOWN_AT, closed
-from growth.decide.capacity.pool_usage import Bought
+from growth.decide.capacity.pool_usage import PoolUsage
 from growth.decide.consolidation.problem import Candidate
 from tests.decide.consolidation.seen import (
     HOUR,
@@ -39,7 +39,7 @@ def a_cordoned_node() -> Node:
 
 def test_a_node_with_pods_that_may_move_may_go() -> None:
     found = chosen(a_node("a"), a_pod("web", node="a"), a_node("b"))
-    bought = Bought.of("default", SOLD[0])
+    bought = PoolUsage.of("default", SOLD[0])
     assert found.candidates == (Candidate("a", bought), Candidate("b", bought))
     assert (dict(found.staying), found.others) == ({}, ())
 
@@ -114,7 +114,7 @@ def test_machines_that_stay_are_counted_whatever_they_are() -> None:
         a_cloud("a", "b", "lost"), a_node("a"), a_node("b"), a_removal("b"), a_request("coming", "Provisioning")
     )
     assert [one.name for one in found.candidates] == ["a"]
-    assert found.others == (Bought.of("default", SOLD[0]),) * 3
+    assert found.others == (PoolUsage.of("default", SOLD[0]),) * 3
 
 
 def test_a_machine_that_is_off_is_left_to_others() -> None:

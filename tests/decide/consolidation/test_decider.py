@@ -13,7 +13,7 @@ from growth.api.node_move import NodeMove, NodeMoveSpec, NodeMoveStatus
 from growth.api.phases import MovePhase
 from growth.api.settings.model import Settings
 from growth.decide.capacity.demand_history import LOOKS_WITHIN
-from growth.decide.contract import State
+from growth.decide.contract import DeciderState
 from growth.decide.registry.step import cluster_in
 from tests.decide.consolidation.seen import a_pod
 from tests.decide.consolidation.town import HOUR, MINUTE, NOW, SECOND, Town, a_node, acting, events_of, moves_of
@@ -101,7 +101,7 @@ def test_nothing_is_thought_or_done_while_the_cluster_is_unhealthy() -> None:
     for name in "cdefgh":
         town.add(a_node(name, ready=False))
     snapshot = town.world.snapshot(town.now)
-    assert cluster_in(snapshot, State(), town.settings).is_halted
+    assert cluster_in(snapshot, DeciderState(), town.settings).is_halted
     decision = town.look()
     assert (decision.thought, moves_of(decision.said)) == (None, [])
     assert decision.wake_at is not None

@@ -14,9 +14,9 @@ from growth.api.node_move import NodeMove, NodeMoveSpec, NodeMoveStatus
 from growth.api.node_pool import NodePool
 from growth.api.offering import Offering
 from growth.api.settings.model import Settings
-from growth.decide.consolidation.context import Scene
-from growth.decide.consolidation.forced_disruptions import Wish, wishes_in
-from growth.decide.contract import State
+from growth.decide.consolidation.context import ConsolidationContext
+from growth.decide.consolidation.forced_disruptions import ForcedDisruption, wishes_in
+from growth.decide.contract import DeciderState
 from tests.decide.consolidation.seen import SOLD, a_budget, a_cloud, a_pod, a_snapshot
 from tests.decide.consolidation.town import HOUR, MINUTE, NOW, SECOND, Town, a_node, acting, moves_of
 from tests.decide.marketplace import a_pool, a_removal, a_request
@@ -29,7 +29,7 @@ OLD = {TEMPLATE: "old"}
 def wished(pool: NodePool, *nodes: Node, sold: tuple[Offering, ...] = SOLD) -> list[tuple[str, str]]:
     """Who must go, and for which reason."""
     cloud = msgspec.structs.replace(a_cloud(*(one.metadata.name for one in nodes)), offerings=sold)
-    scene = Scene(a_snapshot(pool, cloud, *nodes), State(), Settings())
+    scene = ConsolidationContext(a_snapshot(pool, cloud, *nodes), DeciderState(), Settings())
     return [(wish.node, wish.reason) for wish in wishes_in(scene)]
 
 
@@ -113,7 +113,7 @@ def test_expiry_wakes_when_it_comes() -> None:
 @pytest.mark.parametrize("problem", ["", "503"], ids=["it has said nothing yet", "it is silent"])
 def test_a_provider_that_does_not_answer_has_withdrawn_nothing(problem: str) -> None:
     cloud = msgspec.structs.replace(a_cloud("a", problem=problem), offerings=SOLD[1:] if problem else ())
-    scene = Scene(a_snapshot(acting(), cloud, a_node("a")), State(), Settings())
+    scene = ConsolidationContext(a_snapshot(acting(), cloud, a_node("a")), DeciderState(), Settings())
     assert wishes_in(scene) == []
 
 
@@ -122,15 +122,17 @@ def test_what_is_not_sold_any_more_is_deprecated() -> None:
 
 
 def test_who_goes_already_need_not_be_wished_away() -> None:
-    scene = Scene(
-        a_snapshot(acting(), a_cloud("a"), a_node("a", annotations=ASKED), a_removal("a")), State(), Settings()
+    scene = ConsolidationContext(
+        a_snapshot(acting(), a_cloud("a"), a_node("a", annotations=ASKED), a_removal("a")), DeciderState(), Settings()
     )
     assert wishes_in(scene) == []
 
 
 def test_a_wish_says_why() -> None:
-    scene = Scene(a_snapshot(acting(), a_cloud("a"), a_node("a", annotations=ASKED)), State(), Settings())
-    assert wishes_in(scene) == [Wish("a", "Requested", "a person wants it to go: its disk is bad")]
+    scene = ConsolidationContext(
+        a_snapshot(acting(), a_cloud("a"), a_node("a", annotations=ASKED)), DeciderState(), Settings()
+    )
+    assert wishes_in(scene) == [ForcedDisruption("a", "Requested", "a person wants it to go: its disk is bad")]
 
 
 # What comes of it

@@ -8,7 +8,7 @@ from growth.api.node_pool import NodePool
 from growth.api.pod import Pod
 from growth.decide.consolidation.candidates import wished_in
 from growth.decide.consolidation.forced_moves import empty
-from growth.decide.consolidation.problem import Question
+from growth.decide.consolidation.problem import ConsolidationProblem
 from growth.decide.consolidation.problem_builder import question_of
 from tests.decide.consolidation.seen import POOL, SETTINGS, SOLD, STATE, a_cloud, a_pod, a_snapshot
 from tests.decide.marketplace import a_node
@@ -16,7 +16,7 @@ from tests.decide.marketplace import a_node
 CLOSED = {"key": "node.kubernetes.io/unschedulable", "operator": "Exists"}
 
 
-def asked(*things: Node | Pod | NodePool, going: str = "ab") -> Question:
+def asked(*things: Node | Pod | NodePool, going: str = "ab") -> ConsolidationProblem:
     """How to empty the nodes with these names, whoever wants that."""
     names = [thing.metadata.name for thing in things if isinstance(thing, Node)]
     snapshot = a_snapshot(a_cloud(*names), *things)
@@ -24,7 +24,7 @@ def asked(*things: Node | Pod | NodePool, going: str = "ab") -> Question:
     return question_of(snapshot, STATE, SETTINGS, choice, at_once={})
 
 
-def bought(question: Question) -> list[list[str]]:
+def bought(question: ConsolidationProblem) -> list[list[str]]:
     """By move, the types that it buys."""
     return [[one.offering.server_type for one in move.buying] for move in empty(question).moves]
 

@@ -9,16 +9,16 @@ import pytest
 
 from growth.api.actions import CreateObject, EvictPod, PatchObject, RecordEvent
 from growth.api.annotations import TEMPLATE, mark_of
-from growth.api.change import Change, Happened
+from growth.api.change import Change, ChangeType
 from growth.api.growth_kinds import NODE_MOVES
 from growth.api.meta import ObjectMeta
 from growth.api.node_move import NodeMove, NodeMoveSpec, NodeMoveStatus, Purchase
 from growth.api.phases import MovePhase
-from growth.decide.consolidation.context import Scene
+from growth.decide.consolidation.context import ConsolidationContext
 from growth.decide.consolidation.move import MOVE, made
 from growth.decide.consolidation.move_execution import carry
 from growth.decide.consolidation.move_validation import PLACE_WITHIN
-from growth.decide.contract import State
+from growth.decide.contract import DeciderState
 from growth.observe.table import Table
 from tests.decide import marketplace as market
 from tests.decide.scale_down.stage import (
@@ -71,15 +71,19 @@ def a_worker(name: str = "web", *, node: str = NAME, **fields: Any) -> Any:  # n
 
 
 def carried(
-    move: NodeMove, *things: object, now: datetime = NOW, other: NodeMove | None = None, before: Scene | None = None
-) -> Scene:
+    move: NodeMove,
+    *things: object,
+    now: datetime = NOW,
+    other: NodeMove | None = None,
+    before: ConsolidationContext | None = None,
+) -> ConsolidationContext:
     """What is said of a move when this is seen, another one is under way, and this was found before."""
     machines = [a_machine(name) for name in (NAME, ANOTHER, NEW)]
     snapshot = a_snapshot(a_pool(), a_cloud(*machines), *things, now=now)
     table: Table[NodeMove] = Table()
-    table.hear([Change(Happened.ADDED, one, None) for one in (move, other) if one is not None])
+    table.hear([Change(ChangeType.ADDED, one, None) for one in (move, other) if one is not None])
     snapshot = msgspec.structs.replace(snapshot, tables={**snapshot.tables, NODE_MOVES: table})
-    scene = Scene(snapshot, State(), SETTINGS)
+    scene = ConsolidationContext(snapshot, DeciderState(), SETTINGS)
     scene.crowded.update(before.crowded if before is not None else {})
     carry(scene, move)
     return scene
@@ -89,7 +93,7 @@ def said(move: NodeMove, *things: object, now: datetime = NOW) -> list[str]:
     return told(carried(move, *things, now=now).said)
 
 
-def why(scene: Scene) -> str:
+def why(scene: ConsolidationContext) -> str:
     (patch,) = [one for one in scene.said if isinstance(one, PatchObject) and one.subresource]
     return patch.body["status"]["message"]
 

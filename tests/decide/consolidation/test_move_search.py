@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from growth.api.offering import Offering
 from growth.decide.consolidation.move_search import advise
-from growth.decide.consolidation.problem import Question, Worth
+from growth.decide.consolidation.problem import ConsolidationProblem, SavingThreshold
 from tests.decide import stages
 from tests.decide.consolidation.fleet import (
     DEAR,
@@ -72,19 +72,19 @@ def test_a_cluster_that_is_the_cheapest_is_left_alone() -> None:
 def test_little_is_not_worth_the_trouble() -> None:
     little = of_size("middle", 4, 3.9)
     assert advise(a_fleet({"a": (DEAR, ["3500m"])}, sold=(little,))).moves == ()
-    eager = Worth(share=0.01, pays_back_within=timedelta(days=1))
+    eager = SavingThreshold(share=0.01, pays_back_within=timedelta(days=1))
     assert forms(advise(a_fleet({"a": (DEAR, ["3500m"])}, sold=(little,), worth={"default": eager}))) == [
         ("replace", ("a",), ("middle",))
     ]
 
 
 def test_what_is_paid_twice_meanwhile_must_come_back_soon() -> None:
-    slow = Worth(overlap=timedelta(hours=2))
+    slow = SavingThreshold(overlap=timedelta(hours=2))
     assert advise(a_fleet({"a": (DEAR, ["3500m"])}, worth={"default": slow})).moves == ()
 
 
 def test_who_moves_is_away_for_a_while_and_that_must_be_worth_it() -> None:
-    slow = Worth(restart=timedelta(hours=2))
+    slow = SavingThreshold(restart=timedelta(hours=2))
     assert advise(a_fleet({"a": (DEAR, ["3500m"])}, worth={"default": slow})).moves == ()
 
 
@@ -179,7 +179,7 @@ CORES = st.sampled_from(["250m", "500m", "1", "1500m", "2"])
 
 
 @st.composite
-def fleets(draw: st.DrawFn) -> Question:
+def fleets(draw: st.DrawFn) -> ConsolidationProblem:
     """Nodes on which what is drawn fits."""
     nodes: dict[str, tuple[Offering, list[str]]] = {}
     for number in range(draw(st.integers(1, 8))):
@@ -201,7 +201,7 @@ def fleets(draw: st.DrawFn) -> Question:
 
 @settings(max_examples=examples(150))
 @given(question=fleets())
-def test_after_each_move_all_pods_fit_and_it_costs_less(question: Question) -> None:
+def test_after_each_move_all_pods_fit_and_it_costs_less(question: ConsolidationProblem) -> None:
     before = question.stage.mark()
     advice = advise(question)
     judge(question, advice)
@@ -211,7 +211,7 @@ def test_after_each_move_all_pods_fit_and_it_costs_less(question: Question) -> N
 
 @settings(max_examples=examples(60))
 @given(question=fleets())
-def test_advice_that_is_followed_comes_to_an_end(question: Question) -> None:
+def test_advice_that_is_followed_comes_to_an_end(question: ConsolidationProblem) -> None:
     """What is bought in one advice may go in the next; each saves something, so nothing goes round in circles."""
     cost = math.inf
     for _ in range(5):

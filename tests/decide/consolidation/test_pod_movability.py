@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from growth.api.pod import Pod
-from growth.decide.consolidation.pod_movability import SAFE_TO_EVICT, SAFE_VOLUMES, Bonds
+from growth.decide.consolidation.pod_movability import SAFE_TO_EVICT, SAFE_VOLUMES, PodBindings
 from tests.decide.consolidation.seen import DAEMON, OWNER, a_budget, a_pod, a_snapshot
 from tests.decide.fit.volumes import a_claim
 from tests.decide.stages import an_object
@@ -21,7 +21,7 @@ WEB = {"matchLabels": {"app": "web"}}
 
 
 def why(pod: Pod, *things: object) -> str:
-    return Bonds(a_snapshot(pod, *things)).why_stays(pod)
+    return PodBindings(a_snapshot(pod, *things)).why_stays(pod)
 
 
 def a_local_volume(*terms: list[str]) -> Any:  # noqa: ANN401
@@ -124,7 +124,7 @@ def test_what_is_known_of_one_pod_is_not_said_of_another_that_differs() -> None:
     ]
     snapshot = a_snapshot(a_budget("web", WEB), *(pod for pod, _ in answers))
     for order in (answers, answers[::-1]):
-        bonds = Bonds(snapshot)
+        bonds = PodBindings(snapshot)
         assert [bonds.why_stays(pod) for pod, _ in order] == [reason for _, reason in order]
 
 
@@ -153,7 +153,7 @@ def selectors(draw: st.DrawFn) -> Any:  # noqa: ANN401
 def test_siblings_are_judged_as_if_each_were_alone(siblings: list[Pod], budgets: list[tuple[Any, int]]) -> None:
     """What is remembered of one pod is never said of another that differs; and budgets are found whatever they ask."""
     protecting = [a_budget(f"b{number}", selector, allowed=n) for number, (selector, n) in enumerate(budgets)]
-    together = Bonds(a_snapshot(*siblings, *protecting))
+    together = PodBindings(a_snapshot(*siblings, *protecting))
     for pod in siblings:
         known = together.why_stays(pod)
         assert known == why(pod, *protecting)
@@ -173,6 +173,6 @@ def test_a_jobs_pod_is_not_moved_for_money_unless_its_owner_says_so() -> None:
     """What it has done so far would be done once more. Where its node must go, it goes."""
     job = {**OWNER, "apiVersion": "batch/v1", "kind": "Job"}
     pod, safe = a_pod(owner=job), a_pod(owner=job, annotations={SAFE_TO_EVICT: "true"})
-    assert "ends by itself" in Bonds(a_snapshot(pod), is_for_money=True).why_stays(pod)
-    assert Bonds(a_snapshot(safe), is_for_money=True).why_stays(safe) == ""
+    assert "ends by itself" in PodBindings(a_snapshot(pod), is_for_money=True).why_stays(pod)
+    assert PodBindings(a_snapshot(safe), is_for_money=True).why_stays(safe) == ""
     assert why(pod) == ""

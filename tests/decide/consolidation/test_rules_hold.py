@@ -10,7 +10,7 @@ from growth.decide.consolidation.forced_moves import empty
 from growth.decide.consolidation.move import Move
 from growth.decide.consolidation.move_search import advise
 from growth.decide.consolidation.problem_builder import question_of
-from growth.observe.cache import World
+from growth.observe.cache import ClusterCache
 from tests.decide.consolidation.ruled import Cluster, carried_out, clusters
 from tests.decide.consolidation.seen import NOW, SETTINGS, STATE, heard
 
@@ -26,7 +26,7 @@ def keep_to_budgets(cluster: Cluster, moves: tuple[Move, ...]) -> None:
 @settings(max_examples=60, deadline=None)
 @given(cluster=clusters(), most=st.integers(1, 4))
 def test_after_every_prefix_of_moves_all_pods_fit_and_it_costs_less(cluster: Cluster, most: int) -> None:
-    snapshot = heard(World(), *cluster.things).snapshot(NOW)
+    snapshot = heard(ClusterCache(), *cluster.things).snapshot(NOW)
     choice = choice_in(snapshot, STATE, SETTINGS, {})
     at_once = {"default": most, "extra": most}
     question = question_of(snapshot, STATE, SETTINGS, choice, at_once=at_once)
@@ -49,7 +49,7 @@ def test_after_every_prefix_of_moves_all_pods_fit_and_it_costs_less(cluster: Clu
 @given(cluster=clusters(), wanted=st.sets(st.integers(0, 6)), shunned=st.sets(st.integers(0, 6)))
 def test_whoever_must_go_leaves_all_pods_a_place(cluster: Cluster, wanted: set[int], shunned: set[int]) -> None:
     """One node after the other, whatever that costs."""
-    snapshot = heard(World(), *cluster.things).snapshot(NOW)
+    snapshot = heard(ClusterCache(), *cluster.things).snapshot(NOW)
     wishes: dict[str, Reason] = {f"n{n}": "Requested" for n in sorted(wanted) if f"n{n}" in snapshot.nodes}
     choice = wished_in(snapshot, STATE, SETTINGS, {}, wishes)
     question = question_of(snapshot, STATE, SETTINGS, choice, at_once={})

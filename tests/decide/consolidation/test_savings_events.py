@@ -7,7 +7,7 @@ import pytest
 
 from growth.api.actions import RecordEvent
 from growth.api.settings.model import Settings
-from growth.decide.consolidation.savings_events import LESS_WANTED, ROOM_KEPT, TOLD_EVERY, Damping
+from growth.decide.consolidation.savings_events import LESS_WANTED, ROOM_KEPT, TOLD_EVERY, EventDamping
 from tests.decide.consolidation.seen import a_pod
 from tests.decide.consolidation.town import HOUR, MINUTE, NOW, Town, a_node, acting, events_of
 from tests.decide.marketplace import a_pool
@@ -85,11 +85,13 @@ def test_what_is_minded_is_told_on_the_pool(counts: Sequence[int], expected: lis
 )
 def test_many_are_not_counted_one_by_one(count: int, words: str) -> None:
     """Other words each time would be another event each time."""
-    assert next(why for _, why in Damping(HOUR, gone=count).words()).startswith(f"room is kept for {words} that were")
+    assert next(why for _, why in EventDamping(HOUR, gone=count).words()).startswith(
+        f"room is kept for {words} that were"
+    )
 
 
 def test_another_time_to_remember_is_named() -> None:
-    half = Damping(timedelta(minutes=30), gone=2, fades_per_hour=0.12)
+    half = EventDamping(timedelta(minutes=30), gone=2, fades_per_hour=0.12)
     assert [why for _, why in half.words()] == [
         f"room is kept for 2 pods that were there within the last 30m: {STAYS}",
         f"6% less is wanted than 30m ago: {SOONER}",

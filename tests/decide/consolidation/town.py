@@ -20,7 +20,7 @@ from growth.api.actions import (
     PatchObject,
     RecordEvent,
 )
-from growth.api.change import Change, Happened
+from growth.api.change import Change, ChangeType
 from growth.api.growth_kinds import NODE_MOVES, NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.kinds import NODES, POD_DISRUPTION_BUDGETS, PODS, Kind
 from growth.api.meta import ObjectMeta
@@ -33,10 +33,10 @@ from growth.api.selectors import selects
 from growth.api.settings.model import Settings
 from growth.api.taints import LEAVES
 from growth.decide.consolidation.decider import decide
-from growth.decide.contract import Decision, State
+from growth.decide.contract import DeciderState, Decision
 from growth.decide.fit.predicates import fit
-from growth.decide.fit.simulated_cluster import Stage
-from growth.observe.cache import World
+from growth.decide.fit.simulated_cluster import SimulatedCluster
+from growth.observe.cache import ClusterCache
 from tests.decide import marketplace as market
 from tests.decide.consolidation.seen import SOLD
 
@@ -60,7 +60,7 @@ class Town:
     """A World, the decider with its memory and its thoughts."""
 
     def __init__(self, *things: Thing, pool: NodePool | None = None, settings: Settings | None = None) -> None:
-        self.world, self.now, self.settings = World(), NOW, settings or Settings()
+        self.world, self.now, self.settings = ClusterCache(), NOW, settings or Settings()
         self.memory: object = None
         self.answer: object = None
         self.thought: Callable[[], object] | None = None
@@ -94,7 +94,7 @@ class Town:
             kind = _kind_of(thing)
             before = self._things.get((kind.name, thing.metadata.name))
             self._things[kind.name, thing.metadata.name] = thing
-            happened = Happened.ADDED if before is None else Happened.MODIFIED
+            happened = ChangeType.ADDED if before is None else ChangeType.MODIFIED
             self.world.listeners()[kind]([Change(happened, thing, before)])
         self._hear_of_machines()
 
@@ -102,7 +102,7 @@ class Town:
         for thing in things:
             kind = _kind_of(thing)
             before = self._things.pop((kind.name, thing.metadata.name))
-            self.world.listeners()[kind]([Change(Happened.DELETED, before, before)])
+            self.world.listeners()[kind]([Change(ChangeType.DELETED, before, before)])
         self._hear_of_machines()
 
     def sell(self, *offerings: Offering) -> None:
@@ -120,7 +120,7 @@ class Town:
 
     def look(self) -> Decision:
         """One pass. What it says is not done; a thought that it begins is kept."""
-        state = State(memory=self.memory, answer=self.answer, is_thinking=self.thought is not None)
+        state = DeciderState(memory=self.memory, answer=self.answer, is_thinking=self.thought is not None)
         decision = decide(self.world.snapshot(self.now), state, self.settings)
         self.memory = decision.memory
         if decision.thought is not None and self.thought is None:
@@ -212,7 +212,7 @@ class Town:
         ]
         assert budgets in ([], [1], [2]), f"{pod.metadata.name} is asked to leave, and its budgets allow {budgets}"
         self.remove(pod)
-        stage = Stage.of(self.world.snapshot(self.now))
+        stage = SimulatedCluster.of(self.world.snapshot(self.now))
         name = f"{pod.metadata.name}x"
         meta = msgspec.structs.replace(pod.metadata, name=name, uid=f"uid-{name}", creation_timestamp=self.now)
         anew = msgspec.structs.replace(pod, metadata=meta, node_name="")

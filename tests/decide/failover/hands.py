@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from growth.act.concurrency import Lane, Rests, lane_of
+from growth.act.concurrency import Lane, RetryBackoffs, lane_of
 from growth.api.actions import (
     Action,
     DeleteObject,
@@ -39,7 +39,7 @@ class Hands:
         self.takes = 0.05
         self.fails: Callable[[Action], bool] = lambda _: False
         self._stage = stage
-        self._rests = Rests()
+        self._rests = RetryBackoffs()
         self._under_way: set[Lane] = set()
         self._told: frozenset[RecordEvent] = frozenset()
 

@@ -14,7 +14,7 @@ import msgspec
 
 from growth.api.actions import Action, Hold, Outcome, OutcomeKey, RecordEvent
 from growth.api.annotations import STARTED_AT
-from growth.api.change import Change, Happened
+from growth.api.change import Change, ChangeType
 from growth.api.core import ConfigMap, Lease, LeaseSpec
 from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS
 from growth.api.growth_status import GROWTH_STATUS, Timeline, timelines_in
@@ -26,16 +26,16 @@ from growth.api.node_removal_request import NodeRemovalRequest, NodeRemovalReque
 from growth.api.offering import OFFERING, POOL
 from growth.api.out_of_service import SHUTDOWN, out_of_service_taint
 from growth.api.pod import Pod
-from growth.api.provider_state import Cloud
+from growth.api.provider_state import ProviderState
 from growth.api.settings.model import FailoverSettings, Settings
 from growth.api.storage import AttachmentSource, VolumeAttachment, VolumeAttachmentSpec
 from growth.api.tolerations import tolerates
-from growth.decide.contract import Decision, State
+from growth.decide.contract import DeciderState, Decision
 from growth.decide.facts.cluster_state import ClusterState
-from growth.decide.failover.context import Memory
+from growth.decide.failover.context import FailoverCarry
 from growth.decide.failover.decider import decide
 from growth.decide.registry.step import step
-from growth.observe.cache import World
+from growth.observe.cache import ClusterCache
 from tests.decide.failover.hands import Hands
 from tests.decide.marketplace import an_offering
 from tests.decide.stages import a_pod as read_pod
@@ -102,7 +102,7 @@ class Stage:
 
     def restart(self) -> None:
         """Another process: it has the objects, and remembers nothing."""
-        self.world = World(lambda: self.now)
+        self.world = ClusterCache(lambda: self.now)
         self.memory: object = None
         self.cluster: ClusterState | None = None
         self.outcomes: dict[OutcomeKey, Outcome] = {}
@@ -121,14 +121,14 @@ class Stage:
         things += [(LEASES, self._lease(name)) for name in self.renewed if name in self.nodes]
         for kind, thing in [*things, (CONFIG_MAPS, self.status)]:
             self._told[f"{kind.plural} {thing.metadata.uid}"] = thing
-            listeners[kind]([Change(Happened.ADDED, thing, None)])
+            listeners[kind]([Change(ChangeType.ADDED, thing, None)])
         self._hear_of_machines()
 
     def look(self) -> Decision:
         """One pass; nothing of it is carried out."""
         snapshot = self.world.snapshot(self.now)
         self.cluster = step(self.cluster, snapshot, self.settings, self.steady_since)
-        state = State(
+        state = DeciderState(
             self.outcomes,
             memory=self.memory,
             steady_since=self.steady_since,
@@ -211,8 +211,8 @@ class Stage:
     def timelines(self) -> dict[str, Timeline]:
         return {one.node: one for one in timelines_in(self.status)}
 
-    def remembered(self) -> Memory:
-        assert isinstance(self.memory, Memory)
+    def remembered(self) -> FailoverCarry:
+        assert isinstance(self.memory, FailoverCarry)
         return self.memory
 
     @property
@@ -288,7 +288,7 @@ class Stage:
     def remove_node(self, name: str) -> None:
         node = self.nodes.pop(name)
         self.beating.discard(name)
-        self.tell(NODES, node, happened=Happened.DELETED)
+        self.tell(NODES, node, happened=ChangeType.DELETED)
 
     def remove(self, name: str) -> None:
         """Its removal is asked for: shrink sees to it."""
@@ -308,7 +308,7 @@ class Stage:
         self.at(_RENEWED_EVERY, lambda: self._beat(name, uid))
         self.at(_UNREADY_AFTER, lambda: self._give_up(name, uid))
 
-    def _note_renewal(self, name: str, world: World) -> None:
+    def _note_renewal(self, name: str, world: ClusterCache) -> None:
         if self.world is world:
             self.renewals[name] = self.heard[name] = self.elapsed
 
@@ -357,11 +357,11 @@ class Stage:
         known = self.world.clouds.get("kwok")
         if self.provider_fails:
             problem = "there was no answer"
-            self.world.hear_of_cloud(msgspec.structs.replace(known or Cloud("kwok"), problem=problem))
+            self.world.hear_of_cloud(msgspec.structs.replace(known or ProviderState("kwok"), problem=problem))
         else:
             machines = self.machines()
             self.delivered += [(self.elapsed, machine.reading) for machine in machines]
-            self.world.hear_of_cloud(Cloud("kwok", (an_offering(),), machines, self.now))
+            self.world.hear_of_cloud(ProviderState("kwok", (an_offering(),), machines, self.now))
 
     # Pods and volumes
 
@@ -409,7 +409,7 @@ class Stage:
         self.put_pod(ended)
         if not meta.finalizers:
             del self.pods[meta.uid]
-            self.tell(PODS, ended, happened=Happened.DELETED)
+            self.tell(PODS, ended, happened=ChangeType.DELETED)
         self.at(1.0, lambda: self._detach(pod.node_name))
 
     def put_attachment(self, one: VolumeAttachment) -> None:
@@ -434,7 +434,7 @@ class Stage:
             self.put_attachment(msgspec.structs.replace(one, metadata=meta))
             return
         del self.attachments[name]
-        self.tell(VOLUME_ATTACHMENTS, one, happened=Happened.DELETED)
+        self.tell(VOLUME_ATTACHMENTS, one, happened=ChangeType.DELETED)
 
     def put_status(self, status: ConfigMap) -> None:
         self.status = status
@@ -445,7 +445,7 @@ class Stage:
         kind: Kind[Any],
         thing: Any,  # noqa: ANN401
         *,
-        happened: Happened | None = None,
+        happened: ChangeType | None = None,
         is_remarkable: bool = True,
     ) -> None:
         """The process hears of it, as late as its watch lags."""
@@ -456,11 +456,11 @@ class Stage:
                 return  # another process by now, which found it as it is
             key = f"{kind.plural} {thing.metadata.uid}"
             before = self._told.get(key)
-            if happened is Happened.DELETED:
+            if happened is ChangeType.DELETED:
                 self._told.pop(key, None)
             else:
                 self._told[key] = thing
-            what = happened or (Happened.ADDED if before is None else Happened.MODIFIED)
+            what = happened or (ChangeType.ADDED if before is None else ChangeType.MODIFIED)
             world.listeners()[kind]([Change(what, thing, before)])
             self.is_awake = self.is_awake or is_remarkable
 

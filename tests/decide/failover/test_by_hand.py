@@ -5,20 +5,20 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 
 from growth.api.actions import EditObject, Hold, ReleasePod
-from growth.api.change import Change, Happened
+from growth.api.change import Change, ChangeType
 from growth.api.kinds import NODES, PODS
 from growth.api.machine import Machine, Power
 from growth.api.meta import Condition, ObjectMeta
 from growth.api.node import Node, NodeSpec, NodeStatus
 from growth.api.out_of_service import PROOF, SHUTDOWN, Proof
 from growth.api.pod import Pod, PodSpec
-from growth.api.provider_state import Cloud
+from growth.api.provider_state import ProviderState
 from growth.api.settings.model import FailoverSettings, Settings
-from growth.decide.contract import Decision, State
-from growth.decide.failover.context import Memory
+from growth.decide.contract import DeciderState, Decision
+from growth.decide.failover.context import FailoverCarry
 from growth.decide.failover.decider import decide
-from growth.decide.failover.evidence import Answers, Case
-from growth.observe.cache import World
+from growth.decide.failover.evidence import NodeCase, PowerAnswers
+from growth.observe.cache import ClusterCache
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
@@ -31,8 +31,8 @@ def a_proof(*, by: str = "anna@desk", forced: bool = False) -> Proof:
     return Proof(NOW - 60 * SECOND, PROVIDER_ID, NOW - 90 * SECOND, Power.OFF, *told, 3, by=by, is_forced=forced)
 
 
-def a_world(proof: Proof, *, power: Power, ready: bool) -> World:
-    world = World()
+def a_world(proof: Proof, *, power: Power, ready: bool) -> ClusterCache:
+    world = ClusterCache()
     ready_words = Condition("Ready", "True" if ready else "Unknown")
     node = Node(
         ObjectMeta("n1", uid="n1", annotations={PROOF: msgspec.json.encode(proof).decode()}),
@@ -40,24 +40,24 @@ def a_world(proof: Proof, *, power: Power, ready: bool) -> World:
         NodeStatus(conditions=(ready_words,)),
     )
     machine = Machine("n1", PROVIDER_ID, "n1", "small", "default", NOW - 900 * SECOND, power, NOW - SECOND)
-    world.listeners()[NODES]([Change(Happened.ADDED, node, None)])
-    world.hear_of_cloud(Cloud("kwok", (), (machine,), NOW - SECOND))
+    world.listeners()[NODES]([Change(ChangeType.ADDED, node, None)])
+    world.hear_of_cloud(ProviderState("kwok", (), (machine,), NOW - SECOND))
     return world
 
 
-def add_pod(world: World) -> None:
+def add_pod(world: ClusterCache) -> None:
     pod = Pod(ObjectMeta("db-0", "shop", "db-0"), PodSpec(), node_name="n1")
-    world.listeners()[PODS]([Change(Happened.ADDED, pod, None)])
+    world.listeners()[PODS]([Change(ChangeType.ADDED, pod, None)])
 
 
-def decided(world: World, case: Case | None = None) -> Decision:
-    memory = Memory(cases={"n1": case} if case else {}, well_since={"n1": NOW - timedelta(hours=1)})
-    return decide(world.snapshot(NOW), State(memory=memory), SETTINGS)
+def decided(world: ClusterCache, case: NodeCase | None = None) -> Decision:
+    memory = FailoverCarry(cases={"n1": case} if case else {}, well_since={"n1": NOW - timedelta(hours=1)})
+    return decide(world.snapshot(NOW), DeciderState(memory=memory), SETTINGS)
 
 
 def told(decision: Decision) -> list[str]:
     memory = decision.memory
-    assert isinstance(memory, Memory)
+    assert isinstance(memory, FailoverCarry)
     return [entry.words for entry in memory.timelines["n1"].entries]
 
 
@@ -78,9 +78,9 @@ def test_a_person_is_warned_while_the_machine_runs() -> None:
     assert held["OutOfServiceRunning"].startswith("anna@desk took it out of service, but its machine runs")
 
 
-def silent_and_off_once() -> Case:
-    answers = Answers(Power.OFF, is_dead=True, is_changing=False, first_at=NOW - SECOND, last_at=NOW - SECOND)
-    return Case("n1", "n1", PROVIDER_ID, NOW - 90 * SECOND, NOW - 60 * SECOND, answers)
+def silent_and_off_once() -> NodeCase:
+    answers = PowerAnswers(Power.OFF, is_dead=True, is_changing=False, first_at=NOW - SECOND, last_at=NOW - SECOND)
+    return NodeCase("n1", "n1", PROVIDER_ID, NOW - 90 * SECOND, NOW - 60 * SECOND, answers)
 
 
 def released(*, forced: bool) -> list[str]:

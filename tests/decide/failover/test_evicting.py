@@ -5,15 +5,15 @@ from datetime import datetime, timedelta
 import msgspec
 
 from growth.api.actions import ReleasePod
-from growth.api.change import Change, Happened
+from growth.api.change import Change, ChangeType
 from growth.api.kinds import PODS
 from growth.api.machine import Power
 from growth.api.meta import ObjectMeta
 from growth.api.pod import Pod, PodSpec
-from growth.decide.contract import Decision, State
-from growth.decide.failover.context import Memory
+from growth.decide.contract import DeciderState, Decision
+from growth.decide.failover.context import FailoverCarry
 from growth.decide.failover.decider import decide
-from growth.decide.failover.evidence import Answers, Case
+from growth.decide.failover.evidence import NodeCase, PowerAnswers
 from tests.decide.failover.test_by_hand import NOW, PROVIDER_ID, SECOND, SETTINGS, a_proof, a_world
 
 
@@ -21,10 +21,10 @@ def tainted_ago(ago: timedelta, *, evicted_at: datetime | None) -> Decision:
     proof = msgspec.structs.replace(a_proof(by=""), tainted_at=NOW - ago)
     world = a_world(proof, power=Power.OFF, ready=False)
     meta = ObjectMeta("db-0", "shop", "db-0", deletion_timestamp=evicted_at)
-    world.listeners()[PODS]([Change(Happened.ADDED, Pod(meta, PodSpec(), node_name="n1"), None)])
-    answers = Answers(Power.OFF, is_dead=True, is_changing=False, first_at=NOW - 12 * SECOND, last_at=NOW, count=3)
-    case = Case("n1", "n1", PROVIDER_ID, NOW - 40 * SECOND, NOW - 20 * SECOND, answers)
-    return decide(world.snapshot(NOW), State(memory=Memory(cases={"n1": case})), SETTINGS)
+    world.listeners()[PODS]([Change(ChangeType.ADDED, Pod(meta, PodSpec(), node_name="n1"), None)])
+    answers = PowerAnswers(Power.OFF, is_dead=True, is_changing=False, first_at=NOW - 12 * SECOND, last_at=NOW, count=3)
+    case = NodeCase("n1", "n1", PROVIDER_ID, NOW - 40 * SECOND, NOW - 20 * SECOND, answers)
+    return decide(world.snapshot(NOW), DeciderState(memory=FailoverCarry(cases={"n1": case})), SETTINGS)
 
 
 def released(decision: Decision) -> list[str]:

@@ -6,23 +6,23 @@ import pytest
 
 from growth.api.machine import Power, PowerReading
 from growth.api.settings.model import FailoverSettings
-from growth.decide.failover.evidence import Case, Finding
+from growth.decide.failover.evidence import Finding, NodeCase
 from tests.decide.failover.stage import SECOND, START
 
 TERMS = FailoverSettings()
 Told = tuple[float, Power]
 
 
-def a_case() -> Case:
+def a_case() -> NodeCase:
     """Of a node that was last heard of at the start, and is silent for 20 s."""
-    return Case("n1", "uid", "kwok://growth/n1/1", START, START + 20 * SECOND)
+    return NodeCase("n1", "uid", "kwok://growth/n1/1", START, START + 20 * SECOND)
 
 
 def a_reading(seconds: float, power: Power, *, changing: bool = False) -> PowerReading:
     return PowerReading("n1/1", power, START + timedelta(seconds=seconds), changing)
 
 
-def after(*told: Told) -> Case:
+def after(*told: Told) -> NodeCase:
     case = a_case()
     for seconds, power in told:
         case = case.told(a_reading(seconds, power))

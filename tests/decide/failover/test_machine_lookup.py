@@ -3,25 +3,25 @@
 import pytest
 
 from growth.api.machine import Machine, Power
-from growth.api.provider_state import Cloud
-from growth.decide.failover.machine_lookup import Machines, Place
+from growth.api.provider_state import ProviderState
+from growth.decide.failover.machine_lookup import MachineLocation, MachineLookup
 from tests.decide.failover.stage import START
 
 
-def a_cloud(provider: str, prefix: str, *ids: str, problem: str = "") -> Cloud:
+def a_cloud(provider: str, prefix: str, *ids: str, problem: str = "") -> ProviderState:
     machines = tuple(Machine(one, f"{prefix}{one}", one, "small", "default", START, Power.OFF, START) for one in ids)
-    return Cloud(provider, (), machines, START, problem)
+    return ProviderState(provider, (), machines, START, problem)
 
 
-def among(*clouds: Cloud) -> Machines:
-    return Machines({cloud.provider: cloud for cloud in clouds})
+def among(*clouds: ProviderState) -> MachineLookup:
+    return MachineLookup({cloud.provider: cloud for cloud in clouds})
 
 
 def test_a_machine_is_known_by_its_provider_id() -> None:
     machines = among(a_cloud("kwok", "kwok://growth/", "a/1"), a_cloud("hetzner", "hcloud://", "17"))
-    assert machines.place("hcloud://17") == Place("hetzner", "17")
-    assert machines.place("hcloud://18") == Place("hetzner", "18"), "one that is not listed any more"
-    assert machines.place("kwok://growth/a/2") == Place("kwok", "a/2"), "another one of that name"
+    assert machines.place("hcloud://17") == MachineLocation("hetzner", "17")
+    assert machines.place("hcloud://18") == MachineLocation("hetzner", "18"), "one that is not listed any more"
+    assert machines.place("kwok://growth/a/2") == MachineLocation("kwok", "a/2"), "another one of that name"
 
 
 @pytest.mark.parametrize("provider_id", ["", "aws:///eu/i-1", "hcloud"])
@@ -36,8 +36,8 @@ def test_a_provider_that_lists_nothing_is_not_asked() -> None:
 def test_of_two_that_look_alike_only_the_one_that_has_it_is_asked() -> None:
     """The other one would say that it is gone."""
     machines = among(a_cloud("one", "hcloud://", "17"), a_cloud("two", "hcloud://", "18"))
-    assert machines.place("hcloud://18") == Place("two", "18")
-    assert machines.place("hcloud://17") == Place("one", "17")
+    assert machines.place("hcloud://18") == MachineLocation("two", "18")
+    assert machines.place("hcloud://17") == MachineLocation("one", "17")
     assert machines.place("hcloud://19") is None
 
 

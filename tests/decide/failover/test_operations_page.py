@@ -10,7 +10,7 @@ import yaml
 
 from growth.api import actions
 from growth.api.actions import Result
-from growth.api.growth_status import Entry, Timeline, key_of
+from growth.api.growth_status import Timeline, TimelineStep, key_of
 from growth.api.kinds import LEASES
 from growth.api.machine import Power
 from growth.api.out_of_service import PROOF, Proof
@@ -116,7 +116,7 @@ def test_annotation_stays_below_its_bound() -> None:
 def test_entry_stays_below_its_bound() -> None:
     story = Timeline(_NAME, "u" * 36)
     for _ in range(100):
-        story = story.with_entry(Entry(NOW, f"Recovered-{_NAMESPACE}/{_NAME}", "w" * 300))
+        story = story.with_entry(TimelineStep(NOW, f"Recovered-{_NAMESPACE}/{_NAME}", "w" * 300))
     size = len(key_of(_NAME)) + len(msgspec.json.encode(story))
     assert 0.8 * bound("a node's entry in `growth-status`") < size <= bound("a node's entry in `growth-status`")
 

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from growth.api.actions import DeleteObject, EditObject, ReadPower, RecordEvent, ReleasePod
-from growth.api.change import Happened
+from growth.api.change import ChangeType
 from growth.api.kinds import PODS
 from growth.api.machine import Power
 from growth.api.node import NodeSystemInfo
@@ -81,7 +81,7 @@ def test_a_volume_that_nobody_detaches_is_told_of() -> None:
     stage = Stage(*FIVE)
     pod = stage.database("db-0", "n1")
     del stage.pods[pod.metadata.uid]
-    stage.tell(PODS, pod, happened=Happened.DELETED)  # nobody ends it, so nobody detaches
+    stage.tell(PODS, pod, happened=ChangeType.DELETED)  # nobody ends it, so nobody detaches
     stage.cut("n1")
     stage.wait(95)
     assert stage.holds() == {"n1": "NotDetached"}

@@ -7,21 +7,21 @@ import msgspec
 import pytest
 
 from growth.api.actions import EditObject, FenceMachine, Outcome, Result, key_of
-from growth.api.change import Change, Happened
+from growth.api.change import Change, ChangeType
 from growth.api.kinds import NODES, PODS
 from growth.api.machine import Machine, Power
 from growth.api.meta import Condition, ObjectMeta
 from growth.api.node import Node, NodeSpec, NodeStatus
 from growth.api.out_of_service import PROOF, SHUTDOWN, Proof
 from growth.api.pod import Pod
-from growth.api.provider_state import Cloud
+from growth.api.provider_state import ProviderState
 from growth.api.settings.model import FailoverSettings, Settings
-from growth.decide.contract import State
+from growth.decide.contract import DeciderState
 from growth.decide.facts.pending_pods import displaced_in
-from growth.decide.failover.context import Memory, reference
+from growth.decide.failover.context import FailoverCarry, reference
 from growth.decide.failover.decider import decide
-from growth.decide.failover.evidence import Answers, Case
-from growth.observe.cache import World
+from growth.decide.failover.evidence import NodeCase, PowerAnswers
+from growth.observe.cache import ClusterCache
 from tests.decide.stages import NOW, a_pod
 
 SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
@@ -46,33 +46,33 @@ def a_node(name: str = "n1", *, proof: Proof | None = None, tainted: bool = Fals
     )
 
 
-def a_case(power: Power = Power.OFF) -> Case:
+def a_case(power: Power = Power.OFF) -> NodeCase:
     is_dead = power is not Power.ON
     first_at, last_at = NOW - 20 * SECOND, NOW - SECOND
-    answers = Answers(power, is_dead, is_changing=False, first_at=first_at, last_at=last_at, count=3)
-    return Case("n1", "n1", "kwok://n1", SILENT_SINCE, SILENT_SINCE, answers)
+    answers = PowerAnswers(power, is_dead, is_changing=False, first_at=first_at, last_at=last_at, count=3)
+    return NodeCase("n1", "n1", "kwok://n1", SILENT_SINCE, SILENT_SINCE, answers)
 
 
 def displaced(
-    node: Node, *pods: Pod, case: Case | None = None, outcome: Outcome | None = None, **terms: Any  # noqa: ANN401
+    node: Node, *pods: Pod, case: NodeCase | None = None, outcome: Outcome | None = None, **terms: Any  # noqa: ANN401
 ) -> list[str]:  # fmt: skip
     """The names of those that are noted after one pass over two nodes, of which the second works."""
-    world = World()
+    world = ClusterCache()
     hear = world.listeners()
-    hear[NODES]([Change(Happened.ADDED, one, None) for one in (node, a_node("n2", ready=True))])
-    hear[PODS]([Change(Happened.ADDED, pod, None) for pod in pods])
+    hear[NODES]([Change(ChangeType.ADDED, one, None) for one in (node, a_node("n2", ready=True))])
+    hear[PODS]([Change(ChangeType.ADDED, pod, None) for pod in pods])
     power = case.answers.power if case is not None and case.answers is not None else Power.OFF
     machines = tuple(
         Machine(name, f"kwok://{name}", name, "small", "default", NOW - MINUTE, how, NOW - SECOND)
         for name, how in zip(NAMES, (power, Power.ON), strict=True)
     )
-    world.hear_of_cloud(Cloud("kwok", (), machines, NOW - SECOND))
+    world.hear_of_cloud(ProviderState("kwok", (), machines, NOW - SECOND))
     stated: dict[str, Any] = {"mode": "act", "foreign_nodes": True, **terms}
     settings = Settings(failover=FailoverSettings(**stated))
-    memory = Memory(cases={"n1": case} if case is not None else {})
+    memory = FailoverCarry(cases={"n1": case} if case is not None else {})
     outcomes = {key_of(outcome.action): outcome} if outcome is not None else {}
     snapshot = world.snapshot(NOW)
-    said = decide(snapshot, State(outcomes, memory=memory), settings).said
+    said = decide(snapshot, DeciderState(outcomes, memory=memory), settings).said
     if case is not None and settings.failover.mode == "act" and node.spec.taints == ():
         assert any(isinstance(one, EditObject | FenceMachine) for one in said), "the test's own case is wrong"
     return [one.stand_in.metadata.name for one in displaced_in(snapshot).values()]

@@ -5,7 +5,7 @@ from itertools import pairwise
 import msgspec
 
 from growth.api.actions import PatchObject
-from growth.api.growth_status import Entry, Timeline, key_of
+from growth.api.growth_status import Timeline, TimelineStep, key_of
 from growth.api.machine import Power
 from tests.decide.failover.stage import Stage, machine_id, terms
 
@@ -78,7 +78,7 @@ def test_a_story_is_bounded_and_so_are_all_of_them() -> None:
 def test_config_map_is_bounded_in_bytes_whatever_the_alphabet() -> None:
     """A ConfigMap holds a megabyte, and one character may be four bytes of it."""
     stage = Stage(*FIVE)
-    entries = tuple(Entry(stage.now, f"Step{number}", "ü" * 300) for number in range(40))
+    entries = tuple(TimelineStep(stage.now, f"Step{number}", "ü" * 300) for number in range(40))
     stories = [Timeline(f"gone-{number}", f"uid-{number}", entries) for number in range(50)]
     data = {key_of(one.node): msgspec.json.encode(one).decode() for one in stories}
     stage.status = msgspec.structs.replace(stage.status, data=data)

@@ -4,17 +4,17 @@ from datetime import timedelta
 
 from growth.api.actions import ReadPower
 from growth.api.machine import Power
-from growth.decide.contract import State
-from growth.decide.failover.context import Memory
+from growth.decide.contract import DeciderState
+from growth.decide.failover.context import FailoverCarry
 from growth.decide.failover.decider import decide
-from growth.decide.failover.evidence import Answers, Case
+from growth.decide.failover.evidence import NodeCase, PowerAnswers
 from tests.decide.failover.test_by_hand import NOW, PROVIDER_ID, SECOND, SETTINGS, a_proof, a_world
 
 
 def asked_after(rest: timedelta, *, first_answer_ago: timedelta, count: int = 2) -> bool:
     """Whether it is asked about so long after the last question, when the first answer is so old by then."""
     asked_at = NOW - rest
-    answers = Answers(
+    answers = PowerAnswers(
         Power.OFF,
         is_dead=True,
         is_changing=False,
@@ -23,9 +23,9 @@ def asked_after(rest: timedelta, *, first_answer_ago: timedelta, count: int = 2)
         count=count,
     )
     last_sign = NOW - 30 * SECOND
-    case = Case("n1", "n1", PROVIDER_ID, last_sign, NOW - 12 * SECOND, answers, asked_at, asked_at)
+    case = NodeCase("n1", "n1", PROVIDER_ID, last_sign, NOW - 12 * SECOND, answers, asked_at, asked_at)
     world = a_world(a_proof(), power=Power.OFF, ready=False)
-    decision = decide(world.snapshot(NOW), State(memory=Memory(cases={"n1": case})), SETTINGS)
+    decision = decide(world.snapshot(NOW), DeciderState(memory=FailoverCarry(cases={"n1": case})), SETTINGS)
     is_asked = any(isinstance(said, ReadPower) for said in decision.said)
     assert is_asked or (decision.wake_at is not None and decision.wake_at <= NOW + 5 * SECOND)
     return is_asked

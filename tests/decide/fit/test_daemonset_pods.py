@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from growth.api.pod import Pod
-from growth.decide.fit.daemonset_pods import Daemons
+from growth.decide.fit.daemonset_pods import DaemonSets
 from growth.decide.fit.node_ports import host_ports
 from growth.observe.pod_requests import requests_of
 from tests.builders import BORN
@@ -20,7 +20,7 @@ def a_daemon_set(containers: list[Json] | None = None, meta: Json | None = None,
 
 
 def pods_on(daemon_set: Any, **node: Any) -> tuple[Pod, ...]:  # noqa: ANN401
-    return Daemons([daemon_set]).pods_for(a_node(**node))
+    return DaemonSets([daemon_set]).pods_for(a_node(**node))
 
 
 def tainted(key: str, effect: str = "NoSchedule") -> Json:
@@ -98,7 +98,7 @@ def test_on_the_hosts_network_every_port_is_the_hosts() -> None:
 
 
 def test_pods_of_one_daemon_set_share_their_spec_and_differ_in_name() -> None:
-    daemons = Daemons([a_daemon_set()])
+    daemons = DaemonSets([a_daemon_set()])
     (one,), (two,) = daemons.pods_for(a_node("node-1")), daemons.pods_for(a_node("node-2"))
     assert one.spec is two.spec
     assert (one.metadata.uid, one.metadata.name) != (two.metadata.uid, two.metadata.name)
@@ -108,7 +108,7 @@ def test_a_daemon_that_is_not_there_yet_is_missing_and_one_that_is_there_is_not(
     daemon_set = a_daemon_set()
     mine = {"kind": "DaemonSet", "name": "agent", "uid": daemon_set.metadata.uid, "controller": True}
     stage = a_stage([a_node("node-1"), a_node("node-2")], [a_pod(node="node-1", owner=mine)], [daemon_set])
-    daemons = Daemons.of(stage)
+    daemons = DaemonSets.of(stage)
     missing = {site.name: len(daemons.missing_on(site)) for site in stage.sites()}
     assert missing == {"node-1": 0, "node-2": 1}
     (pod,) = daemons.missing_on(stage.site("node-2"))

@@ -3,7 +3,7 @@
 import pytest
 
 from growth.api.reasons.formatting import amount, size
-from growth.decide.fit import Verdict, fits_anywhere
+from growth.decide.fit import FitResult, fits_anywhere
 from tests.decide.stages import a_node, a_pod, a_stage
 
 GPU = [{"key": "gpu", "effect": "NoSchedule"}]
@@ -35,7 +35,7 @@ def test_a_verdict_says_how_many_nodes_fit() -> None:
 
 
 def test_a_cluster_without_nodes_fits_nobody() -> None:
-    assert fits_anywhere(a_stage(), a_pod()) == Verdict(())
+    assert fits_anywhere(a_stage(), a_pod()) == FitResult(())
     assert fits_anywhere(a_stage(), a_pod()).sentence == "there is no node"
 
 

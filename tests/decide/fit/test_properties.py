@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 
 from growth.api.node import Node
 from growth.api.pod import Pod
-from growth.decide.fit import Misfit, Stage, fit
+from growth.decide.fit import FilterRefusal, SimulatedCluster, fit
 from tests.decide.stages import a_node, a_pod, a_snapshot, a_stage
 
 Json = dict[str, Any]
 APPS = ("web", "db")
 KEYS = ("zone", "rack", "kubernetes.io/hostname")
 
-Misfits = dict[str, Misfit | None]
+Misfits = dict[str, FilterRefusal | None]
 
 
 @st.composite
@@ -64,7 +64,7 @@ def _pods(draw: st.DrawFn, node_names: tuple[str, ...] = ("",)) -> Pod:
     )
 
 
-def _misfits(stage: Stage, pods: list[Pod]) -> list[Misfits]:
+def _misfits(stage: SimulatedCluster, pods: list[Pod]) -> list[Misfits]:
     return [{name: fit(stage, pod, name) for name in sorted(stage.nodes)} for pod in pods]
 
 
@@ -110,7 +110,7 @@ def test_going_back_to_a_mark_leaves_no_trace(data: st.DataObject) -> None:
     names = tuple(node.metadata.name for node in nodes)
     stage = a_stage(nodes, data.draw(st.lists(_pods(names), max_size=6)))
     probes = data.draw(st.lists(_pods(), min_size=1, max_size=4))
-    before = _misfits(stage if data.draw(st.booleans()) else Stage.of(stage.snapshot), probes)
+    before = _misfits(stage if data.draw(st.booleans()) else SimulatedCluster.of(stage.snapshot), probes)
     mark = stage.mark()
     for pod in data.draw(st.lists(_pods(), max_size=4)):
         stage.place(pod, data.draw(st.sampled_from(sorted(stage.nodes))))
@@ -127,7 +127,7 @@ def test_a_copy_answers_like_the_original(data: st.DataObject) -> None:
     names = tuple(node.metadata.name for node in nodes)
     snapshot = a_snapshot(nodes, data.draw(st.lists(_pods(names), max_size=6)))
     probes = data.draw(st.lists(_pods(), min_size=1, max_size=3))
-    assert _misfits(Stage.of(snapshot), probes) == _misfits(Stage.copy_of(snapshot), probes)
+    assert _misfits(SimulatedCluster.of(snapshot), probes) == _misfits(SimulatedCluster.copy_of(snapshot), probes)
 
 
 @given(data=st.data())

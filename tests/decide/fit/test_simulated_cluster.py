@@ -2,7 +2,7 @@
 
 import pytest
 
-from growth.decide.fit import Stage, fit
+from growth.decide.fit import SimulatedCluster, fit
 from tests.decide.fit.asking import where, why
 from tests.decide.fit.volumes import a_claim, a_class, using
 from tests.decide.stages import a_node, a_pod, a_snapshot, a_stage
@@ -34,7 +34,7 @@ def test_the_world_does_not_notice() -> None:
     runs = a_pod(node="node-1", requests={"cpu": "3"})
     snapshot = a_snapshot(NODES, [runs])
     before = (dict(snapshot.nodes), dict(snapshot.pods_by_node["node-1"]), snapshot.room.free("node-1"))
-    stage = Stage.of(snapshot)
+    stage = SimulatedCluster.of(snapshot)
     stage.remove(runs.metadata.uid)
     stage.place(a_pod(requests={"cpu": "1"}), "node-1")
     stage.remove_node("node-2")
@@ -130,7 +130,7 @@ APART = {
 def test_a_copy_outlives_its_snapshot() -> None:
     runs = a_pod(node="node-1", requests={"cpu": "3"}, labels={"app": "db"})
     snapshot = a_snapshot(NODES, [runs], [a_claim(), a_class()])
-    stage = Stage.copy_of(snapshot)
+    stage = SimulatedCluster.copy_of(snapshot)
     snapshot.room.take("node-2", {"cpu": 4000})
     snapshot.families.remove(runs)
     snapshot.pods_by_node["node-1"].clear()  # type: ignore[attr-defined]
@@ -142,12 +142,12 @@ def test_a_copy_outlives_its_snapshot() -> None:
 def test_what_is_tried_on_one_stage_is_not_seen_on_the_next() -> None:
     runs = a_pod(node="node-1", labels={"app": "db"})
     snapshot = a_snapshot(NODES, [runs])
-    stage = Stage.of(snapshot)
+    stage = SimulatedCluster.of(snapshot)
     lonely = a_pod(affinity=APART)
     assert where(stage, lonely) == ["node-2"]
     stage.place(a_pod(labels={"app": "db"}), "node-2")
     assert where(stage, lonely) == []
-    assert where(Stage.of(snapshot), lonely) == ["node-2"]
+    assert where(SimulatedCluster.of(snapshot), lonely) == ["node-2"]
 
 
 def test_what_cannot_be_is_refused() -> None:

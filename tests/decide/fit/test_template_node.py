@@ -7,7 +7,7 @@ import pytest
 
 from growth.api.node_pool import NodePool
 from growth.api.offering import Offering
-from growth.decide.fit.template_node import NewNodes, node_from, settled
+from growth.decide.fit.template_node import TemplateNodes, node_from, settled
 from tests.decide.fit.asking import where, why
 from tests.decide.fit.volumes import a_claim, a_class, limits, using
 from tests.decide.stages import a_node, a_pod, a_stage, an_object
@@ -71,7 +71,7 @@ def test_taints_stay_and_start_up_taints_do_not() -> None:
         startupTaints=[{"key": "example.com/warming", "effect": "NoSchedule"}],
     )
     stage = a_stage()
-    NewNodes(stage).make("default-1", pool, OFFERING).enter(stage)
+    TemplateNodes(stage).make("default-1", pool, OFFERING).enter(stage)
     assert (
         why(stage, a_pod(), "default-1") == "TaintToleration!: does not tolerate the node's taint dedicated:NoSchedule"
     )
@@ -98,7 +98,7 @@ def test_it_brings_the_daemons_that_will_run_on_it() -> None:
         a_daemon_set("on-amd", "1", nodeSelector={"kubernetes.io/arch": "amd64"}),
     ]
     stage = a_stage([], [], daemons)
-    new = NewNodes(stage).make("default-1", a_pool(), OFFERING)
+    new = TemplateNodes(stage).make("default-1", a_pool(), OFFERING)
     assert [pod.metadata.labels["app"] for pod in new.daemon_pods] == ["everywhere", "on-arm"]
     new.enter(stage)
     assert why(stage, a_pod(requests={"cpu": "1.4"}), "default-1") == ""
@@ -112,11 +112,11 @@ def test_it_has_the_volume_limits_of_its_siblings(label: str) -> None:
     value = {"growth.dev/offering": OFFERING.id, "node.kubernetes.io/instance-type": OFFERING.server_type}[label]
     sibling = a_node("sibling", labels={label: value})
     stage = a_stage([sibling], [], [limits("sibling", 1), a_class(), a_claim("one"), a_claim("two")])
-    NewNodes(stage).make("default-1", a_pool(), OFFERING).enter(stage)
+    TemplateNodes(stage).make("default-1", a_pool(), OFFERING).enter(stage)
     stage.place(using("one"), "default-1")
     assert why(stage, using("two"), "default-1").startswith("NodeVolumeLimits: needs a volume of driver.example.com")
 
 
 def test_a_node_of_a_new_kind_has_no_limit_that_we_know_of() -> None:
     stage = a_stage([a_node("other", labels={"node.kubernetes.io/instance-type": "cx22"})], [], [limits("other", 1)])
-    assert NewNodes(stage).make("default-1", a_pool(), OFFERING).csi_node is None
+    assert TemplateNodes(stage).make("default-1", a_pool(), OFFERING).csi_node is None

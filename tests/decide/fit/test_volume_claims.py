@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from growth.decide.fit import Verdict, fits_anywhere, unplaceable
+from growth.decide.fit import FitResult, fits_anywhere, unplaceable
 from tests.builders import BORN
 from tests.decide.fit.asking import where, why
 from tests.decide.fit.volumes import a_claim, a_class, a_volume, using
@@ -61,7 +61,7 @@ def test_a_claim_that_no_node_can_help_is_named(objects: list[Any], filter_name:
     misfit = unplaceable(stage, using("data"))
     assert misfit is not None
     assert (misfit.filter, misfit.reason, misfit.is_permanent) == (filter_name, reason, True)
-    assert fits_anywhere(stage, using("data")) == Verdict((), (), misfit)
+    assert fits_anywhere(stage, using("data")) == FitResult((), (), misfit)
     assert why(stage, using("data")) == f"{filter_name}!: {reason}"
 
 

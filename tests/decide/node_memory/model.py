@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from growth.api.node_memory import MARKER, NOTHING, Memento
+from growth.api.node_memory import MARKER, NOTHING, NodeContents
 from growth_lab.simulator.store import Event
 
 HOSTNAME: Final = "kubernetes.io/hostname"
@@ -188,5 +188,5 @@ class Model:
         return {had[key], None} if key in lost else {had[key]}
 
 
-def _memento(text: str) -> Memento:
-    return msgspec.json.decode(text, type=Memento)
+def _memento(text: str) -> NodeContents:
+    return msgspec.json.decode(text, type=NodeContents)

@@ -8,14 +8,14 @@ import msgspec
 from growth.api.actions import Action, CreateObject, DeleteObject, PatchObject
 from growth.api.meta import ObjectMeta
 from growth.api.node import Node, NodeSpec
-from growth.api.node_memory import MARKER, RESTORED_TO, Memento, Remembered, Transaction, transaction_name
+from growth.api.node_memory import MARKER, RESTORED_TO, NodeContents, NodeRecord, Transaction, transaction_name
 from growth.api.settings.model import MemorySettings, Settings
 from growth.api.tolerations import Taint
-from growth.decide.node_memory.carry import Look
-from growth.decide.node_memory.context import Scene
+from growth.decide.node_memory.carry import PageResult
+from growth.decide.node_memory.context import NodeMemoryContext
 from growth.decide.node_memory.decider import look_at
-from growth.observe.cache import World
-from growth.observe.node_history import Page
+from growth.observe.cache import ClusterCache
+from growth.observe.node_history import NodePage
 from growth_lab.simulator.clock import BEGINNING as NOW
 
 NAME = "worker-1"
@@ -44,10 +44,10 @@ def a_memory(
     at: datetime | None = None,
     removed: tuple[str, ...] = (),
     **labels: str,
-) -> Remembered:
+) -> NodeRecord:
     """What is remembered, of a node that had its marker."""
-    memento = Memento(uid=uid, version=version, labels={MARKER: "7", **labels}, at=at, removed=removed)
-    return Remembered(
+    memento = NodeContents(uid=uid, version=version, labels={MARKER: "7", **labels}, at=at, removed=removed)
+    return NodeRecord(
         ObjectMeta(name=NAME, namespace="growth-memory", uid="m", resource_version=900), memento, is_final
     )
 
@@ -58,33 +58,35 @@ def a_transaction(
     """Something that happened."""
     marks = {MARKER: "7"} if is_marked and kind == "deleted" else {}
     meta = ObjectMeta(transaction_name(NAME, version), "growth-transactions", f"t-{version}", 901, NOW)
-    memento = Memento(uid=uid, version=version, labels={**(labels or {}), **marks})
+    memento = NodeContents(uid=uid, version=version, labels={**(labels or {}), **marks})
     return Transaction(meta, "added" if kind == "added" else "deleted", NAME, memento)
 
 
-def after_end(memory: Remembered | None, transaction: Transaction) -> Page:
+def after_end(memory: NodeRecord | None, transaction: Transaction) -> NodePage:
     """What is known once an end is written down and not dealt with."""
     written = {transaction.memento.uid: transaction.version}
-    return Page(NAME, memory=memory, transactions=(transaction,), written=written)
+    return NodePage(NAME, memory=memory, transactions=(transaction,), written=written)
 
 
 def look(
-    page: Page,
+    page: NodePage,
     *,
-    before: Look | None = None,
+    before: PageResult | None = None,
     after: float = 0,
     heard: int = 1_000,
     **memory: Any,  # noqa: ANN401
-) -> Look:
+) -> PageResult:
     """What comes of it, so many seconds later, for one who has heard of nodes up to that version."""
-    world = World(lambda: NOW, remembers=True)
+    world = ClusterCache(lambda: NOW, remembers=True)
     world.past.nodes_version = heard
     world.past.pages[page.name] = page
     settings = Settings(memory=MemorySettings(**memory))
-    return look_at(Scene(world.snapshot(NOW + timedelta(seconds=after)), settings), page, before or Look())
+    return look_at(
+        NodeMemoryContext(world.snapshot(NOW + timedelta(seconds=after)), settings), page, before or PageResult()
+    )
 
 
-def waited(page: Page, seconds: float, **memory: Any) -> Look:  # noqa: ANN401
+def waited(page: NodePage, seconds: float, **memory: Any) -> PageResult:  # noqa: ANN401
     """The second look at it, so much later."""
     return look(page, before=look(page, **memory), after=seconds, **memory)
 
@@ -97,22 +99,22 @@ def deeds(actions: tuple[Action, ...]) -> list[str]:
     ]
 
 
-def reasons(found: Look) -> list[str]:
+def reasons(found: PageResult) -> list[str]:
     """What people are told about."""
     return sorted({one.reason for one in found.told})
 
 
-def remembered(found: Look) -> Memento:
+def remembered(found: PageResult) -> NodeContents:
     """What the one action would write down."""
     (action,) = (*found.records, *found.works)
     assert isinstance(action, CreateObject | PatchObject)
     texts = [
         value for key, value in action.body["data"].items() if key in ("memory", "checkpoint", "memento") and value
     ]
-    return msgspec.json.decode(texts[0], type=Memento)
+    return msgspec.json.decode(texts[0], type=NodeContents)
 
 
-def given_back(found: Look) -> dict[str, Any]:
+def given_back(found: PageResult) -> dict[str, Any]:
     """What the one action would change of the node's metadata; the uid beside the marker is left out."""
     (action,) = found.works
     assert isinstance(action, PatchObject)

@@ -7,17 +7,17 @@ from typing import Any, Final
 import msgspec
 
 from growth.api.actions import Action, CreateObject, DeleteObject, PatchObject, RecordEvent
-from growth.api.change import Change, Happened
+from growth.api.change import Change, ChangeType
 from growth.api.growth_kinds import NODE_REQUESTS
 from growth.api.kinds import NODES
 from growth.api.meta import ObjectMeta
 from growth.api.node import Node, NodeSpec
 from growth.api.node_memory import (
     MARKER,
-    Memento,
     MemoryData,
     MemoryObject,
-    Remembered,
+    NodeContents,
+    NodeRecord,
     TransactionData,
     TransactionObject,
     memory_data,
@@ -27,10 +27,10 @@ from growth.api.node_memory import (
 from growth.api.node_request import NodeRequest, NodeRequestSpec
 from growth.api.settings.model import Settings
 from growth.api.tolerations import Taint
-from growth.decide.node_memory.carry import Look
-from growth.decide.node_memory.context import Scene
+from growth.decide.node_memory.carry import PageResult
+from growth.decide.node_memory.context import NodeMemoryContext
 from growth.decide.node_memory.decider import look_at
-from growth.observe.cache import World
+from growth.observe.cache import ClusterCache
 from growth_lab.simulator.merge_patch import merged
 from tests.decide.marketplace import NOW
 
@@ -43,9 +43,9 @@ class Shelf:
 
     def __init__(self) -> None:
         self.now = NOW
-        self.world = World(lambda: self.now, remembers=True)
+        self.world = ClusterCache(lambda: self.now, remembers=True)
         self.said: list[Action] = []
-        self._looks: dict[str, Look] = {}
+        self._looks: dict[str, PageResult] = {}
         self._version = 100
         self._uids = 0
         self._bodies: dict[str, dict[str, Any]] = {}
@@ -62,14 +62,14 @@ class Shelf:
         self._uids += 1
         uid, version = f"{name}-{self._uids}", self.version()
         self.hear(Node(ObjectMeta(name=name, uid=uid, resource_version=version, labels=labels), _spec(taints)))
-        body = transaction_body("added", name, Memento(uid=uid, version=version))
+        body = transaction_body("added", name, NodeContents(uid=uid, version=version))
         self._write_transaction(transaction_name(name, version), body)
         return uid
 
     def hear(self, node: Node) -> None:
         """A node came or changed."""
         before = self.world.nodes.get(node.metadata.name)
-        happened = Happened.ADDED if before is None else Happened.MODIFIED
+        happened = ChangeType.ADDED if before is None else ChangeType.MODIFIED
         self.world.hear_of_nodes([Change(happened, node, before)])
 
     def change(self, name: str, *, taints: Sequence[Taint] = (), labels: Mapping[str, str] | None = None) -> None:
@@ -88,13 +88,13 @@ class Shelf:
         version = self.version()
         meta = msgspec.structs.replace(node.metadata, resource_version=version)
         last = msgspec.structs.replace(node, metadata=meta)
-        self.world.hear_of_nodes([Change(Happened.DELETED, last, node)])
-        memento = Memento(uid=meta.uid, version=version, labels=meta.labels)
+        self.world.hear_of_nodes([Change(ChangeType.DELETED, last, node)])
+        memento = NodeContents(uid=meta.uid, version=version, labels=meta.labels)
         self._write_transaction(transaction_name(name, version), transaction_body("deleted", name, memento))
 
     def remember(self, name: str, *, removed: Sequence[str] = (), claimed_by: str = "", **labels: str) -> None:
         """What a node was when it left, with its marker, is written down."""
-        memento = Memento(
+        memento = NodeContents(
             uid=f"{name}-0", version=self.version(), labels={MARKER: "0", **labels}, removed=tuple(removed)
         )
         data = memory_data(memento, is_final=True) | {"claimedBy": claimed_by}
@@ -107,15 +107,15 @@ class Shelf:
     def request(self, name: str, replaces: str) -> None:
         """A machine was bought in the place of a node."""
         request = NodeRequest(ObjectMeta(name=name), NodeRequestSpec("default", "small", replaces=replaces))
-        self.world.tables[NODE_REQUESTS].hear([Change(Happened.ADDED, request, None)])
+        self.world.tables[NODE_REQUESTS].hear([Change(ChangeType.ADDED, request, None)])
 
     # What is done
 
-    def look(self, name: str) -> Look:
+    def look(self, name: str) -> PageResult:
         """What one page needs next."""
         snapshot = self.world.snapshot(self.now)
-        scene = Scene(snapshot, _SETTINGS)
-        self._looks[name] = look_at(scene, scene.page(name), self._looks.get(name, Look()))
+        scene = NodeMemoryContext(snapshot, _SETTINGS)
+        self._looks[name] = look_at(scene, scene.page(name), self._looks.get(name, PageResult()))
         return self._looks[name]
 
     def step(self, name: str) -> bool:
@@ -154,7 +154,7 @@ class Shelf:
                 self._write_memory(name, action.body["data"])
             case DeleteObject():
                 gone = TransactionObject(ObjectMeta(name=name), msgspec.convert(self._bodies[name], TransactionData))
-                self.world.past.hear_of_transactions([Change(Happened.DELETED, gone, gone)])
+                self.world.past.hear_of_transactions([Change(ChangeType.DELETED, gone, gone)])
             case _:
                 assert isinstance(action, RecordEvent), f"nobody expects {action}"
 
@@ -173,12 +173,12 @@ class Shelf:
             name=name, namespace=_SETTINGS.memory.namespace, uid=f"memory-{name}", resource_version=self.version()
         )
         made = MemoryObject(meta, msgspec.convert(self._bodies[name], MemoryData))
-        self.world.past.hear_of_memories([Change(Happened.ADDED, made, None)])
+        self.world.past.hear_of_memories([Change(ChangeType.ADDED, made, None)])
 
     def _write_transaction(self, name: str, body: dict[str, Any]) -> None:
         self._bodies[name] = body["data"]
         made = TransactionObject(ObjectMeta(name=name, uid=name), msgspec.convert(body["data"], TransactionData))
-        self.world.past.hear_of_transactions([Change(Happened.ADDED, made, None)])
+        self.world.past.hear_of_transactions([Change(ChangeType.ADDED, made, None)])
 
     # What came of it
 
@@ -190,7 +190,7 @@ class Shelf:
         """Whether a node has its marker."""
         return MARKER in self.world.nodes[name].metadata.labels
 
-    def kept(self, name: str) -> Remembered:
+    def kept(self, name: str) -> NodeRecord:
         """What is remembered of a node."""
         memory = self.world.past.pages[name].memory
         assert memory is not None, f"nothing is remembered of {name}"

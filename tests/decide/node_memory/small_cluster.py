@@ -13,18 +13,18 @@ from typing import Any, Final
 
 import msgspec
 
-from growth.api.actions import Action, CreateObject, DeleteObject, Given, PatchObject
-from growth.api.change import Change, Happened
+from growth.api.actions import Action, CreateObject, DeleteObject, PatchObject, Precondition
+from growth.api.change import Change, ChangeType
 from growth.api.core import ObjectReference
 from growth.api.decoding import Reader
-from growth.api.interning import Sharing
+from growth.api.interning import InternTables
 from growth.api.kinds import NODES, Kind
 from growth.api.node_memory import MEMORIES, SHARD_LEASES, TRANSACTIONS
 from growth.api.settings.model import LeaderElectionSettings, MemorySettings, Settings
-from growth.decide.contract import Decision, State
-from growth.decide.node_memory.carry import Desk
+from growth.decide.contract import DeciderState, Decision
+from growth.decide.node_memory.carry import NodeMemoryCarry
 from growth.decide.node_memory.decider import decide
-from growth.observe.cache import World
+from growth.observe.cache import ClusterCache
 from growth_lab.simulator import served_kinds
 from growth_lab.simulator.clock import BEGINNING, Clock
 from growth_lab.simulator.served_kinds import Resource
@@ -33,7 +33,7 @@ from growth_lab.simulator.store import Event, Exists, Missing, Store
 KINDS: Final[tuple[Kind[Any], ...]] = (NODES, TRANSACTIONS, MEMORIES, SHARD_LEASES)
 """In the order in which a replica is told of them where the order matters."""
 _RESOURCES: Final = {"Node": served_kinds.NODES, "ConfigMap": served_kinds.CONFIG_MAPS, "Lease": served_kinds.LEASES}
-_READERS: Final[dict[Kind[Any], Reader[Any]]] = {kind: Reader(kind, Sharing()) for kind in KINDS}
+_READERS: Final[dict[Kind[Any], Reader[Any]]] = {kind: Reader(kind, InternTables()) for kind in KINDS}
 # Short, so that the shard of a replica that is gone is soon another one's.
 _ELECTION: Final = LeaderElectionSettings(
     lease_duration=timedelta(seconds=6), renew_deadline=timedelta(seconds=4), retry_period=timedelta(seconds=1)
@@ -70,7 +70,7 @@ class Server:
             return None
         return lambda: self._write(action, writer)
 
-    def _holds(self, given: Given) -> bool:
+    def _holds(self, given: Precondition) -> bool:
         there = self._there(given.subject)
         return (int(there["metadata"]["resourceVersion"]) if there else None) == given.resource_version
 
@@ -140,11 +140,11 @@ class Stream:
             before = self.objects.get(item.metadata.uid)
             if event.what == "DELETED":
                 self.objects.pop(item.metadata.uid, None)
-                happened = Happened.DELETED
+                happened = ChangeType.DELETED
             else:
                 self.objects[item.metadata.uid] = item
-                happened = Happened.MODIFIED if before is not None else Happened.ADDED
-            if before is not None or happened is Happened.ADDED:
+                happened = ChangeType.MODIFIED if before is not None else ChangeType.ADDED
+            if before is not None or happened is ChangeType.ADDED:
                 self.tell([Change(happened, item, before)])
         return bool(events)
 
@@ -154,12 +154,12 @@ class Stream:
         fresh = {item.metadata.uid: item for item in things}
         for uid in [uid for uid in self.objects if uid not in fresh]:
             gone = self.objects.pop(uid)
-            self.tell([Change(Happened.DELETED, gone, gone)])
+            self.tell([Change(ChangeType.DELETED, gone, gone)])
         for uid, item in fresh.items():
             before = self.objects.get(uid)
             self.objects[uid] = item
             if before is None or before.metadata.resource_version != item.metadata.resource_version:
-                self.tell([Change(Happened.ADDED if before is None else Happened.MODIFIED, item, before)])
+                self.tell([Change(ChangeType.ADDED if before is None else ChangeType.MODIFIED, item, before)])
         self.version = self.server.store.version
 
 
@@ -175,8 +175,8 @@ class Replica:
 
     def _start(self) -> None:
         self.identity = f"{self.name}-{next(self._numbers)}" if self._is_alone else self.name
-        self.world = World(self._server.clock.now, remembers=True)
-        self.desk = Desk()
+        self.world = ClusterCache(self._server.clock.now, remembers=True)
+        self.desk = NodeMemoryCarry()
         hearers, memory = self.world.listeners(), self.settings.memory
         places: dict[Kind[Any], str] = {
             MEMORIES: memory.namespace,
@@ -191,14 +191,14 @@ class Replica:
         """It loses all that it knows, and begins anew."""
         self._start()
 
-    def look(self, desk: Desk | None = None) -> Decision:
+    def look(self, desk: NodeMemoryCarry | None = None) -> Decision:
         """What it would decide now, with this on its desk."""
-        state = State(memory=desk or self.desk, identity=self.identity)
+        state = DeciderState(memory=desk or self.desk, identity=self.identity)
         return decide(self.world.snapshot(self._server.clock.instant), state, self.settings)
 
     def decide(self) -> list[Action]:
         """What it decides now."""
         decision = self.look()
-        assert isinstance(decision.memory, Desk)
+        assert isinstance(decision.memory, NodeMemoryCarry)
         self.desk = decision.memory
         return [said for said in decision.said if isinstance(said, CreateObject | PatchObject | DeleteObject)]

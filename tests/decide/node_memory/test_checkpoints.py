@@ -7,11 +7,11 @@ import pytest
 
 from growth.api.node_memory import FINALIZER, MARKER
 from growth.api.settings.model import MemorySettings, Settings
-from growth.decide.node_memory.carry import Look
-from growth.decide.node_memory.context import Scene
+from growth.decide.node_memory.carry import PageResult
+from growth.decide.node_memory.context import NodeMemoryContext
 from growth.decide.node_memory.decider import look_at
-from growth.observe.cache import World
-from growth.observe.node_history import Page
+from growth.observe.cache import ClusterCache
+from growth.observe.node_history import NodePage
 from growth_lab.simulator.clock import BEGINNING as NOW
 from tests.decide.node_memory.pages import (
     NAME,
@@ -28,8 +28,8 @@ from tests.decide.node_memory.pages import (
 WAIT = 5.0
 
 
-def a_page(version: int = 50, labels: dict[str, str] | None = None) -> Page:
-    return Page(NAME, a_node(version=version, labels=labels or {"team": "blue"}, is_marked=True), removed=("gone",))
+def a_page(version: int = 50, labels: dict[str, str] | None = None) -> NodePage:
+    return NodePage(NAME, a_node(version=version, labels=labels or {"team": "blue"}, is_marked=True), removed=("gone",))
 
 
 def test_a_change_is_written_down_after_a_while_and_not_before_the_marker() -> None:
@@ -38,7 +38,7 @@ def test_a_change_is_written_down_after_a_while_and_not_before_the_marker() -> N
     found = waited(page, WAIT)
     assert deeds(found.works) == ["create ConfigMap worker-1"]
     assert (remembered(found).labels, remembered(found).removed) == ({"team": "blue", MARKER: "7"}, ("gone",))
-    unmarked = Page(NAME, a_node(labels={"team": "blue"}), arrivals=("new",))
+    unmarked = NodePage(NAME, a_node(labels={"team": "blue"}), arrivals=("new",))
     assert waited(unmarked, 1).works == ()
 
 
@@ -69,9 +69,9 @@ def test_a_node_with_too_much_is_told_and_its_last_memory_kept() -> None:
     assert (found.works, reasons(found)) == ((), ["MemoryTooLarge"])
 
 
-def going(**labels: str) -> Page:
+def going(**labels: str) -> NodePage:
     node = a_node(labels=labels, is_marked=True, deletion_timestamp=NOW, finalizers=("other", FINALIZER))
-    return Page(NAME, node)
+    return NodePage(NAME, node)
 
 
 def test_a_node_that_goes_is_written_down_at_once_and_then_let_go() -> None:
@@ -97,25 +97,25 @@ def test_it_gives_way_after_the_deadline_whatever_is_wrong_and_says_so(trouble: 
 
 
 def test_who_turns_it_off_gets_rid_of_the_finalizer() -> None:
-    page = Page(NAME, a_node(is_marked=True, finalizers=(FINALIZER,)))
+    page = NodePage(NAME, a_node(is_marked=True, finalizers=(FINALIZER,)))
     assert deeds(look(page).works) == ["patch Node worker-1"]
     assert deeds(look(page, finalizer=True, mode="off").works) == ["patch Node worker-1"]
 
 
 def test_the_gone_are_forgotten_after_their_time_and_never_by_default() -> None:
-    page = Page(NAME, memory=a_memory(at=NOW - timedelta(days=29)))
+    page = NodePage(NAME, memory=a_memory(at=NOW - timedelta(days=29)))
     assert look(page).is_idle
     month = timedelta(days=30)
     assert (look(page, forget_after=month).works, look(page, forget_after=month).due) == ((), NOW + timedelta(days=1))
-    old = Page(NAME, memory=a_memory(at=NOW - timedelta(days=31)))
+    old = NodePage(NAME, memory=a_memory(at=NOW - timedelta(days=31)))
     assert deeds(look(old, forget_after=month).works) == ["delete ConfigMap worker-1"]
 
 
 def test_a_clock_that_jumped_forgets_nobody() -> None:
     world, settings = (
-        World(lambda: NOW, remembers=True),
+        ClusterCache(lambda: NOW, remembers=True),
         Settings(memory=MemorySettings(forget_after=timedelta(days=30))),
     )
-    page = Page(NAME, memory=a_memory(at=NOW - timedelta(days=365)))
-    scene = Scene(world.snapshot(NOW), settings, steady_since=NOW)
-    assert look_at(scene, page, Look()).works == ()
+    page = NodePage(NAME, memory=a_memory(at=NOW - timedelta(days=365)))
+    scene = NodeMemoryContext(world.snapshot(NOW), settings, steady_since=NOW)
+    assert look_at(scene, page, PageResult()).works == ()

@@ -4,8 +4,8 @@ from datetime import timedelta
 
 from growth.api.actions import Action, CreateObject, DeleteObject, Outcome, PatchObject, Result, key_of
 from growth.api.node_memory import MARKER
-from growth.decide.contract import Decision, State
-from growth.decide.node_memory.carry import Desk
+from growth.decide.contract import DeciderState, Decision
+from growth.decide.node_memory.carry import NodeMemoryCarry
 from growth.decide.node_memory.decider import decide
 from growth_lab.simulator import served_kinds
 from tests.decide.node_memory.small_cluster import Replica, Server, small_settings
@@ -28,10 +28,10 @@ class Scene:
         for stream in self.replica.streams:
             stream.hear()
         known = {key_of(outcome.action): outcome for outcome in outcomes}
-        state = State(known, memory=self.replica.desk, identity=self.replica.identity)
+        state = DeciderState(known, memory=self.replica.desk, identity=self.replica.identity)
         snapshot = self.replica.world.snapshot(self.server.clock.instant)
         decision = decide(snapshot, state, self.replica.settings)
-        assert isinstance(decision.memory, Desk)
+        assert isinstance(decision.memory, NodeMemoryCarry)
         self.replica.desk = decision.memory
         return decision
 
@@ -59,7 +59,7 @@ def test_a_quiet_cluster_is_written_to_by_nobody_and_wakes_nobody() -> None:
     scene.run(6)
     decision = scene.look()
     assert (decision.said, decision.wake_at) == ((), None)
-    assert isinstance(decision.memory, Desk)
+    assert isinstance(decision.memory, NodeMemoryCarry)
     assert decision.memory.shards == {}
 
 
@@ -67,7 +67,7 @@ def test_how_long_a_node_waited_for_its_memory_is_told_once() -> None:
     scene = Scene()
     scene.add("worker-1")
     waiting = scene.look().memory
-    assert isinstance(waiting, Desk)
+    assert isinstance(waiting, NodeMemoryCarry)
     assert list(waiting.awaiting) == ["worker-1"]
     scene.wait(3)
     restored: list[float] = []

@@ -5,23 +5,23 @@ import pytest
 
 from growth.api.meta import ObjectMeta
 from growth.api.node import Node
-from growth.api.node_memory import IMPORTED, MARKER, NOTHING, Memento, Remembered, with_removed
+from growth.api.node_memory import IMPORTED, MARKER, NOTHING, NodeContents, NodeRecord, with_removed
 from growth.api.settings.model import MemorySettings
-from growth.decide.node_memory.restore_policy import Policy
+from growth.decide.node_memory.restore_policy import RestorePolicy
 from growth.decide.node_memory.transactions import is_heir, is_news
 
-IMPORT = Memento(uid="", version=0, labels={"team": "blue", "rack": "r7"}, removed=("old",))
-MEMORY = Remembered(ObjectMeta(name="worker-1"), IMPORT, is_final=True)
+IMPORT = NodeContents(uid="", version=0, labels={"team": "blue", "rack": "r7"}, removed=("old",))
+MEMORY = NodeRecord(ObjectMeta(name="worker-1"), IMPORT, is_final=True)
 
 
-def left(**labels: str) -> Memento:
+def left(**labels: str) -> NodeContents:
     """A node of this cluster, as it was when it left."""
-    return Memento(uid="here", version=812, labels=labels)
+    return NodeContents(uid="here", version=812, labels=labels)
 
 
 def test_a_node_that_comes_is_given_it_back() -> None:
     node = Node(ObjectMeta(name="worker-1", uid="here", labels={"old": "x", "new": "y"}))
-    patch = Policy(MemorySettings()).restored(node, IMPORT, ())
+    patch = RestorePolicy(MemorySettings()).restored(node, IMPORT, ())
     assert patch["metadata"]["labels"] == {MARKER: IMPORTED, "team": "blue", "rack": "r7", "old": None}
 
 

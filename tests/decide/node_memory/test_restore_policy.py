@@ -2,15 +2,17 @@
 
 import pytest
 
-from growth.api.node_memory import FINALIZER, MARKER, REMEMBERING, Memento
+from growth.api.node_memory import FINALIZER, MARKER, REMEMBERING, NodeContents
 from growth.api.settings.model import MemorySettings
 from growth.api.tolerations import Taint
-from growth.decide.node_memory.restore_policy import Policy
+from growth.decide.node_memory.restore_policy import RestorePolicy
 from growth_lab.simulator.clock import BEGINNING as NOW
 from tests.decide.node_memory.pages import a_node
 
 HOST = "kubernetes.io/hostname"
-MEMENTO = Memento(uid="old", version=20, labels={"team": "blue", HOST: "old", "pooled": "no"}, removed=("gone", HOST))
+MEMENTO = NodeContents(
+    uid="old", version=20, labels={"team": "blue", HOST: "old", "pooled": "no"}, removed=("gone", HOST)
+)
 BRINGS = {"team": "red", "new": "x", "gone": "y", HOST: "new", "pooled": "yes"}
 
 
@@ -27,7 +29,7 @@ BRINGS = {"team": "red", "new": "x", "gone": "y", HOST: "new", "pooled": "yes"}
 )
 def test_labels(mode: str, owned: tuple[str, ...] | None, expected: dict[str, str | None]) -> None:
     settings = MemorySettings(mode=mode) if owned is None else MemorySettings(mode=mode, owned_keys=owned)
-    patch = Policy(settings).restored(a_node(labels=BRINGS), MEMENTO, {"pooled"})
+    patch = RestorePolicy(settings).restored(a_node(labels=BRINGS), MEMENTO, {"pooled"})
     assert patch["metadata"]["labels"] == {MARKER: "20", **expected}
 
 
@@ -55,8 +57,8 @@ def given_back(
     mode: str, stored: dict[str, str], brings: dict[str, str], removed: tuple[str, ...] = ()
 ) -> dict[str, str | None]:
     """The labels that are changed on a node that brings these."""
-    memento = Memento(uid="old", version=20, labels=stored, removed=removed)
-    labels = Policy(MemorySettings(mode=mode)).restored(a_node(labels=brings), memento, ())["metadata"]["labels"]
+    memento = NodeContents(uid="old", version=20, labels=stored, removed=removed)
+    labels = RestorePolicy(MemorySettings(mode=mode)).restored(a_node(labels=brings), memento, ())["metadata"]["labels"]
     return {key: value for key, value in labels.items() if key != MARKER}
 
 
@@ -89,14 +91,14 @@ def test_label_that_only_the_new_machine_has_is_where_the_modes_differ(
 
 @MODES
 def test_where_nothing_is_remembered_only_the_marker_comes(mode: str) -> None:
-    patch = Policy(MemorySettings(mode=mode)).restored(a_node(labels=BRINGS), None, ())
+    patch = RestorePolicy(MemorySettings(mode=mode)).restored(a_node(labels=BRINGS), None, ())
     assert patch["metadata"]["labels"] == {MARKER: "0"}
     assert set(patch) == {"metadata"}
 
 
 def test_the_marker_itself_is_never_remembered_nor_removed() -> None:
-    memento = Memento(uid="old", version=20, labels={MARKER: "3"}, removed=(MARKER,))
-    patch = Policy(MemorySettings(mode="replace", owned_keys=())).restored(a_node(), memento, ())
+    memento = NodeContents(uid="old", version=20, labels={MARKER: "3"}, removed=(MARKER,))
+    patch = RestorePolicy(MemorySettings(mode="replace", owned_keys=())).restored(a_node(), memento, ())
     assert patch["metadata"]["labels"] == {MARKER: "20"}
 
 
@@ -108,14 +110,14 @@ def test_what_no_server_would_take_is_not_given_back(mode: str) -> None:
         Taint("example.com/a", "", "Sometimes"),
         Taint("example.com/b", "?", "NoExecute"),
     )
-    memento = Memento(
+    memento = NodeContents(
         uid="old",
         version=20,
         labels={"no good": "x", "ok": "1"},
         annotations={"example.com/no good": "x", "example.com/Ok": "any text!"},
         taints=(*bad, Taint("example.com/c", "1", "NoSchedule"), Taint("example.com/c", "2", "NoSchedule")),
     )
-    policy = Policy(MemorySettings(mode=mode, annotations=("example.com/",), taints=("example.com/", "no")))
+    policy = RestorePolicy(MemorySettings(mode=mode, annotations=("example.com/",), taints=("example.com/", "no")))
     patch = policy.restored(a_node(), memento, ())
     assert patch["metadata"]["labels"] == {MARKER: "20", "ok": "1"}
     assert patch["metadata"]["annotations"].get("example.com/Ok") == "any text!"
@@ -125,10 +127,10 @@ def test_what_no_server_would_take_is_not_given_back(mode: str) -> None:
 
 @MODES
 def test_annotations_and_taints_that_nobody_wants_remembered_any_more_stay_away(mode: str) -> None:
-    memento = Memento(
+    memento = NodeContents(
         uid="old", version=20, annotations={"example.com/a": "1"}, taints=(Taint("example.com/c", "1", "NoSchedule"),)
     )
-    patch = Policy(MemorySettings(mode=mode)).restored(a_node(), memento, ())
+    patch = RestorePolicy(MemorySettings(mode=mode)).restored(a_node(), memento, ())
     assert ("example.com/a" in patch["metadata"]["annotations"], "spec" in patch) == (False, False)
 
 
@@ -136,8 +138,8 @@ def test_annotations_and_taints_that_nobody_wants_remembered_any_more_stay_away(
 def test_the_taint_that_waited_for_memory_goes_and_all_others_stay(mode: str) -> None:
     others = (Taint("example.com/x", "1", "NoExecute"), Taint("example.com/c", "old", "NoSchedule"))
     node = a_node(taints=(Taint(REMEMBERING, "", "NoSchedule"), *others))
-    memento = Memento(uid="old", version=20, taints=(Taint("example.com/c", "new", "NoSchedule"),))
-    patch = Policy(MemorySettings(mode=mode, taints=("example.com/c",))).restored(node, memento, ())
+    memento = NodeContents(uid="old", version=20, taints=(Taint("example.com/c", "new", "NoSchedule"),))
+    patch = RestorePolicy(MemorySettings(mode=mode, taints=("example.com/c",))).restored(node, memento, ())
     assert [(taint["key"], taint["value"]) for taint in patch["spec"]["taints"]] == [
         ("example.com/x", "1"),
         ("example.com/c", "new"),
@@ -146,7 +148,7 @@ def test_the_taint_that_waited_for_memory_goes_and_all_others_stay(mode: str) ->
 
 @MODES
 def test_the_finalizer_comes_with_the_marker_but_not_to_a_node_that_is_going(mode: str) -> None:
-    policy = Policy(MemorySettings(mode=mode, finalizer=True))
+    policy = RestorePolicy(MemorySettings(mode=mode, finalizer=True))
     assert policy.restored(a_node(finalizers=("other",)), None, ())["metadata"]["finalizers"] == ["other", FINALIZER]
     going = a_node(finalizers=("other",), deletion_timestamp=NOW)
     assert "finalizers" not in policy.restored(going, None, ())["metadata"]

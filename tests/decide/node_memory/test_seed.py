@@ -5,10 +5,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from growth.api.change import Change, Happened
+from growth.api.change import Change, ChangeType
 from growth.api.meta import ObjectMeta
 from growth.api.node_memory import (
-    Memento,
+    NodeContents,
     TransactionData,
     TransactionObject,
     digest_of,
@@ -16,7 +16,7 @@ from growth.api.node_memory import (
     transaction_body,
     transaction_name,
 )
-from growth.observe.node_history import Past
+from growth.observe.node_history import NodeHistory
 from tests.repository import page_text
 from tests.seed_table import check_that_it_is_there, rows_of
 from tests.stories.all_stories import STORIES
@@ -55,14 +55,14 @@ def test_the_longest_name_of_a_node_has_a_transaction() -> None:
 
 
 def test_the_smallest_version_comes_first_as_an_integer() -> None:
-    past = Past(lambda: datetime(2026, 1, 1, tzinfo=UTC))
+    past = NodeHistory(lambda: datetime(2026, 1, 1, tzinfo=UTC))
     found = [a_transaction("worker-1", version, "deleted") for version in (1000, 99, 100)]
-    past.hear_of_transactions(Change(Happened.ADDED, one, None) for one in found)
+    past.hear_of_transactions(Change(ChangeType.ADDED, one, None) for one in found)
     assert [one.version for one in past.pages["worker-1"].transactions] == [99, 100, 1000]
 
 
 def a_transaction(node: str, version: int, kind: str) -> TransactionObject:
     """One as it is in the cluster."""
-    memento = Memento(uid=f"uid-{version}", version=version, labels={"team": "blue"})
+    memento = NodeContents(uid=f"uid-{version}", version=version, labels={"team": "blue"})
     data = transaction_body("added" if kind == "added" else "deleted", node, memento)["data"]
     return TransactionObject(ObjectMeta(name=transaction_name(node, version)), TransactionData(**data))

@@ -5,15 +5,15 @@ from datetime import timedelta
 import pytest
 
 from growth.api.actions import PatchObject
-from growth.api.change import Change, Happened
+from growth.api.change import Change, ChangeType
 from growth.api.core import LeaseSpec
 from growth.api.meta import ObjectMeta
 from growth.api.node_memory import SHARD_LEASES, ShardLease, shard_name
 from growth.api.references import reference_to
 from growth.api.settings.model import Settings
-from growth.decide.contract import State
+from growth.decide.contract import DeciderState
 from growth.decide.node_memory.shard_leases import decide
-from growth.observe.cache import World
+from growth.observe.cache import ClusterCache
 from tests.decide.marketplace import NOW
 
 SECOND = timedelta(seconds=1)
@@ -25,9 +25,9 @@ def a_lease(holder: str, *, renewed: timedelta = SECOND) -> ShardLease:
 
 
 def parted(lease: ShardLease) -> tuple[object, ...]:
-    world = World(lambda: NOW, remembers=True)
-    world.tables[SHARD_LEASES].hear([Change(Happened.ADDED, lease, None)])
-    return decide(world.snapshot(NOW), State(identity="a"), Settings()).said
+    world = ClusterCache(lambda: NOW, remembers=True)
+    world.tables[SHARD_LEASES].hear([Change(ChangeType.ADDED, lease, None)])
+    return decide(world.snapshot(NOW), DeciderState(identity="a"), Settings()).said
 
 
 def test_what_it_holds_is_released_if_it_is_still_as_it_was_seen() -> None:

@@ -5,14 +5,14 @@ from datetime import timedelta
 import pytest
 
 from growth.api.actions import PatchObject
-from growth.api.change import Change, Happened
+from growth.api.change import Change, ChangeType
 from growth.api.core import LeaseSpec
 from growth.api.meta import ObjectMeta
 from growth.api.node_memory import SHARD_LEASES, ShardLease, shard_name
 from growth.api.settings.model import Settings
-from growth.decide.node_memory.carry import Sight, in_turn
-from growth.decide.node_memory.shard_leases import Shards, Standing
-from growth.observe.cache import World
+from growth.decide.node_memory.carry import ObservedShard, in_turn
+from growth.decide.node_memory.shard_leases import ShardLeases, ShardOwnership
+from growth.observe.cache import ClusterCache
 from growth_lab.simulator.clock import BEGINNING
 
 SETTINGS = Settings()
@@ -20,9 +20,9 @@ LEASE_SECONDS = SETTINGS.leader_election.lease_duration
 MANY, FEW = 1000, 3
 
 
-def shards_of(*holders: str | None, age: timedelta = timedelta(0)) -> Shards:
+def shards_of(*holders: str | None, age: timedelta = timedelta(0)) -> ShardLeases:
     """Shards 0, 1, ... as ``me`` sees them, with Leases of these holders that were renewed so long ago."""
-    world, names = World(remembers=True), [shard_name(number, 64) for number in range(len(holders))]
+    world, names = ClusterCache(remembers=True), [shard_name(number, 64) for number in range(len(holders))]
     leases = {
         number: ShardLease(
             metadata=ObjectMeta(name=names[number], namespace=SETTINGS.namespace, uid=str(number), resource_version=1),
@@ -31,13 +31,13 @@ def shards_of(*holders: str | None, age: timedelta = timedelta(0)) -> Shards:
         for number, holder in enumerate(holders)
         if holder is not None
     }
-    world.listeners()[SHARD_LEASES]([Change(Happened.ADDED, lease, None) for lease in leases.values()])
+    world.listeners()[SHARD_LEASES]([Change(ChangeType.ADDED, lease, None) for lease in leases.values()])
     records = {number: (str(number), one.spec.holder_identity, BEGINNING - age, 0) for number, one in leases.items()}
-    sights = {number: Sight(record, BEGINNING - age) for number, record in records.items()}
-    return Shards(world.snapshot(BEGINNING), SETTINGS, "me", sights, range(len(holders)))
+    sights = {number: ObservedShard(record, BEGINNING - age) for number, record in records.items()}
+    return ShardLeases(world.snapshot(BEGINNING), SETTINGS, "me", sights, range(len(holders)))
 
 
-def claimed(shards: Shards) -> list[str]:
+def claimed(shards: ShardLeases) -> list[str]:
     """Names of the Leases that are taken."""
     return [
         action.subject.name
@@ -46,7 +46,7 @@ def claimed(shards: Shards) -> list[str]:
     ]
 
 
-def given_up(shards: Shards) -> list[str]:
+def given_up(shards: ShardLeases) -> list[str]:
     """Names of the Leases that are given back."""
     return [
         action.subject.name
@@ -64,7 +64,7 @@ def test_who_held_a_shard_last_writes_down_at_once_although_its_lease_has_run_ou
 def test_who_held_a_shard_last_goes_on_and_renews_it_until_it_hears_of_another_one(age: timedelta) -> None:
     """A stream that lags by more than a Lease is good for shows every renewal when it has run out again."""
     shards = shards_of("me", age=age)
-    assert shards.standing(0) is Standing.MINE
+    assert shards.standing(0) is ShardOwnership.MINE
     assert shards.take({0: 1}) == {0}
     (renewal,) = shards.said
     assert isinstance(renewal, PatchObject)

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from growth.api.actions import Given, Hold, PatchObject
+from growth.api.actions import Hold, PatchObject, Precondition
 from growth.api.node_memory import MEMORIES
 from growth.api.out_of_service import SHUTDOWN
 from growth.api.references import reference_by_name
@@ -62,7 +62,7 @@ def test_both_its_own_memory_and_that_of_its_predecessor_are_looked_at_once_more
     assert isinstance(restoring, PatchObject)
     versions = {HEIR: None, OLD: shelf.kept(OLD).metadata.resource_version}
     assert restoring.given == tuple(
-        Given(reference_by_name(MEMORIES, name, "growth-memory"), version) for name, version in versions.items()
+        Precondition(reference_by_name(MEMORIES, name, "growth-memory"), version) for name, version in versions.items()
     )
 
 

@@ -4,8 +4,8 @@ import msgspec
 import pytest
 
 from growth.api.actions import PatchObject
-from growth.api.node_memory import MARKER, RESTORED_TO, Remembered, Transaction
-from growth.observe.node_history import Departure, Page
+from growth.api.node_memory import MARKER, RESTORED_TO, NodeRecord, Transaction
+from growth.observe.node_history import Departure, NodePage
 from tests.decide.node_memory.pages import (
     NAME,
     a_memory,
@@ -45,7 +45,7 @@ from tests.decide.node_memory.pages import (
     ],
 )
 def test_an_end_becomes_the_memory_or_has_no_effect(
-    memory: Remembered | None, transaction: Transaction, expected: str
+    memory: NodeRecord | None, transaction: Transaction, expected: str
 ) -> None:
     assert deeds(look(after_end(memory, transaction)).works) == [expected]
 
@@ -70,7 +70,7 @@ def test_an_end_with_too_much_is_told_and_the_old_memory_kept() -> None:
 
 
 def test_a_node_that_came_is_given_what_it_was_if_nothing_changed_since() -> None:
-    page = Page(
+    page = NodePage(
         NAME,
         a_node(labels={"new": "x"}),
         memory=a_memory(team="blue"),
@@ -85,24 +85,24 @@ def test_a_node_that_came_is_given_what_it_was_if_nothing_changed_since() -> Non
 
 
 def test_a_node_of_which_nothing_is_remembered_gets_its_marker_too() -> None:
-    found = look(Page(NAME, a_node(), transactions=(a_transaction("added", "new", 50),)))
+    found = look(NodePage(NAME, a_node(), transactions=(a_transaction("added", "new", 50),)))
     assert given_back(found) == {"labels": {MARKER: "0"}}
 
 
 def test_a_marker_that_a_node_brought_along_is_none() -> None:
     copied = a_node(labels={"team": "stale"}, is_marked=True, annotations={RESTORED_TO: "old"})
-    page = Page(NAME, copied, memory=a_memory(team="blue"), transactions=(a_transaction("added", "new", 50),))
+    page = NodePage(NAME, copied, memory=a_memory(team="blue"), transactions=(a_transaction("added", "new", 50),))
     assert given_back(look(page)) == {"labels": {MARKER: "20", "team": "blue"}}
 
 
 @pytest.mark.parametrize("node", [None, a_node("another"), a_node(is_marked=True)], ids=["gone", "another", "marked"])
 def test_a_coming_that_is_over_has_no_effect(node: object) -> None:
-    page = msgspec.structs.replace(Page(NAME), node=node, transactions=(a_transaction("added", "new", 50),))
+    page = msgspec.structs.replace(NodePage(NAME), node=node, transactions=(a_transaction("added", "new", 50),))
     assert deeds(look(page).works) == ["delete ConfigMap 50"]
 
 
 def test_who_has_not_heard_of_everything_does_not_take_a_node_for_gone_at_once() -> None:
-    page = Page(NAME, transactions=(a_transaction("added", "new", 50),))
+    page = NodePage(NAME, transactions=(a_transaction("added", "new", 50),))
     found = look(page, heard=49)
     assert (found.works, found.unheard) == ((), 50)
     again = look(page, before=found, after=20, heard=49)
@@ -113,9 +113,11 @@ def test_who_has_not_heard_of_everything_does_not_take_a_node_for_gone_at_once()
 
 def test_nothing_is_given_back_before_it_is_written_down_who_left() -> None:
     departed = {"old": Departure(a_node("old", 30, is_marked=True), is_missed=False)}
-    page = Page(NAME, a_node(), departed=departed, memory=a_memory(), transactions=(a_transaction("added", "new", 50),))
+    page = NodePage(
+        NAME, a_node(), departed=departed, memory=a_memory(), transactions=(a_transaction("added", "new", 50),)
+    )
     assert look(page).works == ()
-    unsure = Page(
+    unsure = NodePage(
         NAME, a_node(), memory=a_memory("unseen", is_final=False), transactions=(a_transaction("added", "new", 50),)
     )
     assert look(unsure).works == ()
@@ -123,7 +125,7 @@ def test_nothing_is_given_back_before_it_is_written_down_who_left() -> None:
 
 
 def test_a_memory_that_cannot_be_read_holds_its_node_and_nobody_else() -> None:
-    page = Page(NAME, a_node(), problem="it is nonsense", transactions=(a_transaction("added", "new", 50),))
+    page = NodePage(NAME, a_node(), problem="it is nonsense", transactions=(a_transaction("added", "new", 50),))
     found = look(page)
     assert (found.works, reasons(found)) == ((), ["MemoryUnreadable"])
-    assert reasons(look(Page("kube-root-ca.crt", problem="it is nonsense"))) == []
+    assert reasons(look(NodePage("kube-root-ca.crt", problem="it is nonsense"))) == []

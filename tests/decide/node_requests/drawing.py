@@ -15,7 +15,7 @@ from growth.api.node_request import NodeRequest, NodeRequestStatus
 from growth.api.offering import ZONE
 from growth.api.phases import REQUEST_MOVES, RequestPhase
 from growth.api.pod import Pod
-from growth.api.provider_state import Cloud
+from growth.api.provider_state import ProviderState
 from growth.api.status import StatusEvent
 from growth.api.taints import closed
 from growth.api.tolerations import NO_EXECUTE, Taint
@@ -124,10 +124,10 @@ def outcomes() -> SearchStrategy[Outcome | None]:
 
 def done(things: tuple[object, ...], said: tuple[Action | Hold, ...]) -> tuple[object, ...]:
     """The cluster after everything that was said has been done; what a provider does is not ours to play."""
-    others = [one for one in things if isinstance(one, Cloud)]
+    others = [one for one in things if isinstance(one, ProviderState)]
     by_name: dict[tuple[str, str], Any] = {}
     for thing in things:
-        if not isinstance(thing, Cloud):
+        if not isinstance(thing, ProviderState):
             known: Any = thing
             by_name[type(thing).__name__, known.metadata.name] = thing
     for action in said:

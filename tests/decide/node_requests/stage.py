@@ -22,7 +22,7 @@ from growth.api.actions import (
     Result,
     key_of,
 )
-from growth.api.change import Change, Happened
+from growth.api.change import Change, ChangeType
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.kinds import NODES, PODS, Kind
 from growth.api.machine import Machine, Power
@@ -34,16 +34,16 @@ from growth.api.node_request import HANDS_KEYS, PLANNED_FOR, WAKES, NodeRequest,
 from growth.api.offering import HOSTNAME, OFFERING, POOL, Offering, offering_id
 from growth.api.phases import RequestPhase
 from growth.api.pod import Pod
-from growth.api.provider_state import Cloud
+from growth.api.provider_state import ProviderState
 from growth.api.references import reference_to
 from growth.api.settings.model import ProvisionSettings, Settings
 from growth.api.status import StatusCondition, StatusEvent
 from growth.api.taints import closed
 from growth.api.tolerations import NO_SCHEDULE, Taint
 from growth.decide.capacity.pool_validation import FINALIZER
-from growth.decide.contract import Decision, State
+from growth.decide.contract import DeciderState, Decision
 from growth.decide.node_requests.decider import decide
-from growth.observe.cache import World
+from growth.observe.cache import ClusterCache
 from growth.observe.snapshot import Snapshot
 from tests.decide.stages import a_pod as read_pod
 
@@ -150,8 +150,8 @@ def a_cloud(
     offerings: Sequence[Offering] = (SMALL, LARGE, GPU),
     read_at: datetime | None = NOW,
     problem: str = "",
-) -> Cloud:
-    return Cloud("shop", tuple(offerings), tuple(machines), read_at, problem)
+) -> ProviderState:
+    return ProviderState("shop", tuple(offerings), tuple(machines), read_at, problem)
 
 
 def a_node(
@@ -237,14 +237,14 @@ _KINDS: Mapping[type, Kind[Any]] = {
 
 def a_snapshot(*things: object, now: datetime = NOW) -> Snapshot:
     """The World after it heard of all of this."""
-    world = World()
+    world = ClusterCache()
     listeners = world.listeners()
     for thing in things:
-        if isinstance(thing, Cloud):
+        if isinstance(thing, ProviderState):
             world.hear_of_cloud(thing)
             continue
         kind = NODES if isinstance(thing, Node) else PODS if isinstance(thing, Pod) else _KINDS[type(thing)]
-        listeners[kind]([Change(Happened.ADDED, thing, None)])
+        listeners[kind]([Change(ChangeType.ADDED, thing, None)])
     return world.snapshot(now)
 
 
@@ -259,7 +259,7 @@ def decided(
 ) -> Decision:
     """What provision decides when it sees this; ``companions`` are the capabilities that run beside it."""
     outcomes = {key_of(outcome.action): outcome} if outcome is not None else {}
-    state = State(outcomes, steady_since=steady_since, memory=memory, companions=frozenset(companions))
+    state = DeciderState(outcomes, steady_since=steady_since, memory=memory, companions=frozenset(companions))
     return decide(a_snapshot(*things, now=now), state, settings)
 
 

@@ -10,11 +10,11 @@ from growth.api.annotations import STARTED_AT
 from growth.api.machine import Machine
 from growth.api.meta import Condition
 from growth.api.node import Node
-from growth.api.provider_state import Cloud
-from growth.decide.contract import Decision, State
+from growth.api.provider_state import ProviderState
+from growth.decide.contract import DeciderState, Decision
 from growth.decide.facts.cluster_state import ClusterHealth
 from growth.decide.node_requests.decider import decide
-from growth.decide.node_requests.orphaned_machines import Memory
+from growth.decide.node_requests.orphaned_machines import NodeRequestsCarry
 from growth.decide.registry.step import step
 from tests.decide.node_requests.stage import (
     MINUTE,
@@ -131,7 +131,7 @@ def test_pods_get_their_keys() -> None:
 # Machines that nobody knows
 
 
-LONG_NOTICED = Memory({f"shop://{NAME}": NOW - HOUR})
+LONG_NOTICED = NodeRequestsCarry({f"shop://{NAME}": NOW - HOUR})
 
 
 def test_a_machine_that_nobody_knows_is_adopted_when_the_cluster_is_well() -> None:
@@ -158,7 +158,7 @@ def recovered(*things: object, minutes_ago: float) -> Decision:
     snapshot = a_snapshot(a_pool(), *things)
     health = ClusterHealth(healthy_since=NOW - timedelta(minutes=minutes_ago))
     before = msgspec.structs.replace(step(None, snapshot, SETTINGS), health=health, notes=None)
-    return decide(snapshot, State(cluster=step(before, snapshot, SETTINGS)), SETTINGS)
+    return decide(snapshot, DeciderState(cluster=step(before, snapshot, SETTINGS)), SETTINGS)
 
 
 def test_who_came_into_a_broken_cluster_has_all_its_time_after_it() -> None:
@@ -191,7 +191,7 @@ def test_what_waited_is_bought_at_once() -> None:
 
 def test_a_request_whose_time_is_over_is_given_up_although_another_provider_never_answered() -> None:
     """As long as it is not, nobody plans and nobody removes (step 4)."""
-    silent = Cloud("other", read_at=None, problem="no answer")
+    silent = ProviderState("other", read_at=None, problem="no answer")
     request = a_request(since=NOW - HOUR, offering="shop-antique-fsn1")
     assert told(decided(a_pool(), request, a_cloud(), silent).said) == [f"{NAME} -> Unmet"]
     in_time = a_request(since=NOW - MINUTE, offering="shop-antique-fsn1")

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from growth.api.actions import CreateObject
-from growth.api.provider_state import Cloud
+from growth.api.provider_state import ProviderState
 from growth.decide.contract import Decision
 from tests.decide.node_requests.stage import (
     GPU,
@@ -32,7 +32,7 @@ REPORTED = ["hold default: LeakedMachine", "event default: LeakedMachine"]
 HOMELESS = a_machine(pool="other")
 
 
-def seen_twice(*things: object, cloud: Callable[..., Cloud] | None = None) -> Decision:
+def seen_twice(*things: object, cloud: Callable[..., ProviderState] | None = None) -> Decision:
     """Two looks with an answer of the provider between them; ``things`` may hold machines."""
     machines = [one for one in things if isinstance(one, type(STRANGE))]
     others = [one for one in things if one not in machines]
@@ -98,7 +98,7 @@ def test_a_list_that_is_older_than_a_removal_proves_nothing() -> None:
 
 
 def test_a_provider_that_is_silent_says_nothing_about_leaks() -> None:
-    def silent(*machines: object, **fields: object) -> Cloud:
+    def silent(*machines: object, **fields: object) -> ProviderState:
         return a_cloud(*machines, problem="it does not answer", **fields)  # type: ignore[arg-type]
 
     assert told(seen_twice(a_pool(), a_machine(), cloud=silent).said) == []

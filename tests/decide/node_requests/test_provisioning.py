@@ -8,7 +8,7 @@ from growth.api.actions import PatchObject, Result
 from growth.api.node import Node
 from growth.api.node_request import NodeRequest
 from growth.api.offering import OFFERING, ZONE
-from growth.api.provider_state import Cloud
+from growth.api.provider_state import ProviderState
 from growth.api.tolerations import NO_EXECUTE, Taint
 from tests.decide.node_requests.stage import (
     GPU,
@@ -139,7 +139,7 @@ def test_no_node_in_time(cloud: object, expected: list[str]) -> None:
     ],
 )  # fmt: skip
 def test_a_purchase_that_fails_after_its_machine_was_seen_is_given_up(
-    result: Result, error: str, cloud: Cloud, expected: str
+    result: Result, error: str, cloud: ProviderState, expected: str
 ) -> None:
     outcome = an_outcome(a_request(), result, error=error, message="no host")
     said = decided(a_pool(), BOOTING, cloud, outcome=outcome).said
@@ -281,7 +281,7 @@ def test_labels_are_recorded_at_another_instant_than_the_machine() -> None:
     ],
 )
 def test_a_machine_that_vanishes_while_it_boots_is_given_up(
-    request_: NodeRequest, second: Cloud, expected: list[str]
+    request_: NodeRequest, second: ProviderState, expected: list[str]
 ) -> None:
     first = decided(a_pool(), request_, a_cloud(read_at=NOW))
     later = decided(a_pool(), request_, second, now=NOW + MINUTE, memory=first.memory)

@@ -13,7 +13,7 @@ from growth.api.node_request import PLANNED_FOR, NodeRequest
 from growth.api.pod import Pod
 from growth.api.taints import STARTING, closed
 from growth.api.tolerations import NO_EXECUTE, Taint
-from growth.decide.contract import State
+from growth.decide.contract import DeciderState
 from growth.decide.facts.pending_pods import note_displaced
 from growth.decide.node_requests.decider import decide
 from tests.decide.node_requests.stage import (
@@ -194,4 +194,4 @@ def test_it_stays_closed_for_the_successor_of_a_pod_that_loses_its_machine_and_t
         request = msgspec.structs.replace(request, metadata=msgspec.structs.replace(request.metadata, annotations=uids))
         snapshot = a_snapshot(a_pool(), *THERE, request, lost)
         note_displaced(snapshot, [lost])
-        assert told(decide(snapshot, State(), SETTINGS).said) == expected
+        assert told(decide(snapshot, DeciderState(), SETTINGS).said) == expected

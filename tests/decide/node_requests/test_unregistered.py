@@ -10,9 +10,9 @@ from growth.api.meta import ObjectMeta
 from growth.api.node_removal_request import NodeRemovalRequest, NodeRemovalRequestSpec, NodeRemovalRequestStatus
 from growth.api.node_request import NodeRequest
 from growth.api.phases import RemovalPhase
-from growth.api.provider_state import Cloud
+from growth.api.provider_state import ProviderState
 from growth.decide.contract import Decision
-from growth.decide.node_requests.orphaned_machines import Memory
+from growth.decide.node_requests.orphaned_machines import NodeRequestsCarry
 from tests.decide.node_requests.stage import (
     MINUTE,
     NOW,
@@ -39,7 +39,7 @@ def late(name: str, *, minutes: int = 0, seconds: float = 0, pool: str = "defaul
     return a_request("Provisioning", name=name, since=since, pool=pool)
 
 
-def machines(*names: str, pool: str = "default", read_at: datetime = NOW, problem: str = "") -> Cloud:
+def machines(*names: str, pool: str = "default", read_at: datetime = NOW, problem: str = "") -> ProviderState:
     return a_cloud(*(a_machine(name, pool=pool) for name in names), read_at=read_at, problem=problem)
 
 
@@ -72,7 +72,7 @@ def test_a_machine_has_its_time_to_register_to_the_second() -> None:
         pytest.param(machines(read_at=NOW + MINUTE), id="it was asked on a clock that was wrong"),
     ],
 )
-def test_a_provider_that_has_not_answered_since_proves_nothing(cloud: Cloud) -> None:
+def test_a_provider_that_has_not_answered_since_proves_nothing(cloud: ProviderState) -> None:
     assert told(decided(a_pool(), late(FIRST, minutes=1), cloud).said) == [f"hold {FIRST}: ProviderSilent"]
 
 
@@ -140,16 +140,16 @@ def test_one_that_registers_while_it_waits_is_used() -> None:
 
 
 LEAKED = "default-z"
-LONG_NOTICED = Memory({f"shop://{LEAKED}": NOW - SETTINGS.removal.leaked_after - MINUTE})
+LONG_NOTICED = NodeRequestsCarry({f"shop://{LEAKED}": NOW - SETTINGS.removal.leaked_after - MINUTE})
 STRANGE = a_pool(types=(SMALL,))
 """It does not use what the leaked machine is."""
 
 
-def with_a_leak(*things: object, memory: Memory = LONG_NOTICED) -> Decision:
+def with_a_leak(*things: object, memory: NodeRequestsCarry = LONG_NOTICED) -> Decision:
     return decided(STRANGE, *things, memory=memory)
 
 
-def leaked_beside(*names: str) -> Cloud:
+def leaked_beside(*names: str) -> ProviderState:
     return a_cloud(*(a_machine(name) for name in names), a_machine(LEAKED, offering="shop-large-fsn1"))
 
 
@@ -178,7 +178,7 @@ def test_a_leaked_machine_waits_for_one_that_is_leaving() -> None:
 
 
 def test_a_leaked_machine_has_its_grace() -> None:
-    noticed = Memory({f"shop://{LEAKED}": NOW - SETTINGS.removal.leaked_after + MINUTE})
+    noticed = NodeRequestsCarry({f"shop://{LEAKED}": NOW - SETTINGS.removal.leaked_after + MINUTE})
     decision = with_a_leak(late(FIRST), leaked_beside(FIRST), memory=noticed)
     assert told_of_machines(decision) == [f"{FIRST} -> Deprovisioning"]
     assert decision.wake_at == NOW + MINUTE

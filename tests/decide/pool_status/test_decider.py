@@ -10,13 +10,13 @@ from growth.api.actions import Hold, PatchObject, RecordEvent
 from growth.api.node import Node
 from growth.api.node_pool import NodeCounts, NodePool, NodePoolStatus, OfferingStatus
 from growth.api.offering import POOL, Offering
-from growth.api.provider_state import NOT_ASKED, Cloud
+from growth.api.provider_state import NOT_ASKED, ProviderState
 from growth.api.settings.model import Settings
 from growth.api.status import StatusCondition, condition_of
 from growth.api.taints import LEAVES, closed
 from growth.decide.capacity.pool_validation import FINALIZER
-from growth.decide.contract import Decision, State
-from growth.decide.pool_status.decider import EXPANDING, HEALTHY, READY, VALID, Memory, decide
+from growth.decide.contract import DeciderState, Decision
+from growth.decide.pool_status.decider import EXPANDING, HEALTHY, READY, VALID, PoolStatusCarry, decide
 from tests.decide.marketplace import (
     HOUR,
     MINUTE,
@@ -51,7 +51,7 @@ LATE = NOW - 2 * HOUR
 
 
 def decided(*things: Thing, memory: object = None, now: datetime = NOW) -> Decision:
-    return decide(a_snapshot(*things, now=now), State(memory=memory), Settings())
+    return decide(a_snapshot(*things, now=now), DeciderState(memory=memory), Settings())
 
 
 def told(decision: Decision) -> list[str]:
@@ -73,14 +73,16 @@ def _words(said: object) -> str:
             raise AssertionError(said)
 
 
-def status_after(*things: Thing, pool: NodePool = EMPTY, memory: Memory | None = None) -> NodePoolStatus:
+def status_after(*things: Thing, pool: NodePool = EMPTY, memory: PoolStatusCarry | None = None) -> NodePoolStatus:
     """The status of the pool once what was decided is written."""
     patches = [said for said in decided(pool, *things, memory=memory).said if isinstance(said, PatchObject)]
     written = next((patch.body["status"] for patch in patches if patch.subresource == "status"), None)
     return pool.status if written is None else msgspec.convert(written, NodePoolStatus)
 
 
-def condition_after(kind: str, *things: Thing, pool: NodePool = EMPTY, memory: Memory | None = None) -> StatusCondition:
+def condition_after(
+    kind: str, *things: Thing, pool: NodePool = EMPTY, memory: PoolStatusCarry | None = None
+) -> StatusCondition:
     condition = condition_of(status_after(*things, pool=pool, memory=memory).conditions, kind)
     assert condition is not None
     return condition
@@ -136,7 +138,7 @@ def waits_for(who: str) -> str:
     ],
 )
 def test_a_deleted_pool_is_held_until_it_is_certain_that_no_machine_is_left(things: Sequence[Thing], why: str) -> None:
-    memory = Memory(going={"pool-default": NOW - MINUTE})
+    memory = PoolStatusCarry(going={"pool-default": NOW - MINUTE})
     decision = decided(GOING, *things, memory=memory)
     holds = [one.why for one in decision.said if isinstance(one, Hold) and one.reason == "HasMachines"]
     assert holds == ([why] if why else [])
@@ -185,8 +187,8 @@ def test_a_clock_that_was_set_back_holds_no_pool_for_ever() -> None:
     assert [LET_GO in told(one) for one in (first, second, third)] == [False, False, True]
 
 
-def _memory(decision: Decision) -> Memory:
-    assert isinstance(decision.memory, Memory)
+def _memory(decision: Decision) -> PoolStatusCarry:
+    assert isinstance(decision.memory, PoolStatusCarry)
     return decision.memory
 
 
@@ -293,7 +295,7 @@ def test_one_that_is_overdue_is_missing_since_it_was_asked_for_and_not_since_it_
 
 def test_a_provider_that_had_no_time_to_answer_changes_nothing_about_a_pool() -> None:
     status = NodePoolStatus(NodeCounts(ready=1), "1.0000", WELL)
-    assert told(decided(a_pool(status=status), a_node(), Cloud("kwok", problem=NOT_ASKED))) == []
+    assert told(decided(a_pool(status=status), a_node(), ProviderState("kwok", problem=NOT_ASKED))) == []
 
 
 def test_what_a_pool_cost_is_not_forgotten_while_its_provider_is_silent() -> None:
@@ -375,24 +377,24 @@ def test_what_was_written_is_what_is_decided_next_time() -> None:
 def test_counts_are_written_once_a_second(
     written_at: datetime | None, expected: list[str], wake_at: datetime | None
 ) -> None:
-    memory = Memory({"pool-default": written_at}) if written_at else None
+    memory = PoolStatusCarry({"pool-default": written_at}) if written_at else None
     decision = decided(EMPTY, a_request(), SEEN, memory=memory)
     assert (told(decision), decision.wake_at) == (expected, wake_at)
 
 
 def test_that_a_pool_is_unhealthy_is_written_at_once() -> None:
-    memory = Memory({"pool-default": NOW})
+    memory = PoolStatusCarry({"pool-default": NOW})
     assert told(decided(EMPTY, LISTED, a_node(ready=False), memory=memory)) == ["status of default"]
 
 
 def test_what_was_learnt_is_written_at_once() -> None:
-    decision = decided(EMPTY, a_failed_request(), SEEN, memory=Memory({"pool-default": NOW}))
+    decision = decided(EMPTY, a_failed_request(), SEEN, memory=PoolStatusCarry({"pool-default": NOW}))
     assert told(decision) == ["event on default: OutOfStock", "status of default"]
 
 
 def test_pools_that_are_gone_are_forgotten() -> None:
-    memory = decided(EMPTY, SEEN, memory=Memory({"pool-default": NOW, "pool-gone": NOW})).memory
-    assert isinstance(memory, Memory)
+    memory = decided(EMPTY, SEEN, memory=PoolStatusCarry({"pool-default": NOW, "pool-gone": NOW})).memory
+    assert isinstance(memory, PoolStatusCarry)
     assert memory.written == {"pool-default": NOW}
 
 

@@ -11,13 +11,22 @@ from typing import Any, Final, cast
 
 import msgspec
 
-from growth.api.actions import Action, CreateObject, DeleteObject, EditObject, Given, Hold, PatchObject, RecordEvent
-from growth.api.change import Change, Happened
+from growth.api.actions import (
+    Action,
+    CreateObject,
+    DeleteObject,
+    EditObject,
+    Hold,
+    PatchObject,
+    Precondition,
+    RecordEvent,
+)
+from growth.api.change import Change, ChangeType
 from growth.api.decoding import Reader
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
-from growth.api.interning import Sharing
+from growth.api.interning import InternTables
 from growth.api.kinds import NAMESPACES, NODES, PERSISTENT_VOLUME_CLAIMS, PODS, PRIORITY_CLASSES, Kind
-from growth.api.provider_state import Cloud
+from growth.api.provider_state import ProviderState
 from growth.api.queue.cluster_queues import ClusterQueue, LocalQueue
 from growth.api.queue.job import QUEUED_JOBS, QueuedJob
 from growth.api.queue.kinds import (
@@ -34,11 +43,11 @@ from growth.api.queue.pod_defaults import FILLING_KINDS
 from growth.api.queue.workload import QUEUE_NAME, QUOTA_RESERVED, Workload
 from growth.api.settings.model import QueueSettings, Settings
 from growth.api.settings.queue import RequeuingStrategySettings, WaitForPodsReadySettings
-from growth.decide.contract import Decision, State
-from growth.decide.queue.decider import Memory, decide
-from growth.decide.queue.index import Desk
+from growth.decide.contract import DeciderState, Decision
+from growth.decide.queue.decider import QueueCarry, decide
+from growth.decide.queue.index import QueueIndex
 from growth.decide.queue.queue_config import members_of
-from growth.observe.cache import World
+from growth.observe.cache import ClusterCache
 from growth.observe.snapshot import Snapshot
 from growth.observe.table import Table
 from tests.builders import Json, uid_of
@@ -68,7 +77,7 @@ KINDS: Final[tuple[Kind[Any], ...]] = (
 _BY_NAME: Final = {kind.name: kind for kind in (*KINDS, QUEUED_PODS)}
 _INDEXED: Final = frozenset({NODES, PODS})
 _READERS: Final[dict[Kind[Any], Reader[Any]]] = {}
-_EMPTY: Final = World().snapshot(NOW)
+_EMPTY: Final = ClusterCache().snapshot(NOW)
 _SEEN: Final[dict[int, tuple[Json, Any]]] = {}
 
 Id = tuple[Kind[Any], str, str]
@@ -99,7 +108,7 @@ def settings(
 def read(kind: Kind[Any], manifest: Json) -> Any:  # noqa: ANN401 - the type follows from the kind
     """A manifest as our informers would hand it on."""
     if kind not in _READERS:
-        _READERS[kind] = Reader[Any](kind, Sharing())
+        _READERS[kind] = Reader[Any](kind, InternTables())
     return _READERS[kind].object(msgspec.json.encode(manifest))
 
 
@@ -118,11 +127,11 @@ def new_tables() -> Tables:
 def snapshot_of(objects: Objects, now: datetime, tables: Tables | None = None) -> Snapshot:
     """What one sees of these objects; ``tables`` that know others hear what has changed."""
     tables = new_tables() if tables is None else tables
-    indexed = World(queues=True) if any(kind in _INDEXED for kind, _, _ in objects) else None
+    indexed = ClusterCache(queues=True) if any(kind in _INDEXED for kind, _, _ in objects) else None
     there: dict[Kind[Any], dict[tuple[str, str], Any]] = {kind: {} for kind in KINDS}
     for (kind, namespace, name), manifest in objects.items():
         if indexed is not None and kind in _INDEXED:
-            indexed.listeners()[kind]([Change(Happened.ADDED, _seen(kind, manifest), None)])
+            indexed.listeners()[kind]([Change(ChangeType.ADDED, _seen(kind, manifest), None)])
         else:
             there[kind][namespace, name] = _seen(kind, manifest)
     for kind, table in tables.items():
@@ -134,11 +143,11 @@ def snapshot_of(objects: Objects, now: datetime, tables: Tables | None = None) -
 def _tell(table: Table[Any], there: Mapping[tuple[str, str], Any]) -> None:
     for key, known in list(table.items()):
         if key not in there:
-            table.hear([Change(Happened.DELETED, known, known)])
+            table.hear([Change(ChangeType.DELETED, known, known)])
     for key, now in there.items():
         known = table.get(key)
         if known is not now:
-            table.hear([Change(Happened.ADDED if known is None else Happened.MODIFIED, now, known)])
+            table.hear([Change(ChangeType.ADDED if known is None else ChangeType.MODIFIED, now, known)])
 
 
 class Stage:
@@ -152,7 +161,7 @@ class Stage:
         self.answers: dict[str, object] = {}
         """What deciders found out on threads, by capability."""
         self.wake_at: datetime | None = None
-        self.clouds: dict[str, Cloud] = {}
+        self.clouds: dict[str, ProviderState] = {}
         self._tables = new_tables()
         self._version = 0
         self.put(NAMESPACES, {"metadata": {"name": "default", "labels": {"team": "a"}}})
@@ -187,7 +196,7 @@ class Stage:
         seen = snapshot_of(self.objects if objects is None else objects, self.now, self._tables)
         seen = msgspec.structs.replace(seen, clouds=self.clouds)
         whole = self._looking_at_everything(seen)
-        decision = decide(seen, State(memory=self.memory, answers=self.answers), self.settings)
+        decision = decide(seen, DeciderState(memory=self.memory, answers=self.answers), self.settings)
         mine, theirs = _weight(decision, seen), _weight(whole, seen)
         assert mine == theirs, ([one for one in mine if one not in theirs], [one for one in theirs if one not in mine])
         self.memory, self.wake_at = decision.memory, decision.wake_at
@@ -196,11 +205,13 @@ class Stage:
     def _looking_at_everything(self, seen: Snapshot) -> Decision:
         """What is decided by whoever does not know what has changed: the same must come of looking only at that."""
         memory = self.memory
-        if isinstance(memory, Memory) and memory.desk is not None:
-            desk = Desk(memory.desk.premises, members_of(seen))
+        if isinstance(memory, QueueCarry) and memory.desk is not None:
+            desk = QueueIndex(memory.desk.premises, members_of(seen))
             desk.absent = dict(memory.desk.absent)
             memory = msgspec.structs.replace(memory, desk=desk)
-        return decide(msgspec.structs.replace(seen, memo={}), State(memory=memory, answers=self.answers), self.settings)
+        return decide(
+            msgspec.structs.replace(seen, memo={}), DeciderState(memory=memory, answers=self.answers), self.settings
+        )
 
     def take(self, said: Action | Hold) -> bool:
         """Do it; False if it is not done because the object has changed, or is gone."""
@@ -234,7 +245,7 @@ class Stage:
             self._write(key, after)
         return True
 
-    def _is_given(self, given: Given) -> bool:
+    def _is_given(self, given: Precondition) -> bool:
         subject = given.subject
         there = self.objects.get((_BY_NAME[subject.kind], subject.namespace, subject.name))
         return (int(there["metadata"]["resourceVersion"]) if there is not None else None) == given.resource_version

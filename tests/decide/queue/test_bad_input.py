@@ -6,10 +6,10 @@ import msgspec
 import pytest
 
 from growth.api.decoding import Reader, Unreadable
-from growth.api.interning import Sharing
+from growth.api.interning import InternTables
 from growth.api.queue.job import QUEUED_JOBS
 from growth.api.queue.kinds import CLUSTER_QUEUES, COHORTS, LOCAL_QUEUES, RESOURCE_FLAVORS, WORKLOADS
-from growth.decide.contract import State
+from growth.decide.contract import DeciderState
 from growth.decide.queue.decider import decide
 from tests.builders import Json
 from tests.decide.queue.stage import Stage, a_stage, settings, snapshot_of
@@ -237,7 +237,7 @@ def test_a_cohort_that_is_only_named_is_none_to_complain_about() -> None:
 
 
 def unreadable(kind: Any, manifest: Json) -> Any:  # noqa: ANN401
-    found = Reader(kind, Sharing()).seen(msgspec.json.encode(manifest))
+    found = Reader(kind, InternTables()).seen(msgspec.json.encode(manifest))
     assert isinstance(found, Unreadable), found
     return {kind: {"u": found}}
 
@@ -245,7 +245,7 @@ def unreadable(kind: Any, manifest: Json) -> Any:  # noqa: ANN401
 def looked(stage: Stage, strangers: Any) -> tuple[dict[str, str], list[str]]:  # noqa: ANN401
     """What is said on queues and workloads, and the notes of all events, if this is there and cannot be read."""
     seen = msgspec.structs.replace(snapshot_of(stage.objects, stage.now), unreadable=strangers)
-    said_now = decide(seen, State(memory=stage.memory), stage.settings).said
+    said_now = decide(seen, DeciderState(memory=stage.memory), stage.settings).said
     conditions: dict[str, str] = {}
     for one in said_now:
         for condition in getattr(one, "body", {}).get("status", {}).get("conditions", ()):

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from growth.api.queue.kinds import CLUSTER_QUEUES, LOCAL_QUEUES, RESOURCE_FLAVORS
-from growth.decide.queue.cluster_queue_status import READY, Standing, standing_of, standing_of_door
+from growth.decide.queue.cluster_queue_status import READY, ClusterQueueCheck, standing_of, standing_of_door
 from tests.builders import Json
 from tests.decide.queue.stage import read
 
@@ -22,7 +22,12 @@ def a_group(*resources: Json, flavors: tuple[str, ...] = ("any",), covered: tupl
     }
 
 
-def standing(*groups: Json, taints: list[Json] | None = None, meta: Json | None = None, **spec: Any) -> Standing:  # noqa: ANN401
+def standing(
+    *groups: Json,
+    taints: list[Json] | None = None,
+    meta: Json | None = None,
+    **spec: Any,  # noqa: ANN401
+) -> ClusterQueueCheck:
     queue = {"metadata": {"name": "all", **(meta or {})}, "spec": {"resourceGroups": list(groups), **spec}}
     flavor = {"metadata": {"name": "any"}, "spec": {"nodeTaints": taints or []}}
     names = {"any", "other"} | {one["name"] for group in groups for one in group["flavors"] if "-" in one["name"]}
@@ -44,7 +49,7 @@ def test_a_queue_with_quota_is_at_work() -> None:
         (standing(a_group(flavors=("gone", "any"))), "FlavorNotFound", "no ResourceFlavor gone: create it"),
     ],
 )
-def test_why_a_queue_admits_nobody(found: Standing, reason: str, words: str) -> None:
+def test_why_a_queue_admits_nobody(found: ClusterQueueCheck, reason: str, words: str) -> None:
     assert (found.is_active, found.reason) == (False, reason)
     assert words in found.why
 
@@ -104,15 +109,15 @@ MANY = tuple(f"flavor-{number}" for number in range(64))
         ),
     ],
 )
-def test_what_a_webhook_would_refuse_is_said(found: Standing, words: str) -> None:
+def test_what_a_webhook_would_refuse_is_said(found: ClusterQueueCheck, words: str) -> None:
     assert (found.is_active, found.reason) == (False, "Misconfigured")
     assert words in found.why
 
 
 def test_a_door_is_at_work_if_its_queue_is() -> None:
-    queues = {"all": READY, "held": Standing(is_active=False, reason="Stopped", why="its stopPolicy is Hold")}
+    queues = {"all": READY, "held": ClusterQueueCheck(is_active=False, reason="Stopped", why="its stopPolicy is Hold")}
 
-    def door(queue: str, **spec: str) -> Standing:
+    def door(queue: str, **spec: str) -> ClusterQueueCheck:
         manifest = {"metadata": {"name": "door"}, "spec": {"clusterQueue": queue, **spec}}
         return standing_of_door(read(LOCAL_QUEUES, manifest), queues)
 

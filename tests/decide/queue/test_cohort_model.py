@@ -16,8 +16,8 @@ from growth.api.queue.kinds import CLUSTER_QUEUES, WORKLOADS
 from growth.api.queue.workload import EVICTED, PREEMPTED, QUOTA_RESERVED, WAITS_FOR_PREEMPTED
 from growth.decide.contract import Decision
 from growth.decide.queue.preemption import promised_to
-from growth.decide.queue.quota_tree import Member
 from growth.decide.queue.quota_tree import Quota as Owned
+from growth.decide.queue.quota_tree import QuotaNode
 from tests.decide.queue.cohort_model import Node, Outcome, Pass, Queue, Quota, Slot, Tree, Work
 from tests.decide.queue.cohort_worlds import (
     GROUPS,
@@ -162,11 +162,13 @@ def test_the_same_on_many_more_trees(seed: int, preemptors_first: bool) -> None:
     live(seed, preemptors_first=preemptors_first)
 
 
-def _members(nodes: list[Node]) -> dict[str, Member]:
-    members: dict[str, Member] = {}
+def _members(nodes: list[Node]) -> dict[str, QuotaNode]:
+    members: dict[str, QuotaNode] = {}
     for node in nodes:
         quotas = {slot: Owned(quota.nominal, quota.borrow, quota.lend) for slot, quota in node.quotas.items()}
-        members[node.name] = Member(node.name, quotas, members[node.parent.name] if node.parent is not None else None)
+        members[node.name] = QuotaNode(
+            node.name, quotas, members[node.parent.name] if node.parent is not None else None
+        )
     return members
 
 

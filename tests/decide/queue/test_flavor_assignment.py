@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from growth.api.queue.kinds import CLUSTER_QUEUES, RESOURCE_FLAVORS, WORKLOADS
-from growth.decide.queue.flavor_assignment import Assignment, Refusal, Way, assign, needs_of
-from growth.decide.queue.quota_tree import Member, quotas_of
+from growth.decide.queue.flavor_assignment import Assignment, AssignmentMode, AssignmentRefusal, assign, needs_of
+from growth.decide.queue.quota_tree import QuotaNode, quotas_of
 from tests.builders import Json
 from tests.decide.queue.stage import read
 
@@ -27,7 +27,7 @@ def outcome(
     sets: list[Json],
     flavors: list[Json] | None = None,
     used: dict[tuple[str, str], int] | None = None,
-) -> Assignment | Refusal:
+) -> Assignment | AssignmentRefusal:
     """Groups are quota by flavor and resource."""
     spec = {
         "resourceGroups": [
@@ -46,21 +46,21 @@ def outcome(
         one["metadata"]["name"]: read(RESOURCE_FLAVORS, one)
         for one in flavors or [a_flavor(name) for group in groups for name in group]
     }
-    member = Member("all", quotas_of(queue.spec.resource_groups))
+    member = QuotaNode("all", quotas_of(queue.spec.resource_groups))
     for slot, amount in (used or {}).items():
         member.use(slot, amount)
     workload = read(WORKLOADS, {"metadata": {"name": "one"}, "spec": {"podSets": sets}})
     return assign(queue, member, known, needs_of(workload))
 
 
-def chosen(found: Assignment | Refusal) -> list[dict[str, str]]:
+def chosen(found: Assignment | AssignmentRefusal) -> list[dict[str, str]]:
     assert isinstance(found, Assignment), found
     return [dict(one.flavors) for one in found.sets]
 
 
-def refused(found: Assignment | Refusal) -> tuple[str, str]:
+def refused(found: Assignment | AssignmentRefusal) -> tuple[str, str]:
     if isinstance(found, Assignment):
-        assert found.price.way is Way.NOBODY_TO_GO, found
+        assert found.price.way is AssignmentMode.NOBODY_TO_GO, found
         return "WaitingForQuota", found.why
     return found.reason, found.why
 

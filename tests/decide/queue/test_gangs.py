@@ -13,8 +13,8 @@ from growth.api.queue.job import QUEUED_JOBS
 from growth.api.queue.kinds import CLUSTER_QUEUES, WORKLOADS
 from growth.api.queue.pod import QUEUED_PODS
 from growth.api.queue.workload import EVICTED, ON_STANDING_NODES, QUOTA_RESERVED, REQUEUED
-from growth.decide.contract import State
-from growth.decide.facts.gangs import PLANS, Findings, Gang, Unplaced, gangs_in
+from growth.decide.contract import DeciderState
+from growth.decide.facts.gangs import PLANS, Gang, GangFindings, UnplacedGang, gangs_in
 from growth.decide.queue.decider import decide
 from growth.decide.queue.failed_flavors import FAILED_FLAVORS
 from tests.decide.queue.stage import Stage, settings, snapshot_of
@@ -40,15 +40,15 @@ def a_pair(stage: Stage, name: str = "job", **job: Any) -> None:  # noqa: ANN401
 
 def gangs(stage: Stage) -> list[Gang]:
     seen = msgspec.structs.replace(snapshot_of(stage.objects, stage.now), clouds=stage.clouds)
-    decide(seen, State(memory=stage.memory), stage.settings)
+    decide(seen, DeciderState(memory=stage.memory), stage.settings)
     return list(gangs_in(seen))
 
 
 def refuse(stage: Stage, *jobs: str) -> None:
     """A plan has no place for these jobs, or for any."""
-    unplaced = [Unplaced(one, WHY) for one in gangs(stage) if not jobs or one.key[1].split("-")[1] in jobs]
+    unplaced = [UnplacedGang(one, WHY) for one in gangs(stage) if not jobs or one.key[1].split("-")[1] in jobs]
     assert unplaced
-    stage.answers = {PLANS: Findings(unplaced=tuple(unplaced))}
+    stage.answers = {PLANS: GangFindings(unplaced=tuple(unplaced))}
     stage.settle()
 
 
@@ -172,7 +172,7 @@ def test_job_without_a_place_moves_without_a_count_or_a_backoff() -> None:
 def test_what_the_plan_says_is_told() -> None:
     stage = a_stage()
     a_pair(stage)
-    stage.answers = {PLANS: Findings(unplaced=tuple(Unplaced(one, WHY) for one in gangs(stage)))}
+    stage.answers = {PLANS: GangFindings(unplaced=tuple(UnplacedGang(one, WHY) for one in gangs(stage)))}
     for _ in range(2):  # first it is noted where it failed
         for said in stage.look().said:
             stage.take(said)
@@ -185,7 +185,7 @@ def test_job_that_was_noted_moves_although_the_plan_is_forgotten() -> None:
     """Growth is stopped between the two writes."""
     stage = a_stage()
     a_pair(stage)
-    stage.answers = {PLANS: Findings(unplaced=tuple(Unplaced(one, WHY) for one in gangs(stage)))}
+    stage.answers = {PLANS: GangFindings(unplaced=tuple(UnplacedGang(one, WHY) for one in gangs(stage)))}
     for said in stage.look().said:
         stage.take(said)
     assert noted(stage) == "small=NoPlacement"
@@ -198,7 +198,7 @@ def test_finding_about_an_earlier_admission_does_not_count() -> None:
     stage = a_stage()
     a_pair(stage)
     old = [msgspec.structs.replace(one, admitted_at=one.admitted_at - timedelta(hours=1)) for one in gangs(stage)]
-    stage.answers = {PLANS: Findings(unplaced=tuple(Unplaced(one, WHY) for one in old))}
+    stage.answers = {PLANS: GangFindings(unplaced=tuple(UnplacedGang(one, WHY) for one in old))}
     stage.settle()
     assert (flavor_of(stage, "job"), stage.says("job", EVICTED)) == ("small", ("", ""))
 
@@ -206,7 +206,7 @@ def test_finding_about_an_earlier_admission_does_not_count() -> None:
 def test_finding_about_a_job_that_runs_does_not_count() -> None:
     stage = a_stage()
     a_pair(stage)
-    found = Findings(unplaced=tuple(Unplaced(one, WHY) for one in gangs(stage)))
+    found = GangFindings(unplaced=tuple(UnplacedGang(one, WHY) for one in gangs(stage)))
     stage.play_jobs(ready=["job"])
     stage.settle()
     stage.answers = {PLANS: found}

@@ -5,16 +5,16 @@ from typing import Any
 import msgspec
 import pytest
 
-from growth.api.change import Change, Happened
+from growth.api.change import Change, ChangeType
 from growth.api.decoding import Reader
-from growth.api.interning import Sharing
+from growth.api.interning import InternTables
 from growth.api.kinds import PODS, Kind
 from growth.api.queue.job import QUEUED_JOBS
 from growth.api.queue.kinds import CLUSTER_QUEUES, RESOURCE_FLAVORS, WORKLOADS
 from growth.api.queue.kueue_installation import IN_USE
 from growth.api.queue.pod import MANAGED
 from growth.decide.queue.kueue_coexistence import let_go
-from growth.observe.cache import World
+from growth.observe.cache import ClusterCache
 from tests.builders import Json, a_pod
 from tests.decide.queue.stage import NOW, Stage, a_stage, snapshot_of
 
@@ -136,11 +136,11 @@ def test_what_nobody_deletes_keeps_its_finalizer() -> None:
     [("", "Pending", True), ("worker", "Succeeded", True), ("worker", "Failed", True), ("worker", "Running", False)],
 )
 def test_a_pod_goes_when_it_has_ended_or_never_began(node: str, phase: str, goes: bool) -> None:  # noqa: FBT001
-    world, manifest = World(), a_pod("one", node=node)
+    world, manifest = ClusterCache(), a_pod("one", node=node)
     meta: Json = {**manifest["metadata"], "finalizers": [MANAGED], "deletionTimestamp": DELETED}
-    pod = Reader(PODS, Sharing()).object(
+    pod = Reader(PODS, InternTables()).object(
         msgspec.json.encode({**manifest, "metadata": meta, "status": {**manifest["status"], "phase": phase}})
     )
-    world.hear_of_pods([Change(Happened.ADDED, pod, None)])
+    world.hear_of_pods([Change(ChangeType.ADDED, pod, None)])
     found = [one.subject.name for one in let_go(world.snapshot(NOW), [], set(), is_sure=True)]
     assert found == (["one"] if goes else [])

@@ -10,7 +10,7 @@ from growth.api.core import ObjectReference
 from growth.api.kinds import PODS
 from growth.api.queue.kueue_installation import KUEUE_MUTATING, KUEUE_VALIDATING
 from growth.api.references import reference_by_name
-from growth.decide.contract import State
+from growth.decide.contract import DeciderState
 from growth.decide.queue.kueue_coexistence import advice, told_of_leftovers
 from tests.builders import Json
 from tests.decide.queue.stage import Stage, snapshot_of
@@ -29,7 +29,7 @@ def webhooks(what: str, policy: str = "Fail") -> Json:
 
 
 def told(stage: Stage, *outcomes: Outcome) -> list[tuple[ObjectReference, str]]:
-    state = State({key_of(one.action): one for one in outcomes})
+    state = DeciderState({key_of(one.action): one for one in outcomes})
     said = told_of_leftovers(snapshot_of(stage.objects, stage.now), state)
     events = [(one.subject, one.why) for one in said if isinstance(one, RecordEvent)]
     holds = [one for one in said if isinstance(one, Hold)]

@@ -6,10 +6,10 @@ import msgspec
 import pytest
 
 from growth.api.actions import Hold, RecordEvent
-from growth.api.change import Change, Happened
+from growth.api.change import Change, ChangeType
 from growth.api.queue.kueue_installation import KUEUE_DEPLOYMENTS, KUEUE_LEASES, LEASE_NAME
-from growth.decide.contract import Decision, State
-from growth.decide.queue.decider import Memory, decide
+from growth.decide.contract import DeciderState, Decision
+from growth.decide.queue.decider import QueueCarry, decide
 from growth.observe.lease_heartbeats import KueueLeases
 from tests.builders import Json
 from tests.decide.queue.stage import Stage, a_stage, read, snapshot_of
@@ -35,7 +35,7 @@ class Neighbourhood:
         meta = {"name": LEASE_NAME, "namespace": "kueue-system", "uid": "u"}
         spec = {"holderIdentity": holder, "leaseDurationSeconds": 15, "renewTime": renewed}
         lease = read(KUEUE_LEASES, {"metadata": meta, "spec": spec})
-        self.leases.hear([Change(Happened.MODIFIED, lease, None)])
+        self.leases.hear([Change(ChangeType.MODIFIED, lease, None)])
 
     def wait(self, seconds: float) -> None:
         self.stage.now += timedelta(seconds=seconds)
@@ -43,7 +43,7 @@ class Neighbourhood:
     def look(self) -> Decision:
         seen = snapshot_of(self.stage.objects, self.stage.now)
         seen = msgspec.structs.replace(seen, kueue_leases=self.leases)
-        decision = decide(seen, State(memory=self.memory, steady_since=self.jumped_at), self.stage.settings)
+        decision = decide(seen, DeciderState(memory=self.memory, steady_since=self.jumped_at), self.stage.settings)
         self.memory = decision.memory
         return decision
 
@@ -147,9 +147,9 @@ def test_what_was_given_and_is_not_seen_is_not_forgotten_meanwhile() -> None:
         here.stage.take(said)
     here.look()
     given = here.memory
-    assert isinstance(given, Memory)
+    assert isinstance(given, QueueCarry)
     assert given.assumed
     here.stage.put(KUEUE_DEPLOYMENTS, a_deployment())
     here.look()
-    assert isinstance(here.memory, Memory)
+    assert isinstance(here.memory, QueueCarry)
     assert here.memory.assumed == given.assumed

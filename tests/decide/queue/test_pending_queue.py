@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from growth.decide.queue.pending_queue import Line, Place, Waiter, Walk
+from growth.decide.queue.pending_queue import PendingQueue, QueueIterator, QueuePosition, Waiter
 
 NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
 WAITERS = st.dictionaries(st.integers(0, 40), st.sampled_from("abc"), max_size=20)
@@ -13,11 +13,11 @@ WAITERS = st.dictionaries(st.integers(0, 40), st.sampled_from("abc"), max_size=2
 
 def waiter(number: int) -> Waiter:
     order = (-(number % 3), NOW + timedelta(seconds=number % 5), str(number))
-    return (Place(order[0], number % 7 > 0, order), ("default", str(number)))
+    return (QueuePosition(order[0], number % 7 > 0, order), ("default", str(number)))
 
 
-def a_line(shapes: dict[int, str], gone: set[int] | None = None) -> Line:
-    line = Line()
+def a_line(shapes: dict[int, str], gone: set[int] | None = None) -> PendingQueue:
+    line = PendingQueue()
     for number, shape in shapes.items():
         line.add(waiter(number), shape)
     for number in (gone or set()) & shapes.keys():
@@ -47,7 +47,7 @@ def test_a_walk_passes_over_a_shape_from_whom_it_is_told_on_and_nobody_else(
         if shapes[number] not in told:
             expected.append(waiter(number))
             told |= {shapes[number]} if number in refused else set()
-    walk, met = Walk(a_line(shapes)), list[Waiter]()
+    walk, met = QueueIterator(a_line(shapes)), list[Waiter]()
     while walk.head is not None:
         met.append(walk.head[0])
         if int(walk.head[0][1][1]) in refused:
@@ -58,7 +58,7 @@ def test_a_walk_passes_over_a_shape_from_whom_it_is_told_on_and_nobody_else(
 
 
 def test_a_shape_is_kept_once() -> None:
-    line = Line()
+    line = PendingQueue()
     first, second = ("a", b"template"), ("a", bytes(bytearray(b"template")))
     assert line.add(waiter(1), first) is first
     assert line.add(waiter(2), second) is first

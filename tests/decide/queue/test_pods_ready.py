@@ -13,7 +13,7 @@ from growth.api.offering import POOL
 from growth.api.queue.kinds import WORKLOADS
 from growth.api.queue.workload import EVICTED, PODS_READY
 from growth.api.timestamp import format_time
-from growth.decide.contract import State
+from growth.decide.contract import DeciderState
 from growth.decide.queue.decider import decide_workloads
 from growth.decide.queue.retained_nodes import MACHINES, awaited_in
 from tests.builders import a_node
@@ -171,7 +171,7 @@ def test_machines_on_which_its_pods_cannot_start_anyway_are_not_kept() -> None:
 def kept(stage: Stage) -> set[str]:
     """What those see who remove nodes: a new process each time."""
     snapshot = snapshot_of(stage.objects, stage.now)
-    decide_workloads(snapshot, State(), stage.settings)
+    decide_workloads(snapshot, DeciderState(), stage.settings)
     return awaited_in(snapshot)
 
 

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from growth.api.queue.quotas import BorrowWithinCohort, Preemption
-from growth.decide.queue.preemption import IN_QUEUE, RECLAIMED, RECLAIMED_TO_BORROW, Tree, victims
-from growth.decide.queue.quota_holders import Holder, Wish
-from growth.decide.queue.quota_tree import Member, Quota
+from growth.decide.queue.preemption import IN_QUEUE, RECLAIMED, RECLAIMED_TO_BORROW, PreemptionTree, victims
+from growth.decide.queue.quota_holders import QuotaHolder, QuotaRequest
+from growth.decide.queue.quota_tree import Quota, QuotaNode
 from tests.decide.queue.stage import NOW
 
 CPU = ("any", "cpu")
@@ -19,27 +19,27 @@ class Cohorts:
     """A tree that is told in names: ``queue("a", 10, "team")``, ``held("a", "one", 4)``."""
 
     def __init__(self) -> None:
-        self.cohorts: dict[str, Member] = {}
-        self.members: dict[str, Member] = {}
-        self.holders: dict[str, dict[tuple[str, str], Holder]] = {}
+        self.cohorts: dict[str, QuotaNode] = {}
+        self.members: dict[str, QuotaNode] = {}
+        self.holders: dict[str, dict[tuple[str, str], QuotaHolder]] = {}
 
     def cohort(self, name: str, parent: str = "", nominal: int = 0) -> None:
-        self.cohorts[name] = Member(name, {CPU: Quota(nominal)}, self.cohorts.get(parent))
+        self.cohorts[name] = QuotaNode(name, {CPU: Quota(nominal)}, self.cohorts.get(parent))
 
     def queue(self, name: str, nominal: int, cohort: str = "", **limits: Any) -> None:  # noqa: ANN401
         if cohort and cohort not in self.cohorts:
             self.cohort(cohort)
-        self.members[name] = Member(name, {CPU: Quota(nominal, **limits)}, self.cohorts.get(cohort))
+        self.members[name] = QuotaNode(name, {CPU: Quota(nominal, **limits)}, self.cohorts.get(cohort))
 
     def held(self, queue: str, name: str, cpu: int, priority: int = 0, *, age: int = 0, evicted: bool = False) -> None:
         since = NOW - timedelta(minutes=age)
-        holder = Holder(("default", name), name, queue, priority, since, since, {CPU: cpu}, evicted)
+        holder = QuotaHolder(("default", name), name, queue, priority, since, since, {CPU: cpu}, evicted)
         self.holders.setdefault(queue, {})[holder.key] = holder
         self.members[queue].use(CPU, cpu)
 
     def victims(self, queue: str, cpu: int, priority: int = 10, **policy: Any) -> dict[str, str]:  # noqa: ANN401
-        wish = Wish(("default", "preemptor"), priority, NOW, {CPU: cpu})
-        tree = Tree(self.members, self.holders)
+        wish = QuotaRequest(("default", "preemptor"), priority, NOW, {CPU: cpu})
+        tree = PreemptionTree(self.members, self.holders)
         before = {name: member.used(CPU) for name, member in self.members.items()}
         found = victims(tree, self.members[queue], Preemption(**policy), wish, SHORT)
         assert before == {name: member.used(CPU) for name, member in self.members.items()}

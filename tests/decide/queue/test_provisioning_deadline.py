@@ -13,13 +13,13 @@ from growth.api.node_request import PLANNED_FOR, NodeRequest
 from growth.api.offering import POOL
 from growth.api.pod import Pod
 from growth.api.settings.model import ProvisionSettings
-from growth.decide.queue.provisioning_deadline import Machine, Provisioning, extended, requests_by_pod, told
-from growth.decide.queue.requeue import Term
+from growth.decide.queue.provisioning_deadline import LaunchingNode, LaunchStatus, extended, requests_by_pod, told
+from growth.decide.queue.requeue import ReadinessDeadline
 from tests.builders import Json, a_node, a_pod
 from tests.decide.queue.stage import NOW, read
 
 MINUTE: Final = timedelta(minutes=1)
-TERM: Final = Term(NOW, 5 * MINUTE)
+TERM: Final = ReadinessDeadline(NOW, 5 * MINUTE)
 SETTINGS: Final = ProvisionSettings(machine_within=10 * MINUTE, ready_within=4 * MINUTE)
 
 
@@ -46,9 +46,9 @@ def node(name: str = "m", *, born: float = 3, opened: float | None = None, is_ou
     return read(NODES, made)
 
 
-def provisioning(minutes: float, *requests: NodeRequest, nodes: tuple[Node, ...] = ()) -> Provisioning:
+def provisioning(minutes: float, *requests: NodeRequest, nodes: tuple[Node, ...] = ()) -> LaunchStatus:
     by_name = {one.metadata.name: one for one in nodes}
-    return Provisioning(at(minutes), lambda when: when or NOW, SETTINGS, by_name, requests_by_pod(requests))
+    return LaunchStatus(at(minutes), lambda when: when or NOW, SETTINGS, by_name, requests_by_pod(requests))
 
 
 @pytest.mark.parametrize(
@@ -58,13 +58,15 @@ def provisioning(minutes: float, *requests: NodeRequest, nodes: tuple[Node, ...]
         pytest.param(provisioning(6, request(pods="other")), None, id="a machine was asked for, for somebody else"),
         pytest.param(
             provisioning(6, request("Pending", None)),
-            Machine("m", at(10.5), is_there=False),
+            LaunchingNode("m", at(10.5), is_there=False),
             id="asked for just now: its time counts from that",
         ),
-        pytest.param(provisioning(6, request()), Machine("m", at(11), is_there=False), id="bought: until it registers"),
+        pytest.param(
+            provisioning(6, request()), LaunchingNode("m", at(11), is_there=False), id="bought: until it registers"
+        ),
         pytest.param(
             provisioning(6, request(), nodes=(node(),)),
-            Machine("m", at(15), is_there=False),
+            LaunchingNode("m", at(15), is_there=False),
             id="registered: until it is ready",
         ),
         pytest.param(provisioning(11, request()), None, id="a machine that is overdue is no excuse"),
@@ -72,19 +74,19 @@ def provisioning(minutes: float, *requests: NodeRequest, nodes: tuple[Node, ...]
         pytest.param(provisioning(6, request("Deprovisioning")), None, id="nor one that is given up"),
         pytest.param(
             provisioning(6, request("Ready", 5), nodes=(node(opened=5),)),
-            Machine("m", at(10), is_there=True),
+            LaunchingNode("m", at(10), is_there=True),
             id="it is there, and the scheduler has not placed the pod yet",
         ),
         pytest.param(provisioning(6, request("Ready", 5)), None, id="it was there, and its node is gone"),
         pytest.param(
             provisioning(6, request("Unmet", name="a"), request(name="b")),
-            Machine("b", at(11), is_there=False),
+            LaunchingNode("b", at(11), is_there=False),
             id="the second attempt counts, as long as it is open",
         ),
     ],
 )
 def test_a_pod_without_a_node_waits_for_the_machine_that_was_asked_for(
-    known: Provisioning, expected: Machine | None
+    known: LaunchStatus, expected: LaunchingNode | None
 ) -> None:
     assert known.machine_for(pod(), TERM) == expected
 
@@ -95,12 +97,16 @@ def test_a_pod_without_a_node_waits_for_the_machine_that_was_asked_for(
         pytest.param(node(born=-60, opened=-59), None, id="a node that was there before is no excuse"),
         pytest.param(node(opened=6, is_ours=False), None, id="nor is one that Growth has not bought"),
         pytest.param(
-            node(opened=6), Machine("m", at(11), is_there=True), id="a new one gives the whole time from its opening on"
+            node(opened=6),
+            LaunchingNode("m", at(11), is_there=True),
+            id="a new one gives the whole time from its opening on",
         ),
-        pytest.param(node(), Machine("m", at(12), is_there=True), id="and one that is not ready yet does not begin it"),
+        pytest.param(
+            node(), LaunchingNode("m", at(12), is_there=True), id="and one that is not ready yet does not begin it"
+        ),
     ],
 )
-def test_a_pod_on_a_node_that_has_joined_since_has_its_time_anew(where: Node, expected: Machine | None) -> None:
+def test_a_pod_on_a_node_that_has_joined_since_has_its_time_anew(where: Node, expected: LaunchingNode | None) -> None:
     assert provisioning(7, nodes=(where,)).machine_for(pod(node="m"), TERM) == expected
 
 
@@ -112,8 +118,8 @@ def test_a_hand_written_mark_of_the_opening_is_passed_over() -> None:
     assert found.is_there
 
 
-COMING: Final = Machine("m", at(11), is_there=False)
-THERE: Final = Machine("n", at(9), is_there=True)
+COMING: Final = LaunchingNode("m", at(11), is_there=False)
+THERE: Final = LaunchingNode("n", at(9), is_there=True)
 
 
 @pytest.mark.parametrize(
@@ -124,11 +130,13 @@ THERE: Final = Machine("n", at(9), is_there=True)
         pytest.param([COMING], at(11), id="until the machine should be there"),
         pytest.param([COMING, THERE], at(9), id="the pod whose machine came first has no longer than others"),
         pytest.param([COMING, None], at(5), id="one pod without an excuse is enough"),
-        pytest.param([Machine("m", at(2), is_there=True)], at(5), id="a machine never shortens the time"),
-        pytest.param([Machine("m", at(999), is_there=False)], at(5 + 10 + 4 + 5), id="nobody is waited for for ever"),
+        pytest.param([LaunchingNode("m", at(2), is_there=True)], at(5), id="a machine never shortens the time"),
+        pytest.param(
+            [LaunchingNode("m", at(999), is_there=False)], at(5 + 10 + 4 + 5), id="nobody is waited for for ever"
+        ),
     ],
 )
-def test_the_deadline_moves_with_the_machines(machines: list[Machine | None], expected: datetime) -> None:
+def test_the_deadline_moves_with_the_machines(machines: list[LaunchingNode | None], expected: datetime) -> None:
     assert extended(TERM, machines, SETTINGS) == expected
 
 
@@ -137,7 +145,7 @@ def test_pods_that_are_ready_and_not_counted_yet_are_waited_for_but_not_for_ever
 
 
 def test_machines_are_told_once_each_with_the_latest_instant() -> None:
-    second = Machine("z", at(20), is_there=False)
+    second = LaunchingNode("z", at(20), is_there=False)
     assert told([None, THERE]) == ""
     assert told([COMING, COMING]) == "waits for a machine, expected by 09:11 UTC"
     assert told([COMING, second, THERE, None]) == "waits for 2 machines, expected by 09:20 UTC"

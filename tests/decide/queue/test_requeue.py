@@ -18,7 +18,7 @@ from growth.api.queue.workload import (
 )
 from growth.api.status import StatusCondition
 from growth.decide.queue.pending_queue import order_of, queued_since
-from growth.decide.queue.requeue import Readiness, Requeuing, deadline, delay, is_waiting, next_state
+from growth.decide.queue.requeue import ReadinessPolicy, RequeuePolicy, deadline, delay, is_waiting, next_state
 
 NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
 MADE = NOW - timedelta(hours=1)
@@ -36,40 +36,40 @@ def workload(*conditions: StatusCondition, state: RequeueState | None = None, ui
 @pytest.mark.parametrize(("count", "seconds"), [(1, 60), (2, 120), (3, 240), (6, 1920), (7, 3600), (40, 3600)])
 def test_delays_double_up_to_the_cap(count: int, seconds: int) -> None:
     """Around 60s, 120s, 240s, ...; a little jitter comes on top."""
-    assert timedelta(seconds=seconds) <= delay(count, Requeuing(), "one") <= timedelta(seconds=seconds * 1.01)
+    assert timedelta(seconds=seconds) <= delay(count, RequeuePolicy(), "one") <= timedelta(seconds=seconds * 1.01)
 
 
 def test_the_sum_of_ten_delays_is_what_the_design_says() -> None:
-    endless = Requeuing(longest=None)
+    endless = RequeuePolicy(longest=None)
     total = sum((delay(count, endless, "one") for count in range(1, 11)), timedelta())
     assert timedelta(hours=17, minutes=3) <= total <= timedelta(hours=17, minutes=14)
-    capped = sum((delay(count, Requeuing(), "one") for count in range(1, 11)), timedelta())
+    capped = sum((delay(count, RequeuePolicy(), "one") for count in range(1, 11)), timedelta())
     assert timedelta(hours=5, minutes=3) <= capped <= timedelta(hours=5, minutes=7)
 
 
 @given(st.integers(-5, 10**9), st.text())
 def test_no_count_that_somebody_wrote_is_too_much(count: int, uid: str) -> None:
-    assert timedelta(0) < delay(count, Requeuing(longest=None), uid)
+    assert timedelta(0) < delay(count, RequeuePolicy(longest=None), uid)
 
 
 def test_two_that_were_evicted_together_do_not_come_back_together() -> None:
-    assert len({delay(3, Requeuing(), uid) for uid in "abcdefgh"}) == 8
+    assert len({delay(3, RequeuePolicy(), uid) for uid in "abcdefgh"}) == 8
 
 
 def test_an_eviction_counts_and_says_when_it_may_be_tried_again() -> None:
-    first = next_state(workload(), Requeuing(), NOW)
+    first = next_state(workload(), RequeuePolicy(), NOW)
     assert first is not None
-    assert (first.count, first.requeue_at) == (1, NOW + delay(1, Requeuing(), "one"))
-    second = next_state(workload(state=RequeueState(1, None)), Requeuing(), NOW)
+    assert (first.count, first.requeue_at) == (1, NOW + delay(1, RequeuePolicy(), "one"))
+    second = next_state(workload(state=RequeueState(1, None)), RequeuePolicy(), NOW)
     assert second is not None
     assert second.count == 2
 
 
 def test_at_the_limit_the_state_is_not_changed_any_more() -> None:
-    terms = Requeuing(limit_count=2)
+    terms = RequeuePolicy(limit_count=2)
     assert next_state(workload(state=RequeueState(1, None)), terms, NOW) is not None
     assert next_state(workload(state=RequeueState(2, None)), terms, NOW) is None
-    assert next_state(workload(), Requeuing(limit_count=0), NOW) is None
+    assert next_state(workload(), RequeuePolicy(limit_count=0), NOW) is None
 
 
 def test_a_workload_waits_until_its_time_has_come() -> None:
@@ -80,11 +80,11 @@ def test_a_workload_waits_until_its_time_has_come() -> None:
 
 
 def test_the_deadline_counts_from_the_admission_and_after_it_was_ready_from_then() -> None:
-    terms = Readiness(timedelta(minutes=5), timedelta(minutes=2))
+    terms = ReadinessPolicy(timedelta(minutes=5), timedelta(minutes=2))
     assert deadline(workload(said(ADMITTED)), terms) == NOW + timedelta(minutes=5)
     lost = said(PODS_READY, "False", "WaitForRecovery", NOW + timedelta(hours=1))
     assert deadline(workload(said(ADMITTED), lost), terms) == NOW + timedelta(hours=1, minutes=2)
-    assert deadline(workload(said(ADMITTED), lost), Readiness(timedelta(minutes=5), None)) is None
+    assert deadline(workload(said(ADMITTED), lost), ReadinessPolicy(timedelta(minutes=5), None)) is None
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_the_deadline_counts_from_the_admission_and_after_it_was_ready_from_then
     [(), (said(ADMITTED, "False"),), (said(ADMITTED), said(PODS_READY)), (said(ADMITTED), said(EVICTED))],
 )
 def test_who_is_not_admitted_or_ready_or_evicted_has_no_deadline(conditions: tuple[StatusCondition, ...]) -> None:
-    assert deadline(workload(*conditions), Readiness()) is None
+    assert deadline(workload(*conditions), ReadinessPolicy()) is None
 
 
 def test_only_an_eviction_for_pods_that_were_not_ready_moves_a_workload_to_the_back() -> None:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from growth.api.kinds import NODES, PODS
 from growth.api.queue.job import QUEUED_JOBS
 from growth.api.queue.workload import ON_STANDING_NODES, Workload
-from growth.decide.queue.decider import Memory
+from growth.decide.queue.decider import QueueCarry
 from growth.decide.queue.failed_flavors import NO_ROOM, failures_of
 from tests.decide.queue.stage import settings
 from tests.decide.queue.test_existing_capacity import SMALL, a_place, a_stage, a_stranger, make_pods, unmake_pods
@@ -189,7 +189,7 @@ class Life:
 
     def _given(self) -> set[str]:
         """Who is let in for nodes and is not seen to be."""
-        memory = self.stage.memory if isinstance(self.stage.memory, Memory) else Memory()
+        memory = self.stage.memory if isinstance(self.stage.memory, QueueCarry) else QueueCarry()
         given = memory.assumed.given
         jobs = {one.metadata.name: _job_of(one) for one in self.stage.workloads()}
         return {jobs[name] for (_, name), one in given.items() if one.shut}

@@ -12,7 +12,7 @@ from growth.api.queue.kinds import QUEUE_KINDS
 from growth.api.queue.workload import RequeueState
 from growth.api.settings.loading import SettingsError, read_settings
 from growth.api.settings.model import Settings
-from growth.decide.queue.requeue import Requeuing, delay
+from growth.decide.queue.requeue import RequeuePolicy, delay
 from tests.decide.queue.stage import a_stage, settings
 from tests.repository import page_text
 from tests.seed_table import check_that_it_is_there, rows_of
@@ -41,7 +41,7 @@ def test_the_tenth_delay_is_what_the_design_calls_the_sum_of_ten() -> None:
     assert exact[-1] == timedelta(seconds=30720) == timedelta(hours=8, minutes=32)
     assert sum(exact, timedelta()) == timedelta(hours=17, minutes=3)
     for count, seconds in enumerate(exact, 1):
-        assert seconds <= delay(count, Requeuing(longest=None), "one") <= seconds * 1.01
+        assert seconds <= delay(count, RequeuePolicy(longest=None), "one") <= seconds * 1.01
 
 
 def test_ten_requeues_wait_for_pods_for_fifty_minutes() -> None:

@@ -10,9 +10,9 @@ from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
 from growth.api.kinds import NODES
 from growth.api.offering import POOL
 from growth.api.settings.model import ProvisionSettings
-from growth.decide.capacity.availability import Access
-from growth.decide.capacity.offering_catalog import Shop, shop_of
-from growth.decide.queue.flavor_stock import Backing, Supply, backing_in, supply_of
+from growth.decide.capacity.availability import Availability
+from growth.decide.capacity.offering_catalog import OfferingCatalog, shop_of
+from growth.decide.queue.flavor_stock import FlavorOfferings, FlavorSupply, backing_in, supply_of
 from growth.observe.snapshot import Snapshot
 from tests.builders import a_node
 from tests.decide.queue.stage import Stage, snapshot_of
@@ -26,7 +26,7 @@ def look(stage: Stage) -> Snapshot:
     return msgspec.structs.replace(snapshot_of(stage.objects, stage.now), clouds=stage.clouds)
 
 
-def shop(seen: Snapshot, **access: Access) -> Shop:
+def shop(seen: Snapshot, **access: Availability) -> OfferingCatalog:
     found = shop_of(seen.clouds, (), (), seen.now, ProvisionSettings())
     for name, one in access.items():
         key = f"kwok-{name}-fsn1"
@@ -34,9 +34,9 @@ def shop(seen: Snapshot, **access: Access) -> Shop:
     return found
 
 
-def supply(stage: Stage, flavor: str = "small", **access: Access) -> Supply:
+def supply(stage: Stage, flavor: str = "small", **access: Availability) -> FlavorSupply:
     seen = look(stage)
-    found = supply_of(flavor, backing_in(seen, FLAVORS, Backing()), seen, shop(seen, **access))
+    found = supply_of(flavor, backing_in(seen, FLAVORS, FlavorOfferings()), seen, shop(seen, **access))
     assert found is not None
     return found
 
@@ -47,12 +47,12 @@ def supply(stage: Stage, flavor: str = "small", **access: Access) -> Supply:
         pytest.param("small", {"small": 3}, {}, 3, id="what is in stock"),
         pytest.param("both", {"small": 3, "large": 2}, {}, 5, id="of all offerings behind it"),
         pytest.param("both", {"small": 3}, {}, None, id="no bound if one offering has none"),
-        pytest.param("both", {"small": 3}, {"large": Access.CLOSED}, 3, id="but for those in backoff"),
-        pytest.param("small", {}, {"small": Access.CLOSED}, 0, id="none if all are in backoff"),
+        pytest.param("both", {"small": 3}, {"large": Availability.CLOSED}, 3, id="but for those in backoff"),
+        pytest.param("small", {}, {"small": Availability.CLOSED}, 0, id="none if all are in backoff"),
     ],
 )
 def test_supply_counts_what_may_be_launched(
-    flavor: str, stock: Mapping[str, int], access: Mapping[str, Access], machines: int | None
+    flavor: str, stock: Mapping[str, int], access: Mapping[str, Availability], machines: int | None
 ) -> None:
     stage = a_stage()
     in_stock(stage, **stock)
@@ -61,7 +61,7 @@ def test_supply_counts_what_may_be_launched(
 
 def test_supply_of_a_flavor_that_no_offering_matches_is_unknown() -> None:
     seen = look(a_stage())
-    backing = backing_in(seen, FLAVORS, Backing())
+    backing = backing_in(seen, FLAVORS, FlavorOfferings())
     assert (backing.pairs["none"], supply_of("none", backing, seen, shop(seen))) == ((), None)
 
 
@@ -75,8 +75,8 @@ def test_machines_count_where_a_pool_has_limits() -> None:
     assert supply(stage).held == 2
 
 
-def a_supply(facts: str = "facts", machines: int | None = 2, held: int = 3) -> Supply:
-    return Supply(facts, machines, held)
+def a_supply(facts: str = "facts", machines: int | None = 2, held: int = 3) -> FlavorSupply:
+    return FlavorSupply(facts, machines, held)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def a_supply(facts: str = "facts", machines: int | None = 2, held: int = 3) -> S
         pytest.param(a_supply("other"), True, id="another pool or offering"),
     ],
 )
-def test_more_supply_is_seen_from_what_was_written_down(now: Supply, is_more: bool) -> None:  # noqa: FBT001 - a table
+def test_more_supply_is_seen_from_what_was_written_down(now: FlavorSupply, is_more: bool) -> None:  # noqa: FBT001 - a table
     assert now.is_more_than(a_supply().text) is is_more
 
 
@@ -110,7 +110,7 @@ def test_nothing_is_more_than_no_bound() -> None:
 )
 def test_backing_is_found_out_again_when_something_has_changed(*, patch: Any, is_kept: bool) -> None:  # noqa: ANN401
     stage = a_stage()
-    before = backing_in(look(stage), FLAVORS, Backing())
+    before = backing_in(look(stage), FLAVORS, FlavorOfferings())
     in_stock(stage, small=7)
     assert backing_in(look(stage), FLAVORS, before) is before
     stage.change(NODE_POOLS, "p", patch)

@@ -11,7 +11,7 @@ from growth.api.kinds import PODS
 from growth.api.pod import Pod
 from growth.api.queue.kinds import WORKLOADS
 from growth.api.queue.workload import ADMITTED, EVICTED, PODS_READY_TIMEOUT
-from growth.decide.contract import State
+from growth.decide.contract import DeciderState
 from growth.decide.facts.pending_pods import announced_in
 from growth.decide.queue.decider import decide
 from tests.decide.queue.stage import Stage, snapshot_of
@@ -21,7 +21,7 @@ from tests.decide.queue.test_unready_reasons import put_pod
 
 def announced(stage: Stage) -> list[Pod]:
     seen = msgspec.structs.replace(snapshot_of(stage.objects, stage.now), clouds=stage.clouds)
-    decide(seen, State(memory=stage.memory), stage.settings)
+    decide(seen, DeciderState(memory=stage.memory), stage.settings)
     return list(announced_in(seen).values())
 
 

@@ -4,12 +4,12 @@ from growth.api.actions import Action, Hold, RecordEvent
 from growth.api.queue.job import QUEUED_JOBS
 from growth.api.queue.kinds import CLUSTER_QUEUES
 from growth.api.queue.workload import EvictionCount
-from growth.decide.queue.decider import Memory
+from growth.decide.queue.decider import QueueCarry
 from tests.decide.queue.stage import Stage, a_stage, settings
 
 
-def memory(stage: Stage) -> Memory:
-    assert isinstance(stage.memory, Memory)
+def memory(stage: Stage) -> QueueCarry:
+    assert isinstance(stage.memory, QueueCarry)
     return stage.memory
 
 
@@ -71,9 +71,9 @@ def test_what_is_decided_again_because_it_is_not_seen_yet_is_neither_told_nor_co
     seen = dict(stage.objects)
     first, second = stage.look(seen), stage.look(seen)
     assert events(first.said) == [("Workload", "Admitted"), ("Job", "Admitted")]
-    assert isinstance(first.memory, Memory)
+    assert isinstance(first.memory, QueueCarry)
     assert len(first.memory.news.admitted) == 1
-    assert isinstance(second.memory, Memory)
+    assert isinstance(second.memory, QueueCarry)
     assert (events(second.said), second.memory.news.admitted) == ([], ())
 
 

@@ -14,7 +14,7 @@ from growth.api.node import Node
 from growth.api.node_removal_request import NodeRemovalRequest
 from growth.api.node_request import NodeRequest
 from growth.api.phases import REMOVAL_MOVES, REQUEST_MOVES
-from growth.api.provider_state import Cloud
+from growth.api.provider_state import ProviderState
 from tests.decide import stages
 from tests.decide.registry.stage import (
     LARGE,
@@ -133,7 +133,7 @@ class _Drawing:
         place = draw(st.sampled_from([None, None, "", "kwok://gone"]))
         return a_removal(draw(st.sampled_from(NAMES)), phase, at=self._ago(), provider_id=place)
 
-    def cloud(self) -> Cloud:
+    def cloud(self) -> ProviderState:
         draw = self._draw
         if draw(st.integers(0, 5)) == 0:
             return a_cloud(read_at=None, problem="it was not asked yet")

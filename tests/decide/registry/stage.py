@@ -12,7 +12,7 @@ import msgspec
 
 from growth.api.actions import Action, Hold, Outcome, OutcomeKey
 from growth.api.annotations import STARTED_AT
-from growth.api.change import Change, Happened
+from growth.api.change import Change, ChangeType
 from growth.api.core import ConfigMap
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.growth_status import GROWTH_STATUS, STATUS, ClusterStatus
@@ -26,17 +26,17 @@ from growth.api.node_request import NodeRequest, NodeRequestSpec, NodeRequestSta
 from growth.api.offering import HOSTNAME, INSTANCE_TYPE, OFFERING, POOL, ZONE
 from growth.api.phases import RemovalPhase, RequestPhase
 from growth.api.pod import Pod
-from growth.api.provider_state import Cloud
+from growth.api.provider_state import ProviderState
 from growth.api.settings.model import Settings
 from growth.api.status import StatusCondition, StatusEvent
 from growth.api.taints import LEAVES, SCALE_DOWN_AT, closed
 from growth.api.timestamp import format_time
 from growth.api.tolerations import NO_SCHEDULE, Taint
 from growth.decide.capacity.provider_failures import MET
-from growth.decide.contract import Decider, Decision, State
+from growth.decide.contract import Decider, DeciderState, Decision
 from growth.decide.facts.cluster_state import ClusterState, Unit
 from growth.decide.registry.step import step
-from growth.observe.cache import World
+from growth.observe.cache import ClusterCache
 from growth.observe.snapshot import Snapshot
 from tests.decide import marketplace as market
 
@@ -67,7 +67,7 @@ def a_machine(
 
 def a_cloud(
     *machines: Machine | str, read_at: datetime | None = NOW, problem: str = "", provider: str = "kwok"
-) -> Cloud:
+) -> ProviderState:
     """The provider's last word: these machines, by name if they are nothing special."""
     listed = [a_machine(one) if isinstance(one, str) else one for one in machines]
     return market.a_cloud(SMALL, LARGE, machines=listed, read_at=read_at, problem=problem, provider=provider)
@@ -176,7 +176,7 @@ def a_status_map(status: ClusterStatus | str, *, version: int = 9) -> ConfigMap:
     return ConfigMap(meta, data={STATUS: text})
 
 
-Thing = Cloud | Node | Pod | NodePool | NodeRequest | NodeRemovalRequest | ConfigMap
+Thing = ProviderState | Node | Pod | NodePool | NodeRequest | NodeRemovalRequest | ConfigMap
 _KINDS: Final[Mapping[type[Any], Kind[Any]]] = {
     Node: NODES,
     Pod: PODS,
@@ -191,7 +191,7 @@ class Watch:
     """A World, a clock that tests turn, and the registry, stepped as the loop steps it."""
 
     def __init__(self, *things: Thing, settings: Settings = SETTINGS, now: datetime = NOW) -> None:
-        self.world, self.now, self.settings = World(), now, settings
+        self.world, self.now, self.settings = ClusterCache(), now, settings
         self.steady_since: datetime | None = None
         self.cluster: ClusterState | None = None
         self._listeners = self.world.listeners()
@@ -201,11 +201,11 @@ class Watch:
     def add(self, *things: Thing) -> None:
         """These come, or take the place of what had their names."""
         for thing in things:
-            if isinstance(thing, Cloud):
+            if isinstance(thing, ProviderState):
                 self.world.hear_of_cloud(thing)
             else:
                 before = self._pods.get(thing.metadata.uid) if isinstance(thing, Pod) else None
-                happened = Happened.ADDED if before is None else Happened.MODIFIED
+                happened = ChangeType.ADDED if before is None else ChangeType.MODIFIED
                 self._listeners[_KINDS[type(thing)]]([Change(happened, thing, before)])
                 if isinstance(thing, Pod):
                     self._pods[thing.metadata.uid] = thing
@@ -213,7 +213,7 @@ class Watch:
     def remove(self, *things: Node | NodePool | NodeRequest | NodeRemovalRequest) -> None:
         """These are gone."""
         for thing in things:
-            self._listeners[_KINDS[type(thing)]]([Change(Happened.DELETED, thing, thing)])
+            self._listeners[_KINDS[type(thing)]]([Change(ChangeType.DELETED, thing, thing)])
 
     def snapshot(self) -> Snapshot:
         return self.world.snapshot(self.now)
@@ -234,7 +234,7 @@ class Watch:
     ) -> Decision:
         """What a decider says that reads the registry as it is now."""
         cluster = self.look()
-        state = State(outcomes or {}, memory=memory, steady_since=self.steady_since, cluster=cluster)
+        state = DeciderState(outcomes or {}, memory=memory, steady_since=self.steady_since, cluster=cluster)
         return decider(self.snapshot(), state, self.settings)
 
 

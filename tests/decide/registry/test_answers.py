@@ -8,7 +8,7 @@ import pytest
 from growth.api.node import Node
 from growth.api.node_pool import NodePoolStatus, Unhealthy
 from growth.api.settings.model import Settings
-from growth.decide.facts.cluster_state import Census, ClusterState, Group, NodeState
+from growth.decide.facts.cluster_state import ClusterState, NodeState, PoolGroup, ReadinessCensus
 from growth.decide.registry.decider import status_of
 from tests.decide.registry.stage import (
     BORN,
@@ -74,7 +74,7 @@ def test_s1_the_cluster_is_healthy_unless_too_many_nodes_are_unready_without_rea
 ) -> None:
     cluster = a_watch(count, unready=unready).look()
     assert (cluster.health.is_healthy, cluster.is_halted) == (is_healthy, not is_healthy)
-    assert cluster.health.census == Census(ready=count - unready, unready=unready)
+    assert cluster.health.census == ReadinessCensus(ready=count - unready, unready=unready)
 
 
 @pytest.mark.parametrize("is_leaving", [True, False])
@@ -84,7 +84,7 @@ def test_s1_a_cluster_in_which_nodes_only_come_or_only_go_is_healthy(*, is_leavi
     reasons = [a_removal(name) if is_leaving else a_request(name) for name in names]
     cluster = seen(a_pool(), *nodes, *reasons, a_cloud(*names))
     assert cluster.health.is_healthy
-    assert cluster.health.census == Census()
+    assert cluster.health.census == ReadinessCensus()
 
 
 def test_s1_both_limits_are_settings() -> None:
@@ -131,7 +131,7 @@ def test_s1_the_alarm_is_worded_once_and_names_those_that_began_it() -> None:
     watch.add(a_node("default-1", ready=False, since=NOW))
     later = watch.look(SECOND).health
     assert later.alarm == first
-    assert later.census == Census(ready=1, unready=5)
+    assert later.census == ReadinessCensus(ready=1, unready=5)
     assert "4 of 6 nodes" in first
     assert "default-1" not in first
 
@@ -145,7 +145,7 @@ def test_s1_foreign_nodes_halt_us_for_half_an_hour_at_most_and_deadlines_count_f
     watch = Watch(a_pool(), a_node(), a_cloud("default-1"), *foreign(6, unready=5))
     cluster = watch.look()
     assert cluster.is_halted
-    assert cluster.health.census == Census(ready=2, unready=0, foreign_unready=5)
+    assert cluster.health.census == ReadinessCensus(ready=2, unready=0, foreign_unready=5)
     assert "other-1 (not ours)" in cluster.health.alarm
     assert watch.look(FOREIGN_HALT - SECOND).is_halted
     resumed = watch.look(SECOND)
@@ -258,7 +258,7 @@ def test_s1_since_when_it_is_healthy_outlives_the_process() -> None:
 # S2
 
 
-def group(cluster: ClusterState, offering: str = "", pool: str = "default") -> Group:
+def group(cluster: ClusterState, offering: str = "", pool: str = "default") -> PoolGroup:
     return cluster.groups[pool, offering]
 
 

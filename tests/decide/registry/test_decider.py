@@ -9,7 +9,7 @@ import pytest
 from growth.api.actions import CreateObject, Hold, PatchObject, RecordEvent
 from growth.api.growth_status import GROWTH_STATUS, STATUS, SUMMARY, ClusterStatus, status_in
 from growth.decide.contract import Decision
-from growth.decide.registry.decider import Memory, decide, status_of
+from growth.decide.registry.decider import RegistryCarry, decide, status_of
 from tests.decide.registry.stage import (
     BORN,
     HOUR,
@@ -181,7 +181,7 @@ def test_a_new_process_does_not_wait_with_numbers_that_it_has_not_written() -> N
     speaker = a_speaker()
     speaker.add(a_status_map(ClusterStatus(ready=5)))
     assert written(speaker.speak())
-    assert speaker.memory == Memory(NOW)
+    assert speaker.memory == RegistryCarry(NOW)
 
 
 def test_a_clock_that_is_set_back_silences_nobody() -> None:

@@ -12,7 +12,7 @@ from growth.api.actions import (
     PatchObject,
     RecordEvent,
 )
-from growth.api.change import Change, Happened
+from growth.api.change import Change, ChangeType
 from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS
 from growth.api.node import Node
 from growth.api.node_request import NodeRequest
@@ -181,7 +181,7 @@ def bought(*things: Pod | Node | NodeRequest, leaving: str = "") -> list[str]:
     asked = [one for one in things if isinstance(one, NodeRequest)]
     place.add(*asked)
     if leaving:
-        place.world.tables[NODE_REMOVAL_REQUESTS].hear([Change(Happened.ADDED, a_removal(leaving), None)])
+        place.world.tables[NODE_REMOVAL_REQUESTS].hear([Change(ChangeType.ADDED, a_removal(leaving), None)])
     place.run(2 * SECOND)
     known = {one.metadata.name for one in asked}
     return [one.spec.target_offering for one in place.requests if one.metadata.name not in known]

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 from growth.api.settings.model import RegistrySettings
-from growth.decide.facts.cluster_state import Census, ClusterHealth, NodeState, Unit
+from growth.decide.facts.cluster_state import ClusterHealth, NodeState, ReadinessCensus, Unit
 from growth.decide.registry.cluster_health import checked
 
 NOW, SECOND = datetime(2026, 3, 1, 8, tzinfo=UTC), timedelta(seconds=1)
@@ -44,6 +44,6 @@ def test_our_own_nodes_halt_for_a_whole_check_after_they_are_back_although_other
     health = checked(ClusterHealth(is_healthy=False, unhealthy_since=began), 4, [*UNREADY, *FOREIGN], now, SETTINGS)
     back_at = now + 3 * CHECK
     health = checked(health, 4, FOREIGN, back_at, SETTINGS)
-    assert (health.is_halted, health.census) == (True, Census(4, 0, 6))
+    assert (health.is_halted, health.census) == (True, ReadinessCensus(4, 0, 6))
     assert checked(health, 4, FOREIGN, back_at + CHECK - SECOND, SETTINGS).is_halted
     assert not checked(health, 4, FOREIGN, back_at + CHECK, SETTINGS).is_halted

@@ -24,7 +24,7 @@ from growth.api.actions import (
     Result,
     key_of,
 )
-from growth.api.change import Change, Happened
+from growth.api.change import Change, ChangeType
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.kinds import NODES, PODS, VOLUME_ATTACHMENTS, Kind
 from growth.api.machine import Machine
@@ -42,7 +42,7 @@ from growth.api.node_request import NodeRequest
 from growth.api.offering import INSTANCE_TYPE, OFFERING, POOL, Offering
 from growth.api.phases import RemovalPhase
 from growth.api.pod import Pod
-from growth.api.provider_state import Cloud
+from growth.api.provider_state import ProviderState
 from growth.api.references import reference_to
 from growth.api.settings.model import RemovalSettings, Settings
 from growth.api.status import StatusEvent
@@ -50,10 +50,10 @@ from growth.api.storage import AttachmentSource, VolumeAttachment, VolumeAttachm
 from growth.api.taints import LEAVES, SCALE_DOWN_AT, closed
 from growth.api.timestamp import format_time
 from growth.api.tolerations import Taint
-from growth.decide.contract import Decision, State
+from growth.decide.contract import DeciderState, Decision
 from growth.decide.facts.nominated_nodes import note_expected
 from growth.decide.scale_down.decider import decide
-from growth.observe.cache import World
+from growth.observe.cache import ClusterCache
 from growth.observe.snapshot import Snapshot
 from tests.decide import marketplace as market
 from tests.decide.stages import a_pod as read_pod
@@ -73,7 +73,7 @@ def a_cloud(
     problem: str = "",
     offerings: Sequence[Offering] = (),
     provider: str = "kwok",
-) -> Cloud:
+) -> ProviderState:
     """The provider's word of a second ago."""
     return market.a_cloud(*offerings, machines=machines, read_at=read_at, problem=problem, provider=provider)
 
@@ -170,13 +170,13 @@ _KINDS: Mapping[type, Kind[Any]] = {
 
 def a_snapshot(*things: object, now: datetime = NOW, expected: Iterable[str] = ()) -> Snapshot:
     """The World after it heard of all of this; ``expected`` are nodes on which the last plan expects pods."""
-    world = World()
+    world = ClusterCache()
     listeners = world.listeners()
     for thing in things:
-        if isinstance(thing, Cloud):
+        if isinstance(thing, ProviderState):
             world.hear_of_cloud(thing)
         else:
-            listeners[_KINDS[type(thing)]]([Change(Happened.ADDED, thing, None)])
+            listeners[_KINDS[type(thing)]]([Change(ChangeType.ADDED, thing, None)])
     snapshot = world.snapshot(now)
     note_expected(snapshot, expected)
     return snapshot
@@ -193,7 +193,7 @@ def decided(
 ) -> Decision:
     """What shrink decides when it sees this."""
     outcomes = {key_of(outcome.action): outcome} if outcome is not None else {}
-    state = State(outcomes, steady_since=steady_since, memory=memory)
+    state = DeciderState(outcomes, steady_since=steady_since, memory=memory)
     return decide(a_snapshot(*things, now=now, expected=expected), state, settings)
 
 

@@ -9,7 +9,7 @@ from growth.api.machine import Power
 from growth.api.node import Node
 from growth.api.node_removal_request import NodeRemovalRequest
 from growth.api.out_of_service import SHUTDOWN
-from growth.api.provider_state import Cloud
+from growth.api.provider_state import ProviderState
 from growth.api.timestamp import format_time
 from tests.decide.scale_down.stage import (
     ANOTHER,
@@ -113,7 +113,7 @@ def test_what_must_not_be_disturbed_stays_although_the_pool_removes_what_nobody_
 
 @pytest.mark.parametrize("cloud", [ON, OFF, GONE, EMPTY, MUTE], ids=["on", "off", "gone", "empty list", "silent"])
 @pytest.mark.parametrize("pods", [(), (a_pod(),)], ids=["empty", "with pods"])
-def test_before_its_provider_was_asked_it_simply_stays(cloud: Cloud, pods: tuple[object, ...]) -> None:
+def test_before_its_provider_was_asked_it_simply_stays(cloud: ProviderState, pods: tuple[object, ...]) -> None:
     for pool in (a_pool(), BOLD):
         said = a_moment_later(pool, cloud, *WORKING, BACK, *pods, PENDING)
         assert told(said, events=True)[:2] == [*STAYS, f"event Node {NAME}: ScaleDownCancelled"]

@@ -7,7 +7,7 @@ from growth.api.actions import CreateObject, DeleteMachine, EvictPod, PatchObjec
 from growth.api.annotations import STARTED_AT
 from growth.api.node import Node
 from growth.api.timestamp import format_time
-from growth.decide.contract import Decision, State
+from growth.decide.contract import DeciderState, Decision
 from growth.decide.facts.cluster_state import ClusterHealth
 from growth.decide.registry.step import cluster_in
 from growth.decide.scale_down.decider import decide
@@ -131,9 +131,9 @@ def test_nodes_that_are_unready_for_long_are_not_removed_as_long_as_they_are_too
 def recovered(*things: object, seconds_ago: int) -> Decision:
     """The same when the cluster is healthy again since a while."""
     snapshot = a_snapshot(*things)
-    cluster = cluster_in(snapshot, State(), SETTINGS)
+    cluster = cluster_in(snapshot, DeciderState(), SETTINGS)
     health = ClusterHealth(healthy_since=NOW - seconds_ago * SECOND, census=cluster.health.census)
-    return decide(snapshot, State(cluster=msgspec.structs.replace(cluster, health=health)), SETTINGS)
+    return decide(snapshot, DeciderState(cluster=msgspec.structs.replace(cluster, health=health)), SETTINGS)
 
 
 def test_the_delay_after_a_scale_up_counts_from_the_recovery() -> None:

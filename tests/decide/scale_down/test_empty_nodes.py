@@ -12,9 +12,9 @@ from growth.api.node_request import PLANNED_FOR
 from growth.api.queue.workload import RequeueState, Workload, WorkloadStatus
 from growth.api.settings.model import RemovalSettings, Settings
 from growth.api.tolerations import Taint
-from growth.decide.contract import Decision, State
+from growth.decide.contract import DeciderState, Decision
 from growth.decide.facts.pending_pods import note_displaced
-from growth.decide.queue.requeue import Requeuing
+from growth.decide.queue.requeue import RequeuePolicy
 from growth.decide.queue.retained_nodes import MACHINES, machines_kept_for, note_awaited
 from growth.decide.scale_down.decider import decide
 from tests.decide.scale_down.stage import (
@@ -277,15 +277,15 @@ def test_a_node_is_kept_for_the_successor_of_a_pod_that_loses_its_machine() -> N
     bought = msgspec.structs.replace(request, metadata=meta)
     snapshot = a_snapshot(a_pool(), OURS, a_node(at=DUE), bought, lost)
     note_displaced(snapshot, [lost])
-    assert told(decide(snapshot, State(), SETTINGS)) == [f"unmark {NAME}"]
+    assert told(decide(snapshot, DeciderState(), SETTINGS)) == [f"unmark {NAME}"]
 
 
 def test_a_machine_for_which_a_workload_will_come_back_stays_although_its_time_is_over() -> None:
     snapshot = a_snapshot(a_pool(), OURS, a_node(at=DUE))
     meta = ObjectMeta(name="job", annotations={MACHINES: f"elsewhere,{NAME}"})
     workload = Workload(meta, status=WorkloadStatus(requeue_state=RequeueState(1, SOON)))
-    note_awaited(snapshot, [machines_kept_for(workload, Requeuing(), NOW)])
-    assert told(decide(snapshot, State(), SETTINGS)) == [f"unmark {NAME}"]
+    note_awaited(snapshot, [machines_kept_for(workload, RequeuePolicy(), NOW)])
+    assert told(decide(snapshot, DeciderState(), SETTINGS)) == [f"unmark {NAME}"]
 
 
 def test_a_node_that_is_being_prepared_is_not_empty_yet() -> None:

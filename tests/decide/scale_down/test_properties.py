@@ -16,8 +16,8 @@ from growth.api.offering import INSTANCE_TYPE
 from growth.api.phases import REMOVAL_MOVES
 from growth.api.pod import Pod
 from growth.api.pod_classification import is_work
-from growth.api.provider_state import Cloud
-from growth.decide.contract import State
+from growth.api.provider_state import ProviderState
+from growth.decide.contract import DeciderState
 from growth.decide.scale_down.decider import decide
 from tests.decide.scale_down.stage import (
     EVERYTHING,
@@ -119,7 +119,7 @@ class Seen:
         self.said: list[list[Action | Hold]] = []
         memory: object = None
         for now in (NOW, NOW + MINUTE):
-            state = State(memory=memory, steady_since=steady_since)
+            state = DeciderState(memory=memory, steady_since=steady_since)
             decision = decide(a_snapshot(*things, now=now), state, SETTINGS)
             assert decision == decide(a_snapshot(*things, now=now), state, SETTINGS), "the same input, another output"
             assert decision.wake_at is None or decision.wake_at > now
@@ -145,9 +145,9 @@ class Seen:
         return self.all(NodePool)[0]
 
     @property
-    def cloud(self) -> Cloud:
+    def cloud(self) -> ProviderState:
         """The one provider."""
-        return self.all(Cloud)[0]
+        return self.all(ProviderState)[0]
 
 
 seen_worlds = st.builds(Seen, worlds(), st.sampled_from([None, None, NOW - SECOND]))

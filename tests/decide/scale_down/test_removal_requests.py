@@ -10,7 +10,7 @@ from growth.api.actions import DeleteMachine, DeleteObject, Outcome, Result
 from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS
 from growth.api.node_removal_request import NodeRemovalRequest
 from growth.api.out_of_service import SHUTDOWN
-from growth.api.provider_state import Cloud
+from growth.api.provider_state import ProviderState
 from growth.api.references import reference_to
 from growth.api.settings.model import RemovalSettings
 from tests.decide.scale_down.stage import (
@@ -320,7 +320,7 @@ def test_a_new_process_asks_before_it_believes() -> None:
 
 
 @pytest.mark.parametrize("cloud", [SILENT, a_cloud(problem="no answer"), a_cloud(read_at=None, problem="not asked")])
-def test_a_provider_that_is_silent_proves_nothing(cloud: Cloud) -> None:
+def test_a_provider_that_is_silent_proves_nothing(cloud: ProviderState) -> None:
     for removal in (a_removal(), asked(asked_at=NOW - HOUR)):
         assert told(a_moment_later(a_pool(), cloud, MARKED, removal)) == [f"hold {NAME}: ProviderSilent"]
     assert told(a_moment_later(a_pool(), MARKED, a_removal())) == [f"hold {NAME}: ProviderSilent"]

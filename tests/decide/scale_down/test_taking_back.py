@@ -1,6 +1,6 @@
 """A marked node is free room: demand that fits takes it back, and nothing is bought. What leaves is paid for."""
 
-from growth.api.change import Change, Happened
+from growth.api.change import Change, ChangeType
 from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS
 from growth.api.node import Node
 from growth.api.node_pool import NodePool
@@ -56,7 +56,7 @@ def test_what_does_not_fit_is_bought() -> None:
 
 def test_a_node_whose_removal_is_asked_for_is_no_room_any_more() -> None:
     town = a_town(MARKED, a_pod("app", "1500m"))
-    town.world.tables[NODE_REMOVAL_REQUESTS].hear([Change(Happened.ADDED, a_removal(), None)])
+    town.world.tables[NODE_REMOVAL_REQUESTS].hear([Change(ChangeType.ADDED, a_removal(), None)])
     town.run()
     assert (len(town.bought), town.taken_back) == (1, set())
 

@@ -12,7 +12,7 @@ from growth.api.machine import Machine, Power
 from growth.api.node import Node
 from growth.api.node_removal_request import IF_UNREADY
 from growth.api.offering import OFFERING
-from growth.api.provider_state import Cloud
+from growth.api.provider_state import ProviderState
 from growth.api.settings.model import RemovalSettings, Settings
 from growth.api.timestamp import format_time
 from growth.decide.writes.unreachable_event import unreachable_event
@@ -62,7 +62,7 @@ WORKING = a_node(ANOTHER, annotations=STARTED)
 WORK = a_pod("other", node=ANOTHER)
 
 
-def seen(cloud: Cloud | None = None, *things: object) -> tuple[object, ...]:
+def seen(cloud: ProviderState | None = None, *things: object) -> tuple[object, ...]:
     """A cluster in which the other node works; its provider lists both machines unless told."""
     return (cloud or a_cloud(a_machine(), a_machine(ANOTHER)), WORKING, WORK, *things)
 
@@ -161,7 +161,7 @@ def test_a_pool_that_does_not_shrink_keeps_it_and_says_so() -> None:
     ],
 )
 @pytest.mark.parametrize("cloud", [ON, OFF, GONE], ids=["on", "off", "gone"])
-def test_whoever_must_not_be_disturbed_stays(things: tuple[object, ...], cloud: Cloud) -> None:
+def test_whoever_must_not_be_disturbed_stays(things: tuple[object, ...], cloud: ProviderState) -> None:
     assert told(decided(a_pool(), *seen(cloud), *things)) == [f"hold {NAME}: DoNotDisrupt"]
 
 
@@ -227,7 +227,7 @@ def test_pods_that_are_no_work_keep_nothing() -> None:
         pytest.param(a_cloud(read_at=None, problem="no answer"), id="it never answered"),
     ],
 )
-def test_nothing_is_concluded_from_silence(cloud: Cloud, pods: tuple[object, ...]) -> None:
+def test_nothing_is_concluded_from_silence(cloud: ProviderState, pods: tuple[object, ...]) -> None:
     bold = a_pool(scaleDown={"removeUnreachable": True})
     assert told(decided(bold, *seen(cloud), a_silent_node(), *pods)) == UNSAID
 

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from growth.api.node_pool import NodePool
 from growth.api.pod import Pod
-from growth.decide.capacity.demand_history import Expected
-from growth.decide.fit.simulated_cluster import Stage
-from growth.decide.scale_up.demand_forecast import Foresight, foreseeing
-from growth.decide.solver.node_options import market_of
+from growth.decide.capacity.demand_history import ExpectedPods
+from growth.decide.fit.simulated_cluster import SimulatedCluster
+from growth.decide.scale_up.demand_forecast import DemandForecast, foreseeing
+from growth.decide.solver.node_options import node_options_of
 from growth.decide.solver.placement_solution import PlacementSolution
 from growth.decide.solver.planner import plan
 from tests.decide.marketplace import a_pool
@@ -26,12 +26,12 @@ def planned(*pods: Pod, expected: int, per_hour: float, pool: NodePool = POOL, *
     """What is bought for these, when so many pods of one core are expected."""
     town = Town()
     town.add(*pods)
-    stage = Stage.copy_of(town.world.snapshot(NOW))
-    market = market_of(stage, (pool,), (SMALL, LARGE))
+    stage = SimulatedCluster.copy_of(town.world.snapshot(NOW))
+    market = node_options_of(stage, (pool,), (SMALL, LARGE))
     ghosts = tuple(a_crowd(expected, prefix="next"))
     given = {"pools": frozenset({"default"}), **foresight}
     found = plan(stage, pods, market)
-    return foreseeing(stage, pods, market, found, Foresight(Expected(ghosts, per_hour), **given))
+    return foreseeing(stage, pods, market, found, DemandForecast(ExpectedPods(ghosts, per_hour), **given))
 
 
 def bought(solution: PlacementSolution) -> list[str]:

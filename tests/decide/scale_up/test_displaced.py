@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from growth.api.actions import Action, CreateObject, Hold, PatchObject
-from growth.api.change import Change, Happened
+from growth.api.change import Change, ChangeType
 from growth.api.kinds import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, PODS
 from growth.api.node_request import NodeRequest
 from growth.api.out_of_service import SHUTDOWN
@@ -159,8 +159,8 @@ def test_its_own_claim_and_its_own_anti_affinity_do_not_stand_in_its_way() -> No
     volume = stages.an_object("PersistentVolume", "disk", spec={"nodeAffinity": {"required": here}})
     dead = a_node(DEAD, labels={"topology.kubernetes.io/region": "fsn1"})
     town = a_town(a_database(labels={"app": "db"}, affinity=alone, volumes=[disk]), dead)
-    town.world.tables[PERSISTENT_VOLUME_CLAIMS].hear([Change(Happened.ADDED, claim, None)])
-    town.world.tables[PERSISTENT_VOLUMES].hear([Change(Happened.ADDED, volume, None)])
+    town.world.tables[PERSISTENT_VOLUME_CLAIMS].hear([Change(ChangeType.ADDED, claim, None)])
+    town.world.tables[PERSISTENT_VOLUMES].hear([Change(ChangeType.ADDED, volume, None)])
     town.sell(*(an_offering(location=place) for place in ("fsn1", "nbg1")))
     town.run()
     assert offerings(town) == ["kwok-small-fsn1"]

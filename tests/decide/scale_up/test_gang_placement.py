@@ -8,7 +8,7 @@ from growth.api.offering import Offering
 from growth.api.pod import Pod
 from growth.decide.facts.gangs import Gang
 from growth.decide.facts.pending_pods import announcements
-from growth.decide.scale_up.plan import Plan, answer
+from growth.decide.scale_up.plan import ScaleUpPlan, answer
 from growth.decide.solver.minimum_nodes import Shortage
 from tests.decide.marketplace import a_cloud, a_node, a_pool
 from tests.decide.scale_up.test_plan import a_coming, ask, bought, uids
@@ -30,7 +30,7 @@ def gang(name: str, *pods: Pod) -> Gang:
     return Gang(("default", name), name, NOW, ("any",), frozenset(uids(*pods)))
 
 
-def unplaced(plan: Plan) -> dict[str, str]:
+def unplaced(plan: ScaleUpPlan) -> dict[str, str]:
     return {one.gang.workload: one.why for one in plan.unplaced}
 
 

@@ -4,7 +4,7 @@ from growth.api.actions import CreateObject, PatchObject
 from growth.api.annotations import mark_of
 from growth.api.core import ObjectReference
 from growth.decide.scale_up.launches import asked_for
-from growth.decide.scale_up.planned_launch import Wanted
+from growth.decide.scale_up.planned_launch import PlannedLaunch
 from tests.decide.marketplace import a_pool
 from tests.decide.scale_up.town import SECOND, SMALL, Town, a_pod
 
@@ -15,7 +15,7 @@ SUBJECT = ObjectReference("NodeRequest", "default-1", "", "", "growth.dev/v1alph
 
 
 def test_a_request_names_its_pool_its_offering_and_its_pods() -> None:
-    wanted = Wanted("default-1", a_pool(), SMALL, ("a", "b"), hands_keys=True, wakes=("b",))
+    wanted = PlannedLaunch("default-1", a_pool(), SMALL, ("a", "b"), hands_keys=True, wakes=("b",))
     named = {"growth.dev/planned-for": "a,b", "growth.dev/hands-keys": "true", "growth.dev/wakes": "b"}
     assert asked_for(wanted) == CreateObject(
         subject=SUBJECT,
@@ -25,14 +25,14 @@ def test_a_request_names_its_pool_its_offering_and_its_pods() -> None:
 
 
 def test_a_request_that_is_larger_than_its_pods_need_says_why() -> None:
-    asked = asked_for(Wanted("default-1", a_pool(), SMALL, ("a",), foresees=True))
+    asked = asked_for(PlannedLaunch("default-1", a_pool(), SMALL, ("a",), foresees=True))
     assert asked.why.endswith("is part of the cheapest plan with room for those who follow: more and more is wanted")
     named = {"growth.dev/planned-for": "a", "growth.dev/foresees": "true"}
     assert asked.body["metadata"]["annotations"] == {**MARKED, **named}
 
 
 def test_a_request_for_nobody_names_no_pods() -> None:
-    assert asked_for(Wanted("default-1", a_pool(), SMALL)) == CreateObject(
+    assert asked_for(PlannedLaunch("default-1", a_pool(), SMALL)) == CreateObject(
         subject=SUBJECT,
         why="the pool wants it even without load, and kwok-small-fsn1 is part of the cheapest plan",
         body={"metadata": {"ownerReferences": [OWNER], "annotations": MARKED}, "spec": SPEC},
@@ -40,7 +40,7 @@ def test_a_request_for_nobody_names_no_pods() -> None:
 
 
 def test_a_request_says_that_pods_lose_their_machines() -> None:
-    whys = [asked_for(Wanted("default-1", a_pool(), SMALL, uids)).why.partition(",")[0] for uids in (
+    whys = [asked_for(PlannedLaunch("default-1", a_pool(), SMALL, uids)).why.partition(",")[0] for uids in (
         ("successor-of-a",), ("successor-of-a", "successor-of-b"), ("successor-of-a", "b"))]  # fmt: skip
     assert whys == ["a pod loses its machine", "2 pods lose their machines", "2 pods wait"]
 

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from growth.api.change import Change, Happened
+from growth.api.change import Change, ChangeType
 from growth.api.growth_kinds import NODE_REMOVAL_REQUESTS
 from growth.api.machine import Power
 from growth.api.node import Node
@@ -63,7 +63,7 @@ def without_load(node: Node, *, unready: bool) -> Town:
     if unready:
         meta = msgspec.structs.replace(removal.metadata, annotations={IF_UNREADY: "true"})
         removal = msgspec.structs.replace(removal, metadata=meta)
-    town.world.tables[NODE_REMOVAL_REQUESTS].hear([Change(Happened.ADDED, removal, None)])
+    town.world.tables[NODE_REMOVAL_REQUESTS].hear([Change(ChangeType.ADDED, removal, None)])
     town.run()
     return town
 

@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 from growth.api.annotations import BACK_OFF, BackOff, back_off_of
 from growth.api.settings.model import GrowSettings
-from growth.decide.capacity.retry_fingerprint import Circumstances
+from growth.decide.capacity.retry_fingerprint import RetryFingerprint
 from growth.decide.scale_up.pending_pods import failed, is_held
 from tests.decide.scale_up.town import NOW, a_pod
 
 SETTINGS = GrowSettings()
-HERE = Circumstances("here")
+HERE = RetryFingerprint("here")
 SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1)
 
 

@@ -9,17 +9,17 @@ import pytest
 from growth.api.node_pool import NodePool
 from growth.api.offering import Offering
 from growth.api.pod import Pod
-from growth.decide.capacity.pool_usage import Bought
-from growth.decide.capacity.retry_fingerprint import Circumstances
-from growth.decide.capacity.upcoming_nodes import Coming
-from growth.decide.fit.simulated_cluster import Stage
-from growth.decide.scale_up.plan import Joining, Plan, Question, answer
+from growth.decide.capacity.pool_usage import PoolUsage
+from growth.decide.capacity.retry_fingerprint import RetryFingerprint
+from growth.decide.capacity.upcoming_nodes import UpcomingNode
+from growth.decide.fit.simulated_cluster import SimulatedCluster
+from growth.decide.scale_up.plan import ScaleUpPlan, ScaleUpProblem, UpcomingPlacements, answer
 from growth.decide.solver.minimum_nodes import Shortage
 from tests.decide.marketplace import a_node, a_pool
 from tests.decide.scale_up.town import LARGE, NOW, SMALL, Town, a_crowd, a_pod
 
 POOL = a_pool(types=("small", "large"))
-HERE = Circumstances("here")
+HERE = RetryFingerprint("here")
 
 
 def with_(offering: Offering = SMALL, **fields: object) -> Offering:
@@ -33,17 +33,17 @@ def ask(
     offerings: tuple[Offering, ...] = (SMALL, LARGE),
     seated: tuple[Pod, ...] = (),
     **fields: Any,  # noqa: ANN401 - of Question
-) -> Question:
+) -> ScaleUpProblem:
     town = town or Town()
     town.add(*pods, *seated)
     whole: Mapping[str, Any] = {
         "bought": (), "coming": (), "shortages": (), "taken": frozenset(), "at": NOW, "circumstances": HERE, **fields,
     }  # fmt: skip
-    stage = Stage.copy_of(town.world.snapshot(NOW))
-    return Question(stage=stage, pools=pools, offerings=offerings, pods=pods, seated=seated, **whole)
+    stage = SimulatedCluster.copy_of(town.world.snapshot(NOW))
+    return ScaleUpProblem(stage=stage, pools=pools, offerings=offerings, pods=pods, seated=seated, **whole)
 
 
-def bought(plan: Plan) -> list[tuple[str, int]]:
+def bought(plan: ScaleUpPlan) -> list[tuple[str, int]]:
     """What is wanted, and for how many pods."""
     return sorted((one.offering.id, len(one.pods)) for one in plan.wanted)
 
@@ -52,8 +52,8 @@ def uids(*pods: Pod) -> tuple[str, ...]:
     return tuple(pod.metadata.uid for pod in pods)
 
 
-def a_coming(*pods: Pod, offering: Offering = SMALL, hands_keys: bool = False) -> Coming:
-    return Coming("default-1", POOL, offering, uids(*pods), hands_keys)
+def a_coming(*pods: Pod, offering: Offering = SMALL, hands_keys: bool = False) -> UpcomingNode:
+    return UpcomingNode("default-1", POOL, offering, uids(*pods), hands_keys)
 
 
 # 6.1 to 6.3
@@ -109,7 +109,7 @@ def test_pods_that_fit_a_machine_that_is_coming_join_it() -> None:
     first, second = a_pod("first"), a_pod("second")
     plan = answer(ask(second, seated=(first,), coming=(a_coming(first),)))
     assert (plan.wanted, plan.expected) == ((), {})
-    assert plan.joining == (Joining("default-1", uids(second), hands_keys=False),)
+    assert plan.joining == (UpcomingPlacements("default-1", uids(second), hands_keys=False),)
     assert plan.places == {second.metadata.uid: "default-1"}
 
 
@@ -147,15 +147,17 @@ def test_a_pod_that_is_nominated_is_expected_there() -> None:
 
 def test_what_pools_have_counts_against_their_limits() -> None:
     limited = a_pool(types=[{"name": "small", "max": 2}])
-    plan = answer(ask(*a_crowd(2, "1500m"), pools=(limited,), bought=(Bought.of("default", SMALL),)))
+    plan = answer(ask(*a_crowd(2, "1500m"), pools=(limited,), bought=(PoolUsage.of("default", SMALL),)))
     assert (bought(plan), len(plan.left_out)) == ([("kwok-small-fsn1", 1)], 1)
     assert "may have 2 of small" in next(iter(plan.left_out.values()))
 
 
 def test_who_is_left_out_knows_of_the_machines_that_the_plan_itself_asks_for() -> None:
     limited = a_pool(types=[{"name": "small", "max": 2}])
-    now = Circumstances("here", {"default/small": 1})
-    plan = answer(ask(*a_crowd(2, "1500m"), pools=(limited,), bought=(Bought.of("default", SMALL),), circumstances=now))
+    now = RetryFingerprint("here", {"default/small": 1})
+    plan = answer(
+        ask(*a_crowd(2, "1500m"), pools=(limited,), bought=(PoolUsage.of("default", SMALL),), circumstances=now)
+    )
     assert plan.circumstances == "here default/small=2"
 
 
@@ -209,7 +211,7 @@ def test_keys_are_given_where_the_scheduler_could_spoil_the_plan() -> None:
 def test_keys_go_on_being_given_on_a_machine_that_hands_them() -> None:
     first, second = a_pod("first"), a_pod("second")
     plan = answer(ask(second, seated=(first,), coming=(a_coming(first, hands_keys=True),)))
-    assert plan.joining == (Joining("default-1", uids(second), hands_keys=True),)
+    assert plan.joining == (UpcomingPlacements("default-1", uids(second), hands_keys=True),)
 
 
 def test_pods_that_others_repel_are_woken() -> None:

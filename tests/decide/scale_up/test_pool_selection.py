@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from growth.api.node_pool import NodePool
-from growth.decide.scale_up.pool_selection import Matching, Unmatched
+from growth.decide.scale_up.pool_selection import NoMatchingPool, PoolSelection
 from tests.decide.marketplace import NOW, a_pool
 from tests.decide.scale_up.town import a_pod, for_pool
 
@@ -23,16 +23,16 @@ def affine(*terms: list[dict[str, Any]]) -> dict[str, Any]:
     return {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}}
 
 
-def matched(pools: list[NodePool], usable: list[str] | None = None, **spec: Any) -> Unmatched | None:  # noqa: ANN401
+def matched(pools: list[NodePool], usable: list[str] | None = None, **spec: Any) -> NoMatchingPool | None:  # noqa: ANN401
     chosen = [pool for pool in pools if usable is None or pool.metadata.name in usable]
-    return Matching(pools, chosen).of(a_pod("web", **spec))
+    return PoolSelection(pools, chosen).of(a_pod("web", **spec))
 
 
 DEFAULT, GPU, GOING = a_pool(), a_pool("gpu"), a_pool("gpu", deleted_at=NOW)
-NO_POOL_AT_ALL = Unmatched(
+NO_POOL_AT_ALL = NoMatchingPool(
     "NoPool", "it asks for no pool, and there is none named 'default'; there is no NodePool at all"
 )
-NO_GPU = Unmatched("NoSuchPool", "it asks for pool 'gpu', and there is no such pool; there is default")
+NO_GPU = NoMatchingPool("NoSuchPool", "it asks for pool 'gpu', and there is no such pool; there is default")
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ NO_GPU = Unmatched("NoSuchPool", "it asks for pool 'gpu', and there is no such p
         pytest.param(
             [GPU],
             {},
-            Unmatched("NoPool", "it asks for no pool, and there is none named 'default'; there is gpu"),
+            NoMatchingPool("NoPool", "it asks for no pool, and there is none named 'default'; there is gpu"),
             id="2.3: it asks for none, and there is no default",
         ),
         pytest.param([DEFAULT], for_pool("gpu"), NO_GPU, id="2.4: it asks for one that does not exist"),
@@ -53,7 +53,7 @@ NO_GPU = Unmatched("NoSuchPool", "it asks for pool 'gpu', and there is no such p
         pytest.param(
             [DEFAULT],
             affine([one_of("In", "gpu")]),
-            Unmatched(
+            NoMatchingPool(
                 "NoSuchPool", "it asks by its node affinity for a pool, and there is no such pool; there is default"
             ),
             id="affinity In asks for one that does not exist",
@@ -62,7 +62,7 @@ NO_GPU = Unmatched("NoSuchPool", "it asks for pool 'gpu', and there is no such p
         pytest.param(
             [DEFAULT],
             affine([one_of("NotIn", "default")]),
-            Unmatched(
+            NoMatchingPool(
                 "NoSuchPool", "it asks by its node affinity for a pool, and there is no such pool; there is default"
             ),
             id="affinity NotIn leaves none",
@@ -71,7 +71,7 @@ NO_GPU = Unmatched("NoSuchPool", "it asks for pool 'gpu', and there is no such p
         pytest.param(
             [DEFAULT],
             affine([one_of("DoesNotExist")]),
-            Unmatched(
+            NoMatchingPool(
                 "NoSuchPool", "it asks by its node affinity for a pool, and there is no such pool; there is default"
             ),
             id="affinity DoesNotExist wants no machine of ours",
@@ -88,13 +88,15 @@ NO_GPU = Unmatched("NoSuchPool", "it asks for pool 'gpu', and there is no such p
         pytest.param(
             [GPU],
             affine([one_of("In", "gpu", "default"), one_of("NotIn", "gpu")]),
-            Unmatched("NoSuchPool", "it asks by its node affinity for a pool, and there is no such pool; there is gpu"),
+            NoMatchingPool(
+                "NoSuchPool", "it asks by its node affinity for a pool, and there is no such pool; there is gpu"
+            ),
             id="expressions of a term that contradict the pool",
         ),
         pytest.param(
             [GPU],
             {**for_pool("gpu"), **affine([one_of("In", "default")])},
-            Unmatched("NoSuchPool", "it asks for pool 'gpu', and there is no such pool; there is gpu"),
+            NoMatchingPool("NoSuchPool", "it asks for pool 'gpu', and there is no such pool; there is gpu"),
             id="selector and affinity contradict each other",
         ),
         pytest.param(
@@ -102,7 +104,9 @@ NO_GPU = Unmatched("NoSuchPool", "it asks for pool 'gpu', and there is no such p
         ),
     ],
 )
-def test_the_four_rules_of_the_seed(pools: list[NodePool], spec: dict[str, Any], expected: Unmatched | None) -> None:
+def test_the_four_rules_of_the_seed(
+    pools: list[NodePool], spec: dict[str, Any], expected: NoMatchingPool | None
+) -> None:
     assert matched(pools, **spec) == expected
 
 
@@ -112,7 +116,7 @@ def test_the_four_rules_of_the_seed(pools: list[NodePool], spec: dict[str, Any],
         pytest.param(
             ["gpu"],
             {},
-            Unmatched(
+            NoMatchingPool(
                 "PoolUnusable", "nothing can be bought for pool default now: its conditions Valid and Healthy say why"
             ),
             id="the default is unusable: it is waited for, and no other pool helps out",
@@ -120,7 +124,7 @@ def test_the_four_rules_of_the_seed(pools: list[NodePool], spec: dict[str, Any],
         pytest.param(
             ["default"],
             for_pool("gpu"),
-            Unmatched(
+            NoMatchingPool(
                 "PoolUnusable", "nothing can be bought for pool gpu now: its conditions Valid and Healthy say why"
             ),
             id="the pool that is asked for is unusable",
@@ -129,7 +133,7 @@ def test_the_four_rules_of_the_seed(pools: list[NodePool], spec: dict[str, Any],
         pytest.param(
             [],
             affine([one_of("Exists")]),
-            Unmatched(
+            NoMatchingPool(
                 "PoolUnusable",
                 "nothing can be bought for pool default, gpu now: its conditions Valid and Healthy say why",
             ),
@@ -138,6 +142,6 @@ def test_the_four_rules_of_the_seed(pools: list[NodePool], spec: dict[str, Any],
     ],
 )
 def test_a_pool_that_cannot_buy_now_is_waited_for(
-    usable: list[str], spec: dict[str, Any], expected: Unmatched | None
+    usable: list[str], spec: dict[str, Any], expected: NoMatchingPool | None
 ) -> None:
     assert matched([DEFAULT, GPU], usable, **spec) == expected

@@ -15,7 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from growth.api.actions import CreateObject
 from growth.api.node_request import PLANNED_FOR, NodeRequest
 from growth.api.offering import OFFERING, Offering
-from growth.decide.scale_up.pod_results import Said
+from growth.decide.scale_up.pod_results import PodResults
 from tests.decide.marketplace import a_node, a_pool
 from tests.decide.scale_up.town import LARGE, MS, SECOND, SMALL, Town, a_pod
 from tests.drawing import examples
@@ -119,7 +119,7 @@ class Growing(RuleBasedStateMachine):
         places = {uid: one.metadata.name for one in self._requests("Ready") for uid in one.planned_for}
         if self.town.memory is not None:
             said = self.town.remembered.verdicts.items()
-            places = {**{uid: one.node for uid, one in said if one.said is Said.EXPECTED}, **places}
+            places = {**{uid: one.node for uid, one in said if one.said is PodResults.EXPECTED}, **places}
         for uid, pod in list(self.town.world.waiting.items()):
             node = places.get(uid, "")
             free = self.town.world.room.free(node) if node in nodes else {}

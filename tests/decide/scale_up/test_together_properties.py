@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from growth.api.node_pool import NodePool
 from growth.api.offering import Offering
 from growth.api.pod import Pod
-from growth.decide.capacity.pool_usage import Bought
-from growth.decide.capacity.upcoming_nodes import Coming
+from growth.decide.capacity.pool_usage import PoolUsage
+from growth.decide.capacity.upcoming_nodes import UpcomingNode
 from growth.decide.facts.gangs import Gang
-from growth.decide.scale_up.plan import Plan, Question, answer
+from growth.decide.scale_up.plan import ScaleUpPlan, ScaleUpProblem, answer
 from tests.decide.marketplace import a_node, a_pool
 from tests.decide.scale_up.test_gang_placement import gang, job
 from tests.decide.scale_up.test_plan import ask, uids
@@ -30,7 +30,7 @@ class Drawn(msgspec.Struct, frozen=True):
     nodes: int
     seated: frozenset[str] = frozenset()
 
-    def question(self) -> Question:
+    def question(self) -> ScaleUpProblem:
         town = Town(*(a_node(f"own-{number}", pool="", has={"cpu": "2"}) for number in range(self.nodes)))
         return ask(*self.pods, town=town, pools=(self.pool,), offerings=self.offerings, gangs=self.gangs)
 
@@ -51,7 +51,7 @@ def drawn(draw: st.DrawFn) -> Drawn:
     return Drawn(tuple(gangs), tuple(draw(st.permutations(pods))), offerings, pool, draw(st.integers(0, 2)))
 
 
-def placed(plan: Plan) -> set[str]:
+def placed(plan: ScaleUpPlan) -> set[str]:
     return {*plan.places, *plan.expected}
 
 
@@ -84,7 +84,7 @@ def test_job_without_a_place_has_none_beside_the_plan(case: Drawn) -> None:
     plan = answer(case.question())
     by_uid = {pod.metadata.uid: pod for pod in case.pods}
     seated = tuple(by_uid[uid] for uid in sorted(placed(plan)))
-    coming = tuple(Coming(one.name, case.pool, one.offering, one.pods, one.hands_keys) for one in plan.wanted)
+    coming = tuple(UpcomingNode(one.name, case.pool, one.offering, one.pods, one.hands_keys) for one in plan.wanted)
     left = tuple(
         one if one.stock is None else msgspec.structs.replace(one, stock=one.stock - launched(plan, one))
         for one in case.offerings
@@ -108,9 +108,9 @@ def test_job_without_a_place_has_none_beside_the_plan(case: Drawn) -> None:
         assert again.unplaced, (one.gang, uids(*pods), NOW)
 
 
-def launched(plan: Plan, offering: Offering) -> int:
+def launched(plan: ScaleUpPlan, offering: Offering) -> int:
     return sum(one.offering.id == offering.id for one in plan.wanted)
 
 
-def bought_by(plan: Plan) -> tuple[Bought, ...]:
-    return tuple(Bought.of(one.pool.metadata.name, one.offering) for one in plan.wanted)
+def bought_by(plan: ScaleUpPlan) -> tuple[PoolUsage, ...]:
+    return tuple(PoolUsage.of(one.pool.metadata.name, one.offering) for one in plan.wanted)

@@ -23,7 +23,7 @@ from growth.api.actions import (
     key_of,
 )
 from growth.api.annotations import BackOff, back_off_of
-from growth.api.change import Change, Happened
+from growth.api.change import Change, ChangeType
 from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
 from growth.api.kinds import PODS
 from growth.api.meta import ObjectMeta
@@ -33,16 +33,16 @@ from growth.api.node_request import NodeRequest, NodeRequestSpec, NodeRequestSta
 from growth.api.offering import Offering
 from growth.api.phases import RequestPhase
 from growth.api.pod import Pod
-from growth.api.provider_state import Cloud
+from growth.api.provider_state import ProviderState
 from growth.api.settings.model import Settings
-from growth.decide.contract import Decision, State
+from growth.decide.contract import DeciderState, Decision
 from growth.decide.facts.cluster_state import ClusterState
 from growth.decide.facts.gangs import Gang, note_gangs
 from growth.decide.facts.pending_pods import note_announced, note_displaced
 from growth.decide.registry.step import step
-from growth.decide.scale_up.decider import Memory, decide
-from growth.decide.scale_up.plan import Plan
-from growth.observe.cache import World
+from growth.decide.scale_up.decider import ScaleUpCarry, decide
+from growth.decide.scale_up.plan import ScaleUpPlan
+from growth.observe.cache import ClusterCache
 from tests.decide import stages
 from tests.decide.marketplace import NOW, a_cloud, a_pool, an_offering
 
@@ -78,8 +78,8 @@ def for_pool(name: str) -> dict[str, Any]:
 class Town:
     """A World, the decider with its memory and thoughts, and hands that do what it says."""
 
-    def __init__(self, *things: Pod | Node | NodePool | Cloud, settings: Settings | None = None) -> None:
-        self.world, self.now, self.settings = World(), NOW, settings or Settings()
+    def __init__(self, *things: Pod | Node | NodePool | ProviderState, settings: Settings | None = None) -> None:
+        self.world, self.now, self.settings = ClusterCache(), NOW, settings or Settings()
         self.steady_since: datetime | None = None
         self.memory: object = None
         self.answer: object = None
@@ -88,7 +88,7 @@ class Town:
         self.cluster: ClusterState | None = None
         """What the registry knows, stepped as the loop steps it."""
         self.passes: list[tuple[datetime, Decision]] = []
-        self.plans: list[Plan] = []
+        self.plans: list[ScaleUpPlan] = []
         self.events: list[RecordEvent] = []
         self.taken_back: set[str] = set()
         """Nodes whose marks of scale-down were to be taken off."""
@@ -104,7 +104,7 @@ class Town:
         self._told: frozenset[RecordEvent] = frozenset()
         self._pods: dict[str, Pod] = {}
         known = {type(thing) for thing in things}
-        if Cloud not in known:
+        if ProviderState not in known:
             self.add(a_cloud(SMALL, LARGE))
         if NodePool not in known:
             self.add(a_pool(types=("small", "large")))
@@ -112,19 +112,19 @@ class Town:
 
     # What happens
 
-    def add(self, *things: Pod | Node | NodePool | NodeRequest | Cloud) -> None:
+    def add(self, *things: Pod | Node | NodePool | NodeRequest | ProviderState) -> None:
         """These come, or take the place of what had their names."""
         for thing in things:
             match thing:
                 case Pod():
                     self._hear_of_pod(thing)
                 case Node():
-                    self.world.hear_of_nodes([Change(Happened.ADDED, thing, None)])
+                    self.world.hear_of_nodes([Change(ChangeType.ADDED, thing, None)])
                 case NodePool():
-                    self.world.tables[NODE_POOLS].hear([Change(Happened.ADDED, thing, None)])
+                    self.world.tables[NODE_POOLS].hear([Change(ChangeType.ADDED, thing, None)])
                 case NodeRequest():
-                    self.world.tables[NODE_REQUESTS].hear([Change(Happened.ADDED, thing, None)])
-                case Cloud():
+                    self.world.tables[NODE_REQUESTS].hear([Change(ChangeType.ADDED, thing, None)])
+                case ProviderState():
                     self.world.hear_of_cloud(thing)
 
     def remove(self, *things: Pod | Node | NodePool | NodeRequest) -> None:
@@ -132,13 +132,13 @@ class Town:
             match thing:
                 case Pod():
                     before = self._pods.pop(thing.metadata.uid)
-                    self.world.hear_of_pods([Change(Happened.DELETED, before, before)])
+                    self.world.hear_of_pods([Change(ChangeType.DELETED, before, before)])
                 case Node():
-                    self.world.hear_of_nodes([Change(Happened.DELETED, thing, thing)])
+                    self.world.hear_of_nodes([Change(ChangeType.DELETED, thing, thing)])
                 case NodePool():
-                    self.world.tables[NODE_POOLS].hear([Change(Happened.DELETED, thing, thing)])
+                    self.world.tables[NODE_POOLS].hear([Change(ChangeType.DELETED, thing, thing)])
                 case NodeRequest():
-                    self.world.tables[NODE_REQUESTS].hear([Change(Happened.DELETED, thing, thing)])
+                    self.world.tables[NODE_REQUESTS].hear([Change(ChangeType.DELETED, thing, thing)])
 
     def bind(self, pod: Pod, node: str) -> None:
         """The scheduler found a node for it."""
@@ -175,7 +175,7 @@ class Town:
         note_announced(snapshot, self.announced)
         note_gangs(snapshot, self.gangs)
         self.cluster = step(self.cluster, snapshot, self.settings, self.steady_since)
-        state = State(
+        state = DeciderState(
             self.outcomes, self.answer, self.thought is not None, self.memory, self.steady_since, self.cluster
         )
         decision = decide(snapshot, state, self.settings)
@@ -191,7 +191,7 @@ class Town:
         """The thought that is under way comes to its end."""
         assert self.thought is not None, "nothing is being thought"
         self.answer, self.thought = self.thought(), None
-        assert isinstance(self.answer, Plan)
+        assert isinstance(self.answer, ScaleUpPlan)
         self.plans.append(self.answer)
 
     def lose_thought(self) -> None:
@@ -250,8 +250,8 @@ class Town:
         return back_off_of(self.pod(pod))
 
     @property
-    def remembered(self) -> Memory:
-        assert isinstance(self.memory, Memory)
+    def remembered(self) -> ScaleUpCarry:
+        assert isinstance(self.memory, ScaleUpCarry)
         return self.memory
 
     # Hands
@@ -304,7 +304,7 @@ class Town:
     def _hear_of_pod(self, pod: Pod) -> None:
         before = self._pods.get(pod.metadata.uid)
         self._pods[pod.metadata.uid] = pod
-        happened = Happened.ADDED if before is None else Happened.MODIFIED
+        happened = ChangeType.ADDED if before is None else ChangeType.MODIFIED
         self.world.hear_of_pods([Change(happened, pod, before)])
 
     def _seen(self) -> object:

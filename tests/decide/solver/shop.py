@@ -11,12 +11,12 @@ from growth.api.node_pool import Limits, NodePool, NodePoolSpec, ServerType
 from growth.api.offering import Offering, offering_id
 from growth.api.pod import Pod
 from growth.api.tolerations import Taint
-from growth.decide.fit import Stage, fit
-from growth.decide.fit.template_node import NewNodes
-from growth.decide.solver.node_options import market_of
+from growth.decide.fit import SimulatedCluster, fit
+from growth.decide.fit.template_node import TemplateNodes
+from growth.decide.solver.node_options import node_options_of
 from growth.decide.solver.placement_solution import PlacementSolution
 from growth.decide.solver.planner import plan
-from growth.decide.solver.problem import Budget
+from growth.decide.solver.problem import StepBudget
 from tests.decide.stages import a_pod, a_stage
 
 ZONES = ("zone-a", "zone-b", "zone-c")
@@ -104,14 +104,14 @@ def solve(
     offerings: Sequence[Offering] = EVERYWHERE,
     pools: Sequence[NodePool] | None = None,
     *,
-    stage: Stage | None = None,
-    budget: Budget | None = None,
+    stage: SimulatedCluster | None = None,
+    budget: StepBudget | None = None,
 ) -> PlacementSolution:
     stage = stage or a_stage(pods=waiting)
-    return plan(stage, waiting, market_of(stage, pools if pools is not None else [a_pool()], offerings), budget)
+    return plan(stage, waiting, node_options_of(stage, pools if pools is not None else [a_pool()], offerings), budget)
 
 
-def judge(solution: PlacementSolution, waiting: Sequence[Pod], stage: Stage | None = None) -> None:
+def judge(solution: PlacementSolution, waiting: Sequence[Pod], stage: SimulatedCluster | None = None) -> None:
     """Nobody twice, nobody lost, and everybody fits where the plan says, in some order, all together."""
     stage = stage or a_stage(pods=waiting)
     placements = [(pod, node.name) for node in solution.buy for pod in node.pods]
@@ -121,7 +121,7 @@ def judge(solution: PlacementSolution, waiting: Sequence[Pod], stage: Stage | No
     assert set(uids) == {pod.metadata.uid for pod in waiting}, "a pod is neither placed nor left out"
     assert all(node.pods for node in solution.buy), "a machine is bought for nobody"
     mark = stage.mark()
-    maker = NewNodes(stage)
+    maker = TemplateNodes(stage)
     for node in solution.buy:
         maker.make(node.name, node.pool, node.offering).enter(stage)
     while placements:

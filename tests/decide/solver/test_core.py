@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from growth.decide.solver.exact_packer import cheapest, states_of
-from growth.decide.solver.greedy_packer import Taste, dominant_price
+from growth.decide.solver.greedy_packer import GreedyOptions, dominant_price
 from growth.decide.solver.improvement import merged
-from growth.decide.solver.knapsack import Shelves, best_content
-from growth.decide.solver.lower_bound import Spare, fluid_bound
-from growth.decide.solver.problem import ANY_ZONE, NO_CLIQUE, Bin, Budget, Packing, Problem, packing_of
+from growth.decide.solver.knapsack import Knapsacks, best_content
+from growth.decide.solver.lower_bound import FreeSpace, fluid_bound
+from growth.decide.solver.problem import ANY_ZONE, NO_CLIQUE, Bin, Packing, PackingProblem, StepBudget, packing_of
 from growth.decide.solver.search import fill_by_windows, packings
 from growth.decide.solver.zone_assignment import levelled
 
@@ -25,11 +25,11 @@ def a_problem(
     *,
     cliques: list[int] | None = None,
     stock: list[float] | None = None,
-) -> Problem:
+) -> PackingProblem:
     need, room = np.array(needs, dtype=np.int64), np.array(rooms, dtype=np.int64)
     clique = np.array(cliques or [NO_CLIQUE] * len(needs), dtype=np.int64)
     limits = np.array(stock or [], dtype=np.float64)
-    return Problem(
+    return PackingProblem(
         need=need,
         count=np.array(counts, dtype=np.int64),
         zone=np.full(len(need), ANY_ZONE),
@@ -45,7 +45,7 @@ def a_problem(
 
 
 @st.composite
-def problems(draw: st.DrawFn, *, rows: int = 5, most: int = 4) -> Problem:
+def problems(draw: st.DrawFn, *, rows: int = 5, most: int = 4) -> PackingProblem:
     size = st.tuples(st.integers(1, 12), st.integers(1, 12))
     needs = draw(st.lists(size, min_size=1, max_size=rows, unique=True))
     counts = [draw(st.integers(1, most)) for _ in needs]
@@ -55,7 +55,7 @@ def problems(draw: st.DrawFn, *, rows: int = 5, most: int = 4) -> Problem:
     return a_problem(needs, counts, kinds, prices, cliques=cliques)
 
 
-def is_sound(problem: Problem, packing: Packing) -> bool:
+def is_sound(problem: PackingProblem, packing: Packing) -> bool:
     """Whether every machine holds what lies in it and every pod is counted once."""
     left = problem.count.copy()
     visible = problem.visible()
@@ -73,14 +73,14 @@ def is_sound(problem: Problem, packing: Packing) -> bool:
     return bool((left >= 0).all()) and bool((left == packing.left).all())
 
 
-def best_of(problem: Problem, budget: Budget | None = None) -> Packing:
-    return list(packings(problem, fluid_bound(problem), budget or Budget()))[-1]
+def best_of(problem: PackingProblem, budget: StepBudget | None = None) -> Packing:
+    return list(packings(problem, fluid_bound(problem), budget or StepBudget()))[-1]
 
 
 @pytest.mark.long
 @settings(max_examples=200, deadline=None)
 @given(problems())
-def test_bound_optimum_and_search_stand_in_this_order(problem: Problem) -> None:
+def test_bound_optimum_and_search_stand_in_this_order(problem: PackingProblem) -> None:
     bound, found, exact = fluid_bound(problem).cost, best_of(problem), cheapest(problem)
     assert is_sound(problem, found)
     if exact is None:
@@ -95,8 +95,8 @@ def test_bound_optimum_and_search_stand_in_this_order(problem: Problem) -> None:
 @pytest.mark.long
 @settings(max_examples=100, deadline=None)
 @given(problems(rows=8, most=40))
-def test_every_plan_of_the_search_is_sound_and_better_than_the_one_before(problem: Problem) -> None:
-    found = list(packings(problem, fluid_bound(problem), Budget(passes=3)))
+def test_every_plan_of_the_search_is_sound_and_better_than_the_one_before(problem: PackingProblem) -> None:
+    found = list(packings(problem, fluid_bound(problem), StepBudget(passes=3)))
     assert all(is_sound(problem, one) for one in found)
     ranks = [one.rank for one in found]
     assert ranks == sorted(ranks, reverse=True)
@@ -104,8 +104,8 @@ def test_every_plan_of_the_search_is_sound_and_better_than_the_one_before(proble
 
 
 @given(problems(), st.integers(0, 4))
-def test_the_best_content_fits_and_holds_its_seed(problem: Problem, seed: int) -> None:
-    shelves = Shelves(problem, np.arange(problem.kinds))
+def test_the_best_content_fits_and_holds_its_seed(problem: PackingProblem, seed: int) -> None:
+    shelves = Knapsacks(problem, np.arange(problem.kinds))
     value = dominant_price(problem)
     row = seed % problem.rows
     for kind in range(problem.kinds):
@@ -135,7 +135,7 @@ def test_a_scarce_kind_is_taken_into_account_by_the_bound() -> None:
 
 def test_room_that_is_free_lowers_the_bound() -> None:
     problem = a_problem([(4, 4)], [4], [(8, 8)], [1.0])
-    spare = Spare(np.array([8, 8]), np.ones(1, dtype=np.bool_))
+    spare = FreeSpace(np.array([8, 8]), np.ones(1, dtype=np.bool_))
     assert fluid_bound(problem, spare).cost == pytest.approx(fluid_bound(problem).cost / 2)
 
 
@@ -156,7 +156,7 @@ def test_thousands_of_shapes_are_packed_by_windows() -> None:
     needs = [(int(a), int(b)) for a, b in rng.integers(1, 400, (1500, 2))]
     problem = a_problem(needs, [1] * len(needs), [(1600, 1600), (800, 800)], [1.0, 0.55])
     bound, size = fluid_bound(problem), dominant_price(problem)
-    packing = packing_of(problem, fill_by_windows(problem, np.arange(2), Taste(size, size, 100)))
+    packing = packing_of(problem, fill_by_windows(problem, np.arange(2), GreedyOptions(size, size, 100)))
     assert is_sound(problem, packing)
     assert not packing.left.any()
     assert packing.cost < bound.cost * 1.1
@@ -183,5 +183,5 @@ def test_a_clique_of_many_rows_does_not_hide_what_a_machine_can_hold() -> None:
     # Room that other rows leave free is worth nothing, so the clique's best pod counts in full.
     needs = [(1, 1), (1, 2), (1, 3), (1, 4), (1, 5)]
     problem = a_problem(needs, [1] * 5, [(6, 6)], [1.0], cliques=[NO_CLIQUE, 0, 0, 0, 0])
-    shelf = Shelves(problem, np.arange(1)).shelf(0, dominant_price(problem), problem.count)
+    shelf = Knapsacks(problem, np.arange(1)).shelf(0, dominant_price(problem), problem.count)
     assert shelf.bound >= 1.0

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from growth.api.offering import Offering
-from growth.decide.capacity.pool_usage import Bought
+from growth.decide.capacity.pool_usage import PoolUsage
 from growth.decide.solver.minimum_nodes import Shortage, closed_by, less_bought, warmed
-from growth.decide.solver.node_options import Market, market_of
+from growth.decide.solver.node_options import NodeOptions, node_options_of
 from tests.decide.marketplace import a_pool, an_offering
 from tests.decide.stages import a_stage
 
@@ -19,12 +19,17 @@ LARGE = an_offering("large", price=0.1)
 TWO = Shortage("default", "small", 2)
 
 
-def a_market(*offerings: Offering, bought: Sequence[Bought] = (), trials: Sequence[str] = (), **pool: Any) -> Market:  # noqa: ANN401
+def a_market(
+    *offerings: Offering,
+    bought: Sequence[PoolUsage] = (),
+    trials: Sequence[str] = (),
+    **pool: Any,  # noqa: ANN401
+) -> NodeOptions:
     stated: dict[str, Any] = {"types": ["small", "large"], **pool}
-    return market_of(a_stage(), [a_pool(**stated)], offerings, bought, trials)
+    return node_options_of(a_stage(), [a_pool(**stated)], offerings, bought, trials)
 
 
-def plan_of(market: Market, *shortages: Shortage) -> tuple[list[str], list[tuple[str, str]]]:
+def plan_of(market: NodeOptions, *shortages: Shortage) -> tuple[list[str], list[tuple[str, str]]]:
     warm, cold = warmed(market, shortages)
     return [kind.offering.id for kind in warm], [(shortage.name, why) for shortage, why in cold]
 
@@ -49,7 +54,7 @@ def test_no_shortage_buys_nothing() -> None:
     assert plan_of(a_market(FSN1)) == ([], [])
 
 
-ONE = Bought("default", "small", 1, 2000, 4 * 2**30, 1.0)
+ONE = PoolUsage("default", "small", 1, 2000, 4 * 2**30, 1.0)
 
 
 @pytest.mark.parametrize(
@@ -64,7 +69,7 @@ ONE = Bought("default", "small", 1, 2000, 4 * 2**30, 1.0)
     ],
 )
 def test_limits_hold_and_the_rest_says_why(
-    fields: Mapping[str, Any], bought: list[Bought], count: int, why: str
+    fields: Mapping[str, Any], bought: list[PoolUsage], count: int, why: str
 ) -> None:
     assert plan_of(a_market(FSN1, bought=bought, **fields), TWO) == ([FSN1.id] * count, [("default/small/2", why)])
 

@@ -11,7 +11,7 @@ from growth.api.node_pool import Limits, NodePool, ServerType
 from growth.api.offering import Offering
 from growth.api.pod import Pod
 from growth.decide.solver.placement_solution import PlacementSolution
-from growth.decide.solver.problem import Budget
+from growth.decide.solver.problem import StepBudget
 from tests.decide.solver.shop import (
     HOST,
     ZONE,
@@ -30,7 +30,7 @@ from tests.decide.stages import a_node, a_pod, a_stage
 
 pytestmark = pytest.mark.long
 
-LITTLE = Budget(passes=1, rounds=0, steps=20)
+LITTLE = StepBudget(passes=1, rounds=0, steps=20)
 
 _APPS = ("a", "b", "c")
 _cpus = st.sampled_from(["100m", "250m", "1", "1500m", "3"])
@@ -173,7 +173,7 @@ def test_the_order_in_which_pods_are_named_changes_no_cost(waiting: list[Pod], o
 @given(demands(most=60), shops())
 def test_more_budget_never_raises_the_cost(waiting: list[Pod], offerings: list[Offering]) -> None:
     pool = [a_pool(types=sorted({one.server_type for one in offerings}))]
-    budgets = (LITTLE, Budget(passes=2, rounds=0, steps=20), Budget(passes=2, rounds=60, steps=20))
+    budgets = (LITTLE, StepBudget(passes=2, rounds=0, steps=20), StepBudget(passes=2, rounds=60, steps=20))
     costs = [(len(s.left_out), cost_of(s)) for b in budgets for s in [solve(waiting, offerings, pool, budget=b)]]
     assert costs == sorted(costs, reverse=True)
 

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from growth.api.pod import Pod
-from growth.decide.solver.equivalence_groups import Group, grouped
-from growth.decide.solver.zone_assignment import Ask, Portion, ZonePlan, share_out
+from growth.decide.solver.equivalence_groups import EquivalenceGroup, grouped
+from growth.decide.solver.zone_assignment import Portion, ZoneDemand, ZonePlan, share_out
 from tests.decide.solver.shop import ZONE, ZONES, apart, pods, solve, spread, together
 from tests.decide.solver.worlds import APPS, World, enter, order_that_gets_stuck, worlds
 from tests.decide.stages import a_pod, a_stage
@@ -18,9 +18,9 @@ pytestmark = pytest.mark.long
 Counts = Counter[tuple[int, str]]
 
 
-def shared(waiting: list[Pod], standing: dict[str, Counter[str]]) -> tuple[list[Group], ZonePlan, Counts]:
+def shared(waiting: list[Pod], standing: dict[str, Counter[str]]) -> tuple[list[EquivalenceGroup], ZonePlan, Counts]:
     found = grouped(waiting, a_stage(pods=waiting))
-    asks = [Ask(number, len(group.pods), ZONES) for number, group in enumerate(found.groups)]
+    asks = [ZoneDemand(number, len(group.pods), ZONES) for number, group in enumerate(found.groups)]
     counts: Counts = Counter()
     for app, zones in standing.items():
         carried = found.selectors.carried("default", {"app": app})
@@ -31,7 +31,7 @@ def shared(waiting: list[Pod], standing: dict[str, Counter[str]]) -> tuple[list[
     return found.groups, share_out(found.groups, asks, {s: zones for s, zones in by_selector.items() if zones}), counts
 
 
-def may_come(group: Group, zone: str, counts: Counts) -> bool:
+def may_come(group: EquivalenceGroup, zone: str, counts: Counts) -> bool:
     """The scheduler's rules about zones, written down once more."""
     if not zone:
         return True
@@ -48,7 +48,7 @@ def may_come(group: Group, zone: str, counts: Counts) -> bool:
     return True
 
 
-def gets_stuck(groups: list[Group], portions: list[Portion], counts: Counts) -> bool:
+def gets_stuck(groups: list[EquivalenceGroup], portions: list[Portion], counts: Counts) -> bool:
     """Whether any order leaves somebody waiting for ever: all states are visited."""
     seen: set[tuple[int, ...]] = set()
 

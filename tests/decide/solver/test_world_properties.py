@@ -7,16 +7,16 @@ from hypothesis import given, settings
 
 from growth.api.quantity import milli_value, value
 from growth.decide.solver.placement_solution import PlacementSolution
-from growth.decide.solver.problem import Budget
+from growth.decide.solver.problem import StepBudget
 from tests.decide.solver.shop import cost_of, judge, pods, solve
 from tests.decide.solver.worlds import World, machine_that_could_be_spared, worlds
 
 pytestmark = pytest.mark.long
 
-LITTLE = Budget(passes=1, rounds=0, steps=20)
+LITTLE = StepBudget(passes=1, rounds=0, steps=20)
 
 
-def solved(world: World, budget: Budget | None = None) -> PlacementSolution:
+def solved(world: World, budget: StepBudget | None = None) -> PlacementSolution:
     return solve(world.waiting, world.offerings, world.pools, stage=world.stage(), budget=budget)
 
 
@@ -80,6 +80,6 @@ def test_whatever_stands_there_the_same_world_gives_the_same_plan(world: World) 
 @settings(max_examples=60, deadline=None)
 @given(worlds(most=40, limits=False))
 def test_more_budget_serves_nobody_worse_and_costs_no_more(world: World) -> None:
-    budgets = (LITTLE, Budget(passes=2, rounds=0, steps=20), Budget(passes=2, rounds=60, steps=20))
+    budgets = (LITTLE, StepBudget(passes=2, rounds=0, steps=20), StepBudget(passes=2, rounds=60, steps=20))
     ranks = [(levels(world, s), cost_of(s)) for budget in budgets for s in [solved(world, budget)]]
     assert ranks == sorted(ranks, reverse=True)

@@ -14,8 +14,8 @@ from growth.api.node_pool import Limits, NodePool, ServerType
 from growth.api.offering import Offering
 from growth.api.pod import Pod
 from growth.api.tolerations import Taint
-from growth.decide.fit import Stage, fit
-from growth.decide.fit.template_node import NewNodes
+from growth.decide.fit import SimulatedCluster, fit
+from growth.decide.fit.template_node import TemplateNodes
 from growth.decide.solver.placement_solution import PlacementSolution
 from tests.decide.solver.shop import HOST, ZONE, ZONES, a_pool, an_offering, apart, spread, together
 from tests.decide.stages import a_node, a_pod, a_stage
@@ -33,7 +33,7 @@ class World:
     pools: list[NodePool]
     offerings: list[Offering]
 
-    def stage(self) -> Stage:
+    def stage(self) -> SimulatedCluster:
         return a_stage(self.nodes, [*self.standing, *self.waiting])
 
 
@@ -171,9 +171,9 @@ def _pool(draw: st.DrawFn, name: str, offerings: Sequence[Offering], *, limits: 
     return a_pool(name, types, priority=draw(st.sampled_from([0, 0, 1])), limits=stated, taints=taints)
 
 
-def enter(solution: PlacementSolution, stage: Stage) -> dict[str, tuple[Pod, str]]:
+def enter(solution: PlacementSolution, stage: SimulatedCluster) -> dict[str, tuple[Pod, str]]:
     """Put the planned nodes on a stage; returned is who is meant for where, by uid."""
-    maker = NewNodes(stage)
+    maker = TemplateNodes(stage)
     for node in solution.buy:
         maker.make(node.name, node.pool, node.offering).enter(stage)
     placements = [(pod, node.name) for node in solution.buy for pod in node.pods]
@@ -181,7 +181,7 @@ def enter(solution: PlacementSolution, stage: Stage) -> dict[str, tuple[Pod, str
     return {pod.metadata.uid: (pod, node) for pod, node in placements}
 
 
-def order_that_gets_stuck(stage: Stage, placements: Sequence[tuple[Pod, str]]) -> list[str] | None:
+def order_that_gets_stuck(stage: SimulatedCluster, placements: Sequence[tuple[Pod, str]]) -> list[str] | None:
     """Some order in which the scheduler could take the pods so that not all of them ever find their place.
 
     All orders are tried. Who is there already decides what comes next, not in which order they came.
@@ -207,7 +207,7 @@ def order_that_gets_stuck(stage: Stage, placements: Sequence[tuple[Pod, str]]) -
     return follow(frozenset(), [])
 
 
-def machine_that_could_be_spared(solution: PlacementSolution, stage: Stage) -> str:
+def machine_that_could_be_spared(solution: PlacementSolution, stage: SimulatedCluster) -> str:
     """The name of a planned machine without which everybody would still find a place in any order, or nothing.
 
     Only its own pods move, one after the other, each to the first of the others that takes it.

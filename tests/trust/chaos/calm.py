@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
-from growth.act.effect_hooks import Point
+from growth.act.effect_hooks import EffectPoint
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS
 from growth.api.kinds import NODES, POD_DISRUPTION_BUDGETS, PODS
 from growth.api.node import Node
@@ -27,7 +27,7 @@ from tests.trust.invariants import is_marked
 _LOOK_SECONDS: Final = 1.0
 # A volume that hung on a node whose Node object is gone comes off after six minutes.
 _FORCED_SECONDS: Final = 400.0
-_POINTS: Final = frozenset(Point)
+_POINTS: Final = frozenset(EffectPoint)
 _PROTECTIONS: Final = ("growth.dev/do-not-disrupt", "karpenter.sh/do-not-disrupt")
 _BARE: Final = {"metadata": {"annotations": dict.fromkeys((*_PROTECTIONS, MAINTENANCE))}}
 _OURS: Final = (SHUTDOWN, HARDWARE)

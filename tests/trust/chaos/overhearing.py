@@ -6,9 +6,9 @@ from typing import Any, Final
 
 import msgspec
 
-from growth.api.change import Change, Happened
+from growth.api.change import Change, ChangeType
 from growth.api.decoding import Reader
-from growth.api.interning import Sharing
+from growth.api.interning import InternTables
 from growth.api.kinds import CONFIG_MAPS, LEASES, Kind
 from growth.api.node_memory import MEMORIES
 from growth.cloud.kwok.machine_record import MACHINE_LABEL
@@ -18,7 +18,7 @@ from tests.trust.audit import Audit
 from tests.trust.chaos.replicas import SETTINGS
 from tests.trust.picture import FOLLOWED
 
-_HAPPENED: Final = {"ADDED": Happened.ADDED, "MODIFIED": Happened.MODIFIED, "DELETED": Happened.DELETED}
+_HAPPENED: Final = {"ADDED": ChangeType.ADDED, "MODIFIED": ChangeType.MODIFIED, "DELETED": ChangeType.DELETED}
 
 
 @contextmanager
@@ -35,7 +35,7 @@ def overhearing(store: Store, audit: Audit) -> Generator[None]:
 
 
 def _listener(kind: Kind[Any], hear: Callable[[list[Change[Any]]], None]) -> Listener:
-    reader, known, encode = Reader(kind, Sharing()), dict[Key, Any](), msgspec.json.Encoder().encode
+    reader, known, encode = Reader(kind, InternTables()), dict[Key, Any](), msgspec.json.Encoder().encode
 
     def listen(event: Event) -> None:
         if not _is_meant(kind, event.object["metadata"]):

@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from growth.act.effect_hooks import Points
+from growth.act.effect_hooks import EffectHooks
 from growth.api.kinds import LEASES, NAMESPACES
 from growth.api.settings.model import (
     ConsolidateSettings,
@@ -23,14 +23,14 @@ from growth.api.settings.model import (
     ProvidersSettings,
     RemovalSettings,
 )
-from growth.cloud.kwok.catalog import Catalogue, read_catalogue
+from growth.cloud.kwok.catalog import Catalog, read_catalogue
 from growth.cloud.kwok.provider import KwokProvider
-from growth.cloud.plugins import Surroundings
+from growth.cloud.plugins import ProviderEnvironment
 from growth.kube.client import Client
 from growth.kube.errors import AlreadyExists, KubeError
 from growth.run.capability import CAPABILITIES
-from growth.run.replica import Plant, control, new_health
-from growth.run.runtime import Host
+from growth.run.replica import ReplicaConfig, control, new_health
+from growth.run.runtime import Runtime
 from growth_lab.scenarios.environment import Process
 from growth_lab.scenarios.replica import CATALOGUE, QUICK
 from tests.trust.chaos.answers import Answering, Answers
@@ -60,7 +60,7 @@ class Ground:
     client: Callable[[], Awaitable[Client]]
     """For one more process of Growth, under the role that the chart ships."""
 
-    host: Callable[[str], Host]
+    host: Callable[[str], Runtime]
     now: Callable[[], datetime]
 
 
@@ -151,7 +151,7 @@ class Replica:
     async def _process(self) -> tuple[Process, Valve]:
         ground = self._fleet.ground
         host = msgspec.structs.replace(ground.host(self.name), now=self._now)
-        process = self._fleet.witness.around(Process(await ground.client(), host, self._fleet.settings, Points()))
+        process = self._fleet.witness.around(Process(await ground.client(), host, self._fleet.settings, EffectHooks()))
         client = process.client
         # The witness notes what really leaves, so the valve lies before it.
         self._valve = Valve(client.transport, lambda what: self._fleet.say(f"{self.name} {what}"))
@@ -163,11 +163,11 @@ class Replica:
 
         @asynccontextmanager
         async def open_kwok(client: Client) -> AsyncGenerator[Answering]:
-            async with process.open_kwok(Surroundings(client, SETTINGS.namespace, fleet.ground.now)) as provider:
+            async with process.open_kwok(ProviderEnvironment(client, SETTINGS.namespace, fleet.ground.now)) as provider:
                 with fleet.selling(provider):
                     yield Answering(provider, fleet.answers, lambda: self._skew)
 
-        plant = Plant(
+        plant = ReplicaConfig(
             client=process.client,
             lease_client=process.client,
             settings=process.settings,
@@ -255,7 +255,7 @@ class Fleet:
 
 
 @cache
-def read(text: str) -> Catalogue:
+def read(text: str) -> Catalog:
     """Catalogues are read once: that takes longer than to live through a minute."""
     return read_catalogue(text)
 

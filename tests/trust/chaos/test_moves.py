@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from growth.api.change import Happened
+from growth.api.change import ChangeType
 from growth.api.growth_kinds import NODE_MOVES
 from growth.api.kinds import NODES, PODS, Kind
 from growth.api.meta import ObjectMeta
@@ -36,7 +36,7 @@ def steps(*things: tuple[Kind[Any], Any]) -> list[Step]:
     found: list[Step] = []
     for version, (kind, now) in enumerate(things, 1):
         before = known.get((kind, now.metadata.name))
-        found.append(Step(version, kind, Happened.MODIFIED if before else Happened.ADDED, before, now))
+        found.append(Step(version, kind, ChangeType.MODIFIED if before else ChangeType.ADDED, before, now))
         known[kind, now.metadata.name] = now
     return found
 

@@ -5,27 +5,27 @@ from typing import Final
 
 import msgspec
 
-from growth.api.node_memory import Memento, Remembered, Transaction
+from growth.api.node_memory import NodeContents, NodeRecord, Transaction
 from growth.decide.node_memory import transaction_log, transactions
-from growth.decide.node_memory.context import Looking
-from growth.decide.node_memory.transaction_log import Unwritten
+from growth.decide.node_memory.context import PagePass
+from growth.decide.node_memory.transaction_log import UnwrittenDepartures
 from tests.trust.mutant import Mutant
 
 _MEMORY: Final = "growth.decide.node_memory"
 _FAULTS: Final = "tests/trust/memory/test_faults.py"
 _RULES: Final = "tests/trust/memory/test_rules.py"
-_UNWRITTEN: Final[Callable[[Looking], Unwritten]] = vars(transaction_log)["_unwritten"]
-_ARRIVAL: Final[Callable[[Looking], None]] = vars(transaction_log)["_record_arrival"]
-_DELETED: Final[Callable[[Looking, Transaction], None]] = vars(transactions)["_deleted"]
+_UNWRITTEN: Final[Callable[[PagePass], UnwrittenDepartures]] = vars(transaction_log)["_unwritten"]
+_ARRIVAL: Final[Callable[[PagePass], None]] = vars(transaction_log)["_record_arrival"]
+_DELETED: Final[Callable[[PagePass, Transaction], None]] = vars(transactions)["_deleted"]
 
 
-def _whatever_its_version(memory: Remembered | None, memento: Memento) -> bool:
+def _whatever_its_version(memory: NodeRecord | None, memento: NodeContents) -> bool:
     if memory is None or (memory.memento.uid == memento.uid and not memory.is_final):
         return True
     return memento.version != memory.memento.version and (memento.uid == memory.memento.uid or memento.is_marked)
 
 
-def _whatever_it_was_given(memory: Remembered | None, memento: Memento) -> bool:
+def _whatever_it_was_given(memory: NodeRecord | None, memento: NodeContents) -> bool:
     if memory is None or (memory.memento.uid == memento.uid and not memory.is_final):
         return True
     return memento.version > memory.memento.version
@@ -35,12 +35,12 @@ async def _no_look(*_: object) -> None:
     """Nobody looks whether something else is remembered by now."""
 
 
-def _gone_first(look: Looking, transaction: Transaction) -> None:
+def _gone_first(look: PagePass, transaction: Transaction) -> None:
     look.finish(transaction, "it will be dealt with")
     _DELETED(look, transaction)
 
 
-def _comes_first(look: Looking) -> Unwritten:
+def _comes_first(look: PagePass) -> UnwrittenDepartures:
     _ARRIVAL(look)
     unwritten = _UNWRITTEN(look)
     for memento in unwritten.mementos:
@@ -56,7 +56,7 @@ def _always(*_: object) -> bool:
     return True
 
 
-def _nothing_removed(memento: Memento, *_: object) -> Memento:
+def _nothing_removed(memento: NodeContents, *_: object) -> NodeContents:
     return msgspec.structs.replace(memento, removed=())
 
 

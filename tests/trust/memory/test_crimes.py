@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from growth.act.effect_hooks import Point
+from growth.act.effect_hooks import EffectPoint
 from growth.api.growth_kinds import NODE_REQUESTS
 from growth.api.kinds import CONFIG_MAPS, NAMESPACES, NODES
 from growth.api.node_memory import FINALIZER
@@ -29,7 +29,7 @@ async def register(criminal: Criminal, **labels: str) -> None:
 
 async def patch_node(criminal: Criminal, labels: dict[str, str | None]) -> None:
     body = MergePatch({"metadata": {"labels": labels}})
-    await criminal.through(Point.PATCH_OBJECT, NAME, lambda: criminal.client.patch(NODES, NAME, body))
+    await criminal.through(EffectPoint.PATCH_OBJECT, NAME, lambda: criminal.client.patch(NODES, NAME, body))
 
 
 async def label(criminal: Criminal, labels: dict[str, str | None]) -> None:
@@ -197,7 +197,7 @@ def claimed_by_another(*, is_back: bool) -> Callable[[Criminal], Awaitable[None]
         await criminal.client.patch(CONFIG_MAPS, NAME, claim, SPACE)
         marker = MergePatch({"metadata": {"labels": {MARKER: "0"}}})
         await criminal.through(
-            Point.PATCH_OBJECT, "story-next", lambda: criminal.client.patch(NODES, "story-next", marker)
+            EffectPoint.PATCH_OBJECT, "story-next", lambda: criminal.client.patch(NODES, "story-next", marker)
         )
 
     return give_nothing

@@ -9,8 +9,8 @@ import click
 from rich.console import Console
 from rich.live import Live
 
-from growth.cli.failures import Refused
-from growth.observe.cache import World
+from growth.cli.failures import UsageError
+from growth.observe.cache import ClusterCache
 from growth.run.informers import watching
 from growth.run.logs import silent_logs
 from growth_lab.cli.demo_frame import Scene, scene_of
@@ -51,7 +51,7 @@ def demo(*, real: bool, speed: float, seed: int) -> None:
       growth demo --real
     """
     if real and speed != 1.0:
-        raise Refused(f"--speed {speed:g} needs the virtual cluster: a real one has the speed that it has")
+        raise UsageError(f"--speed {speed:g} needs the virtual cluster: a real one has the speed that it has")
     console = Console()
     show = _Showing(console, speed)
     try:
@@ -61,7 +61,7 @@ def demo(*, real: bool, speed: float, seed: int) -> None:
             else:
                 play_virtually(show.tell, seed, speed=speed, alone=True)
     except (DidNotHappen, LocalError) as error:
-        raise Refused(str(error)) from error
+        raise UsageError(str(error)) from error
     except KeyboardInterrupt:
         console.print("\nended early; nothing is left behind")
         raise SystemExit(130) from None
@@ -81,7 +81,7 @@ class _Showing:
 
     console: Console
     speed: float
-    world: World = field(default_factory=World)
+    world: ClusterCache = field(default_factory=ClusterCache)
     scenes: list[Scene] = field(default_factory=list[Scene])
     seconds: float = 0.0
     """Of the cluster's time."""

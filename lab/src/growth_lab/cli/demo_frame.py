@@ -12,7 +12,7 @@ from growth.api.node_request import NodeRequest
 from growth.api.offering import OFFERING
 from growth.api.quantity import parse
 from growth.api.taints import is_tainted
-from growth.cli.reports.cluster_summary import Filled
+from growth.cli.reports.cluster_summary import ResourceUse
 from growth.observe.pod_requests import amounts_from
 from growth.observe.snapshot import Snapshot
 
@@ -44,8 +44,8 @@ class Row(msgspec.Struct, frozen=True):
     stands: tuple[Stand, ...]
     since: datetime | None
     """When the first of those was asked for that are not ready yet."""
-    cpu_millis: Filled
-    memory_bytes: Filled
+    cpu_millis: ResourceUse
+    memory_bytes: ResourceUse
 
 
 class Scene(msgspec.Struct, frozen=True):
@@ -115,9 +115,9 @@ def _stand(snapshot: Snapshot, name: str, request: NodeRequest | None) -> Stand:
     return Stand(request.status.phase) if request is not None else Stand.PENDING
 
 
-def _filled(snapshot: Snapshot, names: Iterable[str], resource: str) -> Filled:
+def _filled(snapshot: Snapshot, names: Iterable[str], resource: str) -> ResourceUse:
     column, rows = snapshot.room.column(resource), snapshot.room.rows
     nodes = [snapshot.nodes[name] for name in names if name in snapshot.nodes]
     total = sum(amounts_from(node.status.allocatable).get(resource, 0) for node in nodes)
     free = sum(column[rows[node.metadata.name]] for node in nodes)
-    return Filled(used=total - free, total=total)
+    return ResourceUse(used=total - free, total=total)

@@ -9,7 +9,7 @@ from typing import Final
 
 import click
 
-from growth.cli.failures import Refused, sentence_for
+from growth.cli.failures import UsageError, sentence_for
 from growth.kube.access import find_access
 from growth.kube.client import connect
 from growth.kube.errors import KubeError
@@ -75,9 +75,9 @@ def hetzner_sandbox(port: int, token: str, boot_seconds: float, boot: str, kubec
       growth hetzner-sandbox --boot kwok --kubeconfig ./kubeconfig
     """
     if not token.strip():
-        raise Refused(f"--token {token!r}: expected a text that is not empty")
+        raise UsageError(f"--token {token!r}: expected a text that is not empty")
     if (boot == "kwok") != (kubeconfig is not None):
-        raise Refused(
+        raise UsageError(
             f"--boot {boot} --kubeconfig {kubeconfig}: expected both of --boot kwok and --kubeconfig, or none"
         )
     sandbox = Sandbox(_now, tokens={token: Right.READ_WRITE}, timings=boots_in(boot_seconds))
@@ -88,7 +88,7 @@ def hetzner_sandbox(port: int, token: str, boot_seconds: float, boot: str, kubec
     try:
         asyncio.run(run_until_stopped(_run(sandbox, port, tell, kubeconfig)))
     except KubeError as error:
-        raise Refused(sentence_for(error)) from error
+        raise UsageError(sentence_for(error)) from error
 
 
 async def _run(sandbox: Sandbox, port: int, tell: Callable[[Door], None], kubeconfig: Path | None) -> None:
@@ -112,7 +112,7 @@ async def _listening(sandbox: Sandbox, port: int) -> AsyncGenerator[Door]:
             door = await stack.enter_async_context(running(sandbox, port))
         except OSError as error:
             problem = f"--port {port}: cannot listen there ({error.strerror or error})"
-            raise Refused(f"{problem}; choose another one, or 0 for any that is free") from error
+            raise UsageError(f"{problem}; choose another one, or 0 for any that is free") from error
         yield door
 
 

@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from growth.api.meta import Slim
+from growth.api.meta import FrozenValue
 from growth.api.quantity import canonical, nano_value
 from growth.api.tolerations import EFFECTS, Taint
 
@@ -28,7 +28,7 @@ _LIST: Final = rf"""({_ITEM}(?:["']?[ \t]*\n[ \t]*-[ \t]+["']?{_ITEM}|["'],[ \t]
 _BEFORE: Final = r"(?<![\w./])(?:--)?"
 
 
-class KubeletArguments(Slim, frozen=True):
+class KubeletArguments(FrozenValue, frozen=True):
     """The labels, the taints and what is kept from pods."""
 
     labels: dict[str, str]

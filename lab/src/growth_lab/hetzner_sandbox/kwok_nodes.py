@@ -17,10 +17,10 @@ from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Final
 
-from growth.api.change import Change, Happened
+from growth.api.change import Change, ChangeType
 from growth.api.kinds import CSI_NODES, NODES
 from growth.api.kwok import KWOK_LABEL, KWOK_VALUE
-from growth.api.meta import Slim
+from growth.api.meta import FrozenValue
 from growth.api.node import Node
 from growth.cloud.kwok.node_manifest import csi_node_manifest, owner_reference
 from growth.kube.client import Client
@@ -45,7 +45,7 @@ class Kind(StrEnum):
     SILENCE = "silence"
 
 
-class Move(Slim, frozen=True):
+class Move(FrozenValue, frozen=True):
     """One thing to do about one node."""
 
     kind: Kind
@@ -97,7 +97,7 @@ class KwokNodes:
     def _hear(self, changes: list[Change[Node]]) -> None:
         for change in changes:
             name = change.now.metadata.name
-            if change.happened is Happened.DELETED:
+            if change.happened is ChangeType.DELETED:
                 self._nodes.pop(name, None)
             elif change.now.spec.provider_id.startswith(SCHEME):
                 self._nodes[name] = change.now

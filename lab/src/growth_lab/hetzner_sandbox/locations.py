@@ -2,10 +2,10 @@
 
 from typing import Any, Final
 
-from growth.api.meta import Slim
+from growth.api.meta import FrozenValue
 
 
-class Location(Slim, frozen=True):
+class Location(FrozenValue, frozen=True):
     """A place with machines; a network reaches those of one zone."""
 
     id: int

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from growth.api.meta import Slim
+from growth.api.meta import FrozenValue
 
 
-class Request(Slim, frozen=True):
+class Request(FrozenValue, frozen=True):
     """One call. ``path`` is all of it, ``/v1`` included."""
 
     method: str
@@ -25,7 +25,7 @@ class Request(Slim, frozen=True):
         return next(iter(self.values(name)[::-1]), None)
 
 
-class Answer(Slim, frozen=True):
+class Answer(FrozenValue, frozen=True):
     """What goes back. ``body`` is JSON, a text that is none, or nothing."""
 
     status: int = 200

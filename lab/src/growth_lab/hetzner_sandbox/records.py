@@ -4,7 +4,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from growth.api.meta import Slim
+from growth.api.meta import FrozenValue
 
 
 class Status(StrEnum):
@@ -18,14 +18,14 @@ class Status(StrEnum):
     DELETING = "deleting"
 
 
-class Resource(Slim, frozen=True):
+class Resource(FrozenValue, frozen=True):
     """Something that an action is about, such as ``server`` 4711."""
 
     type: str
     id: int
 
 
-class Action(Slim, frozen=True):
+class Action(FrozenValue, frozen=True):
     """Work that takes time. It has failed if ``error`` is there when it is finished."""
 
     id: int
@@ -48,7 +48,7 @@ class Action(Slim, frozen=True):
         return "running" if self.is_running else "error" if self.error else "success"
 
 
-class PrivateNet(Slim, frozen=True):
+class PrivateNet(FrozenValue, frozen=True):
     """A server in a network."""
 
     network: int
@@ -57,7 +57,7 @@ class PrivateNet(Slim, frozen=True):
     mac_address: str
 
 
-class Server(Slim, frozen=True):
+class Server(FrozenValue, frozen=True):
     """A server; what it is made of stands here as ids."""
 
     id: int
@@ -83,7 +83,7 @@ class Server(Slim, frozen=True):
     """How often it was started: what tells one life of its system from the next."""
 
 
-class Image(Slim, frozen=True):
+class Image(FrozenValue, frozen=True):
     """What a server boots: a system with a name, or a snapshot with none."""
 
     id: int
@@ -100,7 +100,7 @@ class Image(Slim, frozen=True):
     created_from: tuple[int, str] | None = None
 
 
-class SshKey(Slim, frozen=True):
+class SshKey(FrozenValue, frozen=True):
     """A public key."""
 
     id: int
@@ -111,7 +111,7 @@ class SshKey(Slim, frozen=True):
     labels: dict[str, str]
 
 
-class Subnet(Slim, frozen=True):
+class Subnet(FrozenValue, frozen=True):
     """A part of a network, in one zone."""
 
     type: str
@@ -120,7 +120,7 @@ class Subnet(Slim, frozen=True):
     gateway: str
 
 
-class Network(Slim, frozen=True):
+class Network(FrozenValue, frozen=True):
     """A private network."""
 
     id: int
@@ -131,7 +131,7 @@ class Network(Slim, frozen=True):
     subnets: tuple[Subnet, ...] = ()
 
 
-class Firewall(Slim, frozen=True):
+class Firewall(FrozenValue, frozen=True):
     """A firewall; which servers it guards stands with the servers."""
 
     id: int
@@ -141,7 +141,7 @@ class Firewall(Slim, frozen=True):
     rules: tuple[dict[str, Any], ...] = ()
 
 
-class PlacementGroup(Slim, frozen=True):
+class PlacementGroup(FrozenValue, frozen=True):
     """Servers on different hosts; its members stand with the servers."""
 
     id: int
@@ -151,7 +151,7 @@ class PlacementGroup(Slim, frozen=True):
     labels: dict[str, str]
 
 
-class Volume(Slim, frozen=True):
+class Volume(FrozenValue, frozen=True):
     """A disk of its own."""
 
     id: int

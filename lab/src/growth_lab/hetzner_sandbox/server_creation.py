@@ -4,7 +4,7 @@ import ipaddress
 from collections.abc import Callable, Sequence
 from typing import Final, TypeVar
 
-from growth.api.meta import Slim
+from growth.api.meta import FrozenValue
 from growth_lab.hetzner_sandbox.account import Account, check_name_free, found_by
 from growth_lab.hetzner_sandbox.api_errors import Refusal, invalid, invalid_field
 from growth_lab.hetzner_sandbox.locations import LOCATIONS, Location
@@ -56,7 +56,7 @@ class _CreateServer(Body, frozen=True):
     public_net: _PublicNet = _PublicNet()
 
 
-class _Parts(Slim, frozen=True):
+class _Parts(FrozenValue, frozen=True):
     """What the body's names and numbers mean."""
 
     server_type: ServerType

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Final
 
-from growth.api.meta import Slim
+from growth.api.meta import FrozenValue
 from growth_lab.hetzner_sandbox.locations import EU, SIN, US
 
 CURRENCY: Final = "EUR"
@@ -21,7 +21,7 @@ DEPRECATED_AT: Final = datetime(2025, 10, 16, tzinfo=UTC)
 UNAVAILABLE_AFTER: Final = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-class Sale(Slim, frozen=True):
+class Sale(FrozenValue, frozen=True):
     """A type in one place."""
 
     hourly: Decimal
@@ -30,7 +30,7 @@ class Sale(Slim, frozen=True):
     """Still listed, with a deprecation in the past: never again to be had."""
 
 
-class ServerType(Slim, frozen=True):
+class ServerType(FrozenValue, frozen=True):
     """A kind of server, and where it is listed."""
 
     id: int

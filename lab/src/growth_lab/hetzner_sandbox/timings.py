@@ -1,9 +1,9 @@
 """How long things take."""
 
-from growth.api.meta import Slim
+from growth.api.meta import FrozenValue
 
 
-class Timings(Slim, frozen=True):
+class Timings(FrozenValue, frozen=True):
     """Seconds. A server runs ``create`` and ``start`` after it was asked for."""
 
     create_seconds: float = 2.0

@@ -6,7 +6,7 @@ kwok's nodes mount nothing, so this shows what the control plane does with volum
 import asyncio
 from typing import Any, Final
 
-from growth.api.change import Change, Happened
+from growth.api.change import Change, ChangeType
 from growth.api.kinds import VOLUME_ATTACHMENTS
 from growth.api.storage import VolumeAttachment
 from growth.kube.client import Client
@@ -38,7 +38,7 @@ class Attacher:
 
     def _hear(self, changes: list[Change[VolumeAttachment]]) -> None:
         for change in changes:
-            if change.happened is not Happened.DELETED:
+            if change.happened is not ChangeType.DELETED:
                 self._work.put_nowait(change.now)
 
     async def _serve(self, attachment: VolumeAttachment) -> None:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from growth.api.growth_kinds import NODE_MOVES, NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.kinds import CONFIG_MAPS, NODES, PODS, VOLUME_ATTACHMENTS, Kind
-from growth.api.meta import ObjectMeta, Slim
+from growth.api.meta import FrozenValue, ObjectMeta
 from growth.api.node_memory import SHARD_LABEL, SHARD_LEASES, SHARD_OF
 from growth.api.queue.kinds import QUEUE_KINDS
 from growth.api.settings.model import Settings
@@ -92,7 +92,7 @@ async def _delete_all(client: Client, kind: Kind[Any]) -> None:
             await client.delete(kind, thing.metadata.name, thing.metadata.namespace)
 
 
-class AdmissionObject(Slim, frozen=True):
+class AdmissionObject(FrozenValue, frozen=True):
     """A policy or its binding. Nothing in it is decided on: it is put there and taken away."""
 
     metadata: ObjectMeta

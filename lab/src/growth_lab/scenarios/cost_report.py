@@ -8,16 +8,16 @@ from typing import Final
 
 import msgspec
 
-from growth.api.change import Change, Happened
+from growth.api.change import Change, ChangeType
 from growth.api.growth_kinds import NODE_POOLS
 from growth.api.node_pool import NodePool
 from growth.api.offering import OFFERING, Offering
 from growth.api.pod import Pod
-from growth.cloud.kwok.catalog import Catalogue
-from growth.decide.fit.simulated_cluster import Stage
-from growth.decide.solver.node_options import market_of
+from growth.cloud.kwok.catalog import Catalog
+from growth.decide.fit.simulated_cluster import SimulatedCluster
+from growth.decide.solver.node_options import node_options_of
 from growth.decide.solver.planner import plan
-from growth.observe.cache import World
+from growth.observe.cache import ClusterCache
 from growth_lab.scenarios.trace import Seen, Trace
 
 _ASKS: Final = "asks for "
@@ -74,7 +74,7 @@ class Bill(msgspec.Struct, frozen=True, kw_only=True):
         return max(self.waited, default=0.0)
 
 
-def bill_of(trace: Trace, catalogue: Catalogue) -> Bill:
+def bill_of(trace: Trace, catalogue: Catalog) -> Bill:
     """What somebody who only looked can say at the end of a story in which Growth acted."""
     sold = {offering.id: offering for offering in catalogue.offerings}
     pools: Mapping[str, NodePool] = trace.objects[NODE_POOLS]
@@ -105,7 +105,7 @@ def _waits(seen: Sequence[Seen]) -> Iterable[float]:
 def _bound(pods: Sequence[Pod], pools: Sequence[NodePool], offerings: Sequence[Offering]) -> float:
     """The solver's proof for all pods at once, in a cluster without a node."""
     anew = [msgspec.structs.replace(pod, node_name="", keys=()) for pod in pods]
-    world = World()
-    world.hear_of_pods([Change(Happened.ADDED, pod, None) for pod in anew])
-    stage = Stage.of(world.snapshot(datetime.min.replace(tzinfo=UTC)))
-    return plan(stage, anew, market_of(stage, pools, offerings)).bound_per_hour
+    world = ClusterCache()
+    world.hear_of_pods([Change(ChangeType.ADDED, pod, None) for pod in anew])
+    stage = SimulatedCluster.of(world.snapshot(datetime.min.replace(tzinfo=UTC)))
+    return plan(stage, anew, node_options_of(stage, pools, offerings)).bound_per_hour

@@ -14,7 +14,7 @@ from growth.api.growth_kinds import NODE_REQUESTS
 from growth.api.node_request import NodeRequest
 from growth.api.offering import OFFERING
 from growth.api.settings.model import ProvidersSettings, ProvisionSettings, Settings
-from growth.cloud.kwok.catalog import Catalogue, read_catalogue
+from growth.cloud.kwok.catalog import Catalog, read_catalogue
 from growth_lab.scenarios.context import Play
 from growth_lab.scenarios.replica import Growth, a_pool, growing
 from growth_lab.scenarios.workloads import DEPLOYMENTS
@@ -39,7 +39,7 @@ _BREATH_SECONDS: Final = 2.5
 _SCALE_DOWN: Final = {"emptyAfter": "4s", "delayAfterScaleUp": "4s"}
 
 
-def prices() -> Catalogue:
+def prices() -> Catalog:
     """What the shop can buy when nothing is sold out."""
     return read_catalogue(_CATALOGUE)
 

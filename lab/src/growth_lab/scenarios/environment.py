@@ -6,13 +6,13 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
 
-from growth.act.effect_hooks import Points
+from growth.act.effect_hooks import EffectHooks
 from growth.api.settings.model import Settings
 from growth.cloud.kwok.plugin import open_kwok
 from growth.cloud.kwok.provider import KwokProvider
-from growth.cloud.plugins import Surroundings
+from growth.cloud.plugins import ProviderEnvironment
 from growth.kube.client import Client
-from growth.run.runtime import Host
+from growth.run.runtime import Runtime
 
 
 async def _for_good() -> None:
@@ -24,10 +24,10 @@ class Process:
     """One run of Growth in a story, from its start to its end: what it has, and what may be done to it."""
 
     client: Client
-    host: Host
+    host: Runtime
     settings: Settings
-    points: Points
-    open_kwok: Callable[[Surroundings], AbstractAsyncContextManager[KwokProvider]] = open_kwok
+    points: EffectHooks
+    open_kwok: Callable[[ProviderEnvironment], AbstractAsyncContextManager[KwokProvider]] = open_kwok
     killed: Callable[[], Awaitable[None]] = _for_good
     """Returns when somebody kills it; then another one is started."""
 
@@ -45,7 +45,7 @@ class Backstage:
     """Our own kinds and the role, if they are not there yet."""
 
     client: Callable[[], Awaitable[Client]]
-    host: Callable[[str], Host]
+    host: Callable[[str], Runtime]
     outage: Callable[[float], Awaitable[None]]
     """Growth gets no answer from the API server for so many seconds; on a real cluster nobody does."""
 

@@ -16,8 +16,8 @@ from growth.api.kinds import SECRETS
 from growth.cloud.hetzner.api_client import Connect, connect_to
 from growth.cloud.hetzner.plugin import CLUSTER_OPTION, ENDPOINT_OPTION, TOKEN_SECRET_OPTION, opened
 from growth.cloud.hetzner.provider import HetznerProvider
-from growth.cloud.hetzner.rate_budget import Budget
-from growth.cloud.plugins import Surroundings
+from growth.cloud.hetzner.rate_budget import RateBudget
+from growth.cloud.plugins import ProviderEnvironment
 from growth.cloud.provider import Provider
 from growth.kube.client import Client
 from growth.kube.errors import AlreadyExists
@@ -43,10 +43,10 @@ _FIRST_REFUSAL: Final = 300
 
 
 @asynccontextmanager
-async def open_in_sandbox(surroundings: Surroundings, sandbox: Sandbox) -> AsyncGenerator[HetznerProvider]:
+async def open_in_sandbox(surroundings: ProviderEnvironment, sandbox: Sandbox) -> AsyncGenerator[HetznerProvider]:
     """As Growth opens it, but for the way to the API."""
 
-    def connect_here(endpoint: str, budget: Budget) -> Connect:
+    def connect_here(endpoint: str, budget: RateBudget) -> Connect:
         connect = connect_to(endpoint, budget)
 
         def connect_to_sandbox(token: str) -> HetznerClient:
@@ -84,7 +84,7 @@ class Project:
 
     def _open(self, client: Client) -> AbstractAsyncContextManager[Provider]:
         options = {CLUSTER_OPTION: CLUSTER, TOKEN_SECRET_OPTION: TOKEN_SECRET, ENDPOINT_OPTION: ENDPOINT}
-        return open_in_sandbox(Surroundings(client, NAMESPACE, self._play.now, options), self.sandbox)
+        return open_in_sandbox(ProviderEnvironment(client, NAMESPACE, self._play.now, options), self.sandbox)
 
     async def set_secrets(self, token: str = TOKEN, *, kubelet: str = "") -> None:
         """The token and the user data, where Growth looks for them; ``kubelet`` is what else kubelets are told."""

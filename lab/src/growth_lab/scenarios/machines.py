@@ -9,12 +9,12 @@ from growth.api.kinds import CONFIG_MAPS
 from growth.api.machine import Machine, MachineRequest
 from growth.api.taints import STARTING
 from growth.cloud.errors import Unavailable
-from growth.cloud.kwok.catalog import Behaviour, Catalogue, shipped_catalogue
+from growth.cloud.kwok.catalog import Catalog, MachineBehavior, shipped_catalogue
 from growth.cloud.kwok.faults import faults_from
 from growth.cloud.kwok.machine_record import FAULTS, config_map_name
 from growth.cloud.kwok.plugin import open_kwok
 from growth.cloud.kwok.provider import KwokProvider
-from growth.cloud.plugins import Surroundings
+from growth.cloud.plugins import ProviderEnvironment
 from growth_lab.scenarios.context import STORY_LABEL, Play
 
 POOL: Final = "default"
@@ -68,16 +68,16 @@ class Machines:
 @asynccontextmanager
 async def machines(play: Play) -> AsyncGenerator[Machines]:
     """A provider that lives as long as the context."""
-    async with open_kwok(Surroundings(play.client, play.namespace, play.now)) as provider:
+    async with open_kwok(ProviderEnvironment(play.client, play.namespace, play.now)) as provider:
         found = Machines(play, provider)
         found.set_catalogue()
         yield found
 
 
-def _catalogue(boot_seconds: float, faults: str) -> Catalogue:
+def _catalogue(boot_seconds: float, faults: str) -> Catalog:
     shipped = shipped_catalogue("kwok")
-    behaviour = Behaviour(timedelta(seconds=boot_seconds), faults_from(faults))
-    return Catalogue(
+    behaviour = MachineBehavior(timedelta(seconds=boot_seconds), faults_from(faults))
+    return Catalog(
         shipped.provider,
         shipped.currency,
         shipped.offerings,

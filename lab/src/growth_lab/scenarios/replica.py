@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from growth.act.effect_hooks import Points
+from growth.act.effect_hooks import EffectHooks
 from growth.api.growth_kinds import NODE_POOLS
 from growth.api.kinds import CONFIG_MAPS, EVENTS, LEASES, NAMESPACES
 from growth.api.settings.model import (
@@ -25,17 +25,17 @@ from growth.api.settings.model import (
     RemovalSettings,
     Settings,
 )
-from growth.cloud.kwok.catalog import Catalogue, read_catalogue
+from growth.cloud.kwok.catalog import Catalog, read_catalogue
 from growth.cloud.kwok.faults import faults_from
 from growth.cloud.kwok.machine_record import FAULTS, config_map_name
 from growth.cloud.kwok.provider import KwokProvider
-from growth.cloud.plugins import Surroundings
+from growth.cloud.plugins import ProviderEnvironment
 from growth.kube.client import Client
 from growth.kube.errors import AlreadyExists
 from growth.kube.patches import MergePatch
 from growth.run.capability import CAPABILITIES, Capability
 from growth.run.provider_poller import OpenProvider
-from growth.run.replica import Plant, control, new_health
+from growth.run.replica import ReplicaConfig, control, new_health
 from growth_lab.scenarios.context import Play
 from growth_lab.scenarios.environment import Process
 
@@ -82,7 +82,7 @@ serverTypes:
   - {name: large, resources: {cpu: 8, memory: 16Gi}, prices: {fsn1: 0.037, nbg1: 0.038}}
 """
 # Nobody stops anything.
-_NOWHERE: Final = Points()
+_NOWHERE: Final = EffectHooks()
 
 
 class Growth:
@@ -95,7 +95,7 @@ class Growth:
         catalogue: str,
         *,
         others: Mapping[str, OpenProvider],
-        points: Points,
+        points: EffectHooks,
         capabilities: Sequence[Capability],
     ) -> None:
         self._play, self.settings, self.catalogue = play, settings, catalogue
@@ -117,7 +117,7 @@ class Growth:
         if self._provider is not None:
             self._provider.catalogue = self._with_faults(read_catalogue(self.catalogue))
 
-    def _with_faults(self, catalogue: Catalogue) -> Catalogue:
+    def _with_faults(self, catalogue: Catalog) -> Catalog:
         behaviours = dict(catalogue.behaviours)
         for offering, text in self._faults.items():
             faults = (*behaviours[offering].faults, *faults_from(text))
@@ -155,12 +155,14 @@ class Growth:
 
         @asynccontextmanager
         async def open_kwok(client: Client) -> AsyncGenerator[KwokProvider]:
-            async with process.open_kwok(Surroundings(client, self.settings.namespace, self._play.now)) as provider:
+            async with process.open_kwok(
+                ProviderEnvironment(client, self.settings.namespace, self._play.now)
+            ) as provider:
                 provider.catalogue = self._with_faults(read_catalogue(self.catalogue))
                 self._provider = provider  # of the leader, who alone opens one
                 yield provider
 
-        plant = Plant(
+        plant = ReplicaConfig(
             client=process.client,
             lease_client=process.client,
             settings=process.settings,
@@ -196,7 +198,7 @@ async def growing(
     settings: Settings = QUICK,
     catalogue: str = CATALOGUE,
     others: Mapping[str, OpenProvider] | None = None,
-    points: Points = _NOWHERE,
+    points: EffectHooks = _NOWHERE,
     replicas: int = 1,
     capabilities: Sequence[Capability] = CAPABILITIES,
 ) -> AsyncGenerator[Growth]:

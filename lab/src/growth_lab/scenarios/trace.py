@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from typing import Any, Final, NamedTuple
 
-from growth.api.change import Change, Happened
+from growth.api.change import Change, ChangeType
 from growth.api.growth_kinds import NODE_MOVES, NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.kinds import JOBS, NODES, PERSISTENT_VOLUME_CLAIMS, PODS, VOLUME_ATTACHMENTS, Kind
 from growth.api.node import Node
@@ -114,7 +114,7 @@ class Trace:
     def _hear(self, kind: Kind[Any], change: Change[Any]) -> None:
         now, name = change.now, self.short(change.now.metadata.name)
         known = self.objects[kind]
-        if change.happened is Happened.DELETED:
+        if change.happened is ChangeType.DELETED:
             known.pop(name, None)
             words = ["gone"]
         else:

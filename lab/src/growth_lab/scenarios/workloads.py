@@ -1,10 +1,10 @@
 """Kinds that stories create and Growth never reads: only their names and places are needed."""
 
 from growth.api.kinds import Kind
-from growth.api.meta import ObjectMeta, Slim
+from growth.api.meta import FrozenValue, ObjectMeta
 
 
-class Workload(Slim, frozen=True):
+class Workload(FrozenValue, frozen=True):
     """Any object of which a story needs no more than that it is there."""
 
     metadata: ObjectMeta

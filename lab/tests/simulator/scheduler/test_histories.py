@@ -6,13 +6,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from growth.api.change import Change, Happened
+from growth.api.change import Change, ChangeType
 from growth.api.decoding import Reader
-from growth.api.interning import Sharing
+from growth.api.interning import InternTables
 from growth.api.kinds import NODES as NODE_KIND
 from growth.api.kinds import PODS as POD_KIND
-from growth.decide.fit import Stage, fit
-from growth.observe.cache import World
+from growth.decide.fit import SimulatedCluster, fit
+from growth.observe.cache import ClusterCache
 from growth_lab.simulator.served_kinds import NODES, PODS
 from lab.tests.simulator.scheduler.scene import Scene, on_a_scene
 from tests.decide.stages import NOW
@@ -96,15 +96,15 @@ class History:
             scene.store.delete(PODS, pod, "default", grace_seconds=30)
 
 
-def fresh_world(scene: Scene) -> World:
-    world, sharing = World(), Sharing()
+def fresh_world(scene: Scene) -> ClusterCache:
+    world, sharing = ClusterCache(), InternTables()
     for resource, kind, hear in (
         (NODES, NODE_KIND, world.hear_of_nodes),
         (PODS, POD_KIND, world.hear_of_pods),
     ):
         reader: Reader[Any] = Reader(kind, sharing)
         things = [reader.object(msgspec.json.encode(thing)) for thing in scene.store.all(resource)]
-        hear([Change(Happened.ADDED, thing, None) for thing in things])
+        hear([Change(ChangeType.ADDED, thing, None) for thing in things])
     return world
 
 
@@ -121,7 +121,7 @@ def test_nobody_waits_who_would_fit_and_the_kept_stage_agrees_with_a_fresh_one(s
                 history.happen()
             await scene.pass_by(chance.choice([0.01, 1.0, 30.0]))
             world = fresh_world(scene)
-            stage = Stage.of(world.snapshot(NOW))
+            stage = SimulatedCluster.of(world.snapshot(NOW))
             kept = scene.scheduler.picture.stage
             for pod in world.waiting.values():
                 ours = {name: getattr(fit(stage, pod, name), "filter", "") for name in world.nodes}
@@ -131,7 +131,7 @@ def test_nobody_waits_who_would_fit_and_the_kept_stage_agrees_with_a_fresh_one(s
                 assert ours == theirs, f"seed {seed}, pod {pod.metadata.name}"
         await scene.pass_by(400)
         world = fresh_world(scene)
-        stage = Stage.of(world.snapshot(NOW))
+        stage = SimulatedCluster.of(world.snapshot(NOW))
         for pod in world.waiting.values():
             if pod.metadata.deletion_timestamp is None:
                 fitting = [name for name in world.nodes if fit(stage, pod, name) is None]

@@ -2,7 +2,7 @@
 
 from typing import Annotated, ClassVar, Literal
 
-from growth.api.meta import ObjectMeta, Slim
+from growth.api.meta import FrozenValue, ObjectMeta
 from growth.api.queue.quotas import MAX_FLAVORS, MAX_GROUPS, FlavorFungibility, Preemption, ResourceGroup
 from growth.api.schema import Rule, about
 from growth.api.selectors import LabelSelector
@@ -14,7 +14,7 @@ ACTIVE, MAY_BLOCK, SHORT = "Active", "RequeuingMayBlock", "FlavorsOutOfStock"
 StopPolicy = Literal["None", "Hold", "HoldAndDrain"]
 
 
-class ClusterQueueSpec(Slim, frozen=True):
+class ClusterQueueSpec(FrozenValue, frozen=True):
     """Quota, and who may use it in which order."""
 
     resource_groups: Annotated[tuple[ResourceGroup, ...], about("What there is.", max_length=MAX_GROUPS)] = ()
@@ -42,7 +42,7 @@ class ClusterQueueSpec(Slim, frozen=True):
     )
 
 
-class ResourceUsage(Slim, frozen=True):
+class ResourceUsage(FrozenValue, frozen=True):
     """How much of one resource of a flavor is used."""
 
     name: Annotated[str, about("The resource.", max_length=317)]
@@ -50,7 +50,7 @@ class ResourceUsage(Slim, frozen=True):
     borrowed: Annotated[int | str, about("So much of it is borrowed of the cohort.")] = 0
 
 
-class FlavorUsage(Slim, frozen=True):
+class FlavorUsage(FrozenValue, frozen=True):
     """How much of one flavor is used."""
 
     name: Annotated[str, about("The flavor.", max_length=253)]
@@ -72,7 +72,7 @@ class ClusterQueueStatus(Status, frozen=True):
     conditions: Annotated[tuple[StatusCondition, ...], _CONDITIONS] = ()
 
 
-class ClusterQueue(Slim, frozen=True):
+class ClusterQueue(FrozenValue, frozen=True):
     """Quota of the cluster, and the workloads that wait for it."""
 
     metadata: ObjectMeta
@@ -80,7 +80,7 @@ class ClusterQueue(Slim, frozen=True):
     status: ClusterQueueStatus = ClusterQueueStatus()
 
 
-class LocalQueueSpec(Slim, frozen=True):
+class LocalQueueSpec(FrozenValue, frozen=True):
     """Where its workloads wait."""
 
     cluster_queue: Annotated[
@@ -94,7 +94,7 @@ class LocalQueueStatus(ClusterQueueStatus, frozen=True):
     """How many wait, and what those that were admitted use."""
 
 
-class LocalQueue(Slim, frozen=True):
+class LocalQueue(FrozenValue, frozen=True):
     """A namespace's door to a ClusterQueue."""
 
     metadata: ObjectMeta
@@ -102,21 +102,21 @@ class LocalQueue(Slim, frozen=True):
     status: LocalQueueStatus = LocalQueueStatus()
 
 
-class CohortSpec(Slim, frozen=True):
+class CohortSpec(FrozenValue, frozen=True):
     """A cohort of cohorts, with quota of its own."""
 
     parent_name: Annotated[str, about("The cohort that this one belongs to.", max_length=253)] = ""
     resource_groups: Annotated[tuple[ResourceGroup, ...], about("What its members share.", max_length=MAX_GROUPS)] = ()
 
 
-class Cohort(Slim, frozen=True):
+class Cohort(FrozenValue, frozen=True):
     """Queues that lend each other what they do not use. One that is only named need not exist."""
 
     metadata: ObjectMeta
     spec: CohortSpec = CohortSpec()
 
 
-class WorkloadPriorityClass(Slim, frozen=True):
+class WorkloadPriorityClass(FrozenValue, frozen=True):
     """A name for how important a workload is, whatever its pods are."""
 
     metadata: ObjectMeta

@@ -7,7 +7,7 @@ import msgspec
 
 from growth.api.interning import kept
 from growth.api.kinds import Kind
-from growth.api.meta import Condition, ObjectMeta, Slim
+from growth.api.meta import Condition, FrozenValue, ObjectMeta
 
 STOPPING: Final = "kueue.x-k8s.io/stopping"
 """Annotation of a job that is being stopped: what was changed in its template is to be taken back."""
@@ -16,7 +16,7 @@ TEMPLATE_WAS: Final = "growth.dev/template-was"
 """Annotation of a job that was started: what its template said before, where that was changed."""
 
 
-class QueuedJobSpec(Slim, frozen=True):
+class QueuedJobSpec(FrozenValue, frozen=True):
     """How many pods it wants, made from what, and whether it may run now."""
 
     template: msgspec.Raw
@@ -34,13 +34,13 @@ class QueuedJobSpec(Slim, frozen=True):
         return parallelism if self.completions is None else min(parallelism, self.completions)
 
 
-class UncountedPods(Slim, frozen=True):
+class UncountedPods(FrozenValue, frozen=True):
     """Pods that have ended and are not in the counts yet."""
 
     succeeded: tuple[str, ...] = ()
 
 
-class QueuedJobStatus(Slim, frozen=True):
+class QueuedJobStatus(FrozenValue, frozen=True):
     """How far it has come."""
 
     active: int = 0
@@ -53,7 +53,7 @@ class QueuedJobStatus(Slim, frozen=True):
     conditions: tuple[Condition, ...] = ()
 
 
-class QueuedJob(Slim, frozen=True):
+class QueuedJob(FrozenValue, frozen=True):
     """One Job that names a queue."""
 
     metadata: ObjectMeta

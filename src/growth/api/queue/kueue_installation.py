@@ -12,7 +12,7 @@ from typing import Final
 
 from growth.api.core import Lease
 from growth.api.kinds import Kind
-from growth.api.meta import ObjectMeta, Slim
+from growth.api.meta import FrozenValue, ObjectMeta
 
 LEASE_NAME: Final = "c1f6bfd2.kueue.x-k8s.io"
 """The same in every installation, whatever the namespace and the chart's release are called."""
@@ -31,13 +31,13 @@ class KueueLease(Lease, frozen=True):
     """Who leads, if Kueue runs."""
 
 
-class DeploymentScale(Slim, frozen=True):
+class DeploymentScale(FrozenValue, frozen=True):
     """How many pods there should be, or are."""
 
     replicas: int = 0
 
 
-class KueueDeployment(Slim, frozen=True):
+class KueueDeployment(FrozenValue, frozen=True):
     """Kueue's manager."""
 
     metadata: ObjectMeta
@@ -50,14 +50,14 @@ class KueueDeployment(Slim, frozen=True):
         return self.spec.replicas > 0 or self.status.replicas > 0
 
 
-class Webhook(Slim, frozen=True):
+class Webhook(FrozenValue, frozen=True):
     """One thing that is called."""
 
     name: str = ""
     failure_policy: str = "Fail"
 
 
-class WebhookConfiguration(Slim, frozen=True):
+class WebhookConfiguration(FrozenValue, frozen=True):
     """Who is called on writes."""
 
     metadata: ObjectMeta

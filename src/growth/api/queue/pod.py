@@ -11,7 +11,7 @@ import msgspec
 
 from growth.api.interning import kept
 from growth.api.kinds import Kind
-from growth.api.meta import Condition, ObjectMeta, Slim
+from growth.api.meta import Condition, FrozenValue, ObjectMeta
 from growth.api.queue.job import QueuedJob, QueuedJobSpec, QueuedJobStatus
 
 GATE: Final = "kueue.x-k8s.io/admission"
@@ -44,7 +44,7 @@ def _template(spec: bytes) -> msgspec.Raw:
     return msgspec.Raw(msgspec.json.encode({"spec": {**plain, **({"schedulingGates": gates} if gates else {})}}))
 
 
-class QueuedPodStatus(Slim, frozen=True):
+class QueuedPodStatus(FrozenValue, frozen=True):
     """How it is. Conditions are kept as they were sent, because one is added to them."""
 
     phase: str = ""
@@ -54,7 +54,7 @@ class QueuedPodStatus(Slim, frozen=True):
         msgspec.structs.force_setattr(self, "conditions", kept(self.conditions))
 
 
-class QueuedPod(Slim, frozen=True):
+class QueuedPod(FrozenValue, frozen=True):
     """One pod that names a queue."""
 
     metadata: ObjectMeta

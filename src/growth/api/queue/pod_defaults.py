@@ -3,23 +3,23 @@
 from typing import Final
 
 from growth.api.kinds import Kind
-from growth.api.meta import ObjectMeta, Slim
+from growth.api.meta import FrozenValue, ObjectMeta
 
 
-class Overhead(Slim, frozen=True):
+class Overhead(FrozenValue, frozen=True):
     """What a sandbox itself takes."""
 
     pod_fixed: dict[str, str] = {}
 
 
-class RuntimeClass(Slim, frozen=True):
+class RuntimeClass(FrozenValue, frozen=True):
     """How containers are run, and what that takes for each pod."""
 
     metadata: ObjectMeta
     overhead: Overhead | None = None
 
 
-class LimitRangeItem(Slim, frozen=True):
+class LimitRangeItem(FrozenValue, frozen=True):
     """Bounds and defaults for one type of object."""
 
     type: str = ""
@@ -34,13 +34,13 @@ class LimitRangeItem(Slim, frozen=True):
         return {**self.min, **self.max, **self.default, **self.default_request}
 
 
-class LimitRangeSpec(Slim, frozen=True):
+class LimitRangeSpec(FrozenValue, frozen=True):
     """All of them."""
 
     limits: tuple[LimitRangeItem, ...] = ()
 
 
-class LimitRange(Slim, frozen=True):
+class LimitRange(FrozenValue, frozen=True):
     """Bounds and defaults for the containers of a namespace."""
 
     metadata: ObjectMeta

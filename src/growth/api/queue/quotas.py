@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar, Literal
 
 import msgspec
 
-from growth.api.meta import ObjectMeta, Slim
+from growth.api.meta import FrozenValue, ObjectMeta
 from growth.api.schema import Rule, about
 from growth.api.tolerations import EFFECTS, Taint, Toleration
 
@@ -24,7 +24,7 @@ _TOLERATIONS = Rule(
 )
 
 
-class ResourceFlavorSpec(Slim, frozen=True):
+class ResourceFlavorSpec(FrozenValue, frozen=True):
     """What sets these nodes apart from others."""
 
     node_labels: Annotated[
@@ -39,14 +39,14 @@ class ResourceFlavorSpec(Slim, frozen=True):
     ] = ()
 
 
-class ResourceFlavor(Slim, frozen=True):
+class ResourceFlavor(FrozenValue, frozen=True):
     """One kind of nodes that quota can be given for."""
 
     metadata: ObjectMeta
     spec: ResourceFlavorSpec = ResourceFlavorSpec()
 
 
-class ResourceQuota(Slim, frozen=True):
+class ResourceQuota(FrozenValue, frozen=True):
     """How much of one resource of one flavor."""
 
     name: Annotated[str, about("The resource, such as cpu.", max_length=317)]
@@ -57,14 +57,14 @@ class ResourceQuota(Slim, frozen=True):
     lending_limit: Annotated[int | str | None, about("So much may be lent to the cohort; unset means all.")] = None
 
 
-class FlavorQuotas(Slim, frozen=True):
+class FlavorQuotas(FrozenValue, frozen=True):
     """The quota of one flavor."""
 
     name: Annotated[str, about("The ResourceFlavor.", max_length=253)]
     resources: Annotated[tuple[ResourceQuota, ...], about("One for each resource.", max_length=MAX_RESOURCES)] = ()
 
 
-class ResourceGroup(Slim, frozen=True):
+class ResourceGroup(FrozenValue, frozen=True):
     """Resources that are taken from the same flavor."""
 
     covered_resources: Annotated[
@@ -82,7 +82,7 @@ class ResourceGroup(Slim, frozen=True):
     )
 
 
-class FlavorFungibility(Slim, frozen=True):
+class FlavorFungibility(FrozenValue, frozen=True):
     """Whether the next flavor is tried before something is borrowed or somebody preempted."""
 
     when_can_borrow: Annotated[
@@ -107,14 +107,14 @@ class FlavorFungibility(Slim, frozen=True):
     )
 
 
-class BorrowWithinCohort(Slim, frozen=True):
+class BorrowWithinCohort(FrozenValue, frozen=True):
     """Whether others may be preempted for something borrowed."""
 
     policy: Annotated[Literal["Never", "LowerPriority"], about("Who may be.")] = "Never"
     max_priority_threshold: Annotated[int | None, about("Nobody above this priority.")] = None
 
 
-class Preemption(Slim, frozen=True):
+class Preemption(FrozenValue, frozen=True):
     """Who may be sent back to the queue for somebody else."""
 
     within_cluster_queue: Annotated[

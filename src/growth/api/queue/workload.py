@@ -11,7 +11,7 @@ from typing import Annotated, ClassVar, Final
 import msgspec
 
 from growth.api.interning import kept
-from growth.api.meta import ObjectMeta, Slim
+from growth.api.meta import FrozenValue, ObjectMeta
 from growth.api.schema import Rule, about
 from growth.api.status import MAX_CONDITIONS, Status, StatusCondition, condition_of
 from growth.api.workloads import PodTemplate
@@ -48,7 +48,7 @@ def read_template(template: bytes) -> PodTemplate:
     return _TEMPLATES.decode(template)
 
 
-class PodSet(Slim, frozen=True):
+class PodSet(FrozenValue, frozen=True):
     """Pods of one template."""
 
     template: Annotated[msgspec.Raw, about("What the pods are made from.")]
@@ -65,7 +65,7 @@ class PodSet(Slim, frozen=True):
         return read_template(bytes(self.template))
 
 
-class PriorityClassRef(Slim, frozen=True):
+class PriorityClassRef(FrozenValue, frozen=True):
     """Which class the priority came from."""
 
     group: Annotated[str, about("kueue.x-k8s.io or scheduling.k8s.io.", max_length=253)]
@@ -80,7 +80,7 @@ class PriorityClassRef(Slim, frozen=True):
     )
 
 
-class WorkloadSpec(Slim, frozen=True):
+class WorkloadSpec(FrozenValue, frozen=True):
     """What a job wants."""
 
     pod_sets: Annotated[tuple[PodSet, ...], about("Its pods.", max_length=MAX_POD_SETS)] = ()
@@ -96,7 +96,7 @@ class WorkloadSpec(Slim, frozen=True):
     )
 
 
-class PodSetAssignment(Slim, frozen=True):
+class PodSetAssignment(FrozenValue, frozen=True):
     """What one pod set was given."""
 
     name: Annotated[str, about("The pod set.", max_length=63)] = MAIN
@@ -105,7 +105,7 @@ class PodSetAssignment(Slim, frozen=True):
     count: Annotated[int, about("How many pods.", ge=0)] | None = None
 
 
-class Admission(Slim, frozen=True):
+class Admission(FrozenValue, frozen=True):
     """What it was given, and by which queue."""
 
     cluster_queue: Annotated[str, about("The ClusterQueue.", max_length=253)]
@@ -114,28 +114,28 @@ class Admission(Slim, frozen=True):
     ] = ()
 
 
-class RequeueState(Slim, frozen=True):
+class RequeueState(FrozenValue, frozen=True):
     """How often it could not start, and when it may be tried again."""
 
     count: Annotated[int, about("How many times it was put back.", ge=0)] | None = None
     requeue_at: Annotated[datetime | None, about("When it will be requeued, or was; null once it is admitted.")] = None
 
 
-class ReclaimablePods(Slim, frozen=True):
+class ReclaimablePods(FrozenValue, frozen=True):
     """Pods of a pod set that have ended, so that their quota is free again."""
 
     name: Annotated[str, about("The pod set.", max_length=63)]
     count: Annotated[int, about("How many.", ge=0)] = 0
 
 
-class PodSetRequest(Slim, frozen=True):
+class PodSetRequest(FrozenValue, frozen=True):
     """What one pod set asks for, as it is counted."""
 
     name: Annotated[str, about("The pod set.", max_length=63)]
     resources: Annotated[dict[str, int | str], about("By resource, how much in all.", max_length=64)] = {}
 
 
-class EvictionCount(Slim, frozen=True):
+class EvictionCount(FrozenValue, frozen=True):
     """How often it was evicted for one reason."""
 
     reason: Annotated[str, about("As in the condition Evicted.", max_length=316)]
@@ -146,7 +146,7 @@ class EvictionCount(Slim, frozen=True):
 MAX_EVICTION_REASONS: Final = 32
 
 
-class SchedulingStats(Slim, frozen=True):
+class SchedulingStats(FrozenValue, frozen=True):
     """What is counted over the whole life of a workload."""
 
     evictions: Annotated[
@@ -172,7 +172,7 @@ class WorkloadStatus(Status, frozen=True):
     conditions: Annotated[tuple[StatusCondition, ...], about("Statements about it.", max_length=MAX_CONDITIONS)] = ()
 
 
-class Workload(Slim, frozen=True):
+class Workload(FrozenValue, frozen=True):
     """One job in the queue."""
 
     metadata: ObjectMeta

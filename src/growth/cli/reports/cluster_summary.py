@@ -16,7 +16,7 @@ _POOL: Final = "growth.dev/pool"
 _INSTANCE_TYPE: Final = "node.kubernetes.io/instance-type"
 
 
-class Filled(msgspec.Struct, frozen=True):
+class ResourceUse(msgspec.Struct, frozen=True):
     """How much of a resource is taken, of how much there is."""
 
     used: int
@@ -30,12 +30,12 @@ class NodeGroup(msgspec.Struct, frozen=True):
     instance_type: str
     nodes: int
     ready: int
-    cpu_millis: Filled
-    memory_bytes: Filled
-    pods: Filled
+    cpu_millis: ResourceUse
+    memory_bytes: ResourceUse
+    pods: ResourceUse
 
 
-class WaitingGroup(msgspec.Struct, frozen=True):
+class PendingGroup(msgspec.Struct, frozen=True):
     """Pods of one owner and shape that have no node yet."""
 
     namespace: str
@@ -46,7 +46,7 @@ class WaitingGroup(msgspec.Struct, frozen=True):
     since: datetime | None
 
 
-class Summary(msgspec.Struct, frozen=True):
+class ClusterSummary(msgspec.Struct, frozen=True):
     """The cluster at a glance."""
 
     at: datetime
@@ -56,12 +56,12 @@ class Summary(msgspec.Struct, frozen=True):
     waiting: int
     shapes: int
     groups: tuple[NodeGroup, ...]
-    waiting_groups: tuple[WaitingGroup, ...]
+    waiting_groups: tuple[PendingGroup, ...]
 
 
-def summary_of(snapshot: Snapshot) -> Summary:
+def summary_of(snapshot: Snapshot) -> ClusterSummary:
     """The Snapshot in numbers, largest groups first."""
-    return Summary(
+    return ClusterSummary(
         at=snapshot.now,
         nodes=len(snapshot.nodes),
         ready=sum(node.is_ready for node in snapshot.nodes.values()),
@@ -90,17 +90,17 @@ def _groups(snapshot: Snapshot) -> Iterable[NodeGroup]:
         )
 
 
-def filled(snapshot: Snapshot, nodes: Iterable[Node], resource: str) -> Filled:
+def filled(snapshot: Snapshot, nodes: Iterable[Node], resource: str) -> ResourceUse:
     """How much of a resource pods ask for on these nodes together, of how much they have for pods."""
     column, rows = snapshot.room.column(resource), snapshot.room.rows
     total = free = 0
     for node in nodes:
         total += amounts_from(node.status.allocatable).get(resource, 0)
         free += column[rows[node.metadata.name]]
-    return Filled(used=total - free, total=total)
+    return ResourceUse(used=total - free, total=total)
 
 
-def _waiting(snapshot: Snapshot) -> Iterable[WaitingGroup]:
+def _waiting(snapshot: Snapshot) -> Iterable[PendingGroup]:
     members: defaultdict[tuple[str, str, int], list[Pod]] = defaultdict(list)
     for pod in snapshot.waiting.values():
         owner = pod.metadata.controller
@@ -109,7 +109,7 @@ def _waiting(snapshot: Snapshot) -> Iterable[WaitingGroup]:
     for (namespace, owner, _), pods in sorted(members.items(), key=lambda item: (-len(item[1]), item[0][:2])):
         requests = snapshot.shapes.of(pods[0].spec).requests
         created = [pod.metadata.creation_timestamp for pod in pods if pod.metadata.creation_timestamp]
-        yield WaitingGroup(
+        yield PendingGroup(
             namespace=namespace,
             owner=owner,
             pods=len(pods),

@@ -21,12 +21,12 @@ from growth.api.node_request import NodeRequest
 from growth.api.offering import INSTANCE_TYPE, OFFERING, POOL, ZONE
 from growth.api.quantity import QuantityError, nano_value
 from growth.api.taints import scale_down_at
-from growth.cli.reports.cluster_summary import Filled, filled
+from growth.cli.reports.cluster_summary import ResourceUse, filled
 from growth.observe.pod_requests import amounts_from
 from growth.observe.snapshot import Snapshot
 
 
-class Standing(StrEnum):
+class MachinePhase(StrEnum):
     """How a machine stands; what somebody should look at comes first."""
 
     FAILED = "failed"
@@ -44,12 +44,12 @@ class Standing(StrEnum):
     READY = "ready"
 
 
-class Member(msgspec.Struct, frozen=True):
+class MachineRow(msgspec.Struct, frozen=True):
     """One machine of a pool."""
 
     name: str
     pool: str
-    standing: Standing
+    standing: MachinePhase
     since: datetime | None = None
     """Since when it stands so; None where nothing tells."""
     phase: str = ""
@@ -72,23 +72,23 @@ class Member(msgspec.Struct, frozen=True):
     is_cordoned: bool = False
     work: int = 0
     """Pods that the node is there for (``api.pod_classification``): neither DaemonSets' nor static ones."""
-    cpu_millis: Filled | None = None
-    memory_bytes: Filled | None = None
+    cpu_millis: ResourceUse | None = None
+    memory_bytes: ResourceUse | None = None
 
     @property
     def costs(self) -> bool:
         """Whether it counts toward cost and limits."""
-        return self.standing is not Standing.UNMET
+        return self.standing is not MachinePhase.UNMET
 
 
-def members_of(snapshot: Snapshot, pool: str = "") -> list[Member]:
+def members_of(snapshot: Snapshot, pool: str = "") -> list[MachineRow]:
     """All of them, or one pool's: the most interesting first."""
-    order = {standing: place for place, standing in enumerate(Standing)}
+    order = {standing: place for place, standing in enumerate(MachinePhase)}
     found = [member for member in _members(snapshot) if not pool or member.pool == pool]
     return sorted(found, key=lambda one: (order[one.standing], one.goes_at or snapshot.now, one.pool, one.name))
 
 
-def _members(snapshot: Snapshot) -> Iterable[Member]:
+def _members(snapshot: Snapshot) -> Iterable[MachineRow]:
     requests = {request.metadata.name: request for request in snapshot.table(NODE_REQUESTS).values()}
     removals = {removal.node_name: removal for removal in snapshot.table(NODE_REMOVAL_REQUESTS).values()}
     for name, node in snapshot.nodes.items():
@@ -105,7 +105,7 @@ def _members(snapshot: Snapshot) -> Iterable[Member]:
 
 def _standing_member(
     snapshot: Snapshot, node: Node, request: NodeRequest | None, removal: NodeRemovalRequest | None
-) -> Member:
+) -> MachineRow:
     name, pool = node.metadata.name, node.metadata.labels.get(POOL, "")
     if removal is not None:
         return _going(removal)
@@ -113,16 +113,16 @@ def _standing_member(
         return _asked_for(request)
     is_expected = request is not None and request.status.phase in ("Pending", "Provisioning")
     if name in snapshot.closed or (is_expected and not node.is_ready):
-        return Member(name, pool, Standing.STARTING, node.metadata.creation_timestamp)
+        return MachineRow(name, pool, MachinePhase.STARTING, node.metadata.creation_timestamp)
     goes_at = scale_down_at(node)
     if goes_at is not None and _is_deleted(snapshot, pool):
         # Marked although pods may work on it: they are asked to leave.
-        return Member(name, pool, Standing.LEAVING, since=goes_at)
+        return MachineRow(name, pool, MachinePhase.LEAVING, since=goes_at)
     if not node.is_ready:
-        return Member(name, pool, Standing.UNREADY, _since_when(node), goes_at=goes_at)
+        return MachineRow(name, pool, MachinePhase.UNREADY, _since_when(node), goes_at=goes_at)
     if goes_at is not None:
-        return Member(name, pool, Standing.EMPTY, goes_at=goes_at)
-    return Member(name, pool, Standing.READY, _since_when(node))
+        return MachineRow(name, pool, MachinePhase.EMPTY, goes_at=goes_at)
+    return MachineRow(name, pool, MachinePhase.READY, _since_when(node))
 
 
 def _is_deleted(snapshot: Snapshot, pool: str) -> bool:
@@ -135,7 +135,7 @@ def _since_when(node: Node) -> datetime | None:
     return ready.last_transition_time if ready is not None else node.metadata.creation_timestamp
 
 
-def _with_node(snapshot: Snapshot, node: Node, member: Member) -> Member:
+def _with_node(snapshot: Snapshot, node: Node, member: MachineRow) -> MachineRow:
     labels = node.metadata.labels
     return msgspec.structs.replace(
         member,
@@ -150,13 +150,13 @@ def _with_node(snapshot: Snapshot, node: Node, member: Member) -> Member:
     )
 
 
-def _going(removal: NodeRemovalRequest) -> Member:
+def _going(removal: NodeRemovalRequest) -> MachineRow:
     status, created_at = removal.status, removal.metadata.creation_timestamp
     has_failed = status.phase == "RemovalFailed"
-    return Member(
+    return MachineRow(
         name=removal.node_name,
         pool=removal.spec.pool,
-        standing=Standing.FAILED if has_failed else Standing.LEAVING,
+        standing=MachinePhase.FAILED if has_failed else MachinePhase.LEAVING,
         since=status.events[-1].at if has_failed and status.events else created_at,
         phase=status.phase,
         attempts=status.removal_attempt,
@@ -174,11 +174,13 @@ def _last_refusal(removal: NodeRemovalRequest) -> str:
     return said[-1] if said else ""
 
 
-def _asked_for(request: NodeRequest) -> Member:
+def _asked_for(request: NodeRequest) -> MachineRow:
     status, spec = request.status, request.spec
-    standing = {"Unmet": Standing.UNMET, "Deprovisioning": Standing.LEAVING}.get(status.phase, Standing.COMING)
+    standing = {"Unmet": MachinePhase.UNMET, "Deprovisioning": MachinePhase.LEAVING}.get(
+        status.phase, MachinePhase.COMING
+    )
     why, message = _trouble(request)
-    return Member(
+    return MachineRow(
         name=request.metadata.name,
         pool=request.pool,
         standing=standing,
@@ -206,7 +208,7 @@ def _trouble(request: NodeRequest) -> tuple[str, str]:
 _NANOS: Final = 10**9
 
 
-class Limit(msgspec.Struct, frozen=True):
+class LimitUsage(msgspec.Struct, frozen=True):
     """How much of a limit is used up."""
 
     name: str
@@ -221,7 +223,7 @@ class Limit(msgspec.Struct, frozen=True):
         return self.used >= self.most
 
 
-class LeftAlone(msgspec.Struct, frozen=True):
+class UnavailableOffering(msgspec.Struct, frozen=True):
     """An offering that could not be had, or is not what was promised."""
 
     offering: str
@@ -235,16 +237,16 @@ class PoolSummary(msgspec.Struct, frozen=True):
     """One pool."""
 
     name: str
-    machines: dict[Standing, int]
-    cpu_millis: Filled
-    memory_bytes: Filled
+    machines: dict[MachinePhase, int]
+    cpu_millis: ResourceUse
+    memory_bytes: ResourceUse
     cost_per_hour: float | None
     """As Growth wrote it down; None if it has not."""
     currency: str = ""
     """Of the cost; empty if its provider names none."""
-    limits: tuple[Limit, ...] = ()
+    limits: tuple[LimitUsage, ...] = ()
     problems: tuple[str, ...] = ()
-    left_alone: tuple[LeftAlone, ...] = ()
+    left_alone: tuple[UnavailableOffering, ...] = ()
     failing: tuple[FailedLaunches, ...] = ()
     """Offerings whose machines never work."""
     wasted_machines: int = 0
@@ -259,7 +261,7 @@ class Fleet(msgspec.Struct, frozen=True):
 
     at: datetime
     pools: tuple[PoolSummary, ...]
-    machines: tuple[Member, ...]
+    machines: tuple[MachineRow, ...]
     other_nodes: int
     """Nodes that belong to no pool."""
     waiting: int
@@ -274,7 +276,7 @@ def fleet_of(snapshot: Snapshot, pool: str = "") -> Fleet:
     machines = members_of(snapshot, pool)
     known = {one.metadata.name: one for one in snapshot.table(NODE_POOLS).values()}
     named = {name for name in {*known, *(machine.pool for machine in machines)} if name and (not pool or name == pool)}
-    of_pool: dict[str, list[Member]] = {name: [] for name in sorted(named)}
+    of_pool: dict[str, list[MachineRow]] = {name: [] for name in sorted(named)}
     for machine in machines:
         of_pool.get(machine.pool, []).append(machine)
     pools = [_pool_summary(snapshot, name, known.get(name), of_pool[name]) for name in of_pool]
@@ -298,13 +300,13 @@ def _total(pools: Sequence[PoolSummary], providers: set[str]) -> float | None:
     return sum(costs) if costs and len(costs) == len(pools) and is_one_currency else None
 
 
-def _pool_summary(snapshot: Snapshot, name: str, pool: NodePool | None, machines: Sequence[Member]) -> PoolSummary:
+def _pool_summary(snapshot: Snapshot, name: str, pool: NodePool | None, machines: Sequence[MachineRow]) -> PoolSummary:
     counts = Counter(machine.standing for machine in machines)
     status = pool.status if pool is not None else None
     cost = _amount(status.cost_per_hour) if status is not None else None
     return PoolSummary(
         name=name,
-        machines={standing: counts[standing] for standing in Standing if counts[standing]},
+        machines={standing: counts[standing] for standing in MachinePhase if counts[standing]},
         cpu_millis=_together(machine.cpu_millis for machine in machines),
         memory_bytes=_together(machine.memory_bytes for machine in machines),
         cost_per_hour=cost,
@@ -319,9 +321,9 @@ def _pool_summary(snapshot: Snapshot, name: str, pool: NodePool | None, machines
     )
 
 
-def _together(filled: Iterable[Filled | None]) -> Filled:
+def _together(filled: Iterable[ResourceUse | None]) -> ResourceUse:
     known = [one for one in filled if one is not None]
-    return Filled(sum(one.used for one in known), sum(one.total for one in known))
+    return ResourceUse(sum(one.used for one in known), sum(one.total for one in known))
 
 
 def _amount(text: int | str | None) -> float | None:
@@ -332,20 +334,22 @@ def _amount(text: int | str | None) -> float | None:
         return None
 
 
-def _limits(snapshot: Snapshot, pool: NodePool, machines: Sequence[Member], cost: float | None) -> Iterable[Limit]:
+def _limits(
+    snapshot: Snapshot, pool: NodePool, machines: Sequence[MachineRow], cost: float | None
+) -> Iterable[LimitUsage]:
     """What is used up of each limit that the pool has, as its limits count: by what machines have, not by what is left
     for pods."""
     limits, paid = pool.spec.limits, [machine for machine in machines if machine.costs]
     nodes = [snapshot.nodes[machine.name] for machine in paid if machine.name in snapshot.nodes]
     if limits.nodes is not None:
-        yield Limit("nodes", len(paid), limits.nodes)
+        yield LimitUsage("nodes", len(paid), limits.nodes)
     capacities = [amounts_from(node.status.capacity) for node in nodes]
     for name, stated, unit in (("cpu", limits.cpu, 1000), ("memory", limits.memory, 1)):
         if (most := _amount(stated)) is not None:
             used = sum(capacity.get(name, 0) for capacity in capacities) / unit
-            yield Limit(name, used, most, is_at_least=len(nodes) < len(paid))
+            yield LimitUsage(name, used, most, is_at_least=len(nodes) < len(paid))
     if cost is not None and (most := _amount(limits.cost_per_hour)) is not None:
-        yield Limit("cost", cost, most)
+        yield LimitUsage("cost", cost, most)
 
 
 def _problems(pool: NodePool | None) -> Iterable[str]:
@@ -359,8 +363,8 @@ def _problems(pool: NodePool | None) -> Iterable[str]:
             yield condition.message or condition.reason
 
 
-def _left_alone(entries: Iterable[OfferingStatus], now: datetime) -> Iterable[LeftAlone]:
+def _left_alone(entries: Iterable[OfferingStatus], now: datetime) -> Iterable[UnavailableOffering]:
     for entry in entries:
         is_closed = entry.until is not None and entry.until > now and entry.available_since is None
         if is_closed or entry.surprises:
-            yield LeftAlone(entry.offering, entry.reason, entry.message, entry.until if is_closed else None)
+            yield UnavailableOffering(entry.offering, entry.reason, entry.message, entry.until if is_closed else None)

@@ -7,7 +7,7 @@ from typing import Final
 
 from growth.cloud.errors import ProviderError
 from growth.cloud.hetzner.api_client import Api
-from growth.cloud.hetzner.provider_errors import Refused, Silent
+from growth.cloud.hetzner.provider_errors import ApiRefused, NoAnswer
 from growth.cloud.hetzner.wire import Action, read
 
 # One page of answers.
@@ -30,7 +30,7 @@ class _Watch:
     watchers: int = 0
 
 
-class Following:
+class ActionPoller:
     """Looks at all actions that somebody waits for; there is no task as long as nobody does."""
 
     def __init__(self, api: Api) -> None:
@@ -104,7 +104,7 @@ class Following:
         try:
             answer = await self._api.ask("GET", "/actions", query={"id": ids, "per_page": _TOGETHER})
             return read(answer.get("actions"), list[Action], "GET /actions")
-        except (Refused, Silent, ProviderError):
+        except (ApiRefused, NoAnswer, ProviderError):
             return ()
 
 

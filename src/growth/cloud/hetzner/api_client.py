@@ -18,10 +18,10 @@ from hcloud import APIException, Client
 from urllib3.exceptions import ConnectTimeoutError, MaxRetryError, NewConnectionError
 
 from growth.cloud.errors import ProviderError, RateLimited, Unavailable
-from growth.cloud.hetzner.provider_errors import REFUSED_CREDENTIALS, Refused, Silent
-from growth.cloud.hetzner.rate_budget import Budget
+from growth.cloud.hetzner.provider_errors import REFUSED_CREDENTIALS, ApiRefused, NoAnswer
+from growth.cloud.hetzner.rate_budget import RateBudget
 from growth.cloud.hetzner.secrets import ReadToken
-from growth.cloud.hetzner.wire import Complaint, Meta, read
+from growth.cloud.hetzner.wire import Meta, WireErrorDetails, read
 
 T = TypeVar("T")
 Json = Mapping[str, Any]
@@ -52,7 +52,7 @@ class Threads:
     def __call__(self, work: Callable[[], T], /) -> Awaitable[T]:
         """Run it on one of them. Who is cancelled meanwhile goes; the work does not, and may still be done."""
         if self._is_closed:
-            raise Silent("the provider is closed", may_have_acted=False)
+            raise NoAnswer("the provider is closed", may_have_acted=False)
         return asyncio.get_running_loop().run_in_executor(self._pool, work)
 
     def close(self) -> None:
@@ -61,7 +61,7 @@ class Threads:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
 
-def connect_to(endpoint: str, budget: Budget) -> Connect:
+def connect_to(endpoint: str, budget: RateBudget) -> Connect:
     """Clients of the API at this address, whose answers are counted."""
 
     def note(response: requests.Response, *_: object, **__: object) -> requests.Response:
@@ -82,7 +82,7 @@ def connect_to(endpoint: str, budget: Budget) -> Connect:
 class Api:
     """Asks, with the token that holds now. Raises Refused or Silent; and a ProviderError if there is no token."""
 
-    def __init__(self, connect: Connect, read_token: ReadToken, budget: Budget, run: Run) -> None:
+    def __init__(self, connect: Connect, read_token: ReadToken, budget: RateBudget, run: Run) -> None:
         self._connect, self._read_token = connect, read_token
         self._budget, self._run = budget, run
         self._token = ""
@@ -97,7 +97,7 @@ class Api:
         client = self._client or await self._renewed(None)
         try:
             return await self._send(client, method, path, query, body)
-        except Refused as refused:
+        except ApiRefused as refused:
             if refused.code not in REFUSED_CREDENTIALS:
                 raise
             newer = client
@@ -132,14 +132,14 @@ class Api:
             return await self._run(lambda: send(method, path, params=query, json=body))
         except APIException as error:
             retry_after = self._budget.note_refusal() if error.code == "rate_limit_exceeded" else 0.0
-            raise Refused(error.code, _told(error), writes=writes, retry_after=retry_after) from None
+            raise ApiRefused(error.code, _told(error), writes=writes, retry_after=retry_after) from None
         except requests.RequestException as error:
             kind = type(error).__name__
             message = f"there was no answer ({kind})" if writes or _was_sent(error) else f"nobody answers ({kind})"
-            raise Silent(message, may_have_acted=writes and _was_sent(error)) from None
+            raise NoAnswer(message, may_have_acted=writes and _was_sent(error)) from None
         except (TypeError, KeyError, AttributeError, ValueError) as error:
             # An error body in a shape that the client cannot read.
-            raise Silent(f"the answer cannot be read ({type(error).__name__})", may_have_acted=writes) from None
+            raise NoAnswer(f"the answer cannot be read ({type(error).__name__})", may_have_acted=writes) from None
 
 
 def _told(error: APIException) -> str:
@@ -147,7 +147,7 @@ def _told(error: APIException) -> str:
     if isinstance(error.code, int):
         return f"the answer is no error of the API: {error.message}"
     try:
-        complaint = msgspec.convert(error.details or {}, Complaint)
+        complaint = msgspec.convert(error.details or {}, WireErrorDetails)
         named = [one.name for one in (*complaint.fields, *complaint.limits)]
     except msgspec.ValidationError:
         named = []

@@ -19,7 +19,7 @@ from growth.api.offering import Offering, offering_id
 from growth.cloud.errors import Invalid, ProviderError
 from growth.cloud.hetzner.api_client import Api, read_all
 from growth.cloud.hetzner.provider_errors import as_provider_errors
-from growth.cloud.hetzner.wire import Amount, Place, Price, Pricing, ServerType, read
+from growth.cloud.hetzner.wire import Amount, Location, Price, Pricing, WireServerType, read
 
 PROVIDER: Final = "hetzner"
 CSI_LOCATION: Final = "csi.hetzner.cloud/location"
@@ -38,7 +38,7 @@ _FREE: Final = Price("", Amount("0"), Amount("0"))
 _ARCHITECTURES: Final = {"x86": "amd64", "arm": "arm64"}
 
 
-def offerings_from(types: Iterable[ServerType], pricing: Pricing, read_at: datetime) -> tuple[Offering, ...]:
+def offerings_from(types: Iterable[WireServerType], pricing: Pricing, read_at: datetime) -> tuple[Offering, ...]:
     """Every type in every location that sells it or did, in the order of their ids."""
     addresses = next((one.prices for one in pricing.primary_ips if one.type == "ipv4"), ())
     address_prices = {price.location: price for price in addresses}
@@ -61,8 +61,8 @@ def offerings_from(types: Iterable[ServerType], pricing: Pricing, read_at: datet
 
 
 def _offering(
-    server_type: ServerType,
-    place: Place,
+    server_type: WireServerType,
+    place: Location,
     price: Price,
     address: Price,
     *,
@@ -104,7 +104,7 @@ def _net(amount: Amount) -> Decimal:
     return Decimal(amount.net)
 
 
-def _withdrawn(name: str, place: Place, now: datetime) -> str:
+def _withdrawn(name: str, place: Location, now: datetime) -> str:
     """What Hetzner announced about a type in one place; empty if it is sold without a word."""
     if place.deprecation is None:
         return ""
@@ -116,7 +116,7 @@ def _withdrawn(name: str, place: Place, now: datetime) -> str:
 _LOG: Final = logging.getLogger(__name__)
 
 
-class Stocktaking:
+class CatalogPoller:
     """Keeps the catalogue."""
 
     def __init__(self, api: Api, every: timedelta, now: Callable[[], datetime], clock: Callable[[], float]) -> None:
@@ -164,7 +164,7 @@ class Stocktaking:
         # Without a first look nothing can be bought.
         read_at, is_urgent = self._now(), self._read_at is None
         with as_provider_errors("offerings"):
-            types, _ = await read_all(self._api, "/server_types", "server_types", ServerType, is_urgent=is_urgent)
+            types, _ = await read_all(self._api, "/server_types", "server_types", WireServerType, is_urgent=is_urgent)
             answer = await self._api.ask("GET", "/pricing", is_urgent=is_urgent)
         pricing = read(answer.get("pricing"), Pricing, "GET /pricing")
         found = offerings_from(types, pricing, read_at)

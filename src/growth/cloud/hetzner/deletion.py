@@ -13,12 +13,12 @@ from typing import Final
 
 from growth.api.machine import Power, PowerReading
 from growth.cloud.errors import Invalid, ProviderError, Unavailable
-from growth.cloud.hetzner.action_polling import Following, reason_of
+from growth.cloud.hetzner.action_polling import ActionPoller, reason_of
 from growth.cloud.hetzner.api_client import Api, Json
 from growth.cloud.hetzner.inventory import Inventory
 from growth.cloud.hetzner.machine_decoding import CLUSTER, DELETING, is_ours, reading_from
-from growth.cloud.hetzner.placement_groups import Spreading
-from growth.cloud.hetzner.provider_errors import LOCKED, NOT_FOUND, Refused, Silent
+from growth.cloud.hetzner.placement_groups import PlacementGroups
+from growth.cloud.hetzner.provider_errors import LOCKED, NOT_FOUND, ApiRefused, NoAnswer
 from growth.cloud.hetzner.wire import Action, Server, read
 
 # So long the first one waits for others. A deletion itself takes seconds.
@@ -27,7 +27,7 @@ _TOGETHER_SECONDS: Final = 0.2
 Waiting = Mapping[int, asyncio.Future[Server | None]]
 
 
-class LookingUp:
+class ServerLookup:
     """Looks for everybody who waits; there is no task as long as nobody does."""
 
     def __init__(self, inventory: Inventory) -> None:
@@ -52,7 +52,7 @@ class LookingUp:
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait([self._task])
-        _tell_all({**self._asked, **self._waiting}, Silent("the provider is closed", may_have_acted=False))
+        _tell_all({**self._asked, **self._waiting}, NoAnswer("the provider is closed", may_have_acted=False))
 
     async def _look(self) -> None:
         while self._waiting:
@@ -64,7 +64,7 @@ class LookingUp:
             if len(waiting) > self._inventory.pages:
                 try:
                     known = await self._inventory.listed()
-                except (Refused, Silent, ProviderError) as error:
+                except (ApiRefused, NoAnswer, ProviderError) as error:
                     _tell_all(waiting, error)
                     continue
             await asyncio.gather(*(self._tell(number, one, known) for number, one in waiting.items()))
@@ -72,7 +72,7 @@ class LookingUp:
     async def _tell(self, number: int, waiting: asyncio.Future[Server | None], known: Mapping[int, Server]) -> None:
         try:
             server = known.get(number) or await self._inventory.find(number)
-        except (Refused, Silent, ProviderError) as error:
+        except (ApiRefused, NoAnswer, ProviderError) as error:
             _tell_all({number: waiting}, error)
         else:
             if not waiting.done():
@@ -94,7 +94,7 @@ _LOOKS: Final = 10
 _LOOK_PAUSE_SECONDS: Final = 3.0
 
 
-class Deletion:
+class ServerDeletion:
     """Removes servers and cuts their power; raises Refused, Silent or a ProviderError."""
 
     def __init__(
@@ -103,13 +103,13 @@ class Deletion:
         cluster: str,
         *,
         inventory: Inventory,
-        following: Following,
-        spreading: Spreading,
+        following: ActionPoller,
+        spreading: PlacementGroups,
         now: Callable[[], datetime],
     ) -> None:
         self._api, self._cluster, self._now = api, cluster, now
         self._inventory, self._following, self._spreading = inventory, following, spreading
-        self._looking_up = LookingUp(inventory)
+        self._looking_up = ServerLookup(inventory)
 
     async def delete(self, server_id: int) -> None:
         """It goes; one that is gone already is no error."""
@@ -166,7 +166,7 @@ class Deletion:
         for pause in (*_LOCKED_PAUSES_SECONDS, None):
             try:
                 return await ask()
-            except Refused as refused:
+            except ApiRefused as refused:
                 if refused.code == NOT_FOUND:
                     return None
                 if refused.code != LOCKED or pause is None:

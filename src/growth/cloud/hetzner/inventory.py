@@ -14,15 +14,15 @@ import msgspec
 from growth.api.machine import Machine
 from growth.cloud.hetzner.api_client import PER_PAGE, Api, read_all
 from growth.cloud.hetzner.machine_decoding import CLUSTER, machine_from
-from growth.cloud.hetzner.provider_errors import NOT_FOUND, Refused
-from growth.cloud.hetzner.rate_budget import Pace
+from growth.cloud.hetzner.provider_errors import NOT_FOUND, ApiRefused
+from growth.cloud.hetzner.rate_budget import PollPace
 from growth.cloud.hetzner.wire import Server, read
 
 
 class Inventory:
     """Knows the servers that it has seen, and nothing else about them but who they are."""
 
-    def __init__(self, api: Api, cluster: str, now: Callable[[], datetime], pace: Pace) -> None:
+    def __init__(self, api: Api, cluster: str, now: Callable[[], datetime], pace: PollPace) -> None:
         self._api, self._cluster = api, cluster
         self._now, self._pace = now, pace
         self._known: dict[int, Server] = {}
@@ -66,7 +66,7 @@ class Inventory:
         """This server, whoever it belongs to; None if the API has none of this number."""
         try:
             answer = await self._api.ask("GET", f"/servers/{server_id}", is_urgent=is_urgent)
-        except Refused as refused:
+        except ApiRefused as refused:
             if refused.code == NOT_FOUND:
                 return None
             raise

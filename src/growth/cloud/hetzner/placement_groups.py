@@ -15,20 +15,20 @@ from growth.api.offering import POOL
 from growth.cloud.errors import ProviderError
 from growth.cloud.hetzner.api_client import Api, read_all
 from growth.cloud.hetzner.machine_decoding import CLUSTER, is_ours
-from growth.cloud.hetzner.provider_errors import NAME_TAKEN, Refused, Silent
-from growth.cloud.hetzner.wire import Group, read
+from growth.cloud.hetzner.provider_errors import NAME_TAKEN, ApiRefused, NoAnswer
+from growth.cloud.hetzner.wire import PlacementGroup, read
 
 MOST_IN_GROUP: Final = 10
 # Two replicas open the same group at once, or fill one that we thought had room.
 _ATTEMPTS: Final = 5
 
 
-class Spreading:
+class PlacementGroups:
     """Groups of one cluster, named ``{cluster}-{pool}-{n}``. Counted here, because the API tells of a server late."""
 
     def __init__(self, api: Api, cluster: str) -> None:
         self._api, self._cluster = api, cluster
-        self._groups: dict[str, list[Group]] = {}
+        self._groups: dict[str, list[PlacementGroup]] = {}
         self._taken: dict[int, int] = {}
         """How many purchases are under way into a group."""
         self._entered: list[tuple[int, int]] = []
@@ -53,7 +53,7 @@ class Spreading:
         self._entered.append((group_id, server))
         self._groups[pool] = [_with(one, [(group_id, server)]) for one in self._groups.get(pool, [])]
 
-    async def leave(self, group: Group, server: int) -> None:
+    async def leave(self, group: PlacementGroup, server: int) -> None:
         """A server went that stood in this group, of which this was said before; the last one takes it along."""
         gone = self._left.setdefault(group.id, set())
         gone.add(server)
@@ -61,7 +61,7 @@ class Spreading:
             return
         async with self._turn:
             # Nobody gets a place in it meanwhile. Nothing depends on this, so what is refused is let be.
-            with suppress(Refused, Silent, ProviderError):
+            with suppress(ApiRefused, NoAnswer, ProviderError):
                 await self._close(group.id)
 
     async def _close(self, group_id: int) -> None:
@@ -70,7 +70,7 @@ class Spreading:
             return
         path = f"/placement_groups/{group_id}"
         answer = await self._api.ask("GET", path, is_urgent=False)
-        group = read(answer.get("placement_group"), Group, "GET /placement_groups")
+        group = read(answer.get("placement_group"), PlacementGroup, "GET /placement_groups")
         if group.servers or not is_ours(group.labels, self._cluster):
             return
         for pool, known in self._groups.items():
@@ -82,7 +82,7 @@ class Spreading:
         """What we believe about the pool's groups is wrong."""
         self._groups.pop(pool, None)
 
-    async def _with_room(self, pool: str) -> Group:
+    async def _with_room(self, pool: str) -> PlacementGroup:
         for _ in range(_ATTEMPTS):
             # What is remembered is asked again before another group is opened: servers may have gone.
             found = self._first_with_room(pool)
@@ -91,19 +91,19 @@ class Spreading:
                 found = self._first_with_room(pool) or await self._opened(pool)
             if found is not None:
                 return found
-        raise Refused("conflict", f"the placement groups of {pool} change under our hands", writes=False)
+        raise ApiRefused("conflict", f"the placement groups of {pool} change under our hands", writes=False)
 
-    def _first_with_room(self, pool: str) -> Group | None:
+    def _first_with_room(self, pool: str) -> PlacementGroup | None:
         groups = sorted(self._groups.get(pool, []), key=lambda one: (len(one.name), one.name))
         return next((one for one in groups if len(one.servers) + self._taken.get(one.id, 0) < MOST_IN_GROUP), None)
 
-    async def _listed(self, pool: str) -> list[Group]:
+    async def _listed(self, pool: str) -> list[PlacementGroup]:
         query = {"label_selector": f"{CLUSTER}={self._cluster},{POOL}={pool}"}
         self._entered.clear()
-        groups, _ = await read_all(self._api, "/placement_groups", "placement_groups", Group, query)
+        groups, _ = await read_all(self._api, "/placement_groups", "placement_groups", PlacementGroup, query)
         return [_with(one, self._entered) for one in groups]
 
-    async def _opened(self, pool: str) -> Group | None:
+    async def _opened(self, pool: str) -> PlacementGroup | None:
         """The next group; None if somebody else opened it just now."""
         names = {one.name for one in self._groups[pool]}
         number = next(one for one in range(1, len(names) + 2) if self._name(pool, one) not in names)
@@ -114,11 +114,11 @@ class Spreading:
         }
         try:
             answer = await self._api.ask("POST", "/placement_groups", body=body)
-        except Refused as refused:
+        except ApiRefused as refused:
             if refused.code == NAME_TAKEN:
                 return None
             raise
-        group = read(answer.get("placement_group"), Group, "POST /placement_groups")
+        group = read(answer.get("placement_group"), PlacementGroup, "POST /placement_groups")
         self._groups[pool].append(group)
         return group
 
@@ -126,7 +126,7 @@ class Spreading:
         return f"{self._cluster}-{pool}-{number}"
 
 
-def _with(group: Group, entered: Iterable[tuple[int, int]]) -> Group:
+def _with(group: PlacementGroup, entered: Iterable[tuple[int, int]]) -> PlacementGroup:
     """The group with those that came into it."""
     new = [server for group_id, server in entered if group_id == group.id and server not in group.servers]
     return msgspec.structs.replace(group, servers=(*group.servers, *new)) if new else group

@@ -18,10 +18,10 @@ from growth.api.labels import is_hostname
 from growth.cloud.errors import Invalid
 from growth.cloud.hetzner.api_client import Api, Connect, Run, Threads, connect_to
 from growth.cloud.hetzner.provider import HetznerProvider
-from growth.cloud.hetzner.rate_budget import Budget
+from growth.cloud.hetzner.rate_budget import RateBudget
 from growth.cloud.hetzner.secrets import ReadToken, token_from_environment, token_from_secret
 from growth.cloud.hetzner.user_data import Renderer
-from growth.cloud.plugins import Surroundings, check_options
+from growth.cloud.plugins import ProviderEnvironment, check_options
 
 CLUSTER_OPTION: Final = "clusterName"
 TOKEN_SECRET_OPTION: Final = "tokenSecret"  # noqa: S105 - the name of an option
@@ -33,7 +33,7 @@ _ENDPOINT: Final = "https://api.hetzner.cloud/v1"
 _CATALOGUE_EVERY: Final = "10m"
 
 
-class Options(msgspec.Struct, frozen=True):
+class HetznerOptions(msgspec.Struct, frozen=True):
     """How this provider is set up."""
 
     cluster: str
@@ -44,7 +44,7 @@ class Options(msgspec.Struct, frozen=True):
     catalogue_every: timedelta = timedelta(minutes=10)
 
 
-def options_from(given: Mapping[str, str]) -> Options:
+def options_from(given: Mapping[str, str]) -> HetznerOptions:
     """Read and check them; raises Invalid, which names the option, its value and what was expected."""
     check_options("hetzner", given, _NAMES)
     cluster = given.get(CLUSTER_OPTION, "")
@@ -60,7 +60,7 @@ def options_from(given: Mapping[str, str]) -> Options:
         raise _not_possible(CATALOGUE_EVERY_OPTION, every, "a duration such as 10m") from error
     if catalogue_every <= timedelta(0):
         raise _not_possible(CATALOGUE_EVERY_OPTION, every, "a duration above zero")
-    return Options(cluster, given.get(TOKEN_SECRET_OPTION, ""), endpoint, catalogue_every)
+    return HetznerOptions(cluster, given.get(TOKEN_SECRET_OPTION, ""), endpoint, catalogue_every)
 
 
 def _not_possible(name: str, value: str, expected: str) -> Invalid:
@@ -68,7 +68,7 @@ def _not_possible(name: str, value: str, expected: str) -> Invalid:
 
 
 @asynccontextmanager
-async def open_hetzner(surroundings: Surroundings) -> AsyncGenerator[HetznerProvider]:
+async def open_hetzner(surroundings: ProviderEnvironment) -> AsyncGenerator[HetznerProvider]:
     """Servers at Hetzner, for as long as the context lasts. Raises Invalid for options that cannot be."""
     threads = Threads()
     try:
@@ -80,11 +80,11 @@ async def open_hetzner(surroundings: Surroundings) -> AsyncGenerator[HetznerProv
 
 @asynccontextmanager
 async def opened(
-    surroundings: Surroundings, run: Run, connect_to: Callable[[str, Budget], Connect]
+    surroundings: ProviderEnvironment, run: Run, connect_to: Callable[[str, RateBudget], Connect]
 ) -> AsyncGenerator[HetznerProvider]:
     """The same, where calls are run by somebody else, on clients of somebody else: a sandbox in this process, say."""
     options = options_from(surroundings.options)
-    budget = Budget(asyncio.get_running_loop().time)
+    budget = RateBudget(asyncio.get_running_loop().time)
     api = Api(connect_to(options.endpoint, budget), _token(options, surroundings), budget, run)
     renderer = Renderer(surroundings.client, surroundings.namespace, options.cluster, surroundings.now)
     provider = HetznerProvider(api, options.cluster, renderer, surroundings.now, options.catalogue_every)
@@ -94,7 +94,7 @@ async def opened(
         await provider.close()
 
 
-def _token(options: Options, surroundings: Surroundings) -> ReadToken:
+def _token(options: HetznerOptions, surroundings: ProviderEnvironment) -> ReadToken:
     if options.token_secret:
         return token_from_secret(surroundings.client, surroundings.namespace, options.token_secret)
     return token_from_environment()

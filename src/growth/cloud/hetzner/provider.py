@@ -8,16 +8,16 @@ from growth.api.labels import is_hostname
 from growth.api.machine import Machine, MachineRequest, Power, PowerReading
 from growth.api.offering import Offering
 from growth.cloud.errors import Invalid
-from growth.cloud.hetzner.action_polling import Following
+from growth.cloud.hetzner.action_polling import ActionPoller
 from growth.cloud.hetzner.api_client import Api
-from growth.cloud.hetzner.catalog import PROVIDER, Stocktaking
-from growth.cloud.hetzner.deletion import Deletion
+from growth.cloud.hetzner.catalog import PROVIDER, CatalogPoller
+from growth.cloud.hetzner.deletion import ServerDeletion
 from growth.cloud.hetzner.inventory import Inventory
 from growth.cloud.hetzner.machine_decoding import number_of, reading_from
-from growth.cloud.hetzner.placement_groups import Spreading
+from growth.cloud.hetzner.placement_groups import PlacementGroups
 from growth.cloud.hetzner.provider_errors import as_provider_errors
-from growth.cloud.hetzner.rate_budget import Pace
-from growth.cloud.hetzner.server_creation import Purchases, Renderer
+from growth.cloud.hetzner.rate_budget import PollPace
+from growth.cloud.hetzner.server_creation import Renderer, ServerCreation
 
 
 class HetznerProvider:
@@ -28,13 +28,13 @@ class HetznerProvider:
     ) -> None:
         clock = asyncio.get_running_loop().time
         self._api, self._now = api, now
-        self._following = Following(api)
-        self._inventory = Inventory(api, cluster, now, Pace(clock))
-        spreading = Spreading(api, cluster)
-        self._deletion = Deletion(
+        self._following = ActionPoller(api)
+        self._inventory = Inventory(api, cluster, now, PollPace(clock))
+        spreading = PlacementGroups(api, cluster)
+        self._deletion = ServerDeletion(
             api, cluster, inventory=self._inventory, following=self._following, spreading=spreading, now=now
         )
-        self._purchases = Purchases(
+        self._purchases = ServerCreation(
             api,
             cluster,
             inventory=self._inventory,
@@ -44,7 +44,7 @@ class HetznerProvider:
             renderer=renderer,
             now=now,
         )
-        self._stocktaking = Stocktaking(api, catalogue_every, now, clock)
+        self._stocktaking = CatalogPoller(api, catalogue_every, now, clock)
 
     @property
     def name(self) -> str:

@@ -32,7 +32,7 @@ _DEDICATED: Final = "dedicated"
 RATE_LIMITED_SECONDS: Final = 5.0
 
 
-class Refused(Exception):
+class ApiRefused(Exception):
     """The API said no. ``code`` is a word, or the HTTP status where something in between answered instead."""
 
     def __init__(
@@ -44,7 +44,7 @@ class Refused(Exception):
         self.retry_after = retry_after
 
 
-class Silent(Exception):
+class NoAnswer(Exception):
     """There was no answer."""
 
     def __init__(self, message: str, *, may_have_acted: bool) -> None:
@@ -103,13 +103,13 @@ def as_provider_errors(what: str, *, offering: str = "") -> Generator[None]:
     """Inside, what the API refuses leaves as the errors of a provider; ``what`` says what was to be done."""
     try:
         yield
-    except Refused as refused:
+    except ApiRefused as refused:
         raise error_from(what, refused, offering=offering) from refused
-    except Silent as silent:
+    except NoAnswer as silent:
         raise Unavailable(f"{what}: {silent}", may_have_acted=silent.may_have_acted) from silent
 
 
-def error_from(what: str, refused: Refused, *, offering: str = "") -> ProviderError:
+def error_from(what: str, refused: ApiRefused, *, offering: str = "") -> ProviderError:
     """The error that a refusal means."""
     message = f"{what}: {refused}"
     match MEANINGS.get(str(refused.code), _Meaning.TROUBLE):

@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from growth.cloud.hetzner.provider_errors import RATE_LIMITED_SECONDS, Refused
+from growth.cloud.hetzner.provider_errors import RATE_LIMITED_SECONDS, ApiRefused
 
 _HOUR_SECONDS: Final = 3600.0
 # Published; each answer says what holds for this project.
@@ -18,7 +18,7 @@ _LIMIT: Final = 3600
 _RESERVED_SHARE: Final = 1 / 60
 
 
-class Budget:
+class RateBudget:
     """What is left of the limit. ``note`` may be called from any thread."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
@@ -53,14 +53,14 @@ class Budget:
             limit = self._said[0]
             wait = max(wait, (limit * _RESERVED_SHARE - self.left) * _HOUR_SECONDS / limit)
         if wait > 0:
-            raise Refused("rate_limit_exceeded", _words(is_urgent=is_urgent), writes=False, retry_after=wait)
+            raise ApiRefused("rate_limit_exceeded", _words(is_urgent=is_urgent), writes=False, retry_after=wait)
 
 
 def _words(*, is_urgent: bool) -> str:
     return "the API refused because of its limit just now" if is_urgent else "what is left is kept for purchases"
 
 
-class Pace:
+class PollPace:
     """Long lists cost a call for each page, so the longer they are, the rarer they are read.
 
     A list must not tell of an instant before it was asked for, so nothing is kept: who asks too early waits.

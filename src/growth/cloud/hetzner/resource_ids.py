@@ -10,14 +10,14 @@ from typing import Final
 
 from growth.cloud.errors import Invalid
 from growth.cloud.hetzner.api_client import Api
-from growth.cloud.hetzner.provider_errors import NOT_FOUND, Refused
+from growth.cloud.hetzner.provider_errors import NOT_FOUND, ApiRefused
 from growth.cloud.hetzner.wire import Image, Named, read
 
 # So long a name that now means something else goes on meaning what it meant.
 _KEPT_SECONDS: Final = 600.0
 
 
-class Remembered:
+class CachedAnswers:
     """Answers by question. What could not be answered is not remembered."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
@@ -44,12 +44,12 @@ _SELECTOR: Final = re.compile(r"[=!(),\s]")
 _ARCHITECTURES: Final = {"amd64": "x86", "arm64": "arm"}
 
 
-class Naming:
+class ResourceIds:
     """Asks once for each name, and again after a while."""
 
     def __init__(self, api: Api, clock: Callable[[], float]) -> None:
         self._api = api
-        self._remembered = Remembered(clock)
+        self._remembered = CachedAnswers(clock)
 
     def forget(self) -> None:
         """Something that was named may be gone: ask again."""
@@ -96,7 +96,7 @@ class Naming:
     async def _checked_image(self, number: int, architecture: str, where: str) -> int:
         try:
             answer = await self._api.ask("GET", f"/images/{number}")
-        except Refused as refused:
+        except ApiRefused as refused:
             if refused.code == NOT_FOUND:
                 raise Invalid(f"{where}: there is no such image") from None
             raise

@@ -8,14 +8,14 @@ from typing import Any, Final, Protocol
 
 from growth.api.machine import Machine, MachineRequest
 from growth.cloud.errors import Invalid, OutOfStock, ProviderError, QuotaExceeded, Unavailable
-from growth.cloud.hetzner.action_polling import Following, reason_of
+from growth.cloud.hetzner.action_polling import ActionPoller, reason_of
 from growth.cloud.hetzner.api_client import Api, Json
-from growth.cloud.hetzner.deletion import Deletion
+from growth.cloud.hetzner.deletion import ServerDeletion
 from growth.cloud.hetzner.inventory import Inventory
 from growth.cloud.hetzner.machine_decoding import DELETING, check_is_asked_for, labels_for, machine_from
-from growth.cloud.hetzner.placement_groups import Spreading
-from growth.cloud.hetzner.provider_errors import GROUP_FULL, NAME_TAKEN, Refused, Silent, error_from
-from growth.cloud.hetzner.resource_ids import Naming
+from growth.cloud.hetzner.placement_groups import PlacementGroups
+from growth.cloud.hetzner.provider_errors import GROUP_FULL, NAME_TAKEN, ApiRefused, NoAnswer, error_from
+from growth.cloud.hetzner.resource_ids import ResourceIds
 from growth.cloud.hetzner.wire import Action, Created, Server, read
 
 # A server that takes longer is handed out as it is: starting. Who buys has a patience of 180 s, and one that fails must
@@ -33,7 +33,7 @@ class Renderer(Protocol):
         ...
 
 
-class Purchases:
+class ServerCreation:
     """Buys servers. One name is one server: whoever asks again finds what is there."""
 
     def __init__(
@@ -42,23 +42,23 @@ class Purchases:
         cluster: str,
         *,
         inventory: Inventory,
-        following: Following,
-        deletion: Deletion,
-        spreading: Spreading,
+        following: ActionPoller,
+        deletion: ServerDeletion,
+        spreading: PlacementGroups,
         renderer: Renderer,
         now: Callable[[], datetime],
     ) -> None:
         self._api, self._cluster, self._now = api, cluster, now
         self._inventory, self._following, self._deletion = inventory, following, deletion
         self._renderer, self._spreading = renderer, spreading
-        self._naming = Naming(api, asyncio.get_running_loop().time)
+        self._naming = ResourceIds(api, asyncio.get_running_loop().time)
 
     async def buy(self, request: MachineRequest) -> Machine:
         """The server of this name, made if there is none; raises Refused, Silent or a ProviderError."""
         body = await self._body(request)
         try:
             made, read_at = await self._made(request, body)
-        except Refused as refused:
+        except ApiRefused as refused:
             if refused.code == NAME_TAKEN:
                 return await self._adopted(request)
             error = error_from(f"create {request.name}", refused, offering=request.offering.id)
@@ -108,7 +108,7 @@ class Purchases:
                 read_at = self._now()
                 try:
                     answer = await self._api.ask("POST", "/servers", body=placed)
-                except Refused as refused:
+                except ApiRefused as refused:
                     if refused.code != GROUP_FULL or attempt + 1 == _GROUPS_TRIED:
                         raise
                     self._spreading.forget(request.pool)
@@ -148,7 +148,7 @@ class Purchases:
         what = f"create {request.name}: {reason_of(failed)}"
         try:
             await self._deletion.delete(server.id)
-        except (Refused, Silent, ProviderError) as error:
+        except (ApiRefused, NoAnswer, ProviderError) as error:
             raise Unavailable(
                 f"{what}; what is left of it ({server.id}) stays: {error}", may_have_acted=True
             ) from error
@@ -160,5 +160,5 @@ class Purchases:
 def _meant(action: Action, request: MachineRequest) -> ProviderError:
     """What an action's failure would mean if the call itself had been refused for it."""
     code, message = (action.error.code, action.error.message) if action.error else ("", "")
-    refused = Refused(code, f"{action.command} failed: {message}", writes=False)
+    refused = ApiRefused(code, f"{action.command} failed: {message}", writes=False)
     return error_from(f"create {request.name}", refused, offering=request.offering.id)

@@ -18,7 +18,7 @@ import msgspec
 
 from growth.api.labels import is_hostname, is_label_key, is_label_value
 from growth.api.machine import MachineRequest
-from growth.api.meta import Slim
+from growth.api.meta import FrozenValue
 from growth.api.offering import ARCH, HOSTNAME, INSTANCE_TYPE, OS, REGION, ZONE
 from growth.api.tolerations import EFFECTS, Taint
 from growth.cloud.errors import Invalid
@@ -41,7 +41,7 @@ _KUBELET_DOMAINS: Final = ("kubelet.kubernetes.io", "node.kubernetes.io")
 _KUBERNETES_DOMAINS: Final = ("kubernetes.io", "k8s.io")
 
 
-class Start(Slim, frozen=True):
+class MachineStart(FrozenValue, frozen=True):
     """What one server must be told."""
 
     name: str
@@ -55,13 +55,13 @@ class Start(Slim, frozen=True):
         return f"Start({self.name!r}, pool={self.pool!r}, cluster={self.cluster!r})"
 
 
-def start_of(request: MachineRequest, cluster: str) -> Start:
+def start_of(request: MachineRequest, cluster: str) -> MachineStart:
     """What the server of this request must be told; raises Invalid for a name that cannot stand in a text.
 
     Labels that no kubelet may give itself are left out: Growth writes them when the node is there.
     """
     labels = {key: value for key, value in request.node_labels.items() if _is_told(key)}
-    start = Start(request.name, request.pool, cluster, dict(sorted(labels.items())), request.node_taints)
+    start = MachineStart(request.name, request.pool, cluster, dict(sorted(labels.items())), request.node_taints)
     _check(start)
     return start
 
@@ -74,7 +74,7 @@ def placeholders_in(text: str, where: str) -> frozenset[str]:
     return frozenset(_PLACEHOLDER.findall(text))
 
 
-def rendered(text: str, start: Start, where: str) -> str:
+def rendered(text: str, start: MachineStart, where: str) -> str:
     """The text with everything put in; raises Invalid, which says what of it cannot be. ``where`` is the text's place.
 
     >>> start = Start("web-1", "web", "shop", {"disk": "ssd"}, (Taint("growth.dev/starting", "web-1", "NoSchedule"),))
@@ -108,15 +108,15 @@ def _json(value: object) -> str:
     return msgspec.json.format(msgspec.json.encode(value), indent=0).decode()
 
 
-def _pairs(start: Start) -> list[str]:
+def _pairs(start: MachineStart) -> list[str]:
     return [f"{key}={value}" for key, value in start.labels.items()]
 
 
-def _taints(start: Start) -> list[str]:
+def _taints(start: MachineStart) -> list[str]:
     return [str(taint) for taint in start.taints]
 
 
-def _taints_map(start: Start) -> dict[str, str]:
+def _taints_map(start: MachineStart) -> dict[str, str]:
     found: dict[str, str] = {}
     for taint in start.taints:
         if taint.key in found:
@@ -128,7 +128,7 @@ def _taints_map(start: Start) -> dict[str, str]:
     return found
 
 
-_VALUES: Final[Mapping[str, Callable[[Start], str]]] = {
+_VALUES: Final[Mapping[str, Callable[[MachineStart], str]]] = {
     "__GROWTH_NODE_NAME__": lambda start: start.name,
     "__GROWTH_POOL__": lambda start: start.pool,
     "__GROWTH_CLUSTER__": lambda start: start.cluster,
@@ -151,7 +151,7 @@ def _is_told(key: str) -> bool:
     return key not in _SEEN_BY_KUBELET and (not is_kubernetes or is_kubelets or key in _TOLD_TO_KUBELET)
 
 
-def _check(start: Start) -> None:
+def _check(start: MachineStart) -> None:
     """The API server has checked most of it. But here a quote too many would be a command on a server."""
     if not is_hostname(start.name):
         raise _cannot_stand("the node's name", start.name, "up to 63 small letters, digits and '-'")

@@ -46,7 +46,7 @@ class Deprecation(Wire, frozen=True):
     unavailable_after: datetime
 
 
-class Place(Wire, frozen=True):
+class Location(Wire, frozen=True):
     """A location in which a type is sold, or was."""
 
     name: str
@@ -54,7 +54,7 @@ class Place(Wire, frozen=True):
     deprecation: Deprecation | None = None
 
 
-class ServerType(Wire, frozen=True):
+class WireServerType(Wire, frozen=True):
     """A kind of server."""
 
     id: int
@@ -68,7 +68,7 @@ class ServerType(Wire, frozen=True):
 
     architecture: str
     prices: tuple[Price, ...] = ()
-    locations: tuple[Place, ...] = ()
+    locations: tuple[Location, ...] = ()
 
 
 class AddressPrices(Wire, frozen=True):
@@ -91,7 +91,7 @@ class Protection(Wire, frozen=True):
     delete: bool = False
 
 
-class Group(Wire, frozen=True):
+class PlacementGroup(Wire, frozen=True):
     """A placement group, with the ids of the servers in it."""
 
     id: int
@@ -114,7 +114,7 @@ class Server(Wire, frozen=True):
     """Whether an action runs that wants it for itself."""
 
     protection: Protection = Protection()
-    placement_group: Group | None = None
+    placement_group: PlacementGroup | None = None
 
 
 class ActionError(Wire, frozen=True):
@@ -160,7 +160,7 @@ class Field(Wire, frozen=True):
     name: str
 
 
-class Complaint(Wire, frozen=True):
+class WireErrorDetails(Wire, frozen=True):
     """What is wrong with what was sent, or which limits of the account it would pass."""
 
     fields: tuple[Field, ...] = ()

@@ -17,7 +17,7 @@ import msgspec
 import yaml
 
 from growth.api.labels import is_label_value
-from growth.api.meta import Slim
+from growth.api.meta import FrozenValue
 from growth.api.offering import ON_DEMAND, Offering, offering_id
 from growth.cloud.kwok.catalog_yaml import Fields, YamlFields, join
 from growth.cloud.kwok.faults import Fault, FaultError, fault_from
@@ -36,7 +36,7 @@ _ARCHES: Final = ("amd64", "arm64")
 _PODS: Final = 110  # the kubelet's own default
 
 
-class CatalogueError(ValueError):
+class CatalogError(ValueError):
     """A catalogue that must not be used; one sentence per problem."""
 
     def __init__(self, problems: list[str]) -> None:
@@ -44,7 +44,7 @@ class CatalogueError(ValueError):
         self.problems = tuple(problems)
 
 
-class Behaviour(Slim, frozen=True):
+class MachineBehavior(FrozenValue, frozen=True):
     """How played machines of one offering behave. Real ones behave as they like."""
 
     boot_delay: timedelta = timedelta(0)
@@ -53,33 +53,33 @@ class Behaviour(Slim, frozen=True):
     faults: tuple[Fault, ...] = ()
 
 
-class Catalogue(Slim, frozen=True):
+class Catalog(FrozenValue, frozen=True):
     """All offerings of one provider, in the order of the text."""
 
     provider: str
     currency: str
     offerings: tuple[Offering, ...]
-    behaviours: dict[str, Behaviour] = {}  # noqa: RUF012 - msgspec copies an empty dict default for each instance
+    behaviours: dict[str, MachineBehavior] = {}  # noqa: RUF012 - msgspec copies an empty dict default for each instance
     """By the offering's id."""
 
 
 @cache
-def shipped_catalogue(provider: str) -> Catalogue:
+def shipped_catalogue(provider: str) -> Catalog:
     """The catalogue that comes with Growth; prices change, so a provider that can ask for them should."""
     return read_catalogue(_shipped_text(provider), file_name=f"{provider}.yaml")
 
 
-def read_catalogue(text: str, *, file_name: str = "the catalogue") -> Catalogue:
+def read_catalogue(text: str, *, file_name: str = "the catalogue") -> Catalog:
     """Read and check a catalogue, or raise CatalogueError with everything that is wrong."""
     reader = YamlFields(file_name)
     root = reader.document(text)
     if reader.problems:
-        raise CatalogueError(reader.problems)
+        raise CatalogError(reader.problems)
     whole = _whole(reader, root)
     sold = list(_Shop(reader, whole).sold(whole.types))
     if reader.problems:
-        raise CatalogueError(reader.problems)
-    return Catalogue(
+        raise CatalogError(reader.problems)
+    return Catalog(
         provider=reader.word(whole.fields, "provider", "", ""),
         currency=reader.word(whole.fields, "currency", "", "EUR"),
         offerings=tuple(offering for offering, _ in sold),
@@ -156,7 +156,7 @@ class _Shop:
         self._faults = self._read_faults(root, "")
         self._places = {name: self._place(name, node) for name, node in whole.places.items()}
 
-    def sold(self, types: list[_Type]) -> Iterator[tuple[Offering, Behaviour]]:
+    def sold(self, types: list[_Type]) -> Iterator[tuple[Offering, MachineBehavior]]:
         """Every server type in every place that has a price for it."""
         if not types:
             self._reader.note_line(1, "serverTypes is missing: nothing is sold")
@@ -169,7 +169,7 @@ class _Shop:
                 seen[offering.id] = None
                 yield offering, behaviour
 
-    def _sold_of(self, entry: _Type) -> Iterator[tuple[Offering, Behaviour]]:
+    def _sold_of(self, entry: _Type) -> Iterator[tuple[Offering, MachineBehavior]]:
         reader, fields, path = self._reader, entry.fields, entry.path
         reader.names(fields, _TYPE, path)
         resources = reader.quantities(fields, "resources", path)
@@ -191,7 +191,7 @@ class _Shop:
             priority=reader.whole(fields, "priority", path, 0),
             is_cloud=reader.one_of(fields, "isCloud", path, ("true", "false")) == "true",
         )
-        behaviour = Behaviour(
+        behaviour = MachineBehavior(
             boot_delay=reader.duration(fields, "bootDelay", path, self._boot_delay),
             faults=(*self._faults, *self._read_faults(fields, path)),
         )
@@ -238,7 +238,7 @@ class _Shop:
         return tuple(found)
 
 
-class _Place(Slim, frozen=True):
+class _Place(FrozenValue, frozen=True):
     """What a location adds to the nodes there."""
 
     zone: str

@@ -10,10 +10,10 @@ from enum import StrEnum
 from typing import Final
 
 from growth.api.duration import DurationError, format_duration, parse_duration
-from growth.api.meta import Slim
+from growth.api.meta import FrozenValue
 
 
-class Kind(StrEnum):
+class FaultType(StrEnum):
     """Every fault that a played cloud knows."""
 
     NO_STOCK = "noStock"
@@ -46,20 +46,20 @@ class Kind(StrEnum):
     """The machine is gone without anybody having deleted it, at once or so long after it was made."""
 
 
-_SHARES: Final = (Kind.SMALLER,)
-_COUNTS: Final = (Kind.QUOTA,)
-_NEED_DURATION: Final = (Kind.SLOW_BOOT,)
-_MAY_HAVE_DURATION: Final = (Kind.NEVER_READY, Kind.POWER_OFF, Kind.HARDWARE_FAILS, Kind.VANISHES)
+_SHARES: Final = (FaultType.SMALLER,)
+_COUNTS: Final = (FaultType.QUOTA,)
+_NEED_DURATION: Final = (FaultType.SLOW_BOOT,)
+_MAY_HAVE_DURATION: Final = (FaultType.NEVER_READY, FaultType.POWER_OFF, FaultType.HARDWARE_FAILS, FaultType.VANISHES)
 
 
 class FaultError(ValueError):
     """A text that names no fault, or one with an amount that it cannot have."""
 
 
-class Fault(Slim, frozen=True):
+class Fault(FrozenValue, frozen=True):
     """One thing that goes wrong, and how much of it or when; an amount that a kind does not use stays as it is."""
 
-    kind: Kind
+    kind: FaultType
     duration: timedelta = timedelta(0)
     share: float = 1.0
     count: int = 0
@@ -76,10 +76,10 @@ def fault_from(text: str) -> Fault:
     """Read one fault, or raise FaultError with the closest name or the amount that is expected."""
     name, equals, amount = (part.strip() for part in text.partition("="))
     try:
-        kind = Kind(name)
+        kind = FaultType(name)
     except ValueError:
-        close = difflib.get_close_matches(name, list(Kind), 1, 0.5)
-        hint = f"the closest is {close[0]}" if close else f"known are {', '.join(Kind)}"
+        close = difflib.get_close_matches(name, list(FaultType), 1, 0.5)
+        hint = f"the closest is {close[0]}" if close else f"known are {', '.join(FaultType)}"
         raise FaultError(f"{name!r} is no fault: {hint}") from None
     if kind in _SHARES:
         return Fault(kind, share=_share(kind, amount))
@@ -102,7 +102,7 @@ def faults_text(faults: Iterable[Fault]) -> str:
     return ", ".join(map(str, faults))
 
 
-def find(faults: Sequence[Fault], kind: Kind) -> Fault | None:
+def find(faults: Sequence[Fault], kind: FaultType) -> Fault | None:
     """The fault of this kind; of several, the last one stated."""
     for fault in reversed(faults):
         if fault.kind is kind:
@@ -110,7 +110,7 @@ def find(faults: Sequence[Fault], kind: Kind) -> Fault | None:
     return None
 
 
-def _duration(kind: Kind, amount: str) -> timedelta:
+def _duration(kind: FaultType, amount: str) -> timedelta:
     try:
         duration = parse_duration(amount)
     except DurationError:
@@ -120,14 +120,14 @@ def _duration(kind: Kind, amount: str) -> timedelta:
     return duration
 
 
-def _share(kind: Kind, amount: str) -> float:
+def _share(kind: FaultType, amount: str) -> float:
     number = amount.removesuffix("%")
     if not (amount.endswith("%") and number.isdecimal() and 0 < int(number) < 100):
         raise FaultError(f"{kind} cannot have the amount {amount!r}: expected a share below 100%, such as {kind}=50%")
     return int(number) / 100
 
 
-def _count(kind: Kind, amount: str) -> int:
+def _count(kind: FaultType, amount: str) -> int:
     if not amount.isdecimal():
         raise FaultError(f"{kind} cannot have the amount {amount!r}: expected a whole number, such as {kind}=5")
     return int(amount)

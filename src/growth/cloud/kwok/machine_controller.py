@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Final
 
-from growth.api.change import Change, Happened
+from growth.api.change import Change, ChangeType
 from growth.api.core import ConfigMap
 from growth.api.kinds import CONFIG_MAPS, CSI_NODES, NODES
 from growth.api.kwok import KWOK_LABEL, KWOK_VALUE
@@ -22,7 +22,7 @@ from growth.cloud.errors import Invalid
 from growth.cloud.kwok.machine_record import (
     POWER_CUT_AT,
     SELECTOR,
-    Record,
+    MachineRecord,
     config_map_name,
     machine_name,
     record_from,
@@ -30,7 +30,16 @@ from growth.cloud.kwok.machine_record import (
     state_of,
 )
 from growth.cloud.kwok.node_manifest import csi_node_manifest, node_manifest, owner_reference
-from growth.cloud.kwok.transitions import Enliven, Forget, Move, Register, Remove, Silence, has_yet_to_reboot, next_move
+from growth.cloud.kwok.transitions import (
+    ForgetMachine,
+    Move,
+    RegisterNode,
+    RemoveNode,
+    StartKubelet,
+    StopKubelet,
+    has_yet_to_reboot,
+    next_move,
+)
 from growth.kube.client import Client
 from growth.kube.errors import AlreadyExists, KubeError, NotFound
 from growth.kube.informer import Informer
@@ -46,7 +55,7 @@ _LOOK_SECONDS: Final = 60.0
 _AT_ONCE: Final = 16
 
 
-class PlayedCloud:
+class MachineController:
     """Turns the machines of one namespace into nodes, for as long as ``run`` runs."""
 
     def __init__(self, client: Client, namespace: str, now: Callable[[], datetime]) -> None:
@@ -83,7 +92,7 @@ class PlayedCloud:
     def _hear_machines(self, changes: list[Change[ConfigMap]]) -> None:
         for change in changes:
             name = machine_name(change.now)
-            if change.happened is not Happened.DELETED:
+            if change.happened is not ChangeType.DELETED:
                 self._machines[name] = change.now
             elif (known := self._machines.get(name)) and known.metadata.uid == change.now.metadata.uid:
                 del self._machines[name]
@@ -94,7 +103,7 @@ class PlayedCloud:
             if not change.now.spec.provider_id.startswith(scheme_of(self._namespace)):
                 continue
             name = change.now.metadata.name
-            if change.happened is not Happened.DELETED:
+            if change.happened is not ChangeType.DELETED:
                 self._nodes[name] = change.now
             elif (known := self._nodes.get(name)) and known.metadata.uid == change.now.metadata.uid:
                 del self._nodes[name]
@@ -142,7 +151,7 @@ class PlayedCloud:
             machine = self._machines.get(name)
             record = record_from(machine) if machine else None
             move = next_move(record, self._nodes.get(name), self._now())
-            if move is not None and not isinstance(move, Register | Enliven):
+            if move is not None and not isinstance(move, RegisterNode | StartKubelet):
                 # Nothing ends on hearsay. What begins too late ends by itself, when we hear that its machine is gone.
                 record = await self._read_anew(name)
                 move = next_move(record, self._nodes.get(name), self._now())
@@ -155,7 +164,7 @@ class PlayedCloud:
             _LOG.warning("machine %s: looking again in %.0f s after: %s", name, _AGAIN_SECONDS, error)
             heapq.heappush(self._due, (self._now() + timedelta(seconds=_AGAIN_SECONDS), name))
 
-    def _set_timer(self, name: str, record: Record | None) -> None:
+    def _set_timer(self, name: str, record: MachineRecord | None) -> None:
         changes_at = state_of(record, self._now()).changes_at if record else None
         if changes_at is None:
             self._timers.pop(name, None)
@@ -163,7 +172,7 @@ class PlayedCloud:
             self._timers[name] = changes_at
             heapq.heappush(self._due, (changes_at, name))
 
-    async def _read_anew(self, name: str) -> Record | None:
+    async def _read_anew(self, name: str) -> MachineRecord | None:
         """What we heard may be older than what we change, and a node may be here before we heard of its machine."""
         try:
             return record_from(await self._client.get(CONFIG_MAPS, config_map_name(name), self._namespace))
@@ -174,22 +183,22 @@ class PlayedCloud:
         _LOG.info("%s: %s", move.name, type(move).__name__.lower())
         try:
             match move:
-                case Forget(record):
+                case ForgetMachine(record):
                     await self._client.delete(
                         CONFIG_MAPS, config_map_name(record.name), self._namespace, uid=record.uid
                     )
-                case Register(record):
+                case RegisterNode(record):
                     await self._client.create(NODES, node_manifest(record))
-                case Enliven(record, node):
+                case StartKubelet(record, node):
                     await self._enliven(record, node)
-                case Silence(record, node):
+                case StopKubelet(record, node):
                     await self._silence(record, node)
-                case Remove(node):
+                case RemoveNode(node):
                     await self._client.delete(NODES, node.metadata.name, uid=node.metadata.uid)
         except (AlreadyExists, NotFound):
             return  # done by somebody else, or not to be done any more: the change is on its way to us
 
-    async def _enliven(self, record: Record, node: Node) -> None:
+    async def _enliven(self, record: MachineRecord, node: Node) -> None:
         try:
             await self._client.create(CSI_NODES, csi_node_manifest(node))
         except AlreadyExists:  # of an earlier life, and perhaps of an earlier node that takes it along when it goes
@@ -200,7 +209,7 @@ class PlayedCloud:
             await self._client.patch(NODES, node.metadata.name, boot, subresource="status")
         await self._label(node, KWOK_VALUE, {POWER_CUT_AT: record.power_cut_at or None})
 
-    async def _silence(self, record: Record | None, node: Node) -> None:
+    async def _silence(self, record: MachineRecord | None, node: Node) -> None:
         if record is not None and state_of(record, self._now()).power in (Power.OFF, Power.FAILED):
             stamp = {POWER_CUT_AT: format_micro_time(self._now())}
             patch = MergePatch({"metadata": {"uid": record.uid, "annotations": stamp}})

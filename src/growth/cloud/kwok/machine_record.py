@@ -19,12 +19,12 @@ import msgspec
 from growth.api.core import ConfigMap
 from growth.api.duration import DurationError, format_duration, parse_duration
 from growth.api.machine import Machine, MachineRequest, Power
-from growth.api.meta import Slim
+from growth.api.meta import FrozenValue
 from growth.api.offering import OFFERING, POOL
 from growth.api.timestamp import TimestampError, format_micro_time, parse_timestamp
 from growth.cloud.errors import Invalid
-from growth.cloud.kwok.catalog import Behaviour
-from growth.cloud.kwok.faults import FaultError, Kind, faults_from, faults_text, find
+from growth.cloud.kwok.catalog import MachineBehavior
+from growth.cloud.kwok.faults import FaultError, FaultType, faults_from, faults_text, find
 
 MACHINE_LABEL: Final = "growth.dev/machine"
 SELECTOR: Final = f"{MACHINE_LABEL}=kwok"
@@ -41,7 +41,7 @@ _NAME_PREFIX: Final = "kwok-machine-"
 _SCHEME: Final = "kwok://"
 
 
-class Record(Slim, frozen=True):
+class MachineRecord(FrozenValue, frozen=True):
     """One played machine, as it stands in its ConfigMap."""
 
     name: str
@@ -49,7 +49,7 @@ class Record(Slim, frozen=True):
     namespace: str
     request: MachineRequest
     created_at: datetime
-    behaviour: Behaviour
+    behaviour: MachineBehavior
     is_fenced: bool = False
     power_cut_at: str = ""
 
@@ -84,7 +84,7 @@ def machine_name(config_map: ConfigMap) -> str:
     return config_map.metadata.name.removeprefix(_NAME_PREFIX)
 
 
-def manifest(request: MachineRequest, behaviour: Behaviour, created_at: datetime) -> dict[str, Any]:
+def manifest(request: MachineRequest, behaviour: MachineBehavior, created_at: datetime) -> dict[str, Any]:
     """The ConfigMap of a new machine. What is bought is written in whole; its start-up script is only named there."""
     return {
         "metadata": {
@@ -100,17 +100,17 @@ def manifest(request: MachineRequest, behaviour: Behaviour, created_at: datetime
     }
 
 
-def record_from(config_map: ConfigMap) -> Record:
+def record_from(config_map: ConfigMap) -> MachineRecord:
     """Read a machine again; raises Invalid if somebody wrote something into it that cannot be read."""
     meta, data = config_map.metadata, config_map.data
     try:
-        return Record(
+        return MachineRecord(
             name=machine_name(config_map),
             uid=meta.uid,
             namespace=meta.namespace,
             request=msgspec.json.decode(data["request"], type=MachineRequest),
             created_at=parse_timestamp(data["createdAt"]),
-            behaviour=Behaviour(parse_duration(data["bootDelay"]), faults_from(meta.annotations.get(FAULTS, ""))),
+            behaviour=MachineBehavior(parse_duration(data["bootDelay"]), faults_from(meta.annotations.get(FAULTS, ""))),
             is_fenced=FENCED_AT in meta.annotations,
             power_cut_at=meta.annotations.get(POWER_CUT_AT, ""),
         )
@@ -123,7 +123,7 @@ def record_from(config_map: ConfigMap) -> Record:
     raise Invalid(f"ConfigMap {meta.namespace}/{meta.name} is no machine that can be read: {problem}")
 
 
-class State(Slim, frozen=True):
+class MachineState(FrozenValue, frozen=True):
     """A machine, its node and its kubelet."""
 
     power: Power
@@ -137,16 +137,16 @@ class State(Slim, frozen=True):
     """When one of these changes by itself."""
 
 
-def state_of(record: Record, now: datetime) -> State:
+def state_of(record: MachineRecord, now: datetime) -> MachineState:
     """How the machine is."""
     faults = record.behaviour.faults
     if not faults and not record.is_fenced:
         return _state_of_a_sound_one(record.created_at + record.behaviour.boot_delay, now)
-    slow = find(faults, Kind.SLOW_BOOT)
+    slow = find(faults, FaultType.SLOW_BOOT)
     boots_at = record.created_at + record.behaviour.boot_delay + (slow.duration if slow else timedelta(0))
     vanishes_at, fails_at, off_at, silent_at = (
         record.created_at + fault.duration if (fault := find(faults, kind)) else None
-        for kind in (Kind.VANISHES, Kind.HARDWARE_FAILS, Kind.POWER_OFF, Kind.NEVER_READY)
+        for kind in (FaultType.VANISHES, FaultType.HARDWARE_FAILS, FaultType.POWER_OFF, FaultType.NEVER_READY)
     )
     power = Power.ON
     if vanishes_at and vanishes_at <= now:
@@ -155,11 +155,11 @@ def state_of(record: Record, now: datetime) -> State:
         power = Power.OFF
     elif fails_at and fails_at <= now:
         power = Power.FAILED
-    elif find(faults, Kind.NEVER_BOOTS) or now < boots_at:
+    elif find(faults, FaultType.NEVER_BOOTS) or now < boots_at:
         power = Power.STARTING
-    registers = power is Power.ON and not find(faults, Kind.NEVER_REGISTERS)
+    registers = power is Power.ON and not find(faults, FaultType.NEVER_REGISTERS)
     later = [instant for instant in (boots_at, vanishes_at, fails_at, off_at, silent_at) if instant and instant > now]
-    return State(
+    return MachineState(
         power=power,
         registers=registers,
         speaks=registers and not (silent_at and silent_at <= now),
@@ -167,15 +167,19 @@ def state_of(record: Record, now: datetime) -> State:
     )
 
 
-def _state_of_a_sound_one(boots_at: datetime, now: datetime) -> State:
+def _state_of_a_sound_one(boots_at: datetime, now: datetime) -> MachineState:
     """With which nothing goes wrong: almost all of thousands, each asked about whenever all are listed."""
-    return _STARTED if boots_at <= now else State(Power.STARTING, registers=False, speaks=False, changes_at=boots_at)
+    return (
+        _STARTED
+        if boots_at <= now
+        else MachineState(Power.STARTING, registers=False, speaks=False, changes_at=boots_at)
+    )
 
 
-_STARTED: Final = State(Power.ON, registers=True, speaks=True, changes_at=None)
+_STARTED: Final = MachineState(Power.ON, registers=True, speaks=True, changes_at=None)
 
 
-def machine_from(record: Record, now: datetime) -> Machine:
+def machine_from(record: MachineRecord, now: datetime) -> Machine:
     """What the provider says about it."""
     return Machine(
         id=record.id,

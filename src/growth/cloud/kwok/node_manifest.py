@@ -8,14 +8,14 @@ import msgspec
 from growth.api.kinds import NODES
 from growth.api.node import Node
 from growth.api.quantity import canonical, milli_value, value
-from growth.cloud.kwok.faults import Kind, find
-from growth.cloud.kwok.machine_record import Record
+from growth.cloud.kwok.faults import FaultType, find
+from growth.cloud.kwok.machine_record import MachineRecord
 
 
-def node_manifest(record: Record) -> dict[str, Any]:
+def node_manifest(record: MachineRecord) -> dict[str, Any]:
     """A node as its kubelet would register it, closed and yet silent: kwok plays it once it gets its label."""
     request = record.request
-    smaller = find(record.behaviour.faults, Kind.SMALLER)
+    smaller = find(record.behaviour.faults, FaultType.SMALLER)
     share = smaller.share if smaller else 1.0
     return {
         "metadata": {

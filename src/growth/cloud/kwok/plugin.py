@@ -7,17 +7,17 @@ from pathlib import Path
 from typing import Final
 
 from growth.cloud.errors import Invalid
-from growth.cloud.kwok.catalog import Catalogue, CatalogueError, read_catalogue, shipped_catalogue
-from growth.cloud.kwok.machine_controller import PlayedCloud
+from growth.cloud.kwok.catalog import Catalog, CatalogError, read_catalogue, shipped_catalogue
+from growth.cloud.kwok.machine_controller import MachineController
 from growth.cloud.kwok.provider import KwokProvider
 from growth.cloud.kwok.provider_errors import as_provider_errors
-from growth.cloud.plugins import Surroundings, check_options
+from growth.cloud.plugins import ProviderEnvironment, check_options
 
 CATALOGUE_OPTION: Final = "catalogue"
 
 
 @asynccontextmanager
-async def open_kwok(surroundings: Surroundings) -> AsyncGenerator[KwokProvider]:
+async def open_kwok(surroundings: ProviderEnvironment) -> AsyncGenerator[KwokProvider]:
     """Played machines for as long as the context lasts. The option ``catalogue`` is a file; unset, the shipped one.
     For those who only look nothing is played: that is up to whoever buys them.
 
@@ -32,19 +32,19 @@ async def open_kwok(surroundings: Surroundings) -> AsyncGenerator[KwokProvider]:
         return
     try:
         async with asyncio.TaskGroup() as tasks:
-            cloud = tasks.create_task(_play(PlayedCloud(client, namespace, now)), name="played cloud")
+            cloud = tasks.create_task(_play(MachineController(client, namespace, now)), name="played cloud")
             yield KwokProvider(client, namespace, catalogue, now)
             cloud.cancel()
     except ExceptionGroup as group:
         raise group.exceptions[0] from None
 
 
-async def _play(cloud: PlayedCloud) -> None:
+async def _play(cloud: MachineController) -> None:
     with as_provider_errors("playing machines"):
         await cloud.run()
 
 
-def catalogue_from_file(path: Path) -> Catalogue:
+def catalogue_from_file(path: Path) -> Catalog:
     """The catalogue in this file; raises Invalid with everything that is wrong in it."""
     try:
         return read_catalogue(path.read_text(encoding="utf-8"), file_name=path.name)
@@ -52,5 +52,5 @@ def catalogue_from_file(path: Path) -> Catalogue:
         raise Invalid(f"the catalogue {path} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise Invalid(f"the catalogue {path} cannot be read: it is no UTF-8 text ({error.reason})") from error
-    except CatalogueError as error:
+    except CatalogError as error:
         raise Invalid(str(error)) from error

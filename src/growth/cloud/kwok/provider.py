@@ -14,13 +14,13 @@ from growth.api.machine import Machine, MachineRequest, Power, PowerReading
 from growth.api.offering import Offering
 from growth.api.timestamp import format_micro_time
 from growth.cloud.errors import Invalid, OutOfStock, QuotaExceeded, Unavailable
-from growth.cloud.kwok.catalog import Behaviour, Catalogue
-from growth.cloud.kwok.faults import Kind, find
+from growth.cloud.kwok.catalog import Catalog, MachineBehavior
+from growth.cloud.kwok.faults import FaultType, find
 from growth.cloud.kwok.machine_record import (
     FENCED_AT,
     POWER_CUT_AT,
     SELECTOR,
-    Record,
+    MachineRecord,
     config_map_name,
     machine_from,
     manifest,
@@ -36,12 +36,12 @@ from growth.kube.patches import MergePatch
 class KwokProvider:
     """Machines as ConfigMaps in one namespace. ``PlayedCloud`` makes nodes of them."""
 
-    def __init__(self, client: Client, namespace: str, catalogue: Catalogue, now: Callable[[], datetime]) -> None:
+    def __init__(self, client: Client, namespace: str, catalogue: Catalog, now: Callable[[], datetime]) -> None:
         self.catalogue = catalogue
         self._client = client
         self._namespace = namespace
         self._now = now
-        self._read: dict[tuple[str, int], Record] = {}
+        self._read: dict[tuple[str, int], MachineRecord] = {}
         # Between counting what is sold and selling one more, nobody else may do the same.
         self._counting = asyncio.Lock()
 
@@ -82,7 +82,7 @@ class KwokProvider:
                     record = await self._made(request)
                 if record is None:
                     raise Unavailable(f"create {request.name}: somebody else made it just now", may_have_acted=True)
-        if find(record.behaviour.faults, Kind.CREATE_TIMES_OUT):
+        if find(record.behaviour.faults, FaultType.CREATE_TIMES_OUT):
             raise Unavailable(f"create {request.name}: the answer did not come in time", may_have_acted=True)
         return machine_from(record, self._now())
 
@@ -92,9 +92,9 @@ class KwokProvider:
         with as_provider_errors("list"):
             records = await self._records()
         ordered = [*self.catalogue.behaviours.values(), *(one.behaviour for one in records if one.behaviour.faults)]
-        if any(find(behaviour.faults, Kind.LIST_FAILS) for behaviour in ordered):
+        if any(find(behaviour.faults, FaultType.LIST_FAILS) for behaviour in ordered):
             raise Unavailable("list: the catalogue or a machine orders that it fails", may_have_acted=False)
-        shown = (one for one in records if not find(one.behaviour.faults, Kind.LIST_EMPTY))
+        shown = (one for one in records if not find(one.behaviour.faults, FaultType.LIST_EMPTY))
         machines = [machine_from(record, read_at) for record in shown]
         return tuple(machine for machine in machines if machine.power is not Power.GONE)
 
@@ -104,7 +104,7 @@ class KwokProvider:
             record = await self._find_by_id(machine_id)
             if record is None:
                 return
-            if find(record.behaviour.faults, Kind.DELETE_FAILS):
+            if find(record.behaviour.faults, FaultType.DELETE_FAILS):
                 raise Unavailable(f"delete {machine_id}: the machine orders that it fails", may_have_acted=False)
             await self._remove(record)
 
@@ -148,21 +148,21 @@ class KwokProvider:
             raise Invalid(f"{offering.id} is listed, but somebody must order it by hand")
         return offering
 
-    def _behaviour(self, offering: Offering) -> Behaviour:
-        return self.catalogue.behaviours.get(offering.id, Behaviour())
+    def _behaviour(self, offering: Offering) -> MachineBehavior:
+        return self.catalogue.behaviours.get(offering.id, MachineBehavior())
 
     def _is_limited(self, offering: Offering) -> bool:
         faults = self._behaviour(offering).faults
-        return offering.stock is not None or any(find(faults, kind) for kind in (Kind.NO_STOCK, Kind.QUOTA))
+        return offering.stock is not None or any(find(faults, kind) for kind in (FaultType.NO_STOCK, FaultType.QUOTA))
 
     def _stock_left(self, offering: Offering, sold: int) -> int | None:
-        if find(self._behaviour(offering).faults, Kind.NO_STOCK):
+        if find(self._behaviour(offering).faults, FaultType.NO_STOCK):
             return 0
         return None if offering.stock is None else max(0, offering.stock - sold)
 
     async def _check_that_one_is_left(self, offering: Offering) -> None:
         records = await self._records() if self._is_limited(offering) else ()
-        quota = find(self._behaviour(offering).faults, Kind.QUOTA)
+        quota = find(self._behaviour(offering).faults, FaultType.QUOTA)
         if quota is not None and len(records) >= quota.count:
             raise QuotaExceeded(f"{offering.id}: the account may have {quota.count} machines, and has {len(records)}")
         sold = sum(record.request.offering.id == offering.id for record in records)
@@ -171,28 +171,28 @@ class KwokProvider:
 
     # What is there
 
-    async def _records(self) -> Sequence[Record]:
+    async def _records(self) -> Sequence[MachineRecord]:
         """All of them. They hardly ever change, and there may be thousands: each version is read once."""
         found = await self._client.list(CONFIG_MAPS, self._namespace, label_selector=SELECTOR)
-        records: dict[tuple[str, int], Record] = {}
+        records: dict[tuple[str, int], MachineRecord] = {}
         for config_map in found.items:
             version = (config_map.metadata.uid, config_map.metadata.resource_version)
             records[version] = self._read.get(version) or record_from(config_map)
         self._read = records
         return list(records.values())
 
-    async def _find(self, name: str) -> Record | None:
+    async def _find(self, name: str) -> MachineRecord | None:
         try:
             return record_from(await self._client.get(CONFIG_MAPS, config_map_name(name), self._namespace))
         except NotFound:
             return None
 
-    async def _find_by_id(self, machine_id: str) -> Record | None:
+    async def _find_by_id(self, machine_id: str) -> MachineRecord | None:
         name = machine_id.partition("/")[0]
         record = await self._find(name) if is_hostname(name) else None
         return record if record is not None and record.id == machine_id else None
 
-    async def _made(self, request: MachineRequest) -> Record | None:
+    async def _made(self, request: MachineRequest) -> MachineRecord | None:
         """The new machine; None if there is one of this name."""
         body = manifest(request, self._behaviour(request.offering), self._now())
         try:
@@ -200,7 +200,7 @@ class KwokProvider:
         except AlreadyExists:
             return None
 
-    async def _remove(self, record: Record) -> None:
+    async def _remove(self, record: MachineRecord) -> None:
         try:
             await self._client.delete(CONFIG_MAPS, config_map_name(record.name), self._namespace, uid=record.uid)
         except (NotFound, Conflict):
@@ -208,7 +208,7 @@ class KwokProvider:
                 raise  # it is still there
 
 
-def _same(known: Record, request: MachineRequest) -> Record:
+def _same(known: MachineRecord, request: MachineRequest) -> MachineRecord:
     """The machine that is there, if it is the one that was asked for."""
     there, wanted = (known.request.offering.id, known.request.pool), (request.offering.id, request.pool)
     if there != wanted:

@@ -17,15 +17,15 @@ from datetime import datetime
 
 from growth.api.kwok import KWOK_LABEL, KWOK_VALUE
 from growth.api.machine import Power
-from growth.api.meta import Slim
+from growth.api.meta import FrozenValue
 from growth.api.node import Node
-from growth.cloud.kwok.machine_record import POWER_CUT_AT, Record, state_of
+from growth.cloud.kwok.machine_record import POWER_CUT_AT, MachineRecord, state_of
 
 
-class Forget(Slim, frozen=True):
+class ForgetMachine(FrozenValue, frozen=True):
     """A machine that vanished leaves nothing behind."""
 
-    record: Record
+    record: MachineRecord
 
     @property
     def name(self) -> str:
@@ -33,10 +33,10 @@ class Forget(Slim, frozen=True):
         return self.record.name
 
 
-class Register(Slim, frozen=True):
+class RegisterNode(FrozenValue, frozen=True):
     """A machine has booted: its node appears, silent."""
 
-    record: Record
+    record: MachineRecord
 
     @property
     def name(self) -> str:
@@ -44,10 +44,10 @@ class Register(Slim, frozen=True):
         return self.record.name
 
 
-class Enliven(Slim, frozen=True):
+class StartKubelet(FrozenValue, frozen=True):
     """The kubelet of a node begins to speak, for the first time or again."""
 
-    record: Record
+    record: MachineRecord
     node: Node
 
     @property
@@ -56,10 +56,10 @@ class Enliven(Slim, frozen=True):
         return self.node.metadata.name
 
 
-class Silence(Slim, frozen=True):
+class StopKubelet(FrozenValue, frozen=True):
     """The kubelet of a node is heard no more; ``record`` is None if its machine is gone."""
 
-    record: Record | None
+    record: MachineRecord | None
     node: Node
 
     @property
@@ -68,7 +68,7 @@ class Silence(Slim, frozen=True):
         return self.node.metadata.name
 
 
-class Remove(Slim, frozen=True):
+class RemoveNode(FrozenValue, frozen=True):
     """A node whose machine is gone for good."""
 
     node: Node
@@ -79,28 +79,28 @@ class Remove(Slim, frozen=True):
         return self.node.metadata.name
 
 
-Move = Forget | Register | Enliven | Silence | Remove
+Move = ForgetMachine | RegisterNode | StartKubelet | StopKubelet | RemoveNode
 
 
-def next_move(record: Record | None, node: Node | None, now: datetime) -> Move | None:
+def next_move(record: MachineRecord | None, node: Node | None, now: datetime) -> Move | None:
     """What must be done now, if anything. ``node`` has the machine's name and is one of this cloud's."""
     if record is not None and state_of(record, now).power is Power.GONE:
-        return Forget(record)
+        return ForgetMachine(record)
     if node is not None and (record is None or node.spec.provider_id != record.provider_id):
         return _left_behind(node)
     if record is None:
         return None
     state = state_of(record, now)
     if node is None:
-        return Register(record) if state.registers else None
+        return RegisterNode(record) if state.registers else None
     if state.speaks and (not _is_played(node) or has_yet_to_reboot(record, node)):
-        return Enliven(record, node)
+        return StartKubelet(record, node)
     if not state.speaks and _is_played(node):
-        return Silence(record, node)
+        return StopKubelet(record, node)
     return None
 
 
-def has_yet_to_reboot(record: Record, node: Node) -> bool:
+def has_yet_to_reboot(record: MachineRecord, node: Node) -> bool:
     """Whether the machine lost its power since its node last came to life, seen by us or not."""
     return node.metadata.annotations.get(POWER_CUT_AT, "") != record.power_cut_at
 
@@ -108,8 +108,8 @@ def has_yet_to_reboot(record: Record, node: Node) -> bool:
 def _left_behind(node: Node) -> Move | None:
     """The node of a machine that is gone falls silent; when the control plane has noticed, it is removed."""
     if _is_played(node):
-        return Silence(None, node)
-    return None if node.is_ready else Remove(node)
+        return StopKubelet(None, node)
+    return None if node.is_ready else RemoveNode(node)
 
 
 def _is_played(node: Node) -> bool:

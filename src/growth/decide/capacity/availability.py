@@ -13,7 +13,7 @@ import msgspec
 from growth.api.node_pool import NodePool, OfferingStatus
 from growth.api.node_request import NodeRequest
 from growth.api.settings.model import ProvisionSettings
-from growth.decide.capacity.provider_failures import ENDS_WITH_STOCK, LAUNCHED, OF_ONE_POOL, Failure, failure_of
+from growth.decide.capacity.provider_failures import ENDS_WITH_STOCK, LAUNCHED, OF_ONE_POOL, FailedRequest, failure_of
 from growth.decide.elapsed import is_ahead
 
 # A node that is smaller than was believed is believed the first time; who is wrong twice is not bought.
@@ -25,7 +25,7 @@ BURST: Final = timedelta(seconds=10)
 _BELIEVED_UP_TO: Final = 1
 
 
-class Access(StrEnum):
+class Availability(StrEnum):
     """Whether an offering may be bought."""
 
     OPEN = "open"
@@ -34,27 +34,27 @@ class Access(StrEnum):
     CLOSED = "closed"
 
 
-class Known(msgspec.Struct):
+class OfferingStanding(msgspec.Struct):
     """What is known of one offering, of a family or of all of a provider, beside what the provider says."""
 
     entries: list[OfferingStatus] = []
-    failures: list[Failure] = []
+    failures: list[FailedRequest] = []
 
 
-BADNESS: Final = {access: badness for badness, access in enumerate(Access)}
+BADNESS: Final = {access: badness for badness, access in enumerate(Availability)}
 
 
 def access_by(
-    known: Known, stock_read_at: datetime | None, now: datetime, settings: ProvisionSettings
-) -> tuple[Access, str]:
+    known: OfferingStanding, stock_read_at: datetime | None, now: datetime, settings: ProvisionSettings
+) -> tuple[Availability, str]:
     """The worst that anything known says, and why."""
     fresh = [one for one in known.failures if not any(accounts_for(entry, one) for entry in known.entries)]
     if fresh:
-        return Access.CLOSED, max(fresh, key=lambda one: one.at).message
+        return Availability.CLOSED, max(fresh, key=lambda one: one.at).message
     failed_at = max((one.at for one in known.failures), default=None)
     found = [(_access(one, stock_read_at, failed_at, now, settings), one.message) for one in known.entries]
-    worst = max(found, key=lambda one: BADNESS[one[0]], default=(Access.OPEN, ""))
-    return worst if worst[0] is not Access.OPEN else (Access.OPEN, "")
+    worst = max(found, key=lambda one: BADNESS[one[0]], default=(Availability.OPEN, ""))
+    return worst if worst[0] is not Availability.OPEN else (Availability.OPEN, "")
 
 
 def _access(
@@ -63,28 +63,28 @@ def _access(
     failed_at: datetime | None,
     now: datetime,
     settings: ProvisionSettings,
-) -> Access:
+) -> Availability:
     if entry.surprises >= TOO_MANY_SURPRISES:
-        return Access.CLOSED
+        return Availability.CLOSED
     if entry.until is None or entry.available_since is not None:
-        return Access.OPEN
+        return Availability.OPEN
     if not is_ahead(entry.until, now, settings.unmet_at_most):
-        return Access.ON_TRIAL
+        return Availability.ON_TRIAL
     if stock_read_at is None or entry.reason not in ENDS_WITH_STOCK or entry.level > _BELIEVED_UP_TO:
-        return Access.CLOSED
+        return Availability.CLOSED
     # A list that was read before the last failure is the one that was wrong.
     failures = [instant for instant in (entry.since, failed_at) if instant is not None]
-    return Access.ON_TRIAL if all(stock_read_at > instant for instant in failures) else Access.CLOSED
+    return Availability.ON_TRIAL if all(stock_read_at > instant for instant in failures) else Availability.CLOSED
 
 
-class Knowledge(msgspec.Struct, frozen=True):
+class AvailabilityKnowledge(msgspec.Struct, frozen=True):
     """All that is known beside what providers say."""
 
-    of: dict[str, Known]
+    of: dict[str, OfferingStanding]
     """Of offerings, families and providers, for all pools."""
-    mistakes: dict[tuple[str, str], Known]
+    mistakes: dict[tuple[str, str], OfferingStanding]
     """Of offerings in one pool (its name and the offering's id): what it asked for cannot be."""
-    launches: dict[str, list[Failure]]
+    launches: dict[str, list[FailedRequest]]
     """By pool, requests that were given up because their machines never worked."""
 
 
@@ -94,29 +94,31 @@ def knowledge_from(
     providers: Iterable[str],
     now: datetime,
     settings: ProvisionSettings,
-) -> Knowledge:
+) -> AvailabilityKnowledge:
     """What pools have noted, and what became of requests."""
-    known = Knowledge({}, {}, {})
+    known = AvailabilityKnowledge({}, {}, {})
     for pool in pools:
         for entry in pool.status.offerings:
             left = entry
             if entry.reason in OF_ONE_POOL:
-                known.mistakes.setdefault((pool.metadata.name, entry.offering), Known()).entries.append(entry)
+                known.mistakes.setdefault((pool.metadata.name, entry.offering), OfferingStanding()).entries.append(
+                    entry
+                )
                 left = msgspec.structs.replace(entry, until=None)
-            known.of.setdefault(entry.offering, Known()).entries.append(left)
+            known.of.setdefault(entry.offering, OfferingStanding()).entries.append(left)
     names = tuple(providers)
     for request in requests:
         failure = failure_of(request, names, now, settings)
         if failure is not None and failure.reason in LAUNCHED:
             known.launches.setdefault(request.pool, []).append(failure)
         elif failure is not None and failure.reason in OF_ONE_POOL:
-            known.mistakes.setdefault((request.pool, failure.scope), Known()).failures.append(failure)
+            known.mistakes.setdefault((request.pool, failure.scope), OfferingStanding()).failures.append(failure)
         elif failure is not None:
-            known.of.setdefault(failure.scope, Known()).failures.append(failure)
+            known.of.setdefault(failure.scope, OfferingStanding()).failures.append(failure)
     return known
 
 
-def accounts_for(entry: OfferingStatus, failure: Failure) -> bool:
+def accounts_for(entry: OfferingStatus, failure: FailedRequest) -> bool:
     """Whether this failure has been learnt from: it is the one that was noted, or of those that came with it."""
     if entry.since is None:
         return False
@@ -128,7 +130,7 @@ def accounts_for(entry: OfferingStatus, failure: Failure) -> bool:
     return is_in_time and failure.asked_at <= entry.since + BURST
 
 
-def is_noted(failure: Failure, pool: NodePool) -> bool:
+def is_noted(failure: FailedRequest, pool: NodePool) -> bool:
     """Whether the pool's status tells of this failure."""
     if failure.reason in LAUNCHED:
         return failure.request in pool.status.wasted.counted

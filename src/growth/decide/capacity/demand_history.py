@@ -47,17 +47,17 @@ Counts = Mapping[int, int]
 """By the identity of a spec, how many pods have it."""
 
 
-class Expected(msgspec.Struct, frozen=True):
+class ExpectedPods(msgspec.Struct, frozen=True):
     """Pods that are not there yet, in the order in which they come, and how many come in an hour."""
 
     pods: tuple[Pod, ...]
     per_hour: float
 
 
-NOBODY: Final = Expected((), 0.0)
+NOBODY: Final = ExpectedPods((), 0.0)
 
 
-class Demand(msgspec.Struct, frozen=True):
+class DemandHistory(msgspec.Struct, frozen=True):
     """What is remembered. Identities in it are those of the specs of ``samples``, which are held as long."""
 
     window: timedelta
@@ -88,7 +88,7 @@ class Demand(msgspec.Struct, frozen=True):
                 found += (_ghost(sample, f"{number}") for number in range(missing))
         return tuple(found)
 
-    def expected(self, at_most: int) -> Expected:
+    def expected(self, at_most: int) -> ExpectedPods:
         """Who comes next, up to so many, if it goes on as within the window. Nobody, if on the whole no more was wanted
         from each half of it to the next: what came all at once is there, and nothing follows from it."""
         grown, steady = self._grown(self._first), self._steadily()
@@ -101,7 +101,7 @@ class Demand(msgspec.Struct, frozen=True):
             order += (((number + 0.5) / coming, place, self.samples[identity]) for number in range(coming))
         order.sort(key=lambda one: one[:2])
         pods = tuple(_ghost(sample, f"next-{number}") for number, (*_, sample) in enumerate(order[:at_most]))
-        return Expected(pods, len(order) / (self.window / _HOUR)) if pods else NOBODY
+        return ExpectedPods(pods, len(order) / (self.window / _HOUR)) if pods else NOBODY
 
     def fades_per_hour(self) -> float:
         """Which share of what was wanted became less in an hour of the window; 0 if it did not in both halves of it.
@@ -173,11 +173,11 @@ def _amounts(samples: Mapping[int, Pod], counts: Counts) -> dict[str, int]:
     return total
 
 
-def noted(known: Demand | None, snapshot: Snapshot, window: timedelta) -> Demand:
+def noted(known: DemandHistory | None, snapshot: Snapshot, window: timedelta) -> DemandHistory:
     """What is remembered after a look at this snapshot."""
     now = snapshot.now
     if known is None or not _goes_on(known, now, window):
-        known = Demand(window, now, now)
+        known = DemandHistory(window, now, now)
     elif known.slots and _NOTHING <= now - known.looked_at < min(_LOOKS_EVERY, window / _SLOTS):
         return known
     there, samples = _looked(snapshot, known.samples)
@@ -187,10 +187,10 @@ def noted(known: Demand | None, snapshot: Snapshot, window: timedelta) -> Demand
         samples = dict(list(samples.items())[-_MOST_SHAPES:])
         there = _of(there, samples)
         slots = tuple((number, _of(counts, samples)) for number, counts in slots)
-    return Demand(window, known.since, now, slots, there, samples)
+    return DemandHistory(window, known.since, now, slots, there, samples)
 
 
-def _goes_on(known: Demand, now: datetime, window: timedelta) -> bool:
+def _goes_on(known: DemandHistory, now: datetime, window: timedelta) -> bool:
     """Whether nothing was missed: after a pause, or a jump of the clock, nobody knows what there was meanwhile."""
     return known.window == window > _NOTHING and abs(now - known.looked_at) <= LOOKS_WITHIN
 

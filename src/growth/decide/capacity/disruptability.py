@@ -8,10 +8,10 @@ from growth.decide.capacity.upcoming_nodes import has_places, is_live
 from growth.decide.consolidation.active_moves import moving_in
 from growth.decide.facts.pending_pods import waiting_in
 from growth.decide.queue.retained_nodes import awaited_in
-from growth.decide.scale_down.context import Scene
+from growth.decide.scale_down.context import ScaleDownContext
 
 
-def why_needed(scene: Scene, node: Node, pool: NodePool) -> str:
+def why_needed(scene: ScaleDownContext, node: Node, pool: NodePool) -> str:
     """Why this node must not go; empty if nobody needs it."""
     if why := why_busy(scene, node):
         return why
@@ -20,7 +20,7 @@ def why_needed(scene: Scene, node: Node, pool: NodePool) -> str:
     return why_awaited(scene, node) or why_left_alone(scene, node)
 
 
-def why_busy(scene: Scene, node: Node) -> str:
+def why_busy(scene: ScaleDownContext, node: Node) -> str:
     """Who works on it; empty if nobody does."""
     count = scene.snapshot.work.get(node.metadata.name, 0)
     if not count:
@@ -28,7 +28,7 @@ def why_busy(scene: Scene, node: Node) -> str:
     return f"{count} pods work on it" if count > 1 else "a pod works on it"
 
 
-def why_awaited(scene: Scene, node: Node) -> str:
+def why_awaited(scene: ScaleDownContext, node: Node) -> str:
     """Who is about to work on it; empty if nobody is."""
     name = node.metadata.name
     request = scene.requests.get(name)
@@ -46,7 +46,7 @@ def why_awaited(scene: Scene, node: Node) -> str:
     return "pods that wait are expected on it" if name in scene.expected else ""
 
 
-def why_left_alone(scene: Scene, node: Node) -> str:
+def why_left_alone(scene: ScaleDownContext, node: Node) -> str:
     """The wish of a person that this node, or something on it, is not disturbed; empty if there is none."""
     if annotation := forbids(node):
         return f"it bears {annotation}"
@@ -56,18 +56,18 @@ def why_left_alone(scene: Scene, node: Node) -> str:
     return ""
 
 
-def is_ours(scene: Scene, node: Node) -> bool:
+def is_ours(scene: ScaleDownContext, node: Node) -> bool:
     """Whether its provider lists the machine now: what nobody can prove to be ours is never touched."""
     found = scene.machine(node.spec.provider_id, node.metadata.name)
     return found is not None and not found[0].problem
 
 
-def is_off(scene: Scene, node: Node) -> bool:
+def is_off(scene: ScaleDownContext, node: Node) -> bool:
     """Whether its provider says that the machine has no power, or is about to lose it."""
     found = scene.machine(node.spec.provider_id, node.metadata.name)
     return found is not None and found[1].power in (Power.OFF, Power.STOPPING)
 
 
-def was_ours(scene: Scene, node: Node) -> bool:
+def was_ours(scene: ScaleDownContext, node: Node) -> bool:
     """Whether its provider listed the machine when it last answered: enough to take back a mark of ours."""
     return scene.machine(node.spec.provider_id, node.metadata.name) is not None

@@ -24,8 +24,8 @@ from growth.api.status import MAX_WORDS
 from growth.api.timestamp import format_time
 from growth.decide.capacity.launch_failures import LaunchRecord, first_failure, noted_in, unnoted_of, wait_after
 from growth.decide.capacity.offering_catalog import as_billed
-from growth.decide.capacity.offering_history import Lesson, bought_as
-from growth.decide.capacity.provider_failures import CLOCKS_DIFFER, Failure, failure_of
+from growth.decide.capacity.offering_history import PoolObservation, bought_as
+from growth.decide.capacity.provider_failures import CLOCKS_DIFFER, FailedRequest, failure_of
 
 # As many as a pool's status may hold.
 _MOST_ENTRIES: Final = 256
@@ -33,7 +33,7 @@ _MOST_COUNTED: Final = 4096
 _HOUR: Final = timedelta(hours=1)
 
 
-def failed_launches(lesson: Lesson, settings: ProvisionSettings) -> tuple[FailedLaunches, ...]:
+def failed_launches(lesson: PoolObservation, settings: ProvisionSettings) -> tuple[FailedLaunches, ...]:
     """What the pool's status should say about offerings whose machines never worked, in the order of their ids."""
     pool, template = lesson.pool, mark_of(lesson.pool)
     entries = {one.offering: _on_this_clock(one, lesson.now) for one in noted_in(pool)}
@@ -64,7 +64,7 @@ def forgotten_at(entry: FailedLaunches, now: datetime, settings: ProvisionSettin
     return max(entry.last_at or now, entry.retry_at or now) + settings.forget_after
 
 
-def wasted(lesson: Lesson, settings: ProvisionSettings) -> Wasted:
+def wasted(lesson: PoolObservation, settings: ProvisionSettings) -> Wasted:
     """The pool's machines that were paid for in vain, with those that were given up since it was last written."""
     before = lesson.pool.status.wasted
     there = {one.metadata.uid: one for one in lesson.requests}
@@ -80,14 +80,14 @@ def wasted(lesson: Lesson, settings: ProvisionSettings) -> Wasted:
     )
 
 
-def _unnoted(lesson: Lesson, settings: ProvisionSettings) -> list[Failure]:
+def _unnoted(lesson: PoolObservation, settings: ProvisionSettings) -> list[FailedRequest]:
     found = (failure_of(one, lesson.providers, lesson.now, settings) for one in lesson.requests)
     unnoted = unnoted_of((one for one in found if one is not None), lesson.pool)
     return sorted(unnoted, key=lambda one: (one.at, one.scope, one.request))
 
 
 def _with(
-    before: FailedLaunches | None, failure: Failure, settings: ProvisionSettings, template: str
+    before: FailedLaunches | None, failure: FailedRequest, settings: ProvisionSettings, template: str
 ) -> FailedLaunches:
     new = first_failure(failure, settings, template)
     if before is None or not before.failures:
@@ -104,7 +104,7 @@ def _with(
     )
 
 
-def _note_working_nodes(lesson: Lesson, entries: dict[str, FailedLaunches], template: str) -> None:
+def _note_working_nodes(lesson: PoolObservation, entries: dict[str, FailedLaunches], template: str) -> None:
     """Nodes that work or worked prove their offering, and clear it of failures of machines that are older."""
     for node in lesson.nodes.values():
         labels, born = node.metadata.labels, node.metadata.creation_timestamp
@@ -118,7 +118,7 @@ def _note_working_nodes(lesson: Lesson, entries: dict[str, FailedLaunches], temp
         entries[name] = msgspec.structs.replace(entry, worked_at=worked_at)
 
 
-def _set_retries(lesson: Lesson, entries: dict[str, FailedLaunches], settings: ProvisionSettings) -> None:
+def _set_retries(lesson: PoolObservation, entries: dict[str, FailedLaunches], settings: ProvisionSettings) -> None:
     """The wait counts for a server type as a whole, in the order of its failures."""
     types = {name: listed.type_id for name in entries if (listed := lesson.listed.get(name)) is not None}
     rounds: dict[str, int] = {}
@@ -130,7 +130,7 @@ def _set_retries(lesson: Lesson, entries: dict[str, FailedLaunches], settings: P
             entries[name] = msgspec.structs.replace(one, retry_at=retry_at)
 
 
-def _cost(request: NodeRequest, lesson: Lesson) -> float | None:
+def _cost(request: NodeRequest, lesson: PoolObservation) -> float | None:
     """What its machine cost until it was given up; None if the provider never accepted one."""
     began_at, ended_at = request.metadata.creation_timestamp, request.status.phase_since
     if not request.status.provider_id or began_at is None or ended_at is None:

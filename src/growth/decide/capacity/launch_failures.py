@@ -20,7 +20,7 @@ from growth.api.annotations import mark_of
 from growth.api.node_pool import FailedLaunches, NodePool
 from growth.api.offering import Offering
 from growth.api.settings.model import ProvisionSettings
-from growth.decide.capacity.provider_failures import LAUNCHED, Failure
+from growth.decide.capacity.provider_failures import LAUNCHED, FailedRequest
 
 _NEVER: Final = datetime.min.replace(tzinfo=UTC)
 # More doublings than this are beyond any bound.
@@ -64,7 +64,7 @@ def record_of(
     pool: NodePool,
     pools: Iterable[NodePool],
     offerings: Collection[Offering],
-    unnoted: Mapping[str, Sequence[Failure]],
+    unnoted: Mapping[str, Sequence[FailedRequest]],
     settings: ProvisionSettings,
 ) -> LaunchRecord | None:
     """What is known of a pool that may launch these offerings; None if none of its launches failed.
@@ -118,7 +118,7 @@ def noted_in(pool: NodePool) -> list[FailedLaunches]:
     return [one for one in entries if one.template in ("", template)]
 
 
-def first_failure(failure: Failure, settings: ProvisionSettings, template: str = "") -> FailedLaunches:
+def first_failure(failure: FailedRequest, settings: ProvisionSettings, template: str = "") -> FailedLaunches:
     """One machine that never worked."""
     return FailedLaunches(
         failure.scope,
@@ -139,7 +139,7 @@ def wait_after(rounds: int, settings: ProvisionSettings) -> timedelta:
     return min(settings.machine_within * 2 ** min(max(rounds, 1) - 1, _DOUBLINGS), settings.forget_after)
 
 
-def unnoted_of(failures: Iterable[Failure], pool: NodePool) -> list[Failure]:
+def unnoted_of(failures: Iterable[FailedRequest], pool: NodePool) -> list[FailedRequest]:
     """Of what became of the pool's requests, the launches that its status does not include yet."""
     counted = set(pool.status.wasted.counted)
     return [one for one in failures if one.reason in LAUNCHED and one.request not in counted]

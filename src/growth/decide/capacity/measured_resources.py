@@ -6,7 +6,7 @@ import msgspec
 
 from growth.api.node_pool import OfferingStatus
 from growth.api.offering import Offering, left_of
-from growth.api.provider_state import Cloud
+from growth.api.provider_state import ProviderState
 from growth.api.quantity import canonical, nano_value
 
 
@@ -38,7 +38,9 @@ def _amounts(nanos: Mapping[str, int]) -> dict[str, str]:
     return {name: canonical(f"{amount}n") for name, amount in nanos.items() if amount}
 
 
-def measured_by_type(entries: Mapping[str, Iterable[OfferingStatus]], cloud: Cloud) -> dict[str, list[OfferingStatus]]:
+def measured_by_type(
+    entries: Mapping[str, Iterable[OfferingStatus]], cloud: ProviderState
+) -> dict[str, list[OfferingStatus]]:
     """What was learnt about sizes, by server type: machines of one type are the same in all places."""
     found: dict[str, list[OfferingStatus]] = {}
     for offering in cloud.offerings:

@@ -17,11 +17,11 @@ from growth.api.quantity import nano_value
 from growth.api.settings.model import Settings
 from growth.api.taints import STARTING
 from growth.api.tolerations import BLOCKING_EFFECTS
-from growth.decide.contract import State
+from growth.decide.contract import DeciderState
 from growth.decide.fit.template_node import is_starting_taint
 
 
-class Step(StrEnum):
+class StartupStep(StrEnum):
     """How far a node is."""
 
     NOT_READY = "not ready"
@@ -31,32 +31,32 @@ class Step(StrEnum):
     ARRIVED = "it is what was planned"
 
 
-class Arrival(msgspec.Struct, frozen=True):
+class NodeStartup(msgspec.Struct, frozen=True):
     """How far a node is, and what it lacks of what was planned."""
 
-    step: Step
+    step: StartupStep
     labels: dict[str, str] = {}
     """Those that it should have and has not."""
     resources: tuple[str, ...] = ()
     """Extended resources that were planned for and are not there yet."""
 
 
-def arrival_of(node: Node, request: MachineRequest, pool: NodePool) -> Arrival:
+def arrival_of(node: Node, request: MachineRequest, pool: NodePool) -> NodeStartup:
     """How far the node of this request is."""
     labels = {name: value for name, value in request.node_labels.items() if node.metadata.labels.get(name) != value}
     if labels:
-        return Arrival(Step.UNLABELLED, labels)
+        return NodeStartup(StartupStep.UNLABELLED, labels)
     if not node.is_ready:
-        return Arrival(Step.NOT_READY)
+        return NodeStartup(StartupStep.NOT_READY)
     missing = missing_devices(node, request)
     if missing:
-        return Arrival(Step.INCOMPLETE, resources=missing)
+        return NodeStartup(StartupStep.INCOMPLETE, resources=missing)
     others = [
         taint
         for taint in node.spec.taints
         if taint.key != STARTING and taint.effect in BLOCKING_EFFECTS and is_starting_taint(taint, pool)
     ]
-    return Arrival(Step.STARTING) if others else Arrival(Step.ARRIVED)
+    return NodeStartup(StartupStep.STARTING) if others else NodeStartup(StartupStep.ARRIVED)
 
 
 def missing_devices(node: Node, request: MachineRequest) -> tuple[str, ...]:
@@ -76,7 +76,7 @@ def shortfall(node: Node, promised: Mapping[str, str]) -> dict[str, str]:
     return {name: amount for name, amount in less.items() if nano_value(amount) > 0}
 
 
-def awaits_memory(node: Node, state: State, settings: Settings) -> bool:
+def awaits_memory(node: Node, state: DeciderState, settings: Settings) -> bool:
     """Whether this node may yet turn out to be one that was here before; memory writes its marker either way.
 
     Not where memory is off, or not at work in this process: then nobody would write it.

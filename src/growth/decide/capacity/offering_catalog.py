@@ -17,10 +17,17 @@ from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
 from growth.api.node_pool import NodePool
 from growth.api.node_request import NodeRequest
 from growth.api.offering import Offering, in_pool
-from growth.api.provider_state import Cloud
+from growth.api.provider_state import ProviderState
 from growth.api.settings.model import ProvisionSettings
 from growth.api.status import condition_of
-from growth.decide.capacity.availability import BADNESS, Access, Knowledge, Known, access_by, knowledge_from
+from growth.decide.capacity.availability import (
+    BADNESS,
+    Availability,
+    AvailabilityKnowledge,
+    OfferingStanding,
+    access_by,
+    knowledge_from,
+)
 from growth.decide.capacity.launch_failures import LaunchRecord, record_of, unnoted_of
 from growth.decide.capacity.measured_resources import corrected, measured_by_type
 from growth.decide.capacity.pool_usage import may_buy
@@ -28,20 +35,20 @@ from growth.decide.capacity.provider_failures import MET
 from growth.observe.snapshot import Snapshot
 
 
-class Sold(msgspec.Struct, frozen=True):
+class OfferingInCatalog(msgspec.Struct, frozen=True):
     """One offering as it may be bought now: with what is believed of it, and how many may be asked for."""
 
     offering: Offering
-    access: Access
+    access: Availability
     why: str = ""
     is_listed: bool = True
     """Whether the provider says that it has some, or at least does not say that it has none."""
 
 
-class Shop(msgspec.Struct, frozen=True):
+class OfferingCatalog(msgspec.Struct, frozen=True):
     """All offerings of all providers that have answered, by id."""
 
-    sold: dict[str, Sold]
+    sold: dict[str, OfferingInCatalog]
     trials: tuple[str, ...] = ()
     """Of what only one machine may be asked for: providers and families, whichever it is; or an
     offering in one pool (``in_pool``)."""
@@ -65,7 +72,7 @@ class Shop(msgspec.Struct, frozen=True):
     @property
     def buyable(self) -> tuple[Offering, ...]:
         """What a plan may choose from."""
-        return tuple(one.offering for one in self.sold.values() if one.access is not Access.CLOSED)
+        return tuple(one.offering for one in self.sold.values() if one.access is not Availability.CLOSED)
 
     def get(self, offering: str) -> Offering | None:
         """What is believed of an offering, whether it may be bought or not."""
@@ -73,10 +80,10 @@ class Shop(msgspec.Struct, frozen=True):
         return known.offering if known else None
 
 
-def shop_in(snapshot: Snapshot, settings: ProvisionSettings) -> Shop:
+def shop_in(snapshot: Snapshot, settings: ProvisionSettings) -> OfferingCatalog:
     """What may be bought, as this snapshot shows it: every decider asks, so it is worked out once."""
     known = snapshot.memo.get("shop")
-    if not isinstance(known, Shop):
+    if not isinstance(known, OfferingCatalog):
         pools, requests = snapshot.table(NODE_POOLS), snapshot.table(NODE_REQUESTS)
         known = shop_of(snapshot.clouds, pools.values(), requests.values(), snapshot.now, settings)
         snapshot.memo["shop"] = known
@@ -84,18 +91,18 @@ def shop_in(snapshot: Snapshot, settings: ProvisionSettings) -> Shop:
 
 
 def shop_of(
-    clouds: Mapping[str, Cloud],
+    clouds: Mapping[str, ProviderState],
     pools: Iterable[NodePool],
     requests: Iterable[NodeRequest],
     now: datetime,
     settings: ProvisionSettings,
-) -> Shop:
+) -> OfferingCatalog:
     """What may be bought at this instant."""
     requests, pools = list(requests), list(pools)
     knowledge = knowledge_from(pools, requests, clouds, now, settings)
     known = knowledge.of
     pending = Counter(one.spec.target_offering for one in requests if one.status.phase == "Pending")
-    sold: dict[str, Sold] = {}
+    sold: dict[str, OfferingInCatalog] = {}
     trials: list[str] = []
     disappointing: set[str] = set()
     for cloud in clouds.values():
@@ -103,7 +110,7 @@ def shop_of(
         unlisted = Counter(one.spec.target_offering for one in _unlisted(requests, cloud))
         named = dict.fromkeys(group for one in cloud.offerings for group in one.groups) if known else ()
         groups = {group: access_by(known[group], None, now, settings) for group in named if group in known}
-        tried = [group for group, (access, _) in groups.items() if access is Access.ON_TRIAL]
+        tried = [group for group, (access, _) in groups.items() if access is Availability.ON_TRIAL]
         asked_for = {group: sum(pending[one.id] for one in cloud.offerings if group in one.groups) for group in tried}
         trials += tried
         for offering in cloud.offerings:
@@ -112,29 +119,32 @@ def shop_of(
             if sized:
                 disappointing.add(offering.id)
             is_plain = offering.stock is None and offering.id not in known and not sized
-            if is_plain and all(access is Access.OPEN for access, _ in around):
-                sold[offering.id] = Sold(offering, Access.OPEN)  # as most are, most of the time
+            if is_plain and all(access is Availability.OPEN for access, _ in around):
+                sold[offering.id] = OfferingInCatalog(offering, Availability.OPEN)  # as most are, most of the time
                 continue
-            own = known.get(offering.id, Known())
+            own = known.get(offering.id, OfferingStanding())
             access, own_why = access_by(own, cloud.read_at if offering.stock else None, now, settings)
             stock = None if offering.stock is None else max(0, offering.stock - unlisted[offering.id])
-            if access is Access.ON_TRIAL:
+            if access is Availability.ON_TRIAL:
                 stock = _one_at_most(stock, pending[offering.id])
             for group in tried:
                 if group in offering.groups:
                     stock = _one_at_most(stock, asked_for[group])
             believed = msgspec.structs.replace(corrected(offering, sized), stock=stock)
             worst, reason = max([(access, own_why), *around], key=lambda one: BADNESS[one[0]])
-            sold[offering.id] = Sold(believed, worst, reason, is_listed=offering.stock != 0)
+            sold[offering.id] = OfferingInCatalog(believed, worst, reason, is_listed=offering.stock != 0)
     own_trials, mistaken = _mistaken(knowledge, requests, now, settings)
     launches = _launch_records(pools, clouds, knowledge, settings)
     first_ones, suspect = _suspected(launches, [one.offering for one in sold.values()], requests)
     all_trials = (*trials, *own_trials, *first_ones)
-    return Shop(sold, all_trials, mistaken | suspect, mistaken, launches, frozenset(disappointing))
+    return OfferingCatalog(sold, all_trials, mistaken | suspect, mistaken, launches, frozenset(disappointing))
 
 
 def _launch_records(
-    pools: Sequence[NodePool], clouds: Mapping[str, Cloud], knowledge: Knowledge, settings: ProvisionSettings
+    pools: Sequence[NodePool],
+    clouds: Mapping[str, ProviderState],
+    knowledge: AvailabilityKnowledge,
+    settings: ProvisionSettings,
 ) -> dict[str, LaunchRecord]:
     """By pool, what is known of launches that failed: nothing as a rule, so nothing is worked out then."""
     if not knowledge.launches and not any(pool.status.failed_launches for pool in pools):
@@ -176,7 +186,7 @@ def _suspected(
 
 
 def _mistaken(
-    knowledge: Knowledge, requests: Sequence[NodeRequest], now: datetime, settings: ProvisionSettings
+    knowledge: AvailabilityKnowledge, requests: Sequence[NodeRequest], now: datetime, settings: ProvisionSettings
 ) -> tuple[list[str], frozenset[tuple[str, str]]]:
     """What single pools may try with one machine, and what they must not buy."""
     if not knowledge.mistakes:
@@ -186,9 +196,9 @@ def _mistaken(
     closed: set[tuple[str, str]] = set()
     for key, known in sorted(knowledge.mistakes.items()):
         access, _ = access_by(known, None, now, settings)
-        if access is Access.CLOSED or (access is Access.ON_TRIAL and asked_for[key]):
+        if access is Availability.CLOSED or (access is Availability.ON_TRIAL and asked_for[key]):
             closed.add(key)
-        elif access is Access.ON_TRIAL:
+        elif access is Availability.ON_TRIAL:
             trials.append(in_pool(*key))
     return trials, frozenset(closed)
 
@@ -199,7 +209,7 @@ def accepted_at_of(request: NodeRequest) -> datetime | None:
     return met.last_transition_time if met is not None and met.status == "True" else None
 
 
-def offering_for(request: NodeRequest, shop: Shop) -> Offering | None:
+def offering_for(request: NodeRequest, shop: OfferingCatalog) -> Offering | None:
     """What a request means, whether it may be bought or not. One that leaves the location open gets the cheapest."""
     wanted, location = request.spec.target_offering, request.spec.location
     exact = shop.get(wanted)
@@ -211,7 +221,9 @@ def offering_for(request: NodeRequest, shop: Shop) -> Offering | None:
         if f"{one.offering.provider}-{one.offering.server_type}".lower() == wanted.lower()
         and location in ("", one.offering.location)
     ]
-    order = sorted(fitting, key=lambda one: (one.access is Access.CLOSED, one.offering.price_per_hour, one.offering.id))
+    order = sorted(
+        fitting, key=lambda one: (one.access is Availability.CLOSED, one.offering.price_per_hour, one.offering.id)
+    )
     return order[0].offering if order else None
 
 
@@ -220,7 +232,7 @@ def _one_at_most(stock: int | None, asked_for: int) -> int:
     return left if stock is None else min(stock, left)
 
 
-def _unlisted(requests: Sequence[NodeRequest], cloud: Cloud) -> Iterable[NodeRequest]:
+def _unlisted(requests: Sequence[NodeRequest], cloud: ProviderState) -> Iterable[NodeRequest]:
     """Requests whose machines the provider's stock still counts: it did not know of them when it was read."""
     listed = {machine.name for machine in cloud.machines}
     for request in requests:

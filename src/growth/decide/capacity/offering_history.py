@@ -31,12 +31,12 @@ from growth.api.quantity import NANO, canonical, nano_value
 from growth.api.settings.model import ProvisionSettings
 from growth.decide.capacity.availability import BURST, TOO_MANY_SURPRISES, accounts_for
 from growth.decide.capacity.node_startup import shortfall
-from growth.decide.capacity.offering_catalog import Shop, accepted_at_of
-from growth.decide.capacity.provider_failures import CLOCKS_DIFFER, LAUNCHED, OF_ONE_POOL, Failure, failure_of
+from growth.decide.capacity.offering_catalog import OfferingCatalog, accepted_at_of
+from growth.decide.capacity.provider_failures import CLOCKS_DIFFER, LAUNCHED, OF_ONE_POOL, FailedRequest, failure_of
 from growth.decide.fit.template_node import allocatable_from
 
 
-class Lesson(msgspec.Struct, frozen=True):
+class PoolObservation(msgspec.Struct, frozen=True):
     """Everything there is to learn from, for one pool."""
 
     pool: NodePool
@@ -45,7 +45,7 @@ class Lesson(msgspec.Struct, frozen=True):
     every_request: Collection[NodeRequest]
     """Those of all pools: what another one could have, this one can have, too."""
     nodes: Mapping[str, Node]
-    shop: Shop
+    shop: OfferingCatalog
     listed: Mapping[str, Offering]
     """Offerings as their providers list them, not corrected by what was learnt."""
     providers: tuple[str, ...]
@@ -54,7 +54,7 @@ class Lesson(msgspec.Struct, frozen=True):
     """Names of pools whose machines are made like this one's, itself among them."""
 
 
-def bought_as(request: NodeRequest, lesson: Lesson) -> Offering | None:
+def bought_as(request: NodeRequest, lesson: PoolObservation) -> Offering | None:
     """What its machine is, as it is believed to be. A request may leave the location open; then its node says it."""
     exact = lesson.shop.get(request.spec.target_offering)
     node = lesson.nodes.get(request.metadata.name)
@@ -73,7 +73,7 @@ _UNITS: Final = {"cpu": NANO // 1000}
 SMALLER: Final = "SmallerThanPromised"
 
 
-def measure(lesson: Lesson, entries: dict[str, OfferingStatus]) -> None:
+def measure(lesson: PoolObservation, entries: dict[str, OfferingStatus]) -> None:
     """Put what the pool's nodes teach into its entries."""
     spans: dict[str, _Span] = {}
     surprising = [request for request in lesson.requests if not _is_as_expected(request, lesson, entries, spans)]
@@ -111,7 +111,7 @@ class _Span:
 
 
 def _is_as_expected(
-    request: NodeRequest, lesson: Lesson, entries: Mapping[str, OfferingStatus], spans: dict[str, _Span]
+    request: NodeRequest, lesson: PoolObservation, entries: Mapping[str, OfferingStatus], spans: dict[str, _Span]
 ) -> bool:
     """Whether its node surely teaches nothing: nearly always, so what is expected is worked out once per offering."""
     node = lesson.nodes.get(request.metadata.name)
@@ -125,7 +125,7 @@ def _is_as_expected(
     return span.holds(node.status.allocatable)
 
 
-def _blame(request: NodeRequest, lesson: Lesson, entries: dict[str, OfferingStatus]) -> None:
+def _blame(request: NodeRequest, lesson: PoolObservation, entries: dict[str, OfferingStatus]) -> None:
     """Compare a node with what its offering promised, and believe that it has less."""
     node, pool = lesson.nodes.get(request.metadata.name), lesson.pool
     believed = bought_as(request, lesson)
@@ -161,7 +161,7 @@ def _blame(request: NodeRequest, lesson: Lesson, entries: dict[str, OfferingStat
     entries[believed.id] = changed
 
 
-def _praise(request: NodeRequest, lesson: Lesson, entries: dict[str, OfferingStatus]) -> None:
+def _praise(request: NodeRequest, lesson: PoolObservation, entries: dict[str, OfferingStatus]) -> None:
     """Believe that nodes of its type have more than was promised, as far as all have that are there."""
     node, pool = lesson.nodes.get(request.metadata.name), lesson.pool
     believed = bought_as(request, lesson)
@@ -215,7 +215,7 @@ def _is_remarkable(less: Mapping[str, str], expected: Mapping[str, str]) -> bool
 MOST_ENTRIES: Final = 256
 
 
-def learnt(lesson: Lesson, settings: ProvisionSettings) -> tuple[OfferingStatus, ...]:
+def learnt(lesson: PoolObservation, settings: ProvisionSettings) -> tuple[OfferingStatus, ...]:
     """What the pool's status should say about offerings, in the order of their names."""
     image = lesson.pool.spec.machine.image
     entries = {
@@ -241,7 +241,7 @@ def next_change(entries: Iterable[OfferingStatus], now: datetime, settings: Prov
     return min((end for end in ends if end > now), default=None)
 
 
-def _left_alone(entry: OfferingStatus, failure: Failure, settings: ProvisionSettings) -> OfferingStatus:
+def _left_alone(entry: OfferingStatus, failure: FailedRequest, settings: ProvisionSettings) -> OfferingStatus:
     level = entry.level + 1
     # More doublings than this are beyond any bound.
     wait = min(settings.unmet * 2 ** min(level - 1, 16), settings.unmet_at_most)
@@ -256,7 +256,7 @@ def _left_alone(entry: OfferingStatus, failure: Failure, settings: ProvisionSett
     )
 
 
-def _is_had_again(entry: OfferingStatus, lesson: Lesson) -> bool:
+def _is_had_again(entry: OfferingStatus, lesson: PoolObservation) -> bool:
     """Whether a machine could be had that was asked for after the failure.
 
     Those that were asked for together with it are no news: of ten, seven may be had before the stock is used up. When

@@ -15,16 +15,16 @@ from growth.api.node import Node
 from growth.api.node_pool import NodePool
 from growth.api.offering import INSTANCE_TYPE, OFFERING, POOL, Offering
 from growth.api.quantity import milli_value, value
-from growth.decide.capacity.offering_catalog import Shop, as_billed, offering_for
-from growth.decide.capacity.pool_usage import Bought
+from growth.decide.capacity.offering_catalog import OfferingCatalog, as_billed, offering_for
+from growth.decide.capacity.pool_usage import PoolUsage
 from growth.decide.capacity.upcoming_nodes import is_live
-from growth.decide.contract import State
+from growth.decide.contract import DeciderState
 from growth.decide.solver.minimum_nodes import Shortage
 from growth.decide.writes.removal_requests import leaving_in
 from growth.observe.snapshot import Snapshot
 
 
-class Holding(msgspec.Struct, frozen=True):
+class PoolMachine(msgspec.Struct, frozen=True):
     """One machine of a pool: a node, a request whose node is yet to come, or what only its provider knows of."""
 
     pool: str
@@ -36,17 +36,19 @@ class Holding(msgspec.Struct, frozen=True):
     is_leaving: bool = False
 
     @property
-    def bought(self) -> Bought:
+    def bought(self) -> PoolUsage:
         """What it uses up of its pool's limits: what the machine has, as far as one can know."""
         price = self.offering.price_per_hour if self.offering else 0.0
         capacity: Mapping[str, str] = self.node.status.capacity if self.node else {}
         if not capacity:
-            return Bought.of(self.pool, self.offering) if self.offering else Bought(self.pool, self.server_type, 1)
+            return (
+                PoolUsage.of(self.pool, self.offering) if self.offering else PoolUsage(self.pool, self.server_type, 1)
+            )
         cpu, memory = milli_value(capacity.get("cpu", "0")), value(capacity.get("memory", "0"))
-        return Bought(self.pool, self.server_type, 1, cpu, memory, price)
+        return PoolUsage(self.pool, self.server_type, 1, cpu, memory, price)
 
 
-class Ownership:
+class NodeOwnership:
     """Which nodes that bear a pool's label are machines of ours. Where a provider cannot say, they count as ours."""
 
     def __init__(self, snapshot: Snapshot) -> None:
@@ -70,7 +72,7 @@ class Ownership:
         return not provider_id and name in self._names
 
 
-def just_bought(snapshot: Snapshot, state: State) -> list[Machine]:
+def just_bought(snapshot: Snapshot, state: DeciderState) -> list[Machine]:
     """Machines that we bought and their providers had no time to list: somebody may have deleted their requests."""
     found: list[Machine] = []
     for (kind, _), outcome in state.outcomes.items():
@@ -85,20 +87,20 @@ def just_bought(snapshot: Snapshot, state: State) -> list[Machine]:
     return found
 
 
-def holdings(snapshot: Snapshot, shop: Shop, bought: Iterable[Machine] = ()) -> list[Holding]:
+def holdings(snapshot: Snapshot, shop: OfferingCatalog, bought: Iterable[Machine] = ()) -> list[PoolMachine]:
     """All machines of all pools; ``bought`` are those that only we know of."""
-    requests, ownership = snapshot.table(NODE_REQUESTS), Ownership(snapshot)
+    requests, ownership = snapshot.table(NODE_REQUESTS), NodeOwnership(snapshot)
     leaving = leaving_in(snapshot) | {
         one.metadata.name for one in requests.values() if one.status.phase == "Deprovisioning"
     }
     pools = {pool.metadata.name: pool for pool in snapshot.table(NODE_POOLS).values()}
 
-    def held(pool: str, name: str, offering: Offering | None) -> Holding:
+    def held(pool: str, name: str, offering: Offering | None) -> PoolMachine:
         server_type = offering.server_type if offering is not None else ""
         billed = as_billed(offering, pools.get(pool)) if offering is not None else None
-        return Holding(pool, name, server_type, billed, None, name in leaving)
+        return PoolMachine(pool, name, server_type, billed, None, name in leaving)
 
-    found: dict[str, Holding] = {}
+    found: dict[str, PoolMachine] = {}
     # Thousands of nodes were bought as a few dozen offerings, and are gone through in nearly every pass.
     billed: dict[tuple[str, str], Offering | None] = {}
     for name, node in snapshot.nodes.items():
@@ -112,7 +114,7 @@ def holdings(snapshot: Snapshot, shop: Shop, bought: Iterable[Machine] = ()) -> 
             billed[bought_as] = as_billed(offering, pools.get(pool)) if offering is not None else None
         offering = billed[bought_as]
         server_type = offering.server_type if offering is not None else labels.get(INSTANCE_TYPE, "")
-        found[name] = Holding(pool, name, server_type, offering, node, name in leaving)
+        found[name] = PoolMachine(pool, name, server_type, offering, node, name in leaving)
     for request in requests.values():
         name = request.metadata.name
         if is_live(request) and name not in found:
@@ -123,7 +125,7 @@ def holdings(snapshot: Snapshot, shop: Shop, bought: Iterable[Machine] = ()) -> 
     return list(found.values())
 
 
-def shortages(pools: Iterable[NodePool], held: Iterable[Holding]) -> tuple[Shortage, ...]:
+def shortages(pools: Iterable[NodePool], held: Iterable[PoolMachine]) -> tuple[Shortage, ...]:
     """What is missing of the machines that pools want even without load."""
     counts: dict[tuple[str, str], int] = {}
     for one in held:

@@ -11,7 +11,7 @@ from growth.api.quantity import milli_value, value
 
 
 @dataclass(frozen=True, slots=True)
-class Limit:
+class PurchaseLimit:
     """Something of which there is only so much: a pool's limit, a type's maximum, an offering's stock."""
 
     what: str
@@ -20,7 +20,7 @@ class Limit:
     """By kind, how much one machine uses up."""
 
 
-class Bought(msgspec.Struct, frozen=True):
+class PoolUsage(msgspec.Struct, frozen=True):
     """What a pool has already, alive or on its way: counts against its limits."""
 
     pool: str
@@ -31,11 +31,11 @@ class Bought(msgspec.Struct, frozen=True):
     cost_per_hour: float = 0.0
 
     @staticmethod
-    def of(pool: str, offering: Offering) -> "Bought":
+    def of(pool: str, offering: Offering) -> "PoolUsage":
         """One machine of this offering, which has the pool's price (``as_billed``)."""
         cpu, memory = (offering.resources.get(name, "0") for name in ("cpu", "memory"))
         price = offering.price_per_hour
-        return Bought(pool, offering.server_type, 1, milli_value(cpu), value(memory), price)
+        return PoolUsage(pool, offering.server_type, 1, milli_value(cpu), value(memory), price)
 
 
 def may_buy(pool: NodePool, offering: Offering) -> bool:

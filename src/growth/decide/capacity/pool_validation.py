@@ -9,14 +9,14 @@ import msgspec
 from growth.api.node_pool import NodePool
 from growth.api.not_offered import not_offered
 from growth.api.offering import Offering
-from growth.api.provider_state import NOT_ASKED, Cloud
+from growth.api.provider_state import NOT_ASKED, ProviderState
 from growth.decide.policy.budgets import complaints
 
 FINALIZER: Final = "growth.dev/machines"
 """Holds a pool that is deleted until its machines are settled."""
 
 
-class Problem(msgspec.Struct, frozen=True):
+class PoolProblem(msgspec.Struct, frozen=True):
     """Something about a pool that a person should mend."""
 
     reason: str
@@ -25,27 +25,27 @@ class Problem(msgspec.Struct, frozen=True):
     """Whether nothing at all can be bought for the pool because of it."""
 
 
-def usable(pool: NodePool, clouds: Mapping[str, Cloud]) -> bool:
+def usable(pool: NodePool, clouds: Mapping[str, ProviderState]) -> bool:
     """Whether machines may be bought for this pool now. Before its finalizer is seen it could vanish under them."""
     if pool.metadata.deletion_timestamp is not None or FINALIZER not in pool.metadata.finalizers:
         return False
     return not any(problem.stops_buying for problem in problems(pool, clouds))
 
 
-def provider_of(pool: NodePool, clouds: Mapping[str, Cloud]) -> str:
+def provider_of(pool: NodePool, clouds: Mapping[str, ProviderState]) -> str:
     """Whose machines it wants; empty if that is not clear."""
     if pool.spec.provider:
         return pool.spec.provider if pool.spec.provider in clouds else ""
     return next(iter(clouds)) if len(clouds) == 1 else ""
 
 
-def is_asked(pool: NodePool, clouds: Mapping[str, Cloud]) -> bool:
+def is_asked(pool: NodePool, clouds: Mapping[str, ProviderState]) -> bool:
     """Whether the pool's provider had the time to say anything, so that its silence means something."""
     cloud = clouds.get(provider_of(pool, clouds))
     return cloud is None or cloud.read_at is not None or cloud.problem != NOT_ASKED
 
 
-def problems(pool: NodePool, clouds: Mapping[str, Cloud]) -> list[Problem]:
+def problems(pool: NodePool, clouds: Mapping[str, ProviderState]) -> list[PoolProblem]:
     """All that is wrong, the worst first."""
     provider = provider_of(pool, clouds)
     if not provider:
@@ -53,64 +53,64 @@ def problems(pool: NodePool, clouds: Mapping[str, Cloud]) -> list[Problem]:
     cloud = clouds[provider]
     if cloud.read_at is None:
         why = f"{provider} has not said yet what it sells: {cloud.problem}"
-        return [Problem("ProviderSilent", why, stops_buying=True)]
+        return [PoolProblem("ProviderSilent", why, stops_buying=True)]
     found = [*_strange_names(cloud), *_unknown_types(pool, cloud), *_unknown_locations(pool, cloud)]
     if cloud.problem:
-        found.append(Problem("ProviderSilent", f"{provider} does not answer: {cloud.problem}"))
-    return [*found, *(Problem("BadBudget", why) for why in complaints(pool.spec.disruption.budgets))]
+        found.append(PoolProblem("ProviderSilent", f"{provider} does not answer: {cloud.problem}"))
+    return [*found, *(PoolProblem("BadBudget", why) for why in complaints(pool.spec.disruption.budgets))]
 
 
-def _no_provider(pool: NodePool, clouds: Mapping[str, Cloud]) -> Problem:
+def _no_provider(pool: NodePool, clouds: Mapping[str, ProviderState]) -> PoolProblem:
     enabled, wanted = ", ".join(sorted(clouds)) or "none", pool.spec.provider
     if wanted:
         close = get_close_matches(wanted, clouds, 1, 0.6)
         hint = f"; the closest is {close[0]}" if close else ""
         why = f"spec.provider is {wanted!r}, which is not enabled; enabled (providers.enabled): {enabled}{hint}"
-        return Problem("UnknownProvider", why, stops_buying=True)
+        return PoolProblem("UnknownProvider", why, stops_buying=True)
     what = f"several providers are enabled ({enabled})" if clouds else "no provider is enabled"
     hint = "set spec.provider to one of them" if clouds else "set providers.enabled"
-    return Problem("NoProvider", f"{what}, and the pool names none: {hint}", stops_buying=True)
+    return PoolProblem("NoProvider", f"{what}, and the pool names none: {hint}", stops_buying=True)
 
 
-def _strange_names(cloud: Cloud) -> list[Problem]:
+def _strange_names(cloud: ProviderState) -> list[PoolProblem]:
     """What a provider sells must go by its own name: a purchase is made at the door that the offering names."""
     names = sorted({offering.provider for offering in cloud.offerings} - {cloud.provider})
     if not names:
         return []
     why = f"{cloud.provider} sells offerings of {names[0]!r}: its catalogue must say provider: {cloud.provider}"
-    return [Problem("WrongCatalogue", why, stops_buying=True)]
+    return [PoolProblem("WrongCatalogue", why, stops_buying=True)]
 
 
-def _unknown_types(pool: NodePool, cloud: Cloud) -> list[Problem]:
+def _unknown_types(pool: NodePool, cloud: ProviderState) -> list[PoolProblem]:
     sold: dict[str, list[Offering]] = {}
     for offering in cloud.offerings:
         sold.setdefault(offering.server_type.lower(), []).append(offering)
-    found: list[Problem] = []
+    found: list[PoolProblem] = []
     for index, wanted in enumerate(pool.spec.server_types):
         field = f"spec.serverTypes[{index}].name is {wanted.name!r}, which {cloud.provider}"
         offerings = sold.get(wanted.name.lower(), [])
         if not offerings:
             found.append(_not_listed(field, wanted.name, cloud, sorted(sold)))
         elif withdrawn := _withdrawn(pool, offerings):
-            found.append(Problem("Withdrawn", f"{field} no longer sells: {withdrawn}"))
+            found.append(PoolProblem("Withdrawn", f"{field} no longer sells: {withdrawn}"))
         elif not any(offering.is_cloud for offering in offerings):
-            found.append(Problem("NotForSale", f"{field} sells by hand only: it is never bought"))
+            found.append(PoolProblem("NotForSale", f"{field} sells by hand only: it is never bought"))
         elif pool.spec.locations and not any(offering.location in pool.spec.locations for offering in offerings):
             places = ", ".join(sorted({offering.location for offering in offerings}))
             why = f"{field} sells in {places} only: none of these is in spec.locations"
-            found.append(Problem("NotSoldThere", why))
+            found.append(PoolProblem("NotSoldThere", why))
     return found
 
 
-def _not_listed(field: str, server_type: str, cloud: Cloud, listed: list[str]) -> Problem:
+def _not_listed(field: str, server_type: str, cloud: ProviderState, listed: list[str]) -> PoolProblem:
     known = not_offered(cloud.provider, server_type)
     if known is None:
-        return Problem("UnknownServerType", f"{field} does not sell{_hint(server_type.lower(), listed)}")
+        return PoolProblem("UnknownServerType", f"{field} does not sell{_hint(server_type.lower(), listed)}")
     if known.withdrawn_on is None:
         why = f"{field} does not offer through its cloud API: it is a dedicated server that must be ordered by hand"
-        return Problem("NotForSale", f"{why}, and Growth cannot launch it")
+        return PoolProblem("NotForSale", f"{why}, and Growth cannot launch it")
     hint = f"; name {known.successor} instead" if known.successor in listed else _hint(server_type.lower(), listed)
-    return Problem("Withdrawn", f"{field} has not offered since {known.withdrawn_on}{hint}")
+    return PoolProblem("Withdrawn", f"{field} has not offered since {known.withdrawn_on}{hint}")
 
 
 def _withdrawn(pool: NodePool, offerings: list[Offering]) -> str:
@@ -119,14 +119,14 @@ def _withdrawn(pool: NodePool, offerings: list[Offering]) -> str:
     return "; ".join(sorted({one.withdrawn for one in there})) if all(one.withdrawn for one in there) else ""
 
 
-def _unknown_locations(pool: NodePool, cloud: Cloud) -> list[Problem]:
+def _unknown_locations(pool: NodePool, cloud: ProviderState) -> list[PoolProblem]:
     known = sorted({offering.location for offering in cloud.offerings})
-    found: list[Problem] = []
+    found: list[PoolProblem] = []
     for index, wanted in enumerate(pool.spec.locations):
         if wanted not in known:
             hint = _hint(wanted.lower(), known)
             why = f"spec.locations[{index}] is {wanted!r}, which {cloud.provider} does not have{hint}"
-            found.append(Problem("UnknownLocation", why))
+            found.append(PoolProblem("UnknownLocation", why))
     return found
 
 

@@ -27,7 +27,7 @@ LIMIT_REACHED: Final = "LimitReached"
 CLOCKS_DIFFER: Final = timedelta(minutes=1)
 
 
-class Scope(StrEnum):
+class BackoffScope(StrEnum):
     """What is left alone after a failure."""
 
     OFFERING = "the offering"
@@ -40,13 +40,13 @@ class Scope(StrEnum):
     NOTHING = "nothing"
 
 
-class Consequence(msgspec.Struct, frozen=True):
+class FailureConsequence(msgspec.Struct, frozen=True):
     """What follows from an error, or from a wait that was too long."""
 
     error: str
     """What an Outcome or the request's condition calls it."""
     phase: RequestPhase
-    leaves_alone: Scope
+    leaves_alone: BackoffScope
     again: str
     """When the same thing is asked for again."""
     ends_with_stock: bool = False
@@ -59,40 +59,42 @@ _SOON: Final = "after 1 s, doubling to 60 s"
 ANYTHING_ELSE: Final = "anything else"
 
 SAID_BY_PROVIDERS: Final = (
-    Consequence("OutOfStock", "Unmet", Scope.OFFERING, f"{_IN_TIME}, or stock is listed", ends_with_stock=True),
-    Consequence("QuotaExceeded", "Unmet", Scope.PROVIDER, _IN_TIME),
-    Consequence("FamilyQuotaExceeded", "Unmet", Scope.FAMILY, _IN_TIME),
-    Consequence("Unauthorized", "Unmet", Scope.PROVIDER, _IN_TIME),
-    Consequence("Invalid", "Unmet", Scope.POOLS_OWN, _IN_TIME),
-    Consequence("RateLimited", "Pending", Scope.NOTHING, "after the time that was asked for"),
-    Consequence("Unavailable", "Pending", Scope.NOTHING, _SOON),
-    Consequence(ANYTHING_ELSE, "Pending", Scope.NOTHING, _SOON),
+    FailureConsequence(
+        "OutOfStock", "Unmet", BackoffScope.OFFERING, f"{_IN_TIME}, or stock is listed", ends_with_stock=True
+    ),
+    FailureConsequence("QuotaExceeded", "Unmet", BackoffScope.PROVIDER, _IN_TIME),
+    FailureConsequence("FamilyQuotaExceeded", "Unmet", BackoffScope.FAMILY, _IN_TIME),
+    FailureConsequence("Unauthorized", "Unmet", BackoffScope.PROVIDER, _IN_TIME),
+    FailureConsequence("Invalid", "Unmet", BackoffScope.POOLS_OWN, _IN_TIME),
+    FailureConsequence("RateLimited", "Pending", BackoffScope.NOTHING, "after the time that was asked for"),
+    FailureConsequence("Unavailable", "Pending", BackoffScope.NOTHING, _SOON),
+    FailureConsequence(ANYTHING_ELSE, "Pending", BackoffScope.NOTHING, _SOON),
 )
 """An error is told as the event ``nodeRequestFailed`` on the request, whatever else it leads to."""
 
 WAITED_TOO_LONG: Final = (
     # The next one would hardly do better, so its offering is left alone, too.
-    Consequence(NO_MACHINE, "Unmet", Scope.OFFERING, _IN_TIME),
-    Consequence(MACHINE_GONE, "Unmet", Scope.LAUNCHES, _BY_PROBE),
-    Consequence(NO_NODE, "Deprovisioning", Scope.LAUNCHES, _BY_PROBE),
-    Consequence(NEVER_READY, "Deprovisioning", Scope.LAUNCHES, _BY_PROBE),
-    Consequence(POOL_GONE, "Unmet", Scope.NOTHING, "never"),
-    Consequence(POOL_UNCLEAR, "Unmet", Scope.NOTHING, "never"),
-    Consequence(LIMIT_REACHED, "Unmet", Scope.NOTHING, "when there is room for one"),
+    FailureConsequence(NO_MACHINE, "Unmet", BackoffScope.OFFERING, _IN_TIME),
+    FailureConsequence(MACHINE_GONE, "Unmet", BackoffScope.LAUNCHES, _BY_PROBE),
+    FailureConsequence(NO_NODE, "Deprovisioning", BackoffScope.LAUNCHES, _BY_PROBE),
+    FailureConsequence(NEVER_READY, "Deprovisioning", BackoffScope.LAUNCHES, _BY_PROBE),
+    FailureConsequence(POOL_GONE, "Unmet", BackoffScope.NOTHING, "never"),
+    FailureConsequence(POOL_UNCLEAR, "Unmet", BackoffScope.NOTHING, "never"),
+    FailureConsequence(LIMIT_REACHED, "Unmet", BackoffScope.NOTHING, "when there is room for one"),
 )
 """What ends a request without an error."""
 
 ENDING: Final = frozenset(one.error for one in SAID_BY_PROVIDERS if one.phase == "Unmet")
 """Errors that end a request."""
 ENDS_WITH_STOCK: Final = frozenset(one.error for one in SAID_BY_PROVIDERS if one.ends_with_stock)
-OF_ONE_POOL: Final = frozenset(one.error for one in SAID_BY_PROVIDERS if one.leaves_alone is Scope.POOLS_OWN)
+OF_ONE_POOL: Final = frozenset(one.error for one in SAID_BY_PROVIDERS if one.leaves_alone is BackoffScope.POOLS_OWN)
 """Errors that say nothing about what other pools can have."""
-LAUNCHED: Final = frozenset(one.error for one in WAITED_TOO_LONG if one.leaves_alone is Scope.LAUNCHES)
+LAUNCHED: Final = frozenset(one.error for one in WAITED_TOO_LONG if one.leaves_alone is BackoffScope.LAUNCHES)
 """Reasons why a machine that was launched never became a working node."""
 _SCOPES: Final = {one.error: one.leaves_alone for one in (*SAID_BY_PROVIDERS, *WAITED_TOO_LONG)}
 
 
-class Failure(msgspec.Struct, frozen=True):
+class FailedRequest(msgspec.Struct, frozen=True):
     """A request that was given up."""
 
     request: str
@@ -108,7 +110,7 @@ class Failure(msgspec.Struct, frozen=True):
 
 def failure_of(
     request: NodeRequest, providers: Iterable[str], now: datetime, settings: ProvisionSettings
-) -> Failure | None:
+) -> FailedRequest | None:
     """What a request that was given up says about its offering; None if it says nothing, or nothing any more."""
     status = request.status
     if status.phase not in ("Unmet", "Deprovisioning") or status.phase_since is None:
@@ -117,14 +119,14 @@ def failure_of(
         return None
     met = condition_of(status.conditions, MET)
     reason = met.reason if met is not None else NO_MACHINE
-    scope = _SCOPES.get(reason, Scope.OFFERING)
-    if scope is Scope.NOTHING:
+    scope = _SCOPES.get(reason, BackoffScope.OFFERING)
+    if scope is BackoffScope.NOTHING:
         return None
     offering = request.spec.target_offering
     provider = max((name for name in providers if offering.startswith(f"{name}-")), key=len, default="")
     where = offering
-    if provider and scope in (Scope.PROVIDER, Scope.FAMILY):
-        where = provider if scope is Scope.PROVIDER else family_of(provider, offering)
+    if provider and scope in (BackoffScope.PROVIDER, BackoffScope.FAMILY):
+        where = provider if scope is BackoffScope.PROVIDER else family_of(provider, offering)
     at = min(status.phase_since, now)
     asked_at = min(request.metadata.creation_timestamp or at, at)
-    return Failure(request.metadata.uid, where, at, asked_at, reason, met.message if met is not None else "")
+    return FailedRequest(request.metadata.uid, where, at, asked_at, reason, met.message if met is not None else "")

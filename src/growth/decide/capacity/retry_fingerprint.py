@@ -15,15 +15,15 @@ import msgspec
 
 from growth.api.node_pool import Limits, NodePool
 from growth.api.offering import Offering
-from growth.decide.capacity.availability import Access
-from growth.decide.capacity.offering_catalog import Shop
-from growth.decide.capacity.pool_inventory import Holding
+from growth.decide.capacity.availability import Availability
+from growth.decide.capacity.offering_catalog import OfferingCatalog
+from growth.decide.capacity.pool_inventory import PoolMachine
 
 _HEX_DIGITS: Final = 10
 _USED_UP: Final = "!"
 
 
-class Circumstances(msgspec.Struct, frozen=True):
+class RetryFingerprint(msgspec.Struct, frozen=True):
     """The circumstances at one instant, or after a plan was carried out."""
 
     facts: str
@@ -51,7 +51,7 @@ class Circumstances(msgspec.Struct, frozen=True):
         name, _, count = word.partition("=")
         return count.isdecimal() and self.machines.get(name, 0) >= int(count)
 
-    def after(self, bought: Iterable[tuple[NodePool, Offering]]) -> "Circumstances":
+    def after(self, bought: Iterable[tuple[NodePool, Offering]]) -> "RetryFingerprint":
         """The same with more machines, and less stock: the pool and the offering of each."""
         machines, stock = Counter(self.machines), dict(self.stock)
         for pool, offering in bought:
@@ -59,12 +59,15 @@ class Circumstances(msgspec.Struct, frozen=True):
                 machines[_key(pool.metadata.name, offering.server_type)] += 1
             if offering.id in stock:
                 stock[offering.id] -= 1
-        return Circumstances(self.facts, dict(machines), stock)
+        return RetryFingerprint(self.facts, dict(machines), stock)
 
 
 def circumstances_of(
-    pools: Iterable[NodePool], shop: Shop, held: Iterable[Holding], closed: Collection[tuple[str, str]] = ()
-) -> Circumstances:
+    pools: Iterable[NodePool],
+    shop: OfferingCatalog,
+    held: Iterable[PoolMachine],
+    closed: Collection[tuple[str, str]] = (),
+) -> RetryFingerprint:
     """What can be bought for these pools, but for what is closed (pool and offering), and what they have."""
     pools = list(pools)
     limited = {pool.metadata.name for pool in pools if is_limited(pool)}
@@ -72,9 +75,9 @@ def circumstances_of(
     stock = {
         name: one.offering.stock
         for name, one in shop.sold.items()
-        if one.access is Access.OPEN and one.offering.stock is not None
+        if one.access is Availability.OPEN and one.offering.stock is not None
     }
-    return Circumstances(_facts(pools, shop, closed), dict(machines), stock)
+    return RetryFingerprint(_facts(pools, shop, closed), dict(machines), stock)
 
 
 def is_limited(pool: NodePool) -> bool:
@@ -82,13 +85,13 @@ def is_limited(pool: NodePool) -> bool:
     return pool.spec.limits != Limits() or any(one.max is not None for one in pool.spec.server_types)
 
 
-def _facts(pools: Iterable[NodePool], shop: Shop, closed: Collection[tuple[str, str]]) -> str:
+def _facts(pools: Iterable[NodePool], shop: OfferingCatalog, closed: Collection[tuple[str, str]]) -> str:
     stated = [(pool.metadata.name, pool.spec) for pool in pools]
     sold = [
         (
             msgspec.structs.replace(one.offering, stock=None),
             one.access.value,
-            one.is_listed or one.access is Access.OPEN,
+            one.is_listed or one.access is Availability.OPEN,
         )
         for _, one in sorted(shop.sold.items())
     ]

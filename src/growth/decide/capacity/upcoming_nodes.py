@@ -14,17 +14,17 @@ from growth.api.node_request import NodeRequest
 from growth.api.offering import Offering
 from growth.api.pod import Pod
 from growth.api.settings.model import ProvisionSettings
-from growth.decide.contract import State
+from growth.decide.contract import DeciderState
 from growth.decide.elapsed import phase_since
-from growth.decide.fit.daemonset_pods import Daemons
+from growth.decide.fit.daemonset_pods import DaemonSets
 from growth.decide.fit.node_resources import has_room
 from growth.decide.fit.predicates import fit
-from growth.decide.fit.simulated_cluster import Stage
-from growth.decide.fit.template_node import NewNodes, settled
+from growth.decide.fit.simulated_cluster import SimulatedCluster
+from growth.decide.fit.template_node import TemplateNodes, settled
 from growth.observe.snapshot import Snapshot
 
 
-class Coming(msgspec.Struct, frozen=True):
+class UpcomingNode(msgspec.Struct, frozen=True):
     """A request and what will come of it."""
 
     name: str
@@ -40,7 +40,7 @@ def is_live(request: NodeRequest) -> bool:
     return request.status.phase in ("Pending", "Provisioning")
 
 
-def has_places(request: NodeRequest, snapshot: Snapshot, state: State, settings: ProvisionSettings) -> bool:
+def has_places(request: NodeRequest, snapshot: Snapshot, state: DeciderState, settings: ProvisionSettings) -> bool:
     """Whether the pods that it was bought for still have their places: until they had the time to get there.
 
     On a probe nothing has a place before it works.
@@ -53,7 +53,7 @@ def has_places(request: NodeRequest, snapshot: Snapshot, state: State, settings:
     return name in snapshot.closed or snapshot.now < hand_over_ends(request, snapshot.now, state, settings)
 
 
-def hand_over_ends(request: NodeRequest, now: datetime, state: State, settings: ProvisionSettings) -> datetime:
+def hand_over_ends(request: NodeRequest, now: datetime, state: DeciderState, settings: ProvisionSettings) -> datetime:
     """When the pods that a machine was bought for should be there, now that it is ready."""
     return state.since(phase_since(request, now), now) + settings.hand_over
 
@@ -74,9 +74,9 @@ def still_fitting(request: NodeRequest, snapshot: Snapshot, waiting: Mapping[str
     return found
 
 
-def enter(stage: Stage, coming: Iterable[Coming], maker: NewNodes) -> None:
+def enter(stage: SimulatedCluster, coming: Iterable[UpcomingNode], maker: TemplateNodes) -> None:
     """Put machines that are coming on the stage as the nodes that they will be, daemons and all."""
-    daemons = Daemons.of(stage)
+    daemons = DaemonSets.of(stage)
     for one in coming:
         new = maker.make(one.name, one.pool, one.offering)
         node = stage.nodes.get(one.name)
@@ -89,7 +89,9 @@ def enter(stage: Stage, coming: Iterable[Coming], maker: NewNodes) -> None:
             stage.place(pod, one.name)
 
 
-def seat(stage: Stage, pods: Iterable[Pod], places: Mapping[str, Sequence[str]]) -> tuple[dict[str, str], list[Pod]]:
+def seat(
+    stage: SimulatedCluster, pods: Iterable[Pod], places: Mapping[str, Sequence[str]]
+) -> tuple[dict[str, str], list[Pod]]:
     """Give pods the places that they have; gives who sits where, and those whose place is lost.
 
     A pod may be written on two machines: on one that is open, where another pod was faster, and on the one that was
@@ -109,7 +111,7 @@ def seat(stage: Stage, pods: Iterable[Pod], places: Mapping[str, Sequence[str]])
     return seated, lost
 
 
-def _fits(stage: Stage, pod: Pod, node: str) -> bool:
+def _fits(stage: SimulatedCluster, pod: Pod, node: str) -> bool:
     """Whether a pod that was planned for a machine still fits there.
 
     Thousands may have to be asked in every plan. Most ask for nothing but room, and the rest was true when they were

@@ -10,20 +10,22 @@ from growth.api.node_move import NodeMove
 from growth.api.node_pool import NodePool
 from growth.api.offering import POOL
 from growth.decide.consolidation.active_moves import moving_in
-from growth.decide.consolidation.context import Scene
-from growth.decide.consolidation.problem import Worth
+from growth.decide.consolidation.context import ConsolidationContext
+from growth.decide.consolidation.problem import SavingThreshold
 from growth.decide.policy.budgets import Allowance, allowance
 
 
-def worth_of(pool: NodePool) -> Worth:
+def worth_of(pool: NodePool) -> SavingThreshold:
     """What makes a move worth its trouble in this pool."""
     stated = pool.spec.disruption
     return _worth(stated.min_saving, stated.pay_back_within)
 
 
 @lru_cache(1024)
-def _worth(min_saving: str, pay_back_within: str) -> Worth:
-    return Worth(share=int(min_saving.removesuffix("%")) / 100, pays_back_within=parse_duration(pay_back_within))
+def _worth(min_saving: str, pay_back_within: str) -> SavingThreshold:
+    return SavingThreshold(
+        share=int(min_saving.removesuffix("%")) / 100, pays_back_within=parse_duration(pay_back_within)
+    )
 
 
 def expires_after(pool: NodePool) -> timedelta | None:
@@ -37,12 +39,12 @@ def min_age_of(pool: NodePool) -> timedelta:
     return parse_duration(pool.spec.disruption.min_node_age)
 
 
-def at_once_in(scene: Scene, pools: Iterable[NodePool]) -> dict[str, int]:
+def at_once_in(scene: ConsolidationContext, pools: Iterable[NodePool]) -> dict[str, int]:
     """By pool, how many nodes may go now because others are cheaper."""
     return {pool.metadata.name: allowance_in(scene, pool, "Cheaper").left for pool in pools}
 
 
-def allowance_in(scene: Scene, pool: NodePool, reason: Reason) -> Allowance:
+def allowance_in(scene: ConsolidationContext, pool: NodePool, reason: Reason) -> Allowance:
     """How many nodes of a pool may go now for a reason. Each move that is ready asks, and all nodes are counted: so
     that is done once, until another begins to be emptied."""
     about = (pool.metadata.name, reason, len(scene.emptied))
@@ -58,7 +60,7 @@ def allowance_in(scene: Scene, pool: NodePool, reason: Reason) -> Allowance:
     return scene.allowances[about]
 
 
-def why_not_let(scene: Scene, move: NodeMove) -> str:
+def why_not_let(scene: ConsolidationContext, move: NodeMove) -> str:
     """Which budget does not let the nodes of a move go now, as a sentence; empty if all do.
 
     Budgets were asked when it was decided. Until its machines work, others may have gone, and a time may have begun in

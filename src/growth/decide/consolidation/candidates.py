@@ -22,38 +22,40 @@ from growth.api.pod_classification import forbids
 from growth.api.settings.model import Settings
 from growth.decide.capacity.disruptability import is_off, is_ours, why_awaited
 from growth.decide.capacity.offering_catalog import shop_in
-from growth.decide.capacity.pool_inventory import Holding, holdings, just_bought
-from growth.decide.capacity.pool_usage import Bought
-from growth.decide.consolidation.pod_movability import Bonds
+from growth.decide.capacity.pool_inventory import PoolMachine, holdings, just_bought
+from growth.decide.capacity.pool_usage import PoolUsage
+from growth.decide.consolidation.pod_movability import PodBindings
 from growth.decide.consolidation.problem import Candidate
-from growth.decide.contract import State
+from growth.decide.contract import DeciderState
 from growth.decide.facts.pending_pods import displaced_in
-from growth.decide.scale_down.context import Memory, Scene
+from growth.decide.scale_down.context import ScaleDownCarry, ScaleDownContext
 from growth.observe.snapshot import Snapshot
 
 _AT_ONCE: Final = timedelta(0)
 _UNLISTED: Final = "its provider does not list its machine"
 
 
-class Choice(msgspec.Struct, frozen=True):
+class CandidateSet(msgspec.Struct, frozen=True):
     """All nodes and machines of one instant, sorted out."""
 
     candidates: tuple[Candidate, ...]
     staying: Mapping[str, str]
     """By name, why each other node of the cluster stays, in words."""
-    others: tuple[Bought, ...]
+    others: tuple[PoolUsage, ...]
     """All machines of the pools that are no candidates."""
 
 
-def choice_in(snapshot: Snapshot, state: State, settings: Settings, min_age: Mapping[str, timedelta]) -> Choice:
+def choice_in(
+    snapshot: Snapshot, state: DeciderState, settings: Settings, min_age: Mapping[str, timedelta]
+) -> CandidateSet:
     """Who may go. ``min_age`` is by pool, and younger nodes stay; in a pool that is not named none is too young."""
-    scene = Scene(snapshot, state, settings, Memory())
+    scene = ScaleDownContext(snapshot, state, settings, ScaleDownCarry())
     held = {
         one.name: one for one in holdings(snapshot, shop_in(snapshot, settings.provision), just_bought(snapshot, state))
     }
-    bonds, staying = Bonds(snapshot, is_for_money=True), dict[str, str]()
+    bonds, staying = PodBindings(snapshot, is_for_money=True), dict[str, str]()
     lost = {one.node for one in displaced_in(snapshot).values()}
-    standing, movable = list[Holding](), list[Holding]()
+    standing, movable = list[PoolMachine](), list[PoolMachine]()
     for name, node in sorted(snapshot.nodes.items()):
         holding = held.get(name)
         why = _why_out(scene, node, lost) or _why_not_there(scene, node)
@@ -70,7 +72,7 @@ def choice_in(snapshot: Snapshot, state: State, settings: Settings, min_age: Map
     bought = {name: one.bought for name, one in held.items()}
     candidates = tuple(Candidate(one.name, bought[one.name]) for one in movable if one.name not in staying)
     chosen = {one.name for one in candidates}
-    return Choice(candidates, staying, tuple(one for name, one in bought.items() if name not in chosen))
+    return CandidateSet(candidates, staying, tuple(one for name, one in bought.items() if name not in chosen))
 
 
 def why_stays(
@@ -78,20 +80,24 @@ def why_stays(
 ) -> str:
     """Why one node stays, as far as that can be told without its provider; empty if nothing is known against moving
     it."""
-    scene, node = Scene(snapshot, State(), settings, Memory()), snapshot.nodes[name]
+    scene, node = ScaleDownContext(snapshot, DeciderState(), settings, ScaleDownCarry()), snapshot.nodes[name]
     why = _why_out(scene, node, ()) or _why_kept(scene, node, min_age, reason)
-    return why or _why_bound(scene, Bonds(snapshot, is_for_money=reason == "Cheaper"), node)
+    return why or _why_bound(scene, PodBindings(snapshot, is_for_money=reason == "Cheaper"), node)
 
 
 def wished_in(
-    snapshot: Snapshot, state: State, settings: Settings, min_age: Mapping[str, timedelta], wishes: Mapping[str, Reason]
-) -> Choice:
+    snapshot: Snapshot,
+    state: DeciderState,
+    settings: Settings,
+    min_age: Mapping[str, timedelta],
+    wishes: Mapping[str, Reason],
+) -> CandidateSet:
     """Who of these nodes may go, in their order, whatever that costs; nobody else is asked about. Each has its reason:
     what a person asks for, neither its age nor its pool forbids."""
-    scene = Scene(snapshot, state, settings, Memory())
+    scene = ScaleDownContext(snapshot, state, settings, ScaleDownCarry())
     shop = shop_in(snapshot, settings.provision)
     bought = {one.name: one.bought for one in holdings(snapshot, shop, just_bought(snapshot, state))}
-    bonds, staying = Bonds(snapshot), dict[str, str]()
+    bonds, staying = PodBindings(snapshot), dict[str, str]()
     lost = {one.node for one in displaced_in(snapshot).values()}
     candidates: list[Candidate] = []
     for name, reason in wishes.items():
@@ -104,10 +110,10 @@ def wished_in(
             candidates.append(Candidate(name, bought[name]))
     chosen = {one.name for one in candidates}
     others = tuple(one for name, one in bought.items() if name not in chosen)
-    return Choice(tuple(candidates), staying, others)
+    return CandidateSet(tuple(candidates), staying, others)
 
 
-def _why_out(scene: Scene, node: Node, lost: Collection[str]) -> str:
+def _why_out(scene: ScaleDownContext, node: Node, lost: Collection[str]) -> str:
     """Why this is no node of a pool that stands and works; empty if it is one. ``lost`` are about to be tainted."""
     name, snapshot, pool_name = node.metadata.name, scene.snapshot, node.metadata.labels.get(POOL)
     if pool_name is None:
@@ -128,14 +134,14 @@ def _why_out(scene: Scene, node: Node, lost: Collection[str]) -> str:
     return "it is being prepared" if name in snapshot.closed else ""
 
 
-def _why_not_there(scene: Scene, node: Node) -> str:
+def _why_not_there(scene: ScaleDownContext, node: Node) -> str:
     """What its provider says against it."""
     if not is_ours(scene, node):
         return _UNLISTED
     return "its machine is off" if is_off(scene, node) else ""
 
 
-def _why_kept(scene: Scene, node: Node, min_age: Mapping[str, timedelta], reason: Reason = "Cheaper") -> str:
+def _why_kept(scene: ScaleDownContext, node: Node, min_age: Mapping[str, timedelta], reason: Reason = "Cheaper") -> str:
     """Who wants to keep it as it is; empty if nobody does."""
     is_asked_for = reason == "Requested"
     pool = scene.pools[node.metadata.labels[POOL]]
@@ -155,11 +161,11 @@ def _why_kept(scene: Scene, node: Node, min_age: Mapping[str, timedelta], reason
     return why_awaited(scene, node)
 
 
-def _why_unpriced(holding: Holding) -> str:
+def _why_unpriced(holding: PoolMachine) -> str:
     return "" if holding.offering is not None else "nobody says what it costs: its offering is not sold any more"
 
 
-def _why_bound(scene: Scene, bonds: Bonds, node: Node) -> str:
+def _why_bound(scene: ScaleDownContext, bonds: PodBindings, node: Node) -> str:
     """The first pod on it that must stay, by name; empty if there is none."""
     found = [
         (f"{pod.metadata.namespace}/{pod.metadata.name}", why)
@@ -173,7 +179,7 @@ def _why_bound(scene: Scene, bonds: Bonds, node: Node) -> str:
     return f"pod {name} on it must stay{others}: {why}"
 
 
-def _kept_ready(scene: Scene, standing: list[Holding], movable: list[Holding]) -> dict[str, str]:
+def _kept_ready(scene: ScaleDownContext, standing: list[PoolMachine], movable: list[PoolMachine]) -> dict[str, str]:
     """Those that are needed for ``min`` of their type, with why: those on which most works, and the cheapest."""
     stands = _by_type(standing)
     kept: dict[str, str] = {}
@@ -188,8 +194,8 @@ def _kept_ready(scene: Scene, standing: list[Holding], movable: list[Holding]) -
     return kept
 
 
-def _by_type(held: list[Holding]) -> dict[tuple[str, str], list[Holding]]:
-    found: dict[tuple[str, str], list[Holding]] = {}
+def _by_type(held: list[PoolMachine]) -> dict[tuple[str, str], list[PoolMachine]]:
+    found: dict[tuple[str, str], list[PoolMachine]] = {}
     for one in held:
         found.setdefault((one.pool, one.server_type.lower()), []).append(one)
     return found

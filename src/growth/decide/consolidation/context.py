@@ -13,18 +13,18 @@ from growth.api.pod import Pod
 from growth.api.pod_classification import is_work
 from growth.api.references import reference_to
 from growth.api.settings.model import Settings
-from growth.decide.capacity.offering_catalog import Shop, shop_in
-from growth.decide.contract import State
+from growth.decide.capacity.offering_catalog import OfferingCatalog, shop_in
+from growth.decide.contract import DeciderState
 from growth.decide.policy.budgets import Allowance
 from growth.decide.registry.step import cluster_in
 from growth.decide.writes.removal_requests import leaving_in
 from growth.observe.snapshot import Snapshot
 
 
-class Scene:
+class ConsolidationContext:
     """One snapshot; ``said`` and ``deadlines`` are what comes of it."""
 
-    def __init__(self, snapshot: Snapshot, state: State, settings: Settings) -> None:
+    def __init__(self, snapshot: Snapshot, state: DeciderState, settings: Settings) -> None:
         self.snapshot, self.state, self.settings = snapshot, state, settings
         self.now: datetime = snapshot.now
         self.moves: list[NodeMove] = [move for _, move in sorted(snapshot.table(NODE_MOVES).items())]
@@ -42,7 +42,7 @@ class Scene:
         """By move, when it was looked whether its pods find room, and who would not."""
 
     @cached_property
-    def shop(self) -> Shop:
+    def shop(self) -> OfferingCatalog:
         """What may be bought."""
         return shop_in(self.snapshot, self.settings.provision)
 

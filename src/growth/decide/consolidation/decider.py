@@ -19,20 +19,20 @@ from growth.api.kinds import NODES
 from growth.api.node_pool import NodePool
 from growth.api.references import reference_to
 from growth.api.settings.model import Settings
-from growth.decide.capacity.demand_history import LOOKS_WITHIN, Demand, noted
+from growth.decide.capacity.demand_history import LOOKS_WITHIN, DemandHistory, noted
 from growth.decide.consolidation.allowances import at_once_in, min_age_of, worth_of
-from growth.decide.consolidation.candidates import Choice, choice_in
-from growth.decide.consolidation.context import Scene
-from growth.decide.consolidation.forced_disruptions import Wish, round_in, wishes_in
-from growth.decide.consolidation.forced_moves import Emptying, empty
+from growth.decide.consolidation.candidates import CandidateSet, choice_in
+from growth.decide.consolidation.context import ConsolidationContext
+from growth.decide.consolidation.forced_disruptions import ForcedDisruption, round_in, wishes_in
+from growth.decide.consolidation.forced_moves import ForcedMovePlan, empty
 from growth.decide.consolidation.move import made, spec_of
 from growth.decide.consolidation.move_execution import carry
-from growth.decide.consolidation.move_search import Advice, advise
+from growth.decide.consolidation.move_search import MoveAdvice, advise
 from growth.decide.consolidation.preconditions import why_restless
-from growth.decide.consolidation.problem import Question, shun
+from growth.decide.consolidation.problem import ConsolidationProblem, shun
 from growth.decide.consolidation.problem_builder import question_of
-from growth.decide.consolidation.savings_events import Damping, tell
-from growth.decide.contract import Decision, State
+from growth.decide.consolidation.savings_events import EventDamping, tell
+from growth.decide.contract import DeciderState, Decision
 from growth.decide.elapsed import is_ahead
 from growth.observe.snapshot import Snapshot
 
@@ -46,15 +46,15 @@ _TOLD: Final = 100
 _SEEN_WITHIN: Final = timedelta(seconds=10)
 
 
-class Memory(msgspec.Struct, frozen=True):
+class ConsolidationCarry(msgspec.Struct, frozen=True):
     """What must be remembered between two passes; a new process waits until it knows enough again."""
 
-    demand: Demand | None = None
+    demand: DemandHistory | None = None
     asked_at: datetime | None = None
     """When the last thought was begun."""
     asked_about: tuple[str, ...] = ()
     """The pools that it was about."""
-    advice: Advice | None = None
+    advice: MoveAdvice | None = None
     """What came of it."""
     told: Mapping[str, datetime] = {}
     """By pool, when it was last told what is minded of the time before (``telling``)."""
@@ -64,7 +64,7 @@ class Memory(msgspec.Struct, frozen=True):
     """When it was last looked who of those that must go may go."""
     wished: tuple[str, ...] = ()
     """Names of those that had to go then, and of those that were going."""
-    emptying: Emptying | None = None
+    emptying: ForcedMovePlan | None = None
     """What came of the last thought about them."""
     staying: Mapping[str, str] = {}
     """By name, why some of them stay for now."""
@@ -72,10 +72,10 @@ class Memory(msgspec.Struct, frozen=True):
     """By move, when it was looked whether its pods find room, and who did not."""
 
 
-def decide(snapshot: Snapshot, state: State, settings: Settings) -> Decision:
+def decide(snapshot: Snapshot, state: DeciderState, settings: Settings) -> Decision:
     """What should happen now."""
-    memory = state.memory if isinstance(state.memory, Memory) else Memory()
-    scene = Scene(snapshot, state, settings)
+    memory = state.memory if isinstance(state.memory, ConsolidationCarry) else ConsolidationCarry()
+    scene = ConsolidationContext(snapshot, state, settings)
     for move in scene.moves:
         if (known := memory.crowded.get(move.metadata.name)) is not None:
             scene.crowded[move.metadata.name] = known
@@ -97,14 +97,16 @@ def decide(snapshot: Snapshot, state: State, settings: Settings) -> Decision:
     return Decision(tuple(scene.said), _first(scene), memory, thought)
 
 
-def _first(scene: Scene) -> datetime | None:
+def _first(scene: ConsolidationContext) -> datetime | None:
     return min((when for when in scene.deadlines if when > scene.now), default=None)
 
 
 # Nodes that must go
 
 
-def _think_of_wishes(scene: Scene, memory: Memory, wishes: list[Wish]) -> tuple[Callable[[], Emptying] | None, Memory]:
+def _think_of_wishes(
+    scene: ConsolidationContext, memory: ConsolidationCarry, wishes: list[ForcedDisruption]
+) -> tuple[Callable[[], ForcedMovePlan] | None, ConsolidationCarry]:
     """Begin to think of how to empty them, as many as may go now. If none may, it is looked again after a while, or
     when others must go, or somebody who went is gone: then budgets may let the next one go."""
     every = scene.settings.consolidate.every
@@ -128,10 +130,12 @@ def _think_of_wishes(scene: Scene, memory: Memory, wishes: list[Wish]) -> tuple[
     return lambda: empty(question, shunned), memory
 
 
-def _act_on_wishes(scene: Scene, memory: Memory, wishes: list[Wish]) -> Memory:
+def _act_on_wishes(
+    scene: ConsolidationContext, memory: ConsolidationCarry, wishes: list[ForcedDisruption]
+) -> ConsolidationCarry:
     """It is known how to empty them: decide on a move for each that still must go, and may."""
     emptying = scene.state.answer
-    if not isinstance(emptying, Emptying) or emptying is memory.emptying or scene.state.is_thinking:
+    if not isinstance(emptying, ForcedMovePlan) or emptying is memory.emptying or scene.state.is_thinking:
         return memory
     memory = msgspec.structs.replace(memory, emptying=emptying, staying={**memory.staying, **emptying.stuck})
     if not emptying.moves:
@@ -146,7 +150,7 @@ def _act_on_wishes(scene: Scene, memory: Memory, wishes: list[Wish]) -> Memory:
     return msgspec.structs.replace(memory, made_at=scene.now) if moves else memory
 
 
-def _tell_who_stays(scene: Scene, memory: Memory, wishes: list[Wish]) -> None:
+def _tell_who_stays(scene: ConsolidationContext, memory: ConsolidationCarry, wishes: list[ForcedDisruption]) -> None:
     """A person who asked is told why nothing happens; why others stay stands among the reasons."""
     for wish in wishes[:_TOLD]:
         why = memory.staying.get(wish.node)
@@ -164,8 +168,8 @@ def _tell_who_stays(scene: Scene, memory: Memory, wishes: list[Wish]) -> None:
 
 
 def _think(
-    scene: Scene, memory: Memory, pools: list[NodePool], wishes: list[Wish]
-) -> tuple[Callable[[], Advice] | None, Memory]:
+    scene: ConsolidationContext, memory: ConsolidationCarry, pools: list[NodePool], wishes: list[ForcedDisruption]
+) -> tuple[Callable[[], MoveAdvice] | None, ConsolidationCarry]:
     """Begin to think, if it is time and all is calm. Pools that act and pools that observe take turns: what is only
     told must not stand in the way of what is done."""
     settings = scene.settings.consolidate
@@ -192,7 +196,7 @@ def _think(
         worth={pool.metadata.name: worth_of(pool) for pool in turn},
         fades_per_hour=fades_per_hour,
     )
-    damping = Damping(memory.demand.window, len(gone), len(expected), fades_per_hour)
+    damping = EventDamping(memory.demand.window, len(gone), len(expected), fades_per_hour)
     names = tuple(pool.metadata.name for pool in turn)
     # What was advised for these holds no longer; what was for others is told until they are asked about again.
     memory = msgspec.structs.replace(
@@ -203,13 +207,13 @@ def _think(
     return lambda: _advised(question, shunned, waves), memory
 
 
-def _advised(question: Question, shunned: Iterable[str], waves: int | None) -> Advice:
+def _advised(question: ConsolidationProblem, shunned: Iterable[str], waves: int | None) -> MoveAdvice:
     # Who went to a node that must go would be moved again soon.
     shun(question.stage, shunned)
     return advise(question, waves)
 
 
-def _turn(memory: Memory, pools: list[NodePool]) -> list[NodePool]:
+def _turn(memory: ConsolidationCarry, pools: list[NodePool]) -> list[NodePool]:
     acting = [pool for pool in pools if pool.spec.disruption.mode == "act"]
     watching = [pool for pool in pools if pool.spec.disruption.mode == "observe"]
     was_acting = bool(acting) and memory.asked_about == tuple(pool.metadata.name for pool in acting)
@@ -217,7 +221,7 @@ def _turn(memory: Memory, pools: list[NodePool]) -> list[NodePool]:
     return watching if watching and (not acting or (was_acting and not has_more)) else acting
 
 
-def _choice(scene: Scene, pools: Iterable[NodePool]) -> Choice:
+def _choice(scene: ConsolidationContext, pools: Iterable[NodePool]) -> CandidateSet:
     """Who of these pools may go. Nodes of a move that was undone rest as long as it is kept: what failed it may well be
     there again, and its machines would be bought once more for nothing."""
     names = {pool.metadata.name for pool in pools}
@@ -227,10 +231,10 @@ def _choice(scene: Scene, pools: Iterable[NodePool]) -> Choice:
     mine = tuple(one for one in choice.candidates if one.pool in names and one.name not in resting)
     chosen = {one.name for one in mine}
     others = tuple(one.bought for one in choice.candidates if one.name not in chosen)
-    return Choice(mine, choice.staying, (*choice.others, *others))
+    return CandidateSet(mine, choice.staying, (*choice.others, *others))
 
 
-def _is_calm(scene: Scene, memory: Memory) -> bool:
+def _is_calm(scene: ConsolidationContext, memory: ConsolidationCarry) -> bool:
     """Whether nothing is under way that a plan would not know of."""
     if memory.made_at is not None and is_ahead(memory.made_at + _SEEN_WITHIN, scene.now, _SEEN_WITHIN):
         scene.deadlines.append(memory.made_at + _SEEN_WITHIN)
@@ -241,10 +245,10 @@ def _is_calm(scene: Scene, memory: Memory) -> bool:
 # Acting
 
 
-def _act(scene: Scene, memory: Memory) -> Memory:
+def _act(scene: ConsolidationContext, memory: ConsolidationCarry) -> ConsolidationCarry:
     """What was thought has come to an end: decide on its moves, as far as they still are what they were."""
     advice = scene.state.answer
-    if not isinstance(advice, Advice) or advice is memory.advice or scene.state.is_thinking:
+    if not isinstance(advice, MoveAdvice) or advice is memory.advice or scene.state.is_thinking:
         return memory
     memory = msgspec.structs.replace(memory, advice=advice)
     pools = [scene.pools[name] for name in memory.asked_about if name in scene.pools]
@@ -262,7 +266,7 @@ def _act(scene: Scene, memory: Memory) -> Memory:
 # Telling
 
 
-def _tell(scene: Scene, memory: Memory) -> None:
+def _tell(scene: ConsolidationContext, memory: ConsolidationCarry) -> None:
     """What could be saved, on the pools that only look."""
     advice = memory.advice
     if advice is None or not advice.moves:

@@ -22,16 +22,16 @@ from growth.api.node_pool import NodePool
 from growth.api.offering import OFFERING
 from growth.api.provider_state import cloud_of
 from growth.decide.consolidation.allowances import allowance_in, expires_after, min_age_of
-from growth.decide.consolidation.candidates import Choice, wished_in
-from growth.decide.consolidation.context import Scene
+from growth.decide.consolidation.candidates import CandidateSet, wished_in
+from growth.decide.consolidation.context import ConsolidationContext
 from growth.decide.consolidation.problem import Candidate
 from growth.decide.policy.budgets import Allowance
-from growth.observe.nodes_by_template import Make
+from growth.observe.nodes_by_template import NodeTemplateKey
 
 _ORDER: Final[tuple[Reason, ...]] = ("Requested", "Expired", "Drifted", "Deprecated")
 
 
-class Wish(msgspec.Struct, frozen=True):
+class ForcedDisruption(msgspec.Struct, frozen=True):
     """A node that must go, and why."""
 
     node: str
@@ -39,12 +39,12 @@ class Wish(msgspec.Struct, frozen=True):
     why: str
 
 
-def wishes_in(scene: Scene) -> list[Wish]:
+def wishes_in(scene: ConsolidationContext) -> list[ForcedDisruption]:
     """All of them, the most urgent first; without nodes that are on their way out already."""
     snapshot = scene.snapshot
     gone = scene.leaving | snapshot.to_go.keys()
     judges = {name: _Judge(scene, pool) for name, pool in scene.pools.items()}
-    found: list[Wish] = []
+    found: list[ForcedDisruption] = []
     for make, nodes in snapshot.makes.items():
         judge = judges.get(make.pool)
         if judge is None or not judge.may_mean(make):
@@ -59,7 +59,7 @@ def wishes_in(scene: Scene) -> list[Wish]:
 class _Judge:
     """What one pool says: worked out once, for all its nodes."""
 
-    def __init__(self, scene: Scene, pool: NodePool) -> None:
+    def __init__(self, scene: ConsolidationContext, pool: NodePool) -> None:
         self._scene = scene
         self._acts = pool.spec.disruption.mode == "act"
         self._oldest = expires_after(pool)
@@ -68,26 +68,26 @@ class _Judge:
         self.next_at: datetime | None = None
         """When the next of its nodes is too old, as far as they were asked about."""
 
-    def may_mean(self, make: Make) -> bool:
+    def may_mean(self, make: NodeTemplateKey) -> bool:
         """Whether one of these nodes may have to go: in most passes none, and then none of thousands is looked at."""
         if make.is_unwanted or not self._acts:
             return make.is_unwanted
         is_drifted = make.template not in (None, self._mark)
         return self._oldest is not None or is_drifted or bool(self._why_withdrawn(make.offering))
 
-    def wish(self, node: Node) -> Wish | None:
+    def wish(self, node: Node) -> ForcedDisruption | None:
         name, annotations = node.metadata.name, node.metadata.annotations
         if DRAIN in annotations:
             stated = annotations[DRAIN].strip()
-            return Wish(name, "Requested", f"a person wants it to go{': ' if stated else ''}{stated}")
+            return ForcedDisruption(name, "Requested", f"a person wants it to go{': ' if stated else ''}{stated}")
         if not self._acts:
             return None
         if self._oldest is not None and self._is_older(node, self._oldest):
-            return Wish(name, "Expired", f"it is older than {format_duration(self._oldest)}")
+            return ForcedDisruption(name, "Expired", f"it is older than {format_duration(self._oldest)}")
         if annotations.get(TEMPLATE, self._mark) != self._mark:
-            return Wish(name, "Drifted", "the template of its pool has changed since it was made")
+            return ForcedDisruption(name, "Drifted", "the template of its pool has changed since it was made")
         why = self._why_withdrawn(node.metadata.labels.get(OFFERING, ""))
-        return Wish(name, "Deprecated", why) if why else None
+        return ForcedDisruption(name, "Deprecated", why) if why else None
 
     def _is_older(self, node: Node, age: timedelta) -> bool:
         born = node.metadata.creation_timestamp
@@ -114,7 +114,7 @@ class _Judge:
         return f"{offering} is not sold any more" if knows else ""
 
 
-def round_in(scene: Scene, wishes: Sequence[Wish]) -> Choice:
+def round_in(scene: ConsolidationContext, wishes: Sequence[ForcedDisruption]) -> CandidateSet:
     """Who of them may go now: nobody keeps it, the last try was not just undone, and budgets let it go."""
     undone = {
         name: f"its move {move.metadata.name} was undone: {move.status.message}; it is tried again when that is deleted"
@@ -134,13 +134,13 @@ def round_in(scene: Scene, wishes: Sequence[Wish]) -> Choice:
             held_back.append(one)
         else:
             may_go.append(one)
-    return Choice(tuple(may_go), staying, (*choice.others, *(one.bought for one in held_back)))
+    return CandidateSet(tuple(may_go), staying, (*choice.others, *(one.bought for one in held_back)))
 
 
 class _Budgets:
     """What pools allow, less what was taken of it in this round."""
 
-    def __init__(self, scene: Scene) -> None:
+    def __init__(self, scene: ConsolidationContext) -> None:
         self._scene = scene
         self._known: dict[tuple[str, Reason], Allowance] = {}
         self._taken: dict[str, int] = {}

@@ -14,17 +14,17 @@ import msgspec
 
 from growth.api.offering import INSTANCE_TYPE, POOL
 from growth.api.pod import Pod
-from growth.decide.capacity.pool_usage import Bought
+from growth.decide.capacity.pool_usage import PoolUsage
 from growth.decide.consolidation.move import Move
 from growth.decide.consolidation.move_search import house_ghosts, pods_on
-from growth.decide.consolidation.problem import Candidate, Question, shun
+from growth.decide.consolidation.problem import Candidate, ConsolidationProblem, shun
 from growth.decide.solver.minimum_nodes import Shortage, warmed
-from growth.decide.solver.node_options import Market
+from growth.decide.solver.node_options import NodeOptions
 from growth.decide.solver.placement_solution import PlacementSolution, PlannedNode
 from growth.decide.solver.planner import plan
 
 
-class Emptying(msgspec.Struct, frozen=True):
+class ForcedMovePlan(msgspec.Struct, frozen=True):
     """What to do, and who cannot be emptied."""
 
     moves: tuple[Move, ...] = ()
@@ -33,7 +33,7 @@ class Emptying(msgspec.Struct, frozen=True):
     """By node, which of its pods finds no place, in words."""
 
 
-def empty(question: Question, shunned: Sequence[str] = ()) -> Emptying:
+def empty(question: ConsolidationProblem, shunned: Sequence[str] = ()) -> ForcedMovePlan:
     """Think. The same question has the same answer; budgets have been asked by whoever chose the candidates. Nobody
     goes to nodes that are ``shunned`` if that can be helped."""
     mark = question.stage.mark()
@@ -52,7 +52,7 @@ def empty(question: Question, shunned: Sequence[str] = ()) -> Emptying:
 class _Walk:
     """One node after the other, on the stage."""
 
-    def __init__(self, question: Question) -> None:
+    def __init__(self, question: ConsolidationProblem) -> None:
         self._question, self._stage = question, question.stage
         self._planned: list[PlannedNode] = []
         # Machines that go count as long as they are there: they do while others are bought.
@@ -61,7 +61,7 @@ class _Walk:
             (pool.metadata.name, one.name.lower()): one.min for pool in question.pools for one in pool.spec.server_types
         }
 
-    def run(self) -> Emptying:
+    def run(self) -> ForcedMovePlan:
         going = {one.name for one in self._question.candidates}
         shun(self._stage, going)
         house_ghosts(self._question)
@@ -86,12 +86,12 @@ class _Walk:
             moves.append(self._made(one, spare, solution, market, pods))
             if moves[-1].buying:
                 market = self._market()
-        return Emptying(tuple(moves), stuck)
+        return ForcedMovePlan(tuple(moves), stuck)
 
-    def _market(self, spare: Sequence[PlannedNode] = ()) -> Market:
+    def _market(self, spare: Sequence[PlannedNode] = ()) -> NodeOptions:
         return self._question.market([*self._bought, *map(_bought, spare)], [*self._planned, *spare])
 
-    def _spare(self, node: Candidate, market: Market) -> tuple[PlannedNode, ...]:
+    def _spare(self, node: Candidate, market: NodeOptions) -> tuple[PlannedNode, ...]:
         """Another one of its type, put on the stage: there as many are ready as its pool wants, and room for its
         pods."""
         kinds, _ = warmed(market, [Shortage(node.pool, node.bought.server_type, 1)])
@@ -105,7 +105,7 @@ class _Walk:
         node: Candidate,
         spare: Sequence[PlannedNode],
         solution: PlacementSolution,
-        market: Market,
+        market: NodeOptions,
         pods: Iterable[Pod],
     ) -> Move:
         """Make it on the stage."""
@@ -122,8 +122,8 @@ class _Walk:
         return Move((node.name,), buying, tuple(sorted(to.items())), node.price_per_hour, after)
 
 
-def _bought(planned: PlannedNode) -> Bought:
-    return Bought.of(planned.pool.metadata.name, planned.offering)
+def _bought(planned: PlannedNode) -> PoolUsage:
+    return PoolUsage.of(planned.pool.metadata.name, planned.offering)
 
 
 def _words(solution: PlacementSolution) -> str:

@@ -16,7 +16,7 @@ from growth.api.node_move import NodeMove, NodeMoveSpec, NodeMoveStatus, Purchas
 from growth.api.phases import MovePhase
 from growth.api.references import reference_by_name, reference_to
 from growth.api.status import MAX_WORDS, with_events
-from growth.decide.consolidation.context import Scene
+from growth.decide.consolidation.context import ConsolidationContext
 from growth.decide.solver.placement_solution import PlannedNode
 from growth.decide.writes.node_requests import request_name
 
@@ -69,7 +69,7 @@ def made(spec: NodeMoveSpec) -> CreateObject:
     )
 
 
-def spec_of(scene: Scene, move: Move, reason: Reason = "Cheaper", why: str = "") -> NodeMoveSpec:
+def spec_of(scene: ConsolidationContext, move: Move, reason: Reason = "Cheaper", why: str = "") -> NodeMoveSpec:
     """A move as it is written down, with names for what is bought: nothing in the cluster has them yet. One that is
     made for money says itself why."""
     snapshot = scene.snapshot

@@ -22,16 +22,16 @@ from growth.api.references import reference_by_name, reference_to
 from growth.api.taints import has_traces, is_tainted
 from growth.decide.consolidation.active_moves import moving_in
 from growth.decide.consolidation.allowances import why_not_let
-from growth.decide.consolidation.context import Scene
+from growth.decide.consolidation.context import ConsolidationContext
 from growth.decide.consolidation.move import MOVE, into
 from growth.decide.consolidation.move_search import anew
 from growth.decide.consolidation.move_validation import why_undone, works
 from growth.decide.elapsed import is_ahead
 from growth.decide.fit.demand import demand_of
-from growth.decide.fit.simulated_cluster import Stage
-from growth.decide.fit.template_node import NewNodes
+from growth.decide.fit.simulated_cluster import SimulatedCluster
+from growth.decide.fit.template_node import TemplateNodes
 from growth.decide.scale_up.launches import owned_by
-from growth.decide.solver.node_options import Market
+from growth.decide.solver.node_options import NodeOptions
 from growth.decide.solver.planner import plan
 from growth.decide.writes.node_patches import marked, unmarked
 from growth.decide.writes.removal_requests import asked_to_go
@@ -40,7 +40,7 @@ from growth.decide.writes.removal_requests import asked_to_go
 _LOOKS_FOR_ROOM_EVERY: Final = timedelta(seconds=5)
 
 
-def carry(scene: Scene, move: NodeMove) -> None:
+def carry(scene: ConsolidationContext, move: NodeMove) -> None:
     """The next step of one move."""
     if move.metadata.deletion_timestamp is not None:
         return
@@ -60,7 +60,7 @@ def carry(scene: Scene, move: NodeMove) -> None:
 # Buying
 
 
-def _buy(scene: Scene, move: NodeMove) -> None:
+def _buy(scene: ConsolidationContext, move: NodeMove) -> None:
     awaited = [one for one in move.spec.buys if not _works(scene, one)]
     for one in awaited:
         if one.name not in scene.requests and one.name not in scene.snapshot.nodes:
@@ -78,19 +78,19 @@ def _buy(scene: Scene, move: NodeMove) -> None:
         scene.said.append(into(move, "Undoing", scene.now, why))
 
 
-def _complete_at(scene: Scene, move: NodeMove) -> datetime | None:
+def _complete_at(scene: ConsolidationContext, move: NodeMove) -> datetime | None:
     """When the last of what was bought came."""
     came = [move.metadata, *(scene.snapshot.nodes[one.name].metadata for one in move.spec.buys)]
     return max((meta.creation_timestamp for meta in came if meta.creation_timestamp is not None), default=None)
 
 
-def _works(scene: Scene, bought: Purchase) -> bool:
+def _works(scene: ConsolidationContext, bought: Purchase) -> bool:
     """Whether the machine is there, ready, and open to pods."""
     node = scene.snapshot.nodes.get(bought.name)
     return node is not None and works(scene, node)
 
 
-def _asked_for(scene: Scene, move: NodeMove, bought: Purchase) -> CreateObject:
+def _asked_for(scene: ConsolidationContext, move: NodeMove, bought: Purchase) -> CreateObject:
     offering, pool = scene.shop.get(bought.offering), scene.pools[bought.pool]
     return CreateObject(
         subject=reference_by_name(NODE_REQUESTS, bought.name),
@@ -109,7 +109,7 @@ def _asked_for(scene: Scene, move: NodeMove, bought: Purchase) -> CreateObject:
     )
 
 
-def _why_still_no_room(scene: Scene, move: NodeMove) -> str:
+def _why_still_no_room(scene: ConsolidationContext, move: NodeMove) -> str:
     """What was found last, for a moment."""
     looked_at, why = scene.crowded.pop(move.metadata.name, (scene.now, ""))
     if not why or not is_ahead(looked_at + _LOOKS_FOR_ROOM_EVERY, scene.now, _LOOKS_FOR_ROOM_EVERY):
@@ -120,10 +120,10 @@ def _why_still_no_room(scene: Scene, move: NodeMove) -> str:
     return why
 
 
-def _why_no_room(scene: Scene, move: NodeMove) -> str:
+def _why_no_room(scene: ConsolidationContext, move: NodeMove) -> str:
     """Who on these nodes would find no room now, beside all that wait and all that leave others; empty if nobody: only
     then are they asked to leave."""
-    stage = Stage.of(scene.snapshot)
+    stage = SimulatedCluster.of(scene.snapshot)
     pods = _who_leaves(scene, move.spec.nodes)
     # Also those that are not marked yet: their moves have just come so far.
     emptied = moving_in(scene.snapshot).going | scene.emptied
@@ -132,13 +132,13 @@ def _why_no_room(scene: Scene, move: NodeMove) -> str:
         if name in stage.nodes:
             stage.remove_node(name)
     waiting = demand_of(stage).pods
-    nothing = Market((), (), (), NewNodes(stage))
+    nothing = NodeOptions((), (), (), TemplateNodes(stage))
     left_out = {one.pod.metadata.uid for one in plan(stage, [*waiting, *others, *pods], nothing).left_out}
     homeless = [f"{pod.metadata.namespace}/{pod.metadata.name}" for pod in pods if pod.metadata.uid in left_out]
     return f"there is no room any more for pod {homeless[0]}" if homeless else ""
 
 
-def _who_leaves(scene: Scene, names: Collection[str]) -> list[Pod]:
+def _who_leaves(scene: ConsolidationContext, names: Collection[str]) -> list[Pod]:
     """Who works on these nodes, as it will be made anew. Whoever leaves already has somebody in its place, or wants
     none."""
     nodes = [scene.snapshot.nodes[name] for name in sorted(names) if name in scene.snapshot.nodes]
@@ -148,7 +148,7 @@ def _who_leaves(scene: Scene, names: Collection[str]) -> list[Pod]:
 # Draining
 
 
-def _drain(scene: Scene, move: NodeMove) -> None:
+def _drain(scene: ConsolidationContext, move: NodeMove) -> None:
     """All nodes take no new pods any more, so that nobody who leaves one of them goes to the next; then they are
     emptied, and go."""
     standing = scene.standing(move)
@@ -184,7 +184,7 @@ def _removal_of(node: Node, why: str) -> CreateObject:
 # Undoing
 
 
-def _undo(scene: Scene, move: NodeMove) -> None:
+def _undo(scene: ConsolidationContext, move: NodeMove) -> None:
     """Nodes that are still there take pods again; what was bought and is empty goes, unless nothing may go now: then it
     does later, as every empty node."""
     why = f"its move was undone: {move.status.message}"
@@ -198,7 +198,7 @@ def _undo(scene: Scene, move: NodeMove) -> None:
         scene.said.append(into(move, "Undone", scene.now, move.status.message))
 
 
-def _forget(scene: Scene, move: NodeMove) -> None:
+def _forget(scene: ConsolidationContext, move: NodeMove) -> None:
     """It was there to be looked at for long enough."""
     if scene.is_over(scene.since(move.status.phase_since) + scene.settings.consolidate.kept_for):
         scene.said.append(DeleteObject(subject=reference_to(NODE_MOVES, move.metadata), why="it is over"))

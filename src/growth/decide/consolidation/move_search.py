@@ -26,18 +26,24 @@ import msgspec
 
 from growth.api.pod import Pod, PodStatus
 from growth.api.pod_classification import is_work
-from growth.decide.capacity.pool_usage import Bought
+from growth.decide.capacity.pool_usage import PoolUsage
 from growth.decide.consolidation.move import Move
-from growth.decide.consolidation.problem import Candidate, Question, Worth, emptying_themselves, shun
+from growth.decide.consolidation.problem import (
+    Candidate,
+    ConsolidationProblem,
+    SavingThreshold,
+    emptying_themselves,
+    shun,
+)
 from growth.decide.fit.predicates import fit
-from growth.decide.fit.simulated_cluster import Stage
-from growth.decide.fit.template_node import NewNodes
-from growth.decide.solver.node_options import Market
+from growth.decide.fit.simulated_cluster import SimulatedCluster
+from growth.decide.fit.template_node import TemplateNodes
+from growth.decide.solver.node_options import NodeOptions
 from growth.decide.solver.placement_solution import PlacementSolution, PlannedNode
 from growth.decide.solver.planner import plan
 
 
-class Today(msgspec.Struct, frozen=True):
+class MoveSearch(msgspec.Struct, frozen=True):
     """The answer, for the candidates: all other nodes stay in any case."""
 
     cost_per_hour: float
@@ -47,7 +53,7 @@ class Today(msgspec.Struct, frozen=True):
     """By uid, what a pod costs an hour. Those that could not be bought a place today are not in it."""
 
 
-def today(question: Question, pods: Mapping[str, list[Pod]]) -> Today:
+def today(question: ConsolidationProblem, pods: Mapping[str, list[Pod]]) -> MoveSearch:
     """Ask; ``pods`` are those of each candidate."""
     stage = question.stage
     mark = stage.mark()
@@ -58,10 +64,10 @@ def today(question: Question, pods: Mapping[str, list[Pod]]) -> Today:
     for node in solution.buy:
         worth |= shares(stage, node)
     stage.back_to(mark)
-    return Today(solution.cost_per_hour, solution.bound_per_hour, worth)
+    return MoveSearch(solution.cost_per_hour, solution.bound_per_hour, worth)
 
 
-def shares(stage: Stage, node: PlannedNode) -> dict[str, float]:
+def shares(stage: SimulatedCluster, node: PlannedNode) -> dict[str, float]:
     """What each pod of a machine costs: it pays for the part that it takes, by what it takes most of."""
     requests = {pod.metadata.uid: stage.requests(pod) for pod in node.pods}
     total: dict[str, int] = {}
@@ -84,10 +90,10 @@ _MOST_TOGETHER: Final = 8
 # What floats leave over.
 _NOTHING: Final = 1e-9
 _PENDING: Final = PodStatus(phase="Pending")
-_USUAL: Final = Worth()
+_USUAL: Final = SavingThreshold()
 
 
-class Advice(msgspec.Struct, frozen=True):
+class MoveAdvice(msgspec.Struct, frozen=True):
     """What to do, and what comes of it. Prices are those of the candidates: all other nodes stay."""
 
     now_per_hour: float
@@ -105,7 +111,7 @@ class Advice(msgspec.Struct, frozen=True):
         return self.now_per_hour - self.after_per_hour
 
 
-def advise(question: Question, waves: int | None = None) -> Advice:
+def advise(question: ConsolidationProblem, waves: int | None = None) -> MoveAdvice:
     """Think, for so many waves, or until there is nothing left to save. The same question has the same answer."""
     mark = question.stage.mark()
     try:
@@ -117,14 +123,14 @@ def advise(question: Question, waves: int | None = None) -> Advice:
 class _Walk:
     """One way, step by step, on the stage."""
 
-    def __init__(self, question: Question) -> None:
+    def __init__(self, question: ConsolidationProblem) -> None:
         self._question, self._stage = question, question.stage
         self._left = {one.name: one for one in question.candidates}
-        self._bought: dict[str, Bought] = {one.name: one.bought for one in question.candidates}
+        self._bought: dict[str, PoolUsage] = {one.name: one.bought for one in question.candidates}
         self._worth: Mapping[str, float] = {}
         self._now = sum(one.price_per_hour for one in question.candidates)
 
-    def run(self, waves: int | None) -> Advice:
+    def run(self, waves: int | None) -> MoveAdvice:
         passing = list(emptying_themselves(self._stage, self._stage.nodes))
         house_ghosts(self._question)  # also there: who may come back does not stay for long either
         shun(self._stage, passing)
@@ -138,7 +144,7 @@ class _Walk:
             moves += wave
             waves = None if waves is None else waves - 1
         after = self._now - sum(one.saves_per_hour for one in moves)
-        return Advice(self._now, after, aim.cost_per_hour, min(aim.bound_per_hour, after), tuple(moves))
+        return MoveAdvice(self._now, after, aim.cost_per_hour, min(aim.bound_per_hour, after), tuple(moves))
 
     def _wasteful(self) -> list[Candidate]:
         """Who costs more than its pods would cost today: first where most is wasted for each pod that has to move.
@@ -186,13 +192,13 @@ class _Walk:
                 found.append(one)
         return found
 
-    def _market(self) -> Market:
+    def _market(self) -> NodeOptions:
         return self._question.market((*self._question.others, *self._bought.values()))
 
     def _pods_on(self, name: str) -> list[Pod]:
         return pods_on(self._stage, name)
 
-    def _tried(self, chosen: Sequence[Candidate], market: Market) -> list[Move]:
+    def _tried(self, chosen: Sequence[Candidate], market: NodeOptions) -> list[Move]:
         """The moves that come of it if these go, as far as they are worth their trouble."""
         stage, mark = self._stage, self._stage.mark()
         pods = {one.name: self._pods_on(one.name) for one in chosen}
@@ -222,7 +228,7 @@ class _Walk:
         freed = self._question.fades_per_hour * self._now
         return move.saves_per_hour / freed if freed and move.buying else math.inf
 
-    def _terms(self, move: Move) -> list[Worth]:
+    def _terms(self, move: Move) -> list[SavingThreshold]:
         pools = {self._left[name].pool for name in move.leaving}
         return [self._question.worth.get(pool, _USUAL) for pool in pools]
 
@@ -230,7 +236,7 @@ class _Walk:
         """What the places of those cost that have to move."""
         return sum(self._worth.get(uid, 0.0) for uid, _ in move.to if uid not in self._ghosts)
 
-    def _make(self, move: Move, market: Market) -> bool:
+    def _make(self, move: Move, market: NodeOptions) -> bool:
         """Make it on the stage; not if one of its pods does not fit any more where it should go."""
         stage, mark = self._stage, self._stage.mark()
         pods = {pod.metadata.uid: pod for name in move.leaving for pod in self._pods_on(name)}
@@ -245,22 +251,22 @@ class _Walk:
             stage.place(pods[uid], node)
         for name in move.leaving:
             del self._left[name], self._bought[name]
-        self._bought |= {one.name: Bought.of(one.pool.metadata.name, one.offering) for one in move.buying}
+        self._bought |= {one.name: PoolUsage.of(one.pool.metadata.name, one.offering) for one in move.buying}
         return True
 
 
-def house_ghosts(question: Question) -> None:
+def house_ghosts(question: ConsolidationProblem) -> None:
     """Who may come back keeps the room that there is for it; for whom there is none, nobody keeps any."""
     if not question.ghosts:
         return
     stage = question.stage
-    nothing = Market((), (), (), NewNodes(stage))
+    nothing = NodeOptions((), (), (), TemplateNodes(stage))
     for filled in plan(stage, question.ghosts, nothing).existing:
         for pod in filled.pods:
             stage.place(pod, filled.node)
 
 
-def pods_on(stage: Stage, name: str) -> list[Pod]:
+def pods_on(stage: SimulatedCluster, name: str) -> list[Pod]:
     """Those that work on a node, as they would be made anew."""
     # In an order that does not depend on who came and went on the stage.
     pods = sorted(stage.site(name).pods.items())

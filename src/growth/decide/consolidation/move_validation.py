@@ -9,7 +9,7 @@ from growth.api.node_move import NodeMove
 from growth.api.pod import Pod
 from growth.api.pod_classification import forbids
 from growth.api.taints import scale_down_at
-from growth.decide.consolidation.context import Scene
+from growth.decide.consolidation.context import ConsolidationContext
 from growth.decide.consolidation.pod_movability import is_safe
 from growth.decide.fit.demand import why_not
 
@@ -17,7 +17,7 @@ PLACE_WITHIN: Final = timedelta(seconds=10)
 """A pod that a scheduler refused, and that has no place after so long, wants one of the nodes that go."""
 
 
-def why_undone(scene: Scene, move: NodeMove) -> str:
+def why_undone(scene: ConsolidationContext, move: NodeMove) -> str:
     """What has failed, as a sentence; empty if it may go on."""
     if scene.cluster.is_halted:
         return f"the cluster is unhealthy: {scene.cluster.health.alarm}"
@@ -30,7 +30,7 @@ def why_undone(scene: Scene, move: NodeMove) -> str:
     )
 
 
-def _why_not_bought(scene: Scene, move: NodeMove) -> str:
+def _why_not_bought(scene: ConsolidationContext, move: NodeMove) -> str:
     if move.status.phase != "Buying":
         return ""
     for one in move.spec.buys:
@@ -44,7 +44,7 @@ def _why_not_bought(scene: Scene, move: NodeMove) -> str:
     return ""
 
 
-def _what_broke(scene: Scene, move: NodeMove) -> str:
+def _what_broke(scene: ConsolidationContext, move: NodeMove) -> str:
     """Who is asked to leave goes to what was bought: if that does not work, nobody is asked."""
     if move.status.phase != "Draining" or not scene.standing(move):
         return ""
@@ -55,12 +55,12 @@ def _what_broke(scene: Scene, move: NodeMove) -> str:
     return ""
 
 
-def works(scene: Scene, node: Node) -> bool:
+def works(scene: ConsolidationContext, node: Node) -> bool:
     """Whether a node is ready, and open to pods."""
     return node.is_ready and node.metadata.name not in scene.snapshot.closed
 
 
-def _why_left_alone(scene: Scene, move: NodeMove) -> str:
+def _why_left_alone(scene: ConsolidationContext, move: NodeMove) -> str:
     """Somebody wants that a node, or a pod on it, is not disturbed; or whoever wanted it to go took that back."""
     for node in scene.standing(move):
         if move.spec.reason == "Requested" and DRAIN not in node.metadata.annotations:
@@ -77,7 +77,7 @@ def _why_left_alone(scene: Scene, move: NodeMove) -> str:
     return ""
 
 
-def _who_wants_a_place(scene: Scene, move: NodeMove) -> str:
+def _who_wants_a_place(scene: ConsolidationContext, move: NodeMove) -> str:
     """Somebody who came after the move was decided finds no place: it was not reckoned with, or is one of those that
     were asked to leave."""
     decided_at = move.metadata.creation_timestamp
@@ -91,7 +91,7 @@ def _who_wants_a_place(scene: Scene, move: NodeMove) -> str:
     return ""
 
 
-def _who_does_not_leave(scene: Scene, move: NodeMove) -> str:
+def _who_does_not_leave(scene: ConsolidationContext, move: NodeMove) -> str:
     """Its budget does not let it go, or it takes too long to end."""
     if move.status.phase != "Draining":
         return ""

@@ -42,7 +42,7 @@ def is_safe(pod: Pod) -> bool:
     return pod.metadata.annotations.get(SAFE_TO_EVICT, "").lower() == "true"
 
 
-class Bonds:
+class PodBindings:
     """What ties the pods of one snapshot to their nodes.
 
     Siblings are judged once: labels, annotations, owners and specs are shared (``api.interning``), so pods that have

@@ -4,7 +4,7 @@ from datetime import timedelta
 from typing import Final
 
 from growth.decide.capacity.upcoming_nodes import is_live
-from growth.decide.consolidation.context import Scene
+from growth.decide.consolidation.context import ConsolidationContext
 from growth.decide.elapsed import is_ahead
 from growth.decide.fit.demand import why_not
 
@@ -12,7 +12,7 @@ from growth.decide.fit.demand import why_not
 _HOPELESS_AFTER: Final = timedelta(minutes=10)
 
 
-def why_restless(scene: Scene) -> str:
+def why_restless(scene: ConsolidationContext) -> str:
     """The first of it, as a sentence; empty if all is calm. What time alone ends is looked at again then."""
     if scene.cluster.is_halted:
         return f"the cluster is unhealthy: {scene.cluster.health.alarm}"

@@ -14,10 +14,10 @@ from growth.api.node_pool import NodePool
 from growth.api.offering import Offering
 from growth.api.pod import Pod
 from growth.api.pod_classification import ends_by_itself, is_work
-from growth.decide.capacity.pool_usage import Bought
-from growth.decide.fit.simulated_cluster import Stage
+from growth.decide.capacity.pool_usage import PoolUsage
+from growth.decide.fit.simulated_cluster import SimulatedCluster
 from growth.decide.solver.minimum_nodes import closed_by, less_bought
-from growth.decide.solver.node_options import Market, market_of
+from growth.decide.solver.node_options import NodeOptions, node_options_of
 from growth.decide.solver.placement_solution import PlannedNode
 
 _HOUR: Final = timedelta(hours=1)
@@ -27,7 +27,7 @@ class Candidate(msgspec.Struct, frozen=True):
     """A node that may go if that pays: it is ours, nobody forbids it, and all that works on it may move."""
 
     name: str
-    bought: Bought
+    bought: PoolUsage
     """What it is, and costs."""
 
     @property
@@ -41,7 +41,7 @@ class Candidate(msgspec.Struct, frozen=True):
         return self.bought.cost_per_hour
 
 
-class Worth(msgspec.Struct, frozen=True):
+class SavingThreshold(msgspec.Struct, frozen=True):
     """When a move is worth its trouble."""
 
     share: float = 0.05
@@ -65,36 +65,36 @@ class Worth(msgspec.Struct, frozen=True):
         return (before - after) * min(useful_hours, self.pays_back_within / _HOUR) - cost
 
 
-class Question(msgspec.Struct, frozen=True, kw_only=True):
+class ConsolidationProblem(msgspec.Struct, frozen=True, kw_only=True):
     """One question, which may be thought about on a thread: everything that it reads is its own."""
 
-    stage: Stage
+    stage: SimulatedCluster
     """Without nodes that leave or are out of service; pods that wait are none of it."""
     pools: tuple[NodePool, ...]
     offerings: tuple[Offering, ...]
     candidates: tuple[Candidate, ...]
-    others: tuple[Bought, ...] = ()
+    others: tuple[PoolUsage, ...] = ()
     """All other machines of the pools."""
     at_once: Mapping[str, int]
     """By pool, how many of its nodes may go in one wave."""
     ghosts: tuple[Pod, ...] = ()
     """Pods that were there a while ago and may come back: room is kept for those for which there is some now."""
-    worth: Mapping[str, Worth] = {}
+    worth: Mapping[str, SavingThreshold] = {}
     """By pool, when a move of its nodes is worth its trouble; what is usual where nothing is said."""
     fades_per_hour: float = 0.0
     """The share of all places that becomes free within an hour, because less and less is wanted."""
     trials: tuple[str, ...] = ()
     closed: frozenset[tuple[str, str]] = frozenset()
 
-    def market(self, bought: Sequence[Bought], planned: Sequence[PlannedNode] = ()) -> Market:
+    def market(self, bought: Sequence[PoolUsage], planned: Sequence[PlannedNode] = ()) -> NodeOptions:
         """What may be bought beside these machines; ``planned`` are those of them that are to be bought before, so that
         nothing is sold twice."""
         sold = less_bought(self.offerings, planned, self.trials)
         closed = self.closed | closed_by(planned, self.trials, self.offerings)
-        return market_of(self.stage, self.pools, sold, bought, self.trials, closed=closed)
+        return node_options_of(self.stage, self.pools, sold, bought, self.trials, closed=closed)
 
 
-def shun(stage: Stage, names: Iterable[str]) -> None:
+def shun(stage: SimulatedCluster, names: Iterable[str]) -> None:
     """Nobody goes to these nodes any more, on the stage."""
     for name in names:
         node = stage.nodes.get(name)
@@ -105,7 +105,7 @@ def shun(stage: Stage, names: Iterable[str]) -> None:
             stage.change_node(msgspec.structs.replace(node, spec=closed, status=full))
 
 
-def emptying_themselves(stage: Stage, names: Iterable[str]) -> Iterator[str]:
+def emptying_themselves(stage: SimulatedCluster, names: Iterable[str]) -> Iterator[str]:
     """Nodes on which only Jobs work, or nobody. They go when these have ended; who is moved there keeps them from that,
     and almost nobody shares the machine then."""
     for name in names:

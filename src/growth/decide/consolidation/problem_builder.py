@@ -8,35 +8,35 @@ from collections.abc import Mapping
 
 from growth.api.pod import Pod
 from growth.api.settings.model import Settings
-from growth.decide.consolidation.candidates import Choice
+from growth.decide.consolidation.candidates import CandidateSet
 from growth.decide.consolidation.move_search import pods_on
-from growth.decide.consolidation.problem import Question, Worth
-from growth.decide.contract import State
-from growth.decide.fit.simulated_cluster import Stage
-from growth.decide.scale_up.context import Outlook
+from growth.decide.consolidation.problem import ConsolidationProblem, SavingThreshold
+from growth.decide.contract import DeciderState
+from growth.decide.fit.simulated_cluster import SimulatedCluster
+from growth.decide.scale_up.context import ScaleUpContext
 from growth.decide.scale_up.plan import NO_PLAN
 from growth.observe.snapshot import Snapshot
 
 
 def question_of(
     snapshot: Snapshot,
-    state: State,
+    state: DeciderState,
     settings: Settings,
-    choice: Choice,
+    choice: CandidateSet,
     *,
     at_once: Mapping[str, int],
     ghosts: tuple[Pod, ...] = (),
-    worth: Mapping[str, Worth] | None = None,
+    worth: Mapping[str, SavingThreshold] | None = None,
     fades_per_hour: float = 0.0,
-) -> Question:
+) -> ConsolidationProblem:
     """What to think about. It outlives the step: all that it reads is its own."""
-    outlook = Outlook(snapshot, state, settings, NO_PLAN)
-    stage = Stage.copy_of(snapshot)
+    outlook = ScaleUpContext(snapshot, state, settings, NO_PLAN)
+    stage = SimulatedCluster.copy_of(snapshot)
     gone = (
         outlook.leaving | outlook.dead | snapshot.to_go.keys() | snapshot.out_of_service.keys()
     ) & stage.nodes.keys()
     homeless = tuple(pod for name in sorted(gone) for pod in _cleared(stage, name))
-    return Question(
+    return ConsolidationProblem(
         stage=stage,
         pools=outlook.usable,
         offerings=outlook.shop.buyable,
@@ -51,7 +51,7 @@ def question_of(
     )
 
 
-def _cleared(stage: Stage, name: str) -> list[Pod]:
+def _cleared(stage: SimulatedCluster, name: str) -> list[Pod]:
     """Take a node that leaves off the stage; gives who works there, and will want room elsewhere."""
     pods = pods_on(stage, name)
     stage.remove_node(name)

@@ -15,7 +15,7 @@ from growth.api.duration import format_duration
 from growth.api.growth_kinds import NODE_POOLS
 from growth.api.node_pool import NodePool
 from growth.api.references import reference_to
-from growth.decide.consolidation.context import Scene
+from growth.decide.consolidation.context import ConsolidationContext
 from growth.decide.elapsed import is_ahead
 
 ROOM_KEPT: Final = "RoomKept"
@@ -28,7 +28,7 @@ _HOUR: Final = timedelta(hours=1)
 _FEW: Final = 20
 
 
-class Damping(msgspec.Struct, frozen=True):
+class EventDamping(msgspec.Struct, frozen=True):
     """What of the last while is minded in a thought."""
 
     window: timedelta
@@ -57,7 +57,7 @@ class Damping(msgspec.Struct, frozen=True):
 
 
 def tell(
-    scene: Scene, pools: Iterable[NodePool], damping: Damping, told: Mapping[str, datetime]
+    scene: ConsolidationContext, pools: Iterable[NodePool], damping: EventDamping, told: Mapping[str, datetime]
 ) -> dict[str, datetime]:
     """Tell it on these pools, unless that was done a moment ago; returns when it was told last, by pool."""
     latest = {name: at for name, at in told.items() if name in scene.pools}

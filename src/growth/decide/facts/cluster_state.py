@@ -90,7 +90,7 @@ GroupKey = tuple[str, str]
 """Pool and offering; the offering is empty for a pool as a whole."""
 
 
-class Group(msgspec.Struct, frozen=True):
+class PoolGroup(msgspec.Struct, frozen=True):
     """Machines of one offering in one pool, or of a whole pool."""
 
     pool: str
@@ -117,7 +117,7 @@ class Group(msgspec.Struct, frozen=True):
         return sum(self.counts.get(state, 0) for state in MISSING)
 
 
-class Census(msgspec.Struct, frozen=True):
+class ReadinessCensus(msgspec.Struct, frozen=True):
     """Nodes that should work, and whether they do: those that come or go are not among them."""
 
     ready: int = 0
@@ -137,7 +137,7 @@ class ClusterHealth(msgspec.Struct, frozen=True):
     unhealthy_since: datetime | None = None
     alarm: str = ""
     """What was told when it turned unhealthy; it stays as it is, so that people are told once."""
-    census: Census = Census()
+    census: ReadinessCensus = ReadinessCensus()
     bad_at: datetime | None = None
     """Until when it may have been amiss: what was so at one look lasts until the next, however much later that is."""
     ours_bad_at: datetime | None = None
@@ -161,7 +161,7 @@ class ClusterState(msgspec.Struct, frozen=True):
     ready_of: Mapping[GroupKey, int]
     """Machines that work, by pool and offering."""
     health: ClusterHealth
-    groups: Mapping[GroupKey, Group]
+    groups: Mapping[GroupKey, PoolGroup]
     next_change: datetime | None = None
     """When time alone will change something."""
     notes: object = None

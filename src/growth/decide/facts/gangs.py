@@ -32,17 +32,17 @@ class Gang(msgspec.Struct, frozen=True):
     """By uid."""
 
 
-class Unplaced(msgspec.Struct, frozen=True):
+class UnplacedGang(msgspec.Struct, frozen=True):
     """A gang that has no place for all of its pods, so that nothing is launched for it."""
 
     gang: Gang
     why: str
 
 
-class Findings(msgspec.Struct, frozen=True, kw_only=True):
+class GangFindings(msgspec.Struct, frozen=True, kw_only=True):
     """What a plan finds out about gangs."""
 
-    unplaced: tuple[Unplaced, ...] = ()
+    unplaced: tuple[UnplacedGang, ...] = ()
 
 
 PLANS: Final = "grow"

@@ -28,7 +28,7 @@ import msgspec
 from growth.api.meta import ObjectMeta
 from growth.api.out_of_service import SHUTDOWN, out_of_service_taint
 from growth.api.pod import Pod, PodStatus
-from growth.decide.fit.simulated_cluster import Stage
+from growth.decide.fit.simulated_cluster import SimulatedCluster
 from growth.observe.snapshot import Snapshot
 
 _ANNOUNCED: Final = "pods that will be made"
@@ -80,7 +80,7 @@ _SUCCESSOR: Final = "successor-of-"
 """How the uids of stand-ins begin; no object's uid does."""
 
 
-class Displaced(msgspec.Struct, frozen=True):
+class ReplacementPod(msgspec.Struct, frozen=True):
     """A pod that loses its machine."""
 
     uid: str
@@ -91,11 +91,11 @@ class Displaced(msgspec.Struct, frozen=True):
 
 def note_displaced(snapshot: Snapshot, pods: Iterable[Pod]) -> None:
     """These lose their machines."""
-    found = (Displaced(pod.metadata.uid, pod.node_name, _stand_in(pod)) for pod in pods)
+    found = (ReplacementPod(pod.metadata.uid, pod.node_name, _stand_in(pod)) for pod in pods)
     snapshot.memo[_DISPLACED] = {one.stand_in.metadata.uid: one for one in found}
 
 
-def displaced_in(snapshot: Snapshot) -> Mapping[str, Displaced]:
+def displaced_in(snapshot: Snapshot) -> Mapping[str, ReplacementPod]:
     """What was noted, by the uids of the stand-ins."""
     return snapshot.memo.get(_DISPLACED, {})
 
@@ -105,7 +105,7 @@ def is_successor(uid: str) -> bool:
     return uid.startswith(_SUCCESSOR)
 
 
-def clear(stage: Stage, displaced: Iterable[Displaced]) -> None:
+def clear(stage: SimulatedCluster, displaced: Iterable[ReplacementPod]) -> None:
     """Take them off their nodes, so that they stand in nobody's way, and keep these closed: they are no room."""
     nodes: dict[str, None] = {}
     for one in displaced:

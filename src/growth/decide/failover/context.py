@@ -10,17 +10,17 @@ import msgspec
 from growth.api.actions import Action, Hold, RecordEvent, held_and_told
 from growth.api.core import ObjectReference
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS
-from growth.api.growth_status import Entry, Timeline
+from growth.api.growth_status import Timeline, TimelineStep
 from growth.api.kinds import NODES
 from growth.api.machine import PowerReading
 from growth.api.node import Node
 from growth.api.node_pool import NodePool
 from growth.api.references import reference_to
 from growth.api.settings.model import Settings
-from growth.decide.contract import State
+from growth.decide.contract import DeciderState
 from growth.decide.facts.cluster_state import NodeState, Unit
-from growth.decide.failover.evidence import Case
-from growth.decide.failover.machine_lookup import Machines
+from growth.decide.failover.evidence import NodeCase
+from growth.decide.failover.machine_lookup import MachineLookup
 from growth.decide.registry.step import cluster_in
 from growth.observe.snapshot import Snapshot
 
@@ -33,7 +33,7 @@ IN_THE_WAY: Final = timedelta(minutes=5)
 _LONGEST: Final = 300
 
 
-class Recovery(msgspec.Struct, frozen=True):
+class PodRecovery(msgspec.Struct, frozen=True):
     """A pod that was ended here, and should run again elsewhere under the same name."""
 
     uid: str
@@ -43,10 +43,10 @@ class Recovery(msgspec.Struct, frozen=True):
     ended_at: datetime
 
 
-class Memory(msgspec.Struct, frozen=True):
+class FailoverCarry(msgspec.Struct, frozen=True):
     """What is lost with the process: unfinished evidence begins anew. A proof is written on the node, and is not."""
 
-    cases: Mapping[str, Case] = {}
+    cases: Mapping[str, NodeCase] = {}
     """By uid of the node."""
     well_since: Mapping[str, datetime] = {}
     """By uid, since when nodes that are out of service are seen to be well again."""
@@ -62,7 +62,7 @@ class Memory(msgspec.Struct, frozen=True):
     """When those were last written down."""
     noted: Mapping[str, frozenset[str]] = {}
     """By the node's name, what was so in the last pass: it is noted once, when it begins."""
-    recoveries: Mapping[tuple[str, str], Recovery] = {}
+    recoveries: Mapping[tuple[str, str], PodRecovery] = {}
     """By namespace and name of the pod."""
     recovered: tuple[float, ...] = ()
     """Seconds from the last sign of life to running elsewhere, of pods that came to run since the last pass."""
@@ -72,16 +72,16 @@ class Memory(msgspec.Struct, frozen=True):
     """How many volumes hang on dead nodes for longer than they should."""
 
 
-class Scene:
+class FailoverContext:
     """One snapshot with what all parts of the pass ask of it; ``said`` and ``deadlines`` are what comes of it."""
 
-    def __init__(self, snapshot: Snapshot, state: State, settings: Settings, memory: Memory) -> None:
+    def __init__(self, snapshot: Snapshot, state: DeciderState, settings: Settings, memory: FailoverCarry) -> None:
         self.snapshot, self.state, self.settings, self.memory = snapshot, state, settings, memory
         self.terms = settings.failover
         self.now = snapshot.now
         self.cluster = cluster_in(snapshot, state, settings)
-        self.machines = Machines(snapshot.clouds)
-        self.cases: dict[str, Case] = {}
+        self.machines = MachineLookup(snapshot.clouds)
+        self.cases: dict[str, NodeCase] = {}
         self.listings: dict[str, Mapping[str, PowerReading]] = {}
         """By provider, what the last list said about each machine."""
         self.well_since: dict[str, datetime] = {}
@@ -127,7 +127,7 @@ class Scene:
         unit = self.unit(node)
         return unit is None or unit.state is NodeState.FOREIGN
 
-    def case(self, node: Node) -> Case | None:
+    def case(self, node: Node) -> NodeCase | None:
         """What is known about it, if it is silent."""
         return self.cases.get(node.metadata.uid)
 
@@ -140,7 +140,7 @@ class Scene:
         known = self.timelines.get(name)
         if known is None or known.uid != node.metadata.uid:
             known = Timeline(name, node.metadata.uid)
-        self.timelines[name] = known.with_entry(Entry(self.now, what, words[:_LONGEST]))
+        self.timelines[name] = known.with_entry(TimelineStep(self.now, what, words[:_LONGEST]))
 
     def hold(self, node: Node, reason: str, why: str) -> None:
         """Something is not done now."""

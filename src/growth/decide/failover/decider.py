@@ -9,8 +9,8 @@ asks and tells, ``act`` acts.
 
 from growth.api.out_of_service import PROOF
 from growth.api.settings.model import Settings
-from growth.decide.contract import Decision, State
-from growth.decide.failover.context import Memory, Scene
+from growth.decide.contract import DeciderState, Decision
+from growth.decide.failover.context import FailoverCarry, FailoverContext
 from growth.decide.failover.fencing import follow_running
 from growth.decide.failover.node_return import follow_return
 from growth.decide.failover.out_of_service import take_out_of_service
@@ -28,12 +28,12 @@ from growth.decide.failover.timeline import (
 from growth.observe.snapshot import Snapshot
 
 
-def decide(snapshot: Snapshot, state: State, settings: Settings) -> Decision:
+def decide(snapshot: Snapshot, state: DeciderState, settings: Settings) -> Decision:
     """What should happen now."""
     memory = state.memory
-    if not isinstance(memory, Memory):
-        memory = Memory(timelines=remembered_timelines(snapshot, settings))
-    scene = Scene(snapshot, state, settings, memory)
+    if not isinstance(memory, FailoverCarry):
+        memory = FailoverCarry(timelines=remembered_timelines(snapshot, settings))
+    scene = FailoverContext(snapshot, state, settings, memory)
     if settings.failover.mode == "off":
         _report_taints(scene)
         return Decision(tuple(scene.said))
@@ -47,7 +47,7 @@ def decide(snapshot: Snapshot, state: State, settings: Settings) -> Decision:
     ask(scene)
     recovered = follow_recoveries(scene)
     is_written = write_timelines(scene)
-    remembered = Memory(
+    remembered = FailoverCarry(
         cases=scene.cases,
         well_since=scene.well_since,
         seen_out=scene.seen_out,
@@ -65,7 +65,7 @@ def decide(snapshot: Snapshot, state: State, settings: Settings) -> Decision:
     return Decision(tuple(scene.said), wake_at, remembered)
 
 
-def _report_taints(scene: Scene) -> None:
+def _report_taints(scene: FailoverContext) -> None:
     """What we did stays done, and somebody must know."""
     for node in scene.snapshot.out_of_service.values():
         if PROOF in node.metadata.annotations:

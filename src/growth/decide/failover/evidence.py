@@ -17,7 +17,7 @@ import msgspec
 from growth.api.machine import Power, PowerReading
 from growth.api.node import Node
 from growth.api.settings.model import FailoverSettings
-from growth.decide.failover.machine_lookup import Machines
+from growth.decide.failover.machine_lookup import MachineLookup
 
 READINGS: Final = 3
 """So many like answers are needed."""
@@ -42,7 +42,7 @@ class Finding(StrEnum):
     """Nobody can be asked about it."""
 
 
-class Answers(msgspec.Struct, frozen=True):
+class PowerAnswers(msgspec.Struct, frozen=True):
     """Like answers of a provider, one after the other."""
 
     power: Power
@@ -55,7 +55,7 @@ class Answers(msgspec.Struct, frozen=True):
     alike: int = 1
     """How many of the last ones said the very same."""
 
-    def after(self, reading: PowerReading) -> "Answers":
+    def after(self, reading: PowerReading) -> "PowerAnswers":
         """With one answer more. One that says something else begins anew; off, broken and gone are all dead."""
         is_same = self.power is reading.power and self.is_changing == reading.is_changing
         is_like = is_same or (self.is_dead and reading.is_dead)
@@ -74,12 +74,12 @@ class Answers(msgspec.Struct, frozen=True):
         )
 
 
-def first(reading: PowerReading) -> Answers:
+def first(reading: PowerReading) -> PowerAnswers:
     """The first answer of its like."""
-    return Answers(reading.power, reading.is_dead, reading.is_changing, reading.read_at, reading.read_at)
+    return PowerAnswers(reading.power, reading.is_dead, reading.is_changing, reading.read_at, reading.read_at)
 
 
-class Case(msgspec.Struct, frozen=True):
+class NodeCase(msgspec.Struct, frozen=True):
     """One node that is silent, or was and is out of service."""
 
     name: str
@@ -88,7 +88,7 @@ class Case(msgspec.Struct, frozen=True):
     last_sign: datetime
     """When the node was last heard of, as far as this process knows."""
     suspected_at: datetime
-    answers: Answers | None = None
+    answers: PowerAnswers | None = None
     asked_at: datetime | None = None
     """When its provider was last asked about it alone."""
     answered_at: datetime | None = None
@@ -107,13 +107,13 @@ class Case(msgspec.Struct, frozen=True):
         last_at = self.answers.last_at if self.answers is not None else self.last_sign
         return self.asked_at is not None and self.answered_at == self.asked_at and last_at < self.asked_at
 
-    def heard(self, last_sign: datetime) -> "Case":
+    def heard(self, last_sign: datetime) -> "NodeCase":
         """After a sign of life: what was known before proves nothing."""
         if last_sign <= self.last_sign:
             return self
         return msgspec.structs.replace(self, last_sign=last_sign, answers=None, was_stopping=False)
 
-    def told(self, reading: PowerReading) -> "Case":
+    def told(self, reading: PowerReading) -> "NodeCase":
         """After an answer of its provider; one from before the last sign of life says nothing about now."""
         if reading.read_at <= self.last_sign:
             return self
@@ -153,7 +153,7 @@ class Case(msgspec.Struct, frozen=True):
         return Finding.RUNNING if answers.power is Power.ON and not answers.is_changing else Finding.CHANGING
 
 
-def why_not_believed(machines: Machines, provider_id: str, working: Iterable[Node]) -> str:
+def why_not_believed(machines: MachineLookup, provider_id: str, working: Iterable[Node]) -> str:
     """Why its word counts for nothing; empty if it does.
 
     One that has forgotten machines whose nodes work, because of a wrong project, say, has not lost this one.

@@ -6,16 +6,16 @@ which makes a proof of it.
 
 from growth.api.actions import FenceMachine, Result
 from growth.api.node import Node
-from growth.decide.failover.context import Scene, reference
-from growth.decide.failover.evidence import Case, Finding
-from growth.decide.failover.safety_limits import Census, guard_of
+from growth.decide.failover.context import FailoverContext, reference
+from growth.decide.failover.evidence import Finding, NodeCase
+from growth.decide.failover.safety_limits import NodeCensus, guard_of
 from growth.decide.writes.unreachable_event import UNREACHABLE_REASON, unreachable_event
 
 
-def follow_running(scene: Scene) -> None:
+def follow_running(scene: FailoverContext) -> None:
     """What becomes of silent nodes whose machines run."""
     running = [case for case in scene.cases.values() if case.finding(scene.terms) is Finding.RUNNING]
-    census = Census(scene) if running and scene.terms.fence else None
+    census = NodeCensus(scene) if running and scene.terms.fence else None
     for case in sorted(running, key=lambda one: (one.last_sign, one.name)):
         node = scene.snapshot.nodes[case.name]
         if node.is_ready:
@@ -31,13 +31,13 @@ def follow_running(scene: Scene) -> None:
             _fence(scene, census, node, case, why)
 
 
-def _is_sure(scene: Scene, case: Case) -> bool:
+def _is_sure(scene: FailoverContext, case: NodeCase) -> bool:
     """Whether its provider has said more than once, over a while, that the machine runs."""
     answers = case.answers
     return answers is not None and answers.last_at - answers.first_at >= scene.terms.proven_after
 
 
-def _fence(scene: Scene, census: Census, node: Node, case: Case, why: str) -> None:
+def _fence(scene: FailoverContext, census: NodeCensus, node: Node, case: NodeCase, why: str) -> None:
     place = scene.machines.place(case.provider_id)
     guard = guard_of(scene, census, node, case)
     if place is None:

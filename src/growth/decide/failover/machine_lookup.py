@@ -9,20 +9,20 @@ from functools import cached_property
 import msgspec
 
 from growth.api.machine import Machine, PowerReading
-from growth.api.provider_state import Cloud
+from growth.api.provider_state import ProviderState
 
 
-class Place(msgspec.Struct, frozen=True):
+class MachineLocation(msgspec.Struct, frozen=True):
     """Whom to ask about a machine."""
 
     provider: str
     machine_id: str
 
 
-class Machines:
+class MachineLookup:
     """What the providers listed."""
 
-    def __init__(self, clouds: Mapping[str, Cloud]) -> None:
+    def __init__(self, clouds: Mapping[str, ProviderState]) -> None:
         self._clouds = clouds
 
     @cached_property
@@ -40,7 +40,7 @@ class Machines:
             for machine in cloud.machines[:1]
         ]
 
-    def place(self, provider_id: str) -> Place | None:
+    def place(self, provider_id: str) -> MachineLocation | None:
         """Whom to ask about this machine; None if no provider is known to have such ones.
 
         Of two whose machines look alike (two projects of one provider), the one that does not have it would say that it
@@ -48,12 +48,12 @@ class Machines:
         """
         if provider_id in self._by_id:
             provider, machine = self._by_id[provider_id]
-            return Place(provider, machine.id)
+            return MachineLocation(provider, machine.id)
         fitting = [one for one in self._prefixes if one[0] and provider_id.startswith(one[0])]
         if len(fitting) != 1:
             return None
         prefix, provider = fitting[0]
-        return Place(provider, provider_id.removeprefix(prefix))
+        return MachineLocation(provider, provider_id.removeprefix(prefix))
 
     def listed(self, provider_id: str) -> Machine | None:
         """The machine, if some provider listed it when it last answered."""

@@ -13,12 +13,12 @@ from growth.api.machine import Power
 from growth.api.node import Node
 from growth.api.out_of_service import HARDWARE, OUT_OF_SERVICE, PROOF, SHUTDOWN, Proof, out_of_service_taint, proof_on
 from growth.decide.elapsed import counts_from, is_ahead
-from growth.decide.failover.context import Scene, reference
+from growth.decide.failover.context import FailoverContext, reference
 from growth.decide.failover.remaining_objects import left_on
 from growth.decide.writes.node_patches import annotation_path, edited
 
 
-def follow_return(scene: Scene) -> None:
+def follow_return(scene: FailoverContext) -> None:
     """What becomes of nodes that we took out of service and that may be back."""
     for name, node in sorted(scene.snapshot.out_of_service.items()):
         proof = proof_on(node)
@@ -41,7 +41,7 @@ def _other_owner(node: Node, proof: Proof) -> str:
     return proof.by or ("" if all(taint in (SHUTDOWN, HARDWARE) for taint in marks) else "a person")
 
 
-def _take_back(scene: Scene, node: Node) -> None:
+def _take_back(scene: FailoverContext, node: Node) -> None:
     scene.note(node, "BackAgain", "the node is ready again, and its machine runs")
     left = left_on(scene.snapshot, node)
     if left.all:
@@ -64,7 +64,7 @@ def _take_back(scene: Scene, node: Node) -> None:
         scene.said.append(freed(node, why))
 
 
-def _is_back(scene: Scene, node: Node, proof: Proof) -> bool:
+def _is_back(scene: FailoverContext, node: Node, proof: Proof) -> bool:
     """Whether it was heard of since, is ready, and truly started anew."""
     if not node.is_ready or node.metadata.uid in scene.silent:
         return False
@@ -83,7 +83,7 @@ def _is_back(scene: Scene, node: Node, proof: Proof) -> bool:
     )
 
 
-def _counted(scene: Scene, written: datetime) -> datetime:
+def _counted(scene: FailoverContext, written: datetime) -> datetime:
     """What was written by a clock ahead of ours would keep the node waiting until ours is there, too.
 
     If it was our own, what we saw since it was set back counts. If it was another process's, all that we saw does.

@@ -5,18 +5,18 @@ from growth.api.machine import Power
 from growth.api.node import Node
 from growth.api.out_of_service import HARDWARE, PROOF, SHUTDOWN, Proof, out_of_service_taint
 from growth.api.timestamp import format_time
-from growth.decide.failover.context import Scene, reference
-from growth.decide.failover.evidence import Case, Finding
-from growth.decide.failover.safety_limits import Census, guard_of
+from growth.decide.failover.context import FailoverContext, reference
+from growth.decide.failover.evidence import Finding, NodeCase
+from growth.decide.failover.safety_limits import NodeCensus, guard_of
 from growth.decide.writes.node_patches import annotated, edited, taint_added
 
 
-def take_out_of_service(scene: Scene) -> None:
+def take_out_of_service(scene: FailoverContext) -> None:
     """All that are proven dead and not out of service yet, the longest silent first."""
     dead = [case for case in scene.cases.values() if case.finding(scene.terms) is Finding.DEAD]
     if not dead:
         return
-    census = Census(scene)
+    census = NodeCensus(scene)
     for case in sorted(dead, key=lambda one: (one.last_sign, one.name)):
         node = scene.snapshot.nodes[case.name]
         if out_of_service_taint(node) is not None:
@@ -51,7 +51,7 @@ def tainted(node: Node, proof: Proof, why: str) -> EditObject:
     return edited(node, [taint_added(node, taint), annotated(node, PROOF, proof.text)], why)
 
 
-def proof_of(case: Case, node: Node, scene: Scene) -> Proof:
+def proof_of(case: NodeCase, node: Node, scene: FailoverContext) -> Proof:
     """All that is known, for the note on the node."""
     answers = case.answers
     if answers is None:
@@ -69,7 +69,7 @@ def proof_of(case: Case, node: Node, scene: Scene) -> Proof:
     )
 
 
-def in_words(case: Case) -> str:
+def in_words(case: NodeCase) -> str:
     """What is known about a dead machine, as a sentence without an end. It is the same in every pass."""
     answers = case.answers
     if answers is None:

@@ -19,10 +19,10 @@ from growth.api.pod import Pod
 from growth.api.pod_classification import is_work
 from growth.api.references import reference_to
 from growth.decide.elapsed import is_ahead
-from growth.decide.failover.context import Recovery, Scene, reference
-from growth.decide.failover.evidence import Case
-from growth.decide.failover.remaining_objects import Leftovers, left_on, what_is_left, why_kept
-from growth.decide.failover.safety_limits import Census, guard_of
+from growth.decide.failover.context import FailoverContext, PodRecovery, reference
+from growth.decide.failover.evidence import NodeCase
+from growth.decide.failover.remaining_objects import RemainingObjects, left_on, what_is_left, why_kept
+from growth.decide.failover.safety_limits import NodeCensus, guard_of
 
 # The pod collector looks every 20 s, and volumes come off within seconds. After so long something is wrong.
 _STUCK_AFTER: Final = timedelta(minutes=1)
@@ -31,9 +31,9 @@ _STUCK_AFTER: Final = timedelta(minutes=1)
 _EVICTED_WITHIN: Final = timedelta(seconds=5)
 
 
-def follow_release(scene: Scene) -> None:
+def follow_release(scene: FailoverContext) -> None:
     """What becomes of each node that is out of service."""
-    census = Census(scene) if any(case.is_gone for case in scene.cases.values()) else None
+    census = NodeCensus(scene) if any(case.is_gone for case in scene.cases.values()) else None
     for name, node in sorted(scene.snapshot.out_of_service.items()):
         if out_of_service_taint(node) is None or name in scene.leaving:
             continue
@@ -50,7 +50,7 @@ def follow_release(scene: Scene) -> None:
         _tell_of_stuck(scene, node, left)
 
 
-def _is_written(scene: Scene, node: Node, case: Case) -> bool:
+def _is_written(scene: FailoverContext, node: Node, case: NodeCase) -> bool:
     """Whether the proof on the node still holds: it is about this machine, and the node did not live since."""
     proof, heartbeat = proof_on(node), scene.snapshot.heartbeats.of(node.metadata.name)
     if proof is None or proof.is_forced or proof.provider_id != case.provider_id:
@@ -61,7 +61,7 @@ def _is_written(scene: Scene, node: Node, case: Case) -> bool:
     return not (proof.boot_id and boot_id and boot_id != proof.boot_id)
 
 
-def _is_sure(scene: Scene, case: Case) -> bool:
+def _is_sure(scene: FailoverContext, case: NodeCase) -> bool:
     """Whether what cannot be undone may be done now; if only a fresh answer is missing, that is asked for."""
     if not case.is_fresh(scene.now):
         scene.pressing.add(case.uid)
@@ -69,7 +69,7 @@ def _is_sure(scene: Scene, case: Case) -> bool:
     return True
 
 
-def _release(scene: Scene, node: Node, case: Case, left: Leftovers) -> None:
+def _release(scene: FailoverContext, node: Node, case: NodeCase, left: RemainingObjects) -> None:
     # One that has ended and that nothing keeps was let go by halves: somebody was stopped before its deletion.
     evicted = _evicted(scene, node, left.pods)
     pods = (*evicted, *(pod for pod in left.lingering if not pod.metadata.finalizers))
@@ -85,10 +85,10 @@ def _release(scene: Scene, node: Node, case: Case, left: Leftovers) -> None:
             scene.tell(subject, "FailedOver", f"it is ended here and starts elsewhere: {why}")
             key = (pod.metadata.namespace, pod.metadata.name)
             if key not in scene.recoveries:
-                scene.recoveries[key] = Recovery(pod.metadata.uid, case.name, case.last_sign, scene.now)
+                scene.recoveries[key] = PodRecovery(pod.metadata.uid, case.name, case.last_sign, scene.now)
 
 
-def _evicted(scene: Scene, node: Node, pods: Sequence[Pod]) -> Sequence[Pod]:
+def _evicted(scene: FailoverContext, node: Node, pods: Sequence[Pod]) -> Sequence[Pod]:
     """Those that the taint has evicted by now, and in the end all."""
     due = _begun_at(scene, node, proof_on(node)) + _EVICTED_WITHIN
     if not pods or not is_ahead(due, scene.now, _EVICTED_WITHIN):
@@ -97,7 +97,9 @@ def _evicted(scene: Scene, node: Node, pods: Sequence[Pod]) -> Sequence[Pod]:
     return [pod for pod in pods if pod.metadata.deletion_timestamp is not None]
 
 
-def _delete_node(scene: Scene, census: Census, node: Node, case: Case, left: Leftovers) -> None:
+def _delete_node(
+    scene: FailoverContext, census: NodeCensus, node: Node, case: NodeCase, left: RemainingObjects
+) -> None:
     """Volumes of a node that is deleted first are detached six minutes later, so this comes last."""
     if not case.is_gone or not case.is_proven(scene.terms) or node.metadata.deletion_timestamp is not None:
         return
@@ -117,7 +119,7 @@ def _delete_node(scene: Scene, census: Census, node: Node, case: Case, left: Lef
     scene.said.append(DeleteObject(subject=reference(node), why=why))
 
 
-def _warn_of_running(scene: Scene, node: Node) -> None:
+def _warn_of_running(scene: FailoverContext, node: Node) -> None:
     """The taint takes away what keeps a volume attached until it is unmounted: a risk on a machine that runs."""
     proof = proof_on(node)
     if proof is not None and not proof.by:
@@ -131,7 +133,7 @@ def _warn_of_running(scene: Scene, node: Node) -> None:
         scene.note(node, "TaintedByHand", f"{who} took it out of service; that is theirs to end")
 
 
-def _tell_of_stuck(scene: Scene, node: Node, left: Leftovers) -> None:
+def _tell_of_stuck(scene: FailoverContext, node: Node, left: RemainingObjects) -> None:
     if not left.all:
         return
     begun_at = _begun_at(scene, node, proof_on(node))
@@ -143,7 +145,7 @@ def _tell_of_stuck(scene: Scene, node: Node, left: Leftovers) -> None:
         scene.alert(node, reason, words)
 
 
-def _begun_at(scene: Scene, node: Node, proof: Proof | None) -> datetime:
+def _begun_at(scene: FailoverContext, node: Node, proof: Proof | None) -> datetime:
     """Since when it is to be free: when we tainted it, or first saw that somebody had."""
     if proof is not None and proof.tainted_at <= scene.now:
         return proof.tainted_at

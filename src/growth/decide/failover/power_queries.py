@@ -16,9 +16,9 @@ import msgspec
 from growth.api.actions import ReadPower, ReadPowers
 from growth.api.core import ObjectReference
 from growth.decide.elapsed import counts_from, is_ahead
-from growth.decide.failover.context import Scene, reference
-from growth.decide.failover.evidence import READINGS, Case, Finding
-from growth.decide.failover.machine_lookup import Place
+from growth.decide.failover.context import FailoverContext, reference
+from growth.decide.failover.evidence import READINGS, Finding, NodeCase
+from growth.decide.failover.machine_lookup import MachineLocation
 
 _AT_ONCE: Final = 60
 _PER_PAGE: Final = 50
@@ -32,9 +32,9 @@ def provider_reference(provider: str) -> ObjectReference:
     return ObjectReference(kind="Provider", name=provider)
 
 
-def ask(scene: Scene) -> None:
+def ask(scene: FailoverContext) -> None:
     """Ask what is due, and say when the next question is."""
-    suspects: defaultdict[str, list[tuple[Case, Place]]] = defaultdict(list)
+    suspects: defaultdict[str, list[tuple[NodeCase, MachineLocation]]] = defaultdict(list)
     for case in scene.cases.values():
         if (place := scene.machines.place(case.provider_id)) is not None:
             suspects[place.provider].append((case, place))
@@ -44,7 +44,7 @@ def ask(scene: Scene) -> None:
         _ask_singly(scene, known, is_crowd=is_crowd)
 
 
-def every(scene: Scene, case: Case) -> timedelta:
+def every(scene: FailoverContext, case: NodeCase) -> timedelta:
     """How often to ask about it."""
     usual = scene.terms.read_every
     if case.uid in scene.pressing:
@@ -57,7 +57,7 @@ def every(scene: Scene, case: Case) -> timedelta:
     return _until_proof(case, usual, scene.terms.proven_after)
 
 
-def _until_proof(case: Case, usual: timedelta, proven_after: timedelta) -> timedelta:
+def _until_proof(case: NodeCase, usual: timedelta, proven_after: timedelta) -> timedelta:
     """The usual rest, or a little more if the next answer would come just too early to complete the proof.
 
     A first answer that was late by a moment would otherwise cost a whole turn.
@@ -69,11 +69,11 @@ def _until_proof(case: Case, usual: timedelta, proven_after: timedelta) -> timed
     return enough if usual < enough < 2 * usual else usual
 
 
-def _ask_singly(scene: Scene, known: Sequence[tuple[Case, Place]], *, is_crowd: bool) -> None:
+def _ask_singly(scene: FailoverContext, known: Sequence[tuple[NodeCase, MachineLocation]], *, is_crowd: bool) -> None:
     open_ones = [(case, place) for case, place in known if case.is_open]
     for case, place in open_ones:
         _ask_about(scene, case, place)  # what has not begun is forgotten, unless it is asked for again
-    due: list[tuple[Case, Place]] = []
+    due: list[tuple[NodeCase, MachineLocation]] = []
     room = _AT_ONCE - len(open_ones)
     for case, place in known:
         is_told = is_crowd and case.finding(scene.terms) is Finding.RUNNING  # the list tells
@@ -88,13 +88,13 @@ def _ask_singly(scene: Scene, known: Sequence[tuple[Case, Place]], *, is_crowd: 
         _ask_about(scene, msgspec.structs.replace(case, asked_at=scene.now), place)
 
 
-def _turn(scene: Scene, case: Case) -> tuple[bool, datetime, datetime, str]:
+def _turn(scene: FailoverContext, case: NodeCase) -> tuple[bool, datetime, datetime, str]:
     """First whoever waits for nothing else, then who was never asked about, then who was longest ago."""
     never = datetime.min.replace(tzinfo=UTC)
     return case.uid not in scene.pressing, case.asked_at or never, case.last_sign, case.name
 
 
-def _ask_about(scene: Scene, case: Case, place: Place) -> None:
+def _ask_about(scene: FailoverContext, case: NodeCase, place: MachineLocation) -> None:
     if case.asked_at is None:
         raise ValueError(f"nobody says when {case.name} is asked about")
     scene.cases[case.uid] = case
@@ -106,7 +106,7 @@ def _ask_about(scene: Scene, case: Case, place: Place) -> None:
     scene.said.append(question)
 
 
-def _list(scene: Scene, provider: str, count: int) -> None:
+def _list(scene: FailoverContext, provider: str, count: int) -> None:
     rest = scene.terms.read_every * scene.machines.pages(provider, _PER_PAGE)
     asked_at: datetime | None = scene.listed_at.get(provider)
     outcome = scene.state.outcome_of(ReadPowers, provider_reference(provider))

@@ -19,7 +19,7 @@ from growth.observe.snapshot import Snapshot
 _ATTACHMENTS: Final = "the attachments of each node"
 
 
-class Leftovers(msgspec.Struct, frozen=True, dict=True):
+class RemainingObjects(msgspec.Struct, frozen=True, dict=True):
     """Pods and volumes of one node."""
 
     pods: tuple[Pod, ...]
@@ -36,11 +36,11 @@ class Leftovers(msgspec.Struct, frozen=True, dict=True):
         return (*self.pods, *self.lingering, *self.attachments)
 
 
-def left_on(snapshot: Snapshot, node: Node) -> Leftovers:
+def left_on(snapshot: Snapshot, node: Node) -> RemainingObjects:
     """What is left on this node."""
     name, taint = node.metadata.name, out_of_service_taint(node) or SHUTDOWN
     here = snapshot.pods_by_node.get(name, {}).values()
-    return Leftovers(
+    return RemainingObjects(
         pods=tuple(sorted((pod for pod in here if not _stays(pod, taint)), key=_place)),
         staying=tuple(pod for pod in here if _stays(pod, taint)),
         lingering=tuple(pod for pod in snapshot.lingering.values() if pod.node_name == name),
@@ -58,7 +58,7 @@ def _attachments(snapshot: Snapshot) -> Mapping[str, list[VolumeAttachment]]:
     return known
 
 
-def why_kept(leftovers: Leftovers) -> list[tuple[str, str]]:
+def why_kept(leftovers: RemainingObjects) -> list[tuple[str, str]]:
     """Why something is still there, each as a word and a sentence."""
     said: list[tuple[str, str]] = []
     for pod in (*leftovers.lingering, *leftovers.pods):
@@ -79,7 +79,7 @@ def why_kept(leftovers: Leftovers) -> list[tuple[str, str]]:
     return said
 
 
-def what_is_left(left: Leftovers) -> str:
+def what_is_left(left: RemainingObjects) -> str:
     """It, counted."""
     parts = [
         _counted(left.pods, "pod") if left.pods else "",

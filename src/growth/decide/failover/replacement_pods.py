@@ -14,7 +14,7 @@ from growth.api.pod import Pod
 from growth.api.pod_classification import is_daemon
 from growth.decide.elapsed import is_ahead
 from growth.decide.facts.pending_pods import note_displaced
-from growth.decide.failover.context import Scene, reference
+from growth.decide.failover.context import FailoverContext, reference
 from growth.decide.failover.remaining_objects import left_on
 
 # Pods are gone 70 s after the power cut at the latest. For those that are not, something else must happen first, and
@@ -22,14 +22,14 @@ from growth.decide.failover.remaining_objects import left_on
 _GONE_WITHIN: Final = timedelta(minutes=5)
 
 
-def note_who_moves(scene: Scene) -> None:
+def note_who_moves(scene: FailoverContext) -> None:
     """Note them for ``grow``."""
     if scene.acts:
         pods = (pod for node in _dead(scene) for pod in left_on(scene.snapshot, node).pods if _is_made_anew(pod))
         note_displaced(scene.snapshot, pods)
 
 
-def _dead(scene: Scene) -> Iterator[Node]:
+def _dead(scene: FailoverContext) -> Iterator[Node]:
     """Nodes that are proven dead and go out of service now, or went not long ago."""
     for node in scene.tainted:
         outcome = scene.state.outcome_of(EditObject, reference(node))

@@ -16,8 +16,8 @@ from growth.api.out_of_service import MAINTENANCE, PROOF, out_of_service_taint, 
 from growth.api.pod_classification import forbids
 from growth.decide.capacity.provider_failures import CLOCKS_DIFFER
 from growth.decide.elapsed import counts_from
-from growth.decide.failover.context import IN_THE_WAY, Scene
-from growth.decide.failover.evidence import Case, why_not_believed
+from growth.decide.failover.context import IN_THE_WAY, FailoverContext
+from growth.decide.failover.evidence import NodeCase, why_not_believed
 from growth.decide.failover.remaining_objects import left_on
 
 CONTROL_PLANE: Final = "node-role.kubernetes.io/control-plane"
@@ -38,10 +38,10 @@ class Guard(msgspec.Struct, frozen=True):
     """Whether a person should hear of it."""
 
 
-class Census:
+class NodeCensus:
     """How many nodes there are, by zone and by pool, and how many of them do not work: counted once in a pass."""
 
-    def __init__(self, scene: Scene) -> None:
+    def __init__(self, scene: FailoverContext) -> None:
         self.members = 0
         self.bad: Counter[str] = Counter()
         """By zone, those that do not work although they neither come nor go."""
@@ -61,7 +61,7 @@ class Census:
             scene.snapshot.nodes[scene.cases[uid].name].metadata.labels.get(POOL, "") for uid in scene.fencing
         )
 
-    def doubt(self, scene: Scene, provider: str, provider_id: str) -> str:
+    def doubt(self, scene: FailoverContext, provider: str, provider_id: str) -> str:
         """Why a provider is not believed when it says that a machine is gone; empty if it is. The same for all."""
         if provider not in self._doubts:
             nodes = scene.snapshot.nodes.values()
@@ -70,7 +70,7 @@ class Census:
         return self._doubts[provider]
 
 
-def guard_of(scene: Scene, census: Census, node: Node, case: Case) -> Guard | None:
+def guard_of(scene: FailoverContext, census: NodeCensus, node: Node, case: NodeCase) -> Guard | None:
     """What keeps this node in service; None if nothing does."""
     return (
         _wish(node)
@@ -92,7 +92,7 @@ def _wish(node: Node) -> Guard | None:
     return None
 
 
-def _kind(scene: Scene, node: Node) -> Guard | None:
+def _kind(scene: FailoverContext, node: Node) -> Guard | None:
     if CONTROL_PLANE not in node.metadata.labels:
         return None
     if not scene.terms.control_plane:
@@ -105,7 +105,7 @@ def _kind(scene: Scene, node: Node) -> Guard | None:
     return None
 
 
-def _disbelief(scene: Scene, census: Census, node: Node, case: Case) -> Guard | None:
+def _disbelief(scene: FailoverContext, census: NodeCensus, node: Node, case: NodeCase) -> Guard | None:
     place = scene.machines.place(case.provider_id)
     if place is None:
         return Guard("NotBelieved", "its provider does not say any more that it has machines")
@@ -117,7 +117,7 @@ def _disbelief(scene: Scene, census: Census, node: Node, case: Case) -> Guard | 
     return Guard("NotBelieved", doubt) if doubt else None
 
 
-def _cluster(scene: Scene, census: Census) -> Guard | None:
+def _cluster(scene: FailoverContext, census: NodeCensus) -> Guard | None:
     if scene.cluster.is_halted:
         return Guard("ClusterUnhealthy", f"the cluster is unhealthy: {scene.cluster.health.alarm}", is_alarming=False)
     # Who is silent is not unready yet, and the registry learns of it half a minute later.
@@ -127,7 +127,7 @@ def _cluster(scene: Scene, census: Census) -> Guard | None:
     return None
 
 
-def _zone(census: Census, node: Node) -> Guard | None:
+def _zone(census: NodeCensus, node: Node) -> Guard | None:
     zone = node.metadata.labels.get(_ZONE, "")
     bad, members = census.bad[zone], census.zones[zone]
     if bad >= _ZONE_NODES and bad > _ZONE_SHARE * members:
@@ -136,7 +136,7 @@ def _zone(census: Census, node: Node) -> Guard | None:
     return None
 
 
-def _turn(scene: Scene, census: Census, node: Node) -> Guard | None:
+def _turn(scene: FailoverContext, census: NodeCensus, node: Node) -> Guard | None:
     """Only so many at once; who is silent for longest is asked first, and so comes first."""
     pool = node.metadata.labels.get(POOL, "")
     limit = max(_AT_ONCE, int(_AT_ONCE_SHARE * census.pools[pool]))
@@ -149,14 +149,14 @@ def _turn(scene: Scene, census: Census, node: Node) -> Guard | None:
     return Guard("TooMany", why, is_alarming=False)
 
 
-def _is_under_way(scene: Scene, node: Node) -> bool:
+def _is_under_way(scene: FailoverContext, node: Node) -> bool:
     proof = proof_on(node)
     if proof is None or out_of_service_taint(node) is None or _is_in_vain(scene, proof.tainted_at):
         return False
     return bool(left_on(scene.snapshot, node).all)
 
 
-def _is_in_vain(scene: Scene, tainted_at: datetime) -> bool:
+def _is_in_vain(scene: FailoverContext, tainted_at: datetime) -> bool:
     """Whether it takes so long that others need not wait for it. What was written by a clock that was set back since
     counts from then; where nobody saw that, nobody knows how long ago it was."""
     if scene.state.steady_since is None and tainted_at > scene.now + CLOCKS_DIFFER:
@@ -164,12 +164,12 @@ def _is_in_vain(scene: Scene, tainted_at: datetime) -> bool:
     return scene.now - counts_from(tainted_at, scene.now, scene.state.steady_since) > IN_THE_WAY
 
 
-def _is_unwell(scene: Scene, node: Node) -> bool:
+def _is_unwell(scene: FailoverContext, node: Node) -> bool:
     if _works(scene, node):
         return False
     unit = scene.unit(node)
     return unit is None or unit.is_unjustified or node.metadata.uid in scene.silent
 
 
-def _works(scene: Scene, node: Node) -> bool:
+def _works(scene: FailoverContext, node: Node) -> bool:
     return node.is_ready and node.metadata.uid not in scene.silent

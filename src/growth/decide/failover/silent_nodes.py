@@ -16,13 +16,13 @@ from growth.api.node import Node
 from growth.api.out_of_service import out_of_service_taint
 from growth.decide.elapsed import counts_from, is_ahead
 from growth.decide.facts.cluster_state import NodeState
-from growth.decide.failover.context import IN_THE_WAY, Scene, reference
-from growth.decide.failover.evidence import Case
-from growth.decide.failover.machine_lookup import Place
+from growth.decide.failover.context import IN_THE_WAY, FailoverContext, reference
+from growth.decide.failover.evidence import NodeCase
+from growth.decide.failover.machine_lookup import MachineLocation
 from growth.decide.failover.power_queries import provider_reference
 
 
-def follow_evidence(scene: Scene) -> None:
+def follow_evidence(scene: FailoverContext) -> None:
     """What is known about each silent node now."""
     for node, last_sign in _silent(scene):
         scene.silent.add(node.metadata.uid)
@@ -36,7 +36,7 @@ def follow_evidence(scene: Scene) -> None:
         scene.remind(next_silence)
 
 
-def _keep_fencing(scene: Scene, node: Node) -> None:
+def _keep_fencing(scene: FailoverContext, node: Node) -> None:
     """Whose machine was powered off by us, and who is yet to be taken out of service."""
     uid = node.metadata.uid
     begun_at = scene.memory.fencing.get(uid)
@@ -46,7 +46,7 @@ def _keep_fencing(scene: Scene, node: Node) -> None:
         scene.fencing[uid] = begun_at
 
 
-def _silent(scene: Scene) -> Iterator[tuple[Node, datetime | None]]:
+def _silent(scene: FailoverContext) -> Iterator[tuple[Node, datetime | None]]:
     """Silent nodes, each with its last sign of life; None if nobody knows when that was."""
     snapshot = scene.snapshot
     troubled = [unit for units in scene.cluster.troubled.values() for unit in units]
@@ -76,19 +76,19 @@ def _is_given_up(node: Node) -> bool:
     return ready not in ("True", "False")
 
 
-def _known(scene: Scene, node: Node, last_sign: datetime | None) -> Case:
+def _known(scene: FailoverContext, node: Node, last_sign: datetime | None) -> NodeCase:
     """The case so far. Another machine under the same node is another case."""
     before, meta = scene.memory.cases.get(node.metadata.uid), node.metadata
     if before is None or before.provider_id != node.spec.provider_id or before.last_sign > scene.now:
         # What was answered before this process looked is nothing that it has seen; and who registers lives.
         born = min(meta.creation_timestamp or scene.now, scene.now)
         sign = scene.now if last_sign is None else max(last_sign, born)
-        return Case(meta.name, meta.uid, node.spec.provider_id, sign, scene.now)
+        return NodeCase(meta.name, meta.uid, node.spec.provider_id, sign, scene.now)
     sign = scene.state.even_since if last_sign is None else last_sign
     return before if sign is None else before.heard(sign)
 
 
-def _with_answers(scene: Scene, node: Node, case: Case) -> Case:
+def _with_answers(scene: FailoverContext, node: Node, case: NodeCase) -> NodeCase:
     """With all that its provider said since, in the order in which it was read."""
     for reading in sorted(_readings(scene, node, case), key=lambda one: one.read_at):
         if reading.read_at <= scene.now:
@@ -99,7 +99,7 @@ def _with_answers(scene: Scene, node: Node, case: Case) -> Case:
     return case
 
 
-def _readings(scene: Scene, node: Node, case: Case) -> Iterator[PowerReading]:
+def _readings(scene: FailoverContext, node: Node, case: NodeCase) -> Iterator[PowerReading]:
     place = scene.machines.place(case.provider_id)
     if place is None:
         return
@@ -113,7 +113,7 @@ def _readings(scene: Scene, node: Node, case: Case) -> Iterator[PowerReading]:
         yield reading
 
 
-def _in_list(scene: Scene, place: Place) -> PowerReading | None:
+def _in_list(scene: FailoverContext, place: MachineLocation) -> PowerReading | None:
     """What the last list says that was asked for; of many suspects each asks, so it is taken apart once."""
     if place.provider not in scene.listings:
         outcome = scene.state.outcome_of(ReadPowers, provider_reference(place.provider))

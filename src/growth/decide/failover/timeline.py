@@ -13,7 +13,7 @@ from growth.api.kinds import CONFIG_MAPS
 from growth.api.references import reference_to
 from growth.api.settings.model import Settings
 from growth.decide.elapsed import is_ahead
-from growth.decide.failover.context import Recovery, Scene
+from growth.decide.failover.context import FailoverContext, PodRecovery
 from growth.decide.failover.evidence import Finding
 from growth.observe.snapshot import Snapshot
 
@@ -26,7 +26,7 @@ _KEPT_BYTES: Final = 400_000
 _RECOVERS_WITHIN: Final = timedelta(minutes=10)
 
 
-def note_findings(scene: Scene) -> None:
+def note_findings(scene: FailoverContext) -> None:
     """What each case has come to, as a step in the node's story."""
     for case in scene.cases.values():
         node, finding = scene.snapshot.nodes[case.name], case.finding(scene.terms)
@@ -48,7 +48,7 @@ def note_findings(scene: Scene) -> None:
     _note_who_is_heard_of(scene)
 
 
-def _note_who_is_heard_of(scene: Scene) -> None:
+def _note_who_is_heard_of(scene: FailoverContext) -> None:
     """A silence that ends by itself is the end of the story; one that is out of service has another end."""
     for uid, case in scene.memory.cases.items():
         node, story = scene.snapshot.nodes.get(case.name), scene.timelines.get(case.name)
@@ -58,7 +58,7 @@ def _note_who_is_heard_of(scene: Scene) -> None:
             scene.note(node, "HeardAgain", "it is heard of again, and nothing was done")
 
 
-def counted(scene: Scene) -> dict[str, int]:
+def counted(scene: FailoverContext) -> dict[str, int]:
     """How many nodes are how."""
     findings: Counter[str] = Counter()
     for case in scene.cases.values():
@@ -73,7 +73,7 @@ def remembered_timelines(snapshot: Snapshot, settings: Settings) -> dict[str, Ti
     return {one.node: one for one in timelines_in(_status(snapshot, settings)) if one.entries}
 
 
-def write_timelines(scene: Scene) -> bool:
+def write_timelines(scene: FailoverContext) -> bool:
     """Write down what is new, not more than once in a moment; says whether it did."""
     there = _status(scene.snapshot, scene.settings)
     if there is None:
@@ -93,7 +93,7 @@ def write_timelines(scene: Scene) -> bool:
     return True
 
 
-def _kept(scene: Scene) -> dict[str, str]:
+def _kept(scene: FailoverContext) -> dict[str, str]:
     """The latest stories, as texts by their keys; what is too old, or too much, is forgotten."""
     known = sorted(scene.timelines.values(), key=lambda one: (one.entries[-1].at, one.node), reverse=True)
     texts: dict[str, str] = {}
@@ -113,7 +113,7 @@ def _status(snapshot: Snapshot, settings: Settings) -> ConfigMap | None:
     return snapshot.table(CONFIG_MAPS).get((settings.namespace, GROWTH_STATUS))
 
 
-def follow_recoveries(scene: Scene) -> tuple[float, ...]:
+def follow_recoveries(scene: FailoverContext) -> tuple[float, ...]:
     """Seconds from the last sign of life to running again, of pods that came to run."""
     if not scene.recoveries:
         return ()
@@ -134,7 +134,7 @@ def follow_recoveries(scene: Scene) -> tuple[float, ...]:
     return tuple(seconds)
 
 
-def _note_recovery(scene: Scene, recovery: Recovery, key: tuple[str, str]) -> None:
+def _note_recovery(scene: FailoverContext, recovery: PodRecovery, key: tuple[str, str]) -> None:
     node = scene.snapshot.nodes.get(recovery.node)
     if node is not None:
         scene.note(node, f"Recovered-{key[0]}/{key[1]}", f"pod {key[0]}/{key[1]} runs elsewhere")

@@ -5,9 +5,19 @@ strict as kube-scheduler 1.36: what is allowed here and refused there buys a nod
 leaves a pod waiting for ever. ``tests/fidelity`` compares the two.
 """
 
-from growth.decide.fit.filter_result import Cause, Misfit, Verdict
+from growth.decide.fit.filter_result import FilterRefusal, FitResult, RefusalGroup
 from growth.decide.fit.predicates import fit, fits_anywhere, prepare, unplaceable
 from growth.decide.fit.preferences import grief
-from growth.decide.fit.simulated_cluster import Stage
+from growth.decide.fit.simulated_cluster import SimulatedCluster
 
-__all__ = ["Cause", "Misfit", "Stage", "Verdict", "fit", "fits_anywhere", "grief", "prepare", "unplaceable"]
+__all__ = [
+    "FilterRefusal",
+    "FitResult",
+    "RefusalGroup",
+    "SimulatedCluster",
+    "fit",
+    "fits_anywhere",
+    "grief",
+    "prepare",
+    "unplaceable",
+]

@@ -26,8 +26,8 @@ from growth.api.pod import (
 from growth.api.tolerations import NO_EXECUTE, NO_SCHEDULE, Toleration, untolerated
 from growth.api.workloads import DaemonSet
 from growth.decide.fit import node_affinity
-from growth.decide.fit.node_info import Site
-from growth.decide.fit.simulated_cluster import Stage
+from growth.decide.fit.node_info import NodeInfo
+from growth.decide.fit.simulated_cluster import SimulatedCluster
 
 _ADDED: Final = tuple(
     Toleration(f"node.kubernetes.io/{key}", "Exists", "", effect)
@@ -75,7 +75,7 @@ class _Daemon:
         return Pod(meta, self.spec)
 
 
-class Daemons:
+class DaemonSets:
     """All DaemonSets of a cluster."""
 
     def __init__(self, daemon_sets: Iterable[DaemonSet]) -> None:
@@ -84,15 +84,15 @@ class Daemons:
         self._daemons = [_Daemon(known) for known in alive]
 
     @staticmethod
-    def of(stage: Stage) -> "Daemons":
+    def of(stage: SimulatedCluster) -> "DaemonSets":
         """Those that the stage's cluster has."""
-        return Daemons(stage.all(DAEMON_SETS))
+        return DaemonSets(stage.all(DAEMON_SETS))
 
     def pods_for(self, node: Node) -> tuple[Pod, ...]:
         """The pods that will be made for a node."""
         return tuple(daemon.pod_on(node.metadata.name) for daemon in self._daemons if daemon.runs_on(node))
 
-    def missing_on(self, site: Site) -> Sequence[Pod]:
+    def missing_on(self, site: NodeInfo) -> Sequence[Pod]:
         """The pods that are still to be made for a node that exists: their room is not free, only not taken yet."""
         owners = {owner.uid for pod in site.pods.values() if (owner := pod.metadata.controller) is not None}
         return [

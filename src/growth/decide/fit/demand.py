@@ -14,7 +14,7 @@ from growth.api.pod import Pod
 from growth.api.pod_classification import is_daemon, is_static
 from growth.api.taints import kept_for
 from growth.decide.fit.predicates import fit, unplaceable
-from growth.decide.fit.simulated_cluster import Stage
+from growth.decide.fit.simulated_cluster import SimulatedCluster
 
 DEFAULT_SCHEDULER: Final = "default-scheduler"
 
@@ -32,7 +32,7 @@ Why = Literal[
 ]
 
 
-class SetAside(msgspec.Struct, frozen=True):
+class ExcludedPod(msgspec.Struct, frozen=True):
     """A waiting pod that is not demand, and why, in a word and in a sentence."""
 
     pod: Pod
@@ -46,13 +46,13 @@ class Demand(msgspec.Struct, frozen=True):
     """The waiting pods, sorted out: most important first, then the oldest."""
 
     pods: tuple[Pod, ...]
-    set_aside: tuple[SetAside, ...]
+    set_aside: tuple[ExcludedPod, ...]
 
 
-def demand_of(stage: Stage) -> Demand:
+def demand_of(stage: SimulatedCluster) -> Demand:
     """Sort out who waits. Pods that have a place already are placed on the stage."""
     pods: list[Pod] = []
-    set_aside: list[SetAside] = []
+    set_aside: list[ExcludedPod] = []
     for pod in sorted(stage.snapshot.waiting.values(), key=importance):
         aside = why_not(pod) or why_unplaceable(stage, pod) or has_place(stage, pod)
         if aside is None:
@@ -64,46 +64,46 @@ def demand_of(stage: Stage) -> Demand:
     return Demand(tuple(pods), tuple(set_aside))
 
 
-def why_not(pod: Pod) -> SetAside | None:
+def why_not(pod: Pod) -> ExcludedPod | None:
     """Why a waiting pod is not demand, as far as the pod itself tells; None if it may be."""
     meta, spec = pod.metadata, pod.spec
     owner = meta.controller
     if meta.deletion_timestamp is not None:
-        return SetAside(pod, "Terminating", "it is being deleted")
+        return ExcludedPod(pod, "Terminating", "it is being deleted")
     if is_static(pod):
-        return SetAside(pod, "Static", "it is a static pod, which its kubelet runs without asking anybody")
+        return ExcludedPod(pod, "Static", "it is a static pod, which its kubelet runs without asking anybody")
     if owner is not None and is_daemon(pod):
         reason = f"it belongs to DaemonSet {owner.name} and waits for room on a node that exists"
-        return SetAside(pod, "DaemonSet", reason)
+        return ExcludedPod(pod, "DaemonSet", reason)
     if spec.scheduling_gates:
         gates = ", ".join(gate.name for gate in spec.scheduling_gates)
-        return SetAside(pod, "SchedulingGated", f"it is held by scheduling gates: {gates}")
+        return ExcludedPod(pod, "SchedulingGated", f"it is held by scheduling gates: {gates}")
     if spec.scheduler_name != DEFAULT_SCHEDULER and not pod.is_refused:
         reason = f"it waits for scheduler {spec.scheduler_name}, which has not called it unschedulable"
-        return SetAside(pod, "OtherScheduler", reason)
+        return ExcludedPod(pod, "OtherScheduler", reason)
     if spec.resource_claims:
         reason = "it uses resource claims (dynamic allocation), which Growth does not plan for"
-        return SetAside(pod, "ResourceClaims", reason)
+        return ExcludedPod(pod, "ResourceClaims", reason)
     return None
 
 
-def why_unplaceable(stage: Stage, pod: Pod) -> SetAside | None:
+def why_unplaceable(stage: SimulatedCluster, pod: Pod) -> ExcludedPod | None:
     """Why no machine whatever could help a waiting pod; None if one may."""
     misfit = unplaceable(stage, pod)
-    return None if misfit is None else SetAside(pod, "Unplaceable", misfit.reason)
+    return None if misfit is None else ExcludedPod(pod, "Unplaceable", misfit.reason)
 
 
-def has_place(stage: Stage, pod: Pod) -> SetAside | None:
+def has_place(stage: SimulatedCluster, pod: Pod) -> ExcludedPod | None:
     """Where a waiting pod has its place already, if it has one."""
     nominated, kept = pod.status.nominated_node_name, kept_for(pod)
     if nominated and _still_fits(stage, pod, nominated):
-        return SetAside(pod, "Nominated", f"it is nominated to node {nominated}, where it still fits", nominated)
+        return ExcludedPod(pod, "Nominated", f"it is nominated to node {nominated}, where it still fits", nominated)
     if kept and _still_fits(stage, pod, kept):
-        return SetAside(pod, "Kept", f"a place is kept for it on node {kept}, where it still fits", kept)
+        return ExcludedPod(pod, "Kept", f"a place is kept for it on node {kept}, where it still fits", kept)
     return None
 
 
-def _still_fits(stage: Stage, pod: Pod, node: str) -> bool:
+def _still_fits(stage: SimulatedCluster, pod: Pod, node: str) -> bool:
     return node in stage.nodes and fit(stage, pod, node) is None
 
 

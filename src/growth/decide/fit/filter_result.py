@@ -8,7 +8,7 @@ import msgspec
 MAX_CAUSES_TOLD: Final = 4
 
 
-class Misfit(msgspec.Struct, frozen=True, gc=False):
+class FilterRefusal(msgspec.Struct, frozen=True, gc=False):
     """The first filter that refuses, under the scheduler's name for it, and why in words.
 
     ``is_permanent`` is the scheduler's UnschedulableAndUnresolvable: evicting pods from the node would not help.
@@ -19,22 +19,22 @@ class Misfit(msgspec.Struct, frozen=True, gc=False):
     is_permanent: bool
 
 
-class Cause(msgspec.Struct, frozen=True):
+class RefusalGroup(msgspec.Struct, frozen=True):
     """Nodes that refuse by the same filter, and what one of them says."""
 
     nodes: int
-    example: Misfit
+    example: FilterRefusal
 
 
-class Verdict(msgspec.Struct, frozen=True):
+class FitResult(msgspec.Struct, frozen=True):
     """Where a pod fits; if nowhere, why not.
 
     ``unplaceable`` is what holds before any node is looked at; then ``causes`` is empty, because no node was asked.
     """
 
     nodes: tuple[str, ...]
-    causes: tuple[Cause, ...] = ()
-    unplaceable: Misfit | None = None
+    causes: tuple[RefusalGroup, ...] = ()
+    unplaceable: FilterRefusal | None = None
 
     @property
     def fits(self) -> bool:
@@ -57,19 +57,19 @@ class Verdict(msgspec.Struct, frozen=True):
         return f"fits none of {_nodes(total)} ({told}{f'; and {more} more causes' if more > 0 else ''})"
 
 
-def verdict_from(nodes: list[str], misfits: Mapping[str, Misfit]) -> Verdict:
+def verdict_from(nodes: list[str], misfits: Mapping[str, FilterRefusal]) -> FitResult:
     """The verdict of many nodes, alike misfits told once."""
-    by_filter: dict[str, list[Misfit]] = {}
+    by_filter: dict[str, list[FilterRefusal]] = {}
     for misfit in misfits.values():
         by_filter.setdefault(misfit.filter, []).append(misfit)
-    causes = [Cause(len(alike), _most_telling(alike)) for alike in by_filter.values()]
+    causes = [RefusalGroup(len(alike), _most_telling(alike)) for alike in by_filter.values()]
     causes.sort(key=lambda cause: (-cause.nodes, cause.example.filter))
-    return Verdict(tuple(nodes), tuple(causes))
+    return FitResult(tuple(nodes), tuple(causes))
 
 
-def _most_telling(misfits: list[Misfit]) -> Misfit:
+def _most_telling(misfits: list[FilterRefusal]) -> FilterRefusal:
     """The commonest one; among equals one that may pass, because it is the nearest miss."""
-    count: dict[Misfit, int] = {}
+    count: dict[FilterRefusal, int] = {}
     for misfit in misfits:
         count[misfit] = count.get(misfit, 0) + 1
     return min(count, key=lambda misfit: (-count[misfit], misfit.is_permanent, misfit.reason))

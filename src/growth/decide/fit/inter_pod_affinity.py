@@ -16,10 +16,10 @@ import msgspec
 from growth.api.kinds import NAMESPACES
 from growth.api.pod import Pod, PodAffinityTerm
 from growth.api.selectors import selects
-from growth.decide.fit.filter_result import Misfit
-from growth.decide.fit.node_info import Check, Site
-from growth.decide.fit.pod_counts import Kin, Repellent, add, repelling_terms
-from growth.decide.fit.simulated_cluster import Stage
+from growth.decide.fit.filter_result import FilterRefusal
+from growth.decide.fit.node_info import Check, NodeInfo
+from growth.decide.fit.pod_counts import PodFamily, Repellent, add, repelling_terms
+from growth.decide.fit.simulated_cluster import SimulatedCluster
 
 FILTER: Final = "InterPodAffinity"
 
@@ -32,7 +32,7 @@ def attracting_terms(pod: Pod) -> tuple[PodAffinityTerm, ...]:
     return affinity.pod_affinity.required if affinity and affinity.pod_affinity else ()
 
 
-def prepare(stage: Stage, pod: Pod) -> Check | None:
+def prepare(stage: SimulatedCluster, pod: Pod) -> Check | None:
     """The check for pods of these labels, namespace and spec; None if neither they nor the pods there have terms."""
     attracting, repelling = attracting_terms(pod), repelling_terms(pod.spec)
     if not attracting and not repelling and not stage.has_repellents:
@@ -44,7 +44,7 @@ def prepare(stage: Stage, pod: Pod) -> Check | None:
     shy = _Shy(stage, pod)
     crowd.warn(shy)
 
-    def check(site: Site) -> Misfit | None:
+    def check(site: NodeInfo) -> FilterRefusal | None:
         misfit = near.misfit(site, likes_itself=likes_itself) if near is not None else None
         if misfit is not None:
             return misfit
@@ -57,7 +57,7 @@ def prepare(stage: Stage, pod: Pod) -> Check | None:
     return check
 
 
-def feared_by(stage: Stage, pod: Pod) -> tuple[Repellent, ...]:
+def feared_by(stage: SimulatedCluster, pod: Pod) -> tuple[Repellent, ...]:
     """The anti-affinity of pods that are there, or were, as far as it concerns pods of these labels."""
     shy = _Shy(stage, pod)
     for repellent in stage.crowd.repellents:
@@ -65,7 +65,7 @@ def feared_by(stage: Stage, pod: Pod) -> tuple[Repellent, ...]:
     return tuple(shy.feared)
 
 
-def presence(stage: Stage, pod: Pod, term: PodAffinityTerm) -> Callable[[Site], bool]:
+def presence(stage: SimulatedCluster, pod: Pod, term: PodAffinityTerm) -> Callable[[NodeInfo], bool]:
     """Whether pods that match a term of this pod stand at a node's value of its key."""
     return _far(stage, pod.metadata.namespace, term).is_present
 
@@ -84,7 +84,7 @@ class _Farness(msgspec.Struct, frozen=True):
     term: PodAffinityTerm
 
 
-def _near(stage: Stage, namespace: str, terms: tuple[PodAffinityTerm, ...]) -> "_Near":
+def _near(stage: SimulatedCluster, namespace: str, terms: tuple[PodAffinityTerm, ...]) -> "_Near":
     def make() -> _Near:
         near = _Near([_Term(stage, namespace, term) for term in terms])
         stage.crowd.follow(near)
@@ -93,7 +93,7 @@ def _near(stage: Stage, namespace: str, terms: tuple[PodAffinityTerm, ...]) -> "
     return stage.crowd.shared(_Nearness(namespace, terms), make)
 
 
-def _far(stage: Stage, namespace: str, term: PodAffinityTerm) -> "_Far":
+def _far(stage: SimulatedCluster, namespace: str, term: PodAffinityTerm) -> "_Far":
     def make() -> _Far:
         far = _Far(_Term(stage, namespace, term))
         stage.crowd.follow(far)
@@ -105,7 +105,7 @@ def _far(stage: Stage, namespace: str, term: PodAffinityTerm) -> "_Far":
 class _Term:
     """A term of a pod that comes, with its namespaces known by name."""
 
-    def __init__(self, stage: Stage, namespace: str, term: PodAffinityTerm) -> None:
+    def __init__(self, stage: SimulatedCluster, namespace: str, term: PodAffinityTerm) -> None:
         self.key = term.topology_key
         self._selector = term.label_selector
         self._namespaces = _named(term, namespace)
@@ -129,22 +129,22 @@ class _Near:
         self._terms = terms
         self._values: dict[str, dict[str, int]] = {term.key: {} for term in terms}
 
-    def includes(self, kin: Kin) -> bool:
+    def includes(self, kin: PodFamily) -> bool:
         return self.matches_all(kin.namespace, kin.labels)
 
-    def change(self, site: Site, by: int) -> None:
+    def change(self, site: NodeInfo, by: int) -> None:
         for key, values in self._values.items():
             value = site.labels.get(key)
             if value is not None:
                 add(values, value, by)
 
-    def misfit(self, site: Site, *, likes_itself: bool) -> Misfit | None:
+    def misfit(self, site: NodeInfo, *, likes_itself: bool) -> FilterRefusal | None:
         missing = ""
         for key, values in self._values.items():
             value = site.labels.get(key)
             if value is None:
                 reason = f"needs certain pods near by {key}, a label that the node does not have"
-                return Misfit(FILTER, reason, is_permanent=True)
+                return FilterRefusal(FILTER, reason, is_permanent=True)
             if value not in values:
                 missing = f"{key}={value}"
         if not missing:
@@ -152,7 +152,7 @@ class _Near:
         if likes_itself and not any(self._values.values()):
             return None  # nobody to be near to: the first of its kind may stand anywhere
         reason = f"needs certain pods near; none of them is at {missing}"
-        return Misfit(FILTER, reason, is_permanent=True)
+        return FilterRefusal(FILTER, reason, is_permanent=True)
 
     def matches_all(self, namespace: str, labels: Mapping[str, str]) -> bool:
         return all(term.matches(namespace, labels) for term in self._terms)
@@ -165,31 +165,31 @@ class _Far:
         self._term = term
         self._values: dict[str, int] = {}
 
-    def includes(self, kin: Kin) -> bool:
+    def includes(self, kin: PodFamily) -> bool:
         return self._term.matches(kin.namespace, kin.labels)
 
-    def change(self, site: Site, by: int) -> None:
+    def change(self, site: NodeInfo, by: int) -> None:
         value = site.labels.get(self._term.key)
         if value is not None:
             add(self._values, value, by)
 
-    def is_present(self, site: Site) -> bool:
+    def is_present(self, site: NodeInfo) -> bool:
         value = site.labels.get(self._term.key)
         return value is not None and value in self._values
 
-    def misfit(self, site: Site) -> Misfit | None:
+    def misfit(self, site: NodeInfo) -> FilterRefusal | None:
         value = site.labels.get(self._term.key)
         if value is None or value not in self._values:
             return None
         pods = "a pod" if self._values[value] == 1 else f"{self._values[value]} pods"
         reason = f"must be away from {pods} at {self._term.key}={value}"
-        return Misfit(FILTER, reason, is_permanent=False)
+        return FilterRefusal(FILTER, reason, is_permanent=False)
 
 
 class _Shy:
     """The anti-affinity of pods that are there, as far as it concerns the pod that comes."""
 
-    def __init__(self, stage: Stage, pod: Pod) -> None:
+    def __init__(self, stage: SimulatedCluster, pod: Pod) -> None:
         self._namespace = pod.metadata.namespace
         self._labels = pod.metadata.labels
         space = stage.get(NAMESPACES, self._namespace)
@@ -204,12 +204,12 @@ class _Shy:
         if means_us and selects(term.label_selector, self._labels):
             self.feared.append(repellent)
 
-    def misfit(self, site: Site) -> Misfit | None:
+    def misfit(self, site: NodeInfo) -> FilterRefusal | None:
         for repellent in self.feared:
             value = site.labels.get(repellent.key)
             if value is not None and value in repellent.values:
                 reason = f"a pod at {repellent.key}={value} keeps such pods away by its own anti-affinity"
-                return Misfit(FILTER, reason, is_permanent=False)
+                return FilterRefusal(FILTER, reason, is_permanent=False)
         return None
 
 

@@ -17,13 +17,13 @@ from growth.api.selectors import (
     is_valid,
     is_valid_field,
 )
-from growth.decide.fit.filter_result import Misfit
-from growth.decide.fit.node_info import Check, Site
+from growth.decide.fit.filter_result import FilterRefusal
+from growth.decide.fit.node_info import Check, NodeInfo
 
 NAME_FILTER: Final = "NodeName"
 FILTER: Final = "NodeAffinity"
 
-CONTRADICTION: Final = Misfit(FILTER, "its node affinity asks for two node names at once", is_permanent=True)
+CONTRADICTION: Final = FilterRefusal(FILTER, "its node affinity asks for two node names at once", is_permanent=True)
 
 Matches = Callable[[Mapping[str, str], str], bool]
 """Whether a node of these labels and this name is meant."""
@@ -100,7 +100,7 @@ def prepare_name(pod: Pod) -> Check | None:
     wanted = pod.node_name or (pod.spec.node_name if isinstance(pod.spec, TemplateSpec) else "")
     if not wanted:
         return None
-    misfit = Misfit(NAME_FILTER, f"asks for the node {wanted} by name", is_permanent=True)
+    misfit = FilterRefusal(NAME_FILTER, f"asks for the node {wanted} by name", is_permanent=True)
     return lambda site: None if site.name == wanted else misfit
 
 
@@ -111,13 +111,13 @@ def prepare(spec: PodSpec) -> Check | None:
         return None
     ask = matches
 
-    def check(site: Site) -> Misfit | None:
-        return None if ask(site.labels, site.name) else Misfit(FILTER, _reason(spec, site), is_permanent=True)
+    def check(site: NodeInfo) -> FilterRefusal | None:
+        return None if ask(site.labels, site.name) else FilterRefusal(FILTER, _reason(spec, site), is_permanent=True)
 
     return check
 
 
-def _reason(spec: PodSpec, site: Site) -> str:
+def _reason(spec: PodSpec, site: NodeInfo) -> str:
     for key, value in spec.node_selector.items():
         if site.labels.get(key) != value:
             return f"needs a node with {key}={value}; this one has {formatting.label(site.labels, key)}"

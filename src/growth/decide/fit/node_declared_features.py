@@ -3,8 +3,8 @@
 from typing import Final
 
 from growth.api.pod import PodSpec
-from growth.decide.fit.filter_result import Misfit
-from growth.decide.fit.node_info import Check, Site
+from growth.decide.fit.filter_result import FilterRefusal
+from growth.decide.fit.node_info import Check, NodeInfo
 
 FILTER: Final = "NodeDeclaredFeatures"
 
@@ -29,10 +29,10 @@ def prepare(spec: PodSpec) -> Check | None:
     if not wanted:
         return None
 
-    def check(site: Site) -> Misfit | None:
+    def check(site: NodeInfo) -> FilterRefusal | None:
         for feature in wanted:
             if feature not in site.node.status.declared_features:
-                return Misfit(FILTER, f"needs a node that declares {feature}", is_permanent=True)
+                return FilterRefusal(FILTER, f"needs a node that declares {feature}", is_permanent=True)
         return None
 
     return check

@@ -11,12 +11,12 @@ from growth.api.pod import Pod
 from growth.api.quantity import nano_value
 from growth.api.storage import CsiNode
 from growth.api.tolerations import BLOCKING_EFFECTS, Taint
-from growth.decide.fit.filter_result import Misfit
+from growth.decide.fit.filter_result import FilterRefusal
 from growth.decide.fit.node_ports import PortsInUse, host_ports
 from growth.observe.pod_requests import Requests, counted
 
 
-class Site:
+class NodeInfo:
     """One node and its pods. Only its Stage changes it."""
 
     __slots__ = (
@@ -101,5 +101,5 @@ class Site:
         return self.pods
 
 
-Check = Callable[[Site], Misfit | None]
+Check = Callable[[NodeInfo], FilterRefusal | None]
 """What is left of a filter once it knows the pod."""

@@ -10,10 +10,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from growth.api.pod import Container, PodSpec
-from growth.decide.fit.filter_result import Misfit
+from growth.decide.fit.filter_result import FilterRefusal
 
 if TYPE_CHECKING:
-    from growth.decide.fit.node_info import Check, Site
+    from growth.decide.fit.node_info import Check, NodeInfo
 
 FILTER: Final = "NodePorts"
 ANY_ADDRESS: Final = "0.0.0.0"  # noqa: S104 - compared, never listened on
@@ -70,7 +70,7 @@ def prepare(spec: PodSpec) -> "Check | None":
     if not wanted:
         return None
 
-    def check(site: "Site") -> Misfit | None:
+    def check(site: "NodeInfo") -> FilterRefusal | None:
         ports = site.ports
         for port in wanted:
             if ports.collision(port):
@@ -81,8 +81,8 @@ def prepare(spec: PodSpec) -> "Check | None":
 
 
 @lru_cache(1024)
-def _misfit(port: HostPort) -> Misfit:
+def _misfit(port: HostPort) -> FilterRefusal:
     address, protocol, number = port
     where = "" if address == ANY_ADDRESS else f" on {address}"
     reason = f"needs host port {number}/{protocol}{where}; another pod of the node has it"
-    return Misfit(FILTER, reason, is_permanent=False)
+    return FilterRefusal(FILTER, reason, is_permanent=False)

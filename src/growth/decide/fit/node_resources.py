@@ -10,8 +10,8 @@ from functools import lru_cache
 from typing import Final
 
 from growth.api.reasons import formatting
-from growth.decide.fit.filter_result import Misfit
-from growth.decide.fit.node_info import Check, Site
+from growth.decide.fit.filter_result import FilterRefusal
+from growth.decide.fit.node_info import Check, NodeInfo
 from growth.observe.pod_requests import Requests
 
 FILTER: Final = "NodeResourcesFit"
@@ -34,7 +34,7 @@ def prepare(requests: Requests) -> Check:
     """The check for a pod that asks for this much; ``pods`` is part of it."""
     wanted = tuple((name, amount) for name, amount in _in_order(requests) if amount and is_counted(name))
 
-    def check(site: Site) -> Misfit | None:
+    def check(site: NodeInfo) -> FilterRefusal | None:
         free = site.free
         for name, amount in wanted:
             if amount > free.get(name, 0):
@@ -48,7 +48,7 @@ def _in_order(requests: Requests) -> list[tuple[str, int]]:
     return sorted(requests.items(), key=lambda item: (_NATIVE.index(item[0]) if item[0] in _NATIVE else 9, item[0]))
 
 
-def _misfit(wanted: tuple[tuple[str, int], ...], site: Site) -> Misfit:
+def _misfit(wanted: tuple[tuple[str, int], ...], site: NodeInfo) -> FilterRefusal:
     reasons: list[str] = []
     is_permanent = False
     for name, amount in wanted:
@@ -58,7 +58,7 @@ def _misfit(wanted: tuple[tuple[str, int], ...], site: Site) -> Misfit:
             # A slot is a matter of other pods, even on a node that has none at all.
             is_permanent = is_permanent or (amount > total and name != "pods")
             reasons.append(_reason(name, amount, free, total))
-    return Misfit(FILTER, ", ".join(reasons), is_permanent)
+    return FilterRefusal(FILTER, ", ".join(reasons), is_permanent)
 
 
 @lru_cache(4096)

@@ -14,9 +14,9 @@ from typing import Final
 from growth.api.kinds import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, VOLUME_ATTACHMENTS
 from growth.api.pod import Pod
 from growth.api.storage import CsiNode, PersistentVolumeClaim
-from growth.decide.fit.filter_result import Misfit
-from growth.decide.fit.node_info import Check, Site
-from growth.decide.fit.simulated_cluster import Stage
+from growth.decide.fit.filter_result import FilterRefusal
+from growth.decide.fit.node_info import Check, NodeInfo
+from growth.decide.fit.simulated_cluster import SimulatedCluster
 from growth.decide.fit.volume_claims import class_of, is_of_pod, named_claims
 
 FILTER: Final = "NodeVolumeLimits"
@@ -25,14 +25,14 @@ Attachable = tuple[str, str]
 """Driver and handle."""
 
 
-def prepare(stage: Stage, pod: Pod) -> Check | None:
+def prepare(stage: SimulatedCluster, pod: Pod) -> Check | None:
     """The check for pods with claims; None for all others, and for those whose volumes no driver holds."""
     new = frozenset(_volumes(stage, pod))
     if not new:
         return None
     attachments = _attachments(stage)
 
-    def check(site: Site) -> Misfit | None:
+    def check(site: NodeInfo) -> FilterRefusal | None:
         limits = limits_of(stage.drivers_on(site))
         if not limits:
             return None
@@ -47,7 +47,7 @@ def prepare(stage: Stage, pod: Pod) -> Check | None:
             if used + wanted > limit:
                 needs = "a volume" if wanted == 1 else f"{wanted} volumes"
                 reason = f"needs {needs} of {driver}; node holds {used} of at most {limit}"
-                return Misfit(FILTER, reason, is_permanent=False)
+                return FilterRefusal(FILTER, reason, is_permanent=False)
         return None
 
     return check
@@ -63,7 +63,7 @@ def limits_of(csi_node: CsiNode | None) -> dict[str, int]:
     }
 
 
-def _held(stage: Stage, site: Site) -> frozenset[Attachable]:
+def _held(stage: SimulatedCluster, site: NodeInfo) -> frozenset[Attachable]:
     """The volumes of all pods of a node, known until one with volumes comes or goes."""
     if site.attached is None:
         pods = site.pods.values()
@@ -71,7 +71,7 @@ def _held(stage: Stage, site: Site) -> frozenset[Attachable]:
     return site.attached
 
 
-def _volumes(stage: Stage, pod: Pod) -> Iterable[Attachable]:
+def _volumes(stage: SimulatedCluster, pod: Pod) -> Iterable[Attachable]:
     for volume, name in named_claims(pod):
         claim = stage.get(PERSISTENT_VOLUME_CLAIMS, name, pod.metadata.namespace)
         if claim is None or (volume.ephemeral is not None and not is_of_pod(claim, pod)):
@@ -81,7 +81,7 @@ def _volumes(stage: Stage, pod: Pod) -> Iterable[Attachable]:
             yield found
 
 
-def _volume(stage: Stage, claim: PersistentVolumeClaim) -> Attachable | None:
+def _volume(stage: SimulatedCluster, claim: PersistentVolumeClaim) -> Attachable | None:
     known = stage.get(PERSISTENT_VOLUMES, claim.spec.volume_name) if claim.spec.volume_name else None
     if known is not None:
         return (known.spec.csi.driver, known.spec.csi.volume_handle) if known.spec.csi is not None else None
@@ -92,7 +92,7 @@ def _volume(stage: Stage, claim: PersistentVolumeClaim) -> Attachable | None:
     return storage.provisioner, f"unbound {claim.metadata.namespace}/{claim.metadata.name}"
 
 
-def _attachments(stage: Stage) -> dict[str, frozenset[Attachable]]:
+def _attachments(stage: SimulatedCluster) -> dict[str, frozenset[Attachable]]:
     """What is attached by node, whoever wanted it."""
     found: dict[str, set[Attachable]] = {}
     for attachment in stage.all(VOLUME_ATTACHMENTS):

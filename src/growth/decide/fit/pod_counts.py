@@ -11,7 +11,7 @@ from typing import Final, Protocol, TypeVar, cast
 import msgspec
 
 from growth.api.pod import Pod, PodAffinityTerm, PodSpec
-from growth.decide.fit.node_info import Site
+from growth.decide.fit.node_info import NodeInfo
 from growth.observe.pod_equivalence import Family, FamilyKey, family_key, family_of
 
 K = TypeVar("K")
@@ -20,7 +20,7 @@ C = TypeVar("C")
 _ENCODE: Final = msgspec.msgpack.Encoder().encode
 
 
-class Kin:
+class PodFamily:
     """A family on a stage: how many of it are on each node there, and the counts that include them."""
 
     __slots__ = ("_is_own", "by_node", "counts", "is_leaving", "labels", "namespace", "spec")
@@ -44,11 +44,11 @@ class Kin:
 class Count(Protocol):
     """Something that is counted by node."""
 
-    def includes(self, kin: Kin) -> bool:
+    def includes(self, kin: PodFamily) -> bool:
         """Whether these pods count."""
         ...
 
-    def change(self, site: Site, by: int) -> None:
+    def change(self, site: NodeInfo, by: int) -> None:
         """So many more of them (or fewer) are on this node now."""
         ...
 
@@ -56,11 +56,11 @@ class Count(Protocol):
 class Domains(Count, Protocol):
     """A count that also depends on which nodes there are."""
 
-    def open(self, site: Site) -> None:
+    def open(self, site: NodeInfo) -> None:
         """A node came, without pods."""
         ...
 
-    def close(self, site: Site) -> None:
+    def close(self, site: NodeInfo) -> None:
         """A node, whose pods are gone already, goes."""
         ...
 
@@ -82,18 +82,18 @@ class Repellent:
         self.key = term.topology_key
         self.values: dict[str, int] = {}
 
-    def includes(self, kin: Kin) -> bool:
+    def includes(self, kin: PodFamily) -> bool:
         """Never asked: a kin brings its own repellents."""
         return kin.namespace == self.namespace and self.term in repelling_terms(kin.spec)
 
-    def change(self, site: Site, by: int) -> None:
+    def change(self, site: NodeInfo, by: int) -> None:
         """Pods with this term come to or leave a node; without the key they repel nobody."""
         value = site.labels.get(self.key)
         if value is not None:
             add(self.values, value, by)
 
 
-class Wary(Protocol):
+class RepellentQuery(Protocol):
     """A question that every new repellent may concern."""
 
     def meet(self, repellent: Repellent) -> None:
@@ -101,7 +101,7 @@ class Wary(Protocol):
         ...
 
 
-class Place(Protocol):
+class Placement(Protocol):
     """Where the crowd is: what a Stage can tell of its nodes."""
 
     def families(self) -> Iterable[tuple[FamilyKey, Family]]:
@@ -112,24 +112,24 @@ class Place(Protocol):
         """Each node that has other pods than the snapshot's families say: those they count, and those it has."""
         ...
 
-    def site(self, name: str) -> Site:
+    def site(self, name: str) -> NodeInfo:
         """One node."""
         ...
 
-    def sites(self) -> Iterable[Site]:
+    def sites(self) -> Iterable[NodeInfo]:
         """Every node."""
         ...
 
 
-class Crowd:
+class PodCounts:
     """All pods of a stage by kin, with every count that somebody asked for."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: Placement) -> None:
         self._place = place
-        self._kins: dict[FamilyKey, Kin] = {}
+        self._kins: dict[FamilyKey, PodFamily] = {}
         self._counts: list[Count] = []
         self._domains: list[Domains] = []
-        self._wary: list[Wary] = []
+        self._wary: list[RepellentQuery] = []
         self._shared: dict[tuple[type, bytes], object] = {}
         self._repellents: dict[tuple[str, bytes], Repellent] = {}
         for key, family in place.families():
@@ -170,40 +170,40 @@ class Crowd:
         self._domains.append(count)
         self.follow(count)
 
-    def warn(self, question: Wary) -> None:
+    def warn(self, question: RepellentQuery) -> None:
         """Tell this question of all repellents, those there are and those to come."""
         self._wary.append(question)
         for repellent in self.repellents:
             question.meet(repellent)
 
-    def open(self, site: Site) -> None:
+    def open(self, site: NodeInfo) -> None:
         """A node came, without pods."""
         for count in self._domains:
             count.open(site)
 
-    def close(self, site: Site) -> None:
+    def close(self, site: NodeInfo) -> None:
         """A node goes; its pods were taken off it before."""
         for count in self._domains:
             count.close(site)
 
-    def change(self, pod: Pod, site: Site, by: int) -> None:
+    def change(self, pod: Pod, site: NodeInfo, by: int) -> None:
         """A pod comes to a node (+1) or leaves it (-1)."""
         kin = self._kin(pod)
         kin.change(site.name, by)
         for count in kin.counts:
             count.change(site, by)
 
-    def _kin(self, pod: Pod) -> Kin:
+    def _kin(self, pod: Pod) -> PodFamily:
         key = family_key(pod)
         return self._kins.get(key) or self._new_kin(key, family_of(pod))
 
-    def _new_kin(self, key: FamilyKey, family: Family) -> Kin:
-        kin = self._kins[key] = Kin(family)
+    def _new_kin(self, key: FamilyKey, family: Family) -> PodFamily:
+        kin = self._kins[key] = PodFamily(family)
         kin.counts += self._repellents_of(kin)
         kin.counts += [count for count in self._counts if count.includes(kin)]
         return kin
 
-    def _repellents_of(self, kin: Kin) -> list[Repellent]:
+    def _repellents_of(self, kin: PodFamily) -> list[Repellent]:
         return [self._repellent(term, kin.namespace) for term in repelling_terms(kin.spec)]
 
     def _repellent(self, term: PodAffinityTerm, namespace: str) -> Repellent:
@@ -215,7 +215,7 @@ class Crowd:
                 question.meet(known)
         return known
 
-    def _fill(self, counts: Sequence[Count], kin: Kin) -> None:
+    def _fill(self, counts: Sequence[Count], kin: PodFamily) -> None:
         if not counts:
             return
         for name, number in kin.by_node.items():

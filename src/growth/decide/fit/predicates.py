@@ -21,15 +21,15 @@ from growth.decide.fit import (
     volume_restrictions,
     volume_zone,
 )
-from growth.decide.fit.filter_result import Misfit, Verdict, verdict_from
-from growth.decide.fit.node_info import Check, Site
-from growth.decide.fit.simulated_cluster import PreparedKey, Stage
+from growth.decide.fit.filter_result import FilterRefusal, FitResult, verdict_from
+from growth.decide.fit.node_info import Check, NodeInfo
+from growth.decide.fit.simulated_cluster import PreparedKey, SimulatedCluster
 from growth.decide.fit.topology_spread import crowded_out
 from growth.decide.fit.volume_claims import single_pod_claims, sort_claims
 from growth.decide.fit.volume_restrictions import in_use
 
 
-def prepare(stage: Stage, pod: Pod) -> tuple[Check, ...]:
+def prepare(stage: SimulatedCluster, pod: Pod) -> tuple[Check, ...]:
     """All checks that concern this pod, in the scheduler's order."""
     spec, meta = pod.spec, pod.metadata
     # Claims of ephemeral volumes are named after the pod, so pods with volumes are each their own kind.
@@ -43,16 +43,16 @@ def prepare(stage: Stage, pod: Pod) -> tuple[Check, ...]:
     return known[1]
 
 
-def hindrance(stage: Stage, pod: Pod) -> Misfit | None:
+def hindrance(stage: SimulatedCluster, pod: Pod) -> FilterRefusal | None:
     """What the scheduler refuses before it looks at any node, in its order."""
     spec = pod.spec
     if spec.affinity is not None and node_affinity.contradicts_itself(spec):
         return node_affinity.CONTRADICTION
     claims = sort_claims(stage, pod) if spec.volumes else None
-    return claims if isinstance(claims, Misfit) else None
+    return claims if isinstance(claims, FilterRefusal) else None
 
 
-def _checks(stage: Stage, pod: Pod) -> list[Check | None]:
+def _checks(stage: SimulatedCluster, pod: Pod) -> list[Check | None]:
     refusal = hindrance(stage, pod)
     if refusal is not None:
         return [lambda _: refusal]
@@ -74,7 +74,7 @@ def _checks(stage: Stage, pod: Pod) -> list[Check | None]:
     ]
 
 
-def fit(stage: Stage, pod: Pod, node_name: str) -> Misfit | None:
+def fit(stage: SimulatedCluster, pod: Pod, node_name: str) -> FilterRefusal | None:
     """None if the pod fits; else the first filter that refuses, in the scheduler's order.
 
     If other pods are nominated to the node and at least as important, the pod must fit with them and without them.
@@ -83,14 +83,14 @@ def fit(stage: Stage, pod: Pod, node_name: str) -> Misfit | None:
     return _answer(stage, pod, prepare(stage, pod), stage.site(node_name))
 
 
-def fits_anywhere(stage: Stage, pod: Pod) -> Verdict:
+def fits_anywhere(stage: SimulatedCluster, pod: Pod) -> FitResult:
     """All nodes that would take the pod, or why none does."""
     refusal = unplaceable(stage, pod)
     if refusal is not None:
-        return Verdict((), (), refusal)
+        return FitResult((), (), refusal)
     checks = prepare(stage, pod)
     fitting: list[str] = []
-    misfits: dict[str, Misfit] = {}
+    misfits: dict[str, FilterRefusal] = {}
     for site in stage.sites():
         misfit = _answer(stage, pod, checks, site)
         if misfit is None:
@@ -100,7 +100,7 @@ def fits_anywhere(stage: Stage, pod: Pod) -> Verdict:
     return verdict_from(fitting, misfits)
 
 
-def unplaceable(stage: Stage, pod: Pod) -> Misfit | None:
+def unplaceable(stage: SimulatedCluster, pod: Pod) -> FilterRefusal | None:
     """What holds before any node is looked at: no machine that we could buy would help."""
     refusal = hindrance(stage, pod)
     if refusal is not None or not pod.spec.volumes:
@@ -108,7 +108,7 @@ def unplaceable(stage: Stage, pod: Pod) -> Misfit | None:
     return in_use(stage, single_pod_claims(stage, pod))
 
 
-def _answer(stage: Stage, pod: Pod, checks: tuple[Check, ...], site: Site) -> Misfit | None:
+def _answer(stage: SimulatedCluster, pod: Pod, checks: tuple[Check, ...], site: NodeInfo) -> FilterRefusal | None:
     nominated = stage.nominated_to(site.name, pod)
     if nominated:
         # First with them, as the scheduler does: its reason is then the one that names their room.
@@ -122,7 +122,7 @@ def _answer(stage: Stage, pod: Pod, checks: tuple[Check, ...], site: Site) -> Mi
     return _first_misfit(checks, site)
 
 
-def _first_misfit(checks: tuple[Check, ...], site: Site) -> Misfit | None:
+def _first_misfit(checks: tuple[Check, ...], site: NodeInfo) -> FilterRefusal | None:
     for check in checks:
         misfit = check(site)
         if misfit is not None:

@@ -12,23 +12,23 @@ from growth.api.pod import Pod, WeightedPodAffinityTerm
 from growth.api.selectors import NodeSelectorTerm
 from growth.api.tolerations import PREFER_NO_SCHEDULE, tolerates
 from growth.decide.fit import inter_pod_affinity, topology_spread
-from growth.decide.fit.node_info import Site
-from growth.decide.fit.simulated_cluster import Stage
+from growth.decide.fit.node_info import NodeInfo
+from growth.decide.fit.simulated_cluster import SimulatedCluster
 
 # As much as the strongest wish that somebody can write down.
 FULL_WEIGHT: Final = 100
 
-Grief = Callable[[Site], int]
+Grief = Callable[[NodeInfo], int]
 """The weight of what is not met at a node."""
 
 
-def grief(stage: Stage, pod: Pod, node_name: str) -> int:
+def grief(stage: SimulatedCluster, pod: Pod, node_name: str) -> int:
     """The weights of all wishes of the pod that this node does not meet; 0 if it meets all, or there are none."""
     site = stage.site(node_name)
     return sum(each(site) for each in prepare(stage, pod))
 
 
-def prepare(stage: Stage, pod: Pod) -> tuple[Grief, ...]:
+def prepare(stage: SimulatedCluster, pod: Pod) -> tuple[Grief, ...]:
     """What to ask of each node, for pods of these labels, namespace, spec and keys."""
     key = (id(pod.spec), id(pod.metadata.labels), pod.metadata.namespace, pod.keys)
     known = stage.wishes.get(key)
@@ -37,7 +37,7 @@ def prepare(stage: Stage, pod: Pod) -> tuple[Grief, ...]:
     return known[1]
 
 
-def _griefs(stage: Stage, pod: Pod) -> list[Grief]:
+def _griefs(stage: SimulatedCluster, pod: Pod) -> list[Grief]:
     found: list[Grief] = [_taints(pod)]
     affinity = pod.spec.affinity
     if affinity is not None and affinity.node_affinity is not None:
@@ -55,19 +55,19 @@ def _label(term: NodeSelectorTerm, weight: int) -> Grief:
     return lambda site: 0 if term.matches(site.labels, site.name) else weight
 
 
-def _neighbour(stage: Stage, pod: Pod, wish: WeightedPodAffinityTerm, *, wanted: bool) -> Grief:
+def _neighbour(stage: SimulatedCluster, pod: Pod, wish: WeightedPodAffinityTerm, *, wanted: bool) -> Grief:
     is_present = inter_pod_affinity.presence(stage, pod, wish.pod_affinity_term)
     return lambda site: 0 if is_present(site) is wanted else wish.weight
 
 
-def _evenness(excess: Callable[[Site], int]) -> Grief:
+def _evenness(excess: Callable[[NodeInfo], int]) -> Grief:
     return lambda site: FULL_WEIGHT * excess(site)
 
 
 def _taints(pod: Pod) -> Grief:
     tolerations = pod.spec.tolerations
 
-    def unwelcome(site: Site) -> int:
+    def unwelcome(site: NodeInfo) -> int:
         return FULL_WEIGHT * sum(
             taint.effect == PREFER_NO_SCHEDULE and not any(tolerates(each, taint) for each in tolerations)
             for taint in site.node.spec.taints

@@ -1,8 +1,8 @@
 """A stage: a what-if cluster on which pods are placed, taken away and put back without anybody noticing.
 
 It begins as what a Snapshot shows and looks at a node only when it is asked about it, so making one costs next to
-nothing. Like the Snapshot it is a view, valid for one synchronous step; ``Stage.copy_of`` makes one that may be taken
-to a thread.
+nothing. Like the Snapshot it is a view, valid for one synchronous step; ``SimulatedCluster.copy_of`` makes one that may
+be taken to a thread.
 
 Every change can be taken back: ``mark = stage.mark()`` ... ``stage.back_to(mark)``.
 """
@@ -13,17 +13,17 @@ from typing import Any
 
 import msgspec
 
-from growth.api.change import Change, Happened, ObjectT
+from growth.api.change import Change, ChangeType, ObjectT
 from growth.api.kinds import CSI_NODES, PERSISTENT_VOLUMES, Kind
 from growth.api.node import Node
 from growth.api.pod import Pod
 from growth.api.storage import CsiNode
-from growth.decide.fit.filter_result import Misfit
-from growth.decide.fit.node_info import Check, Site
-from growth.decide.fit.pod_counts import Crowd, repelling_terms
+from growth.decide.fit.filter_result import FilterRefusal
+from growth.decide.fit.node_info import Check, NodeInfo
+from growth.decide.fit.pod_counts import PodCounts, repelling_terms
 from growth.decide.fit.volume_binding import bind
 from growth.decide.fit.volume_claims import unbound_claims
-from growth.decide.fit.volume_state import Shelf
+from growth.decide.fit.volume_state import VolumeState
 from growth.observe.pod_equivalence import Family, FamilyKey
 from growth.observe.pod_requests import Requests, amounts_from, requests_on_node
 from growth.observe.snapshot import Snapshot
@@ -32,35 +32,35 @@ from growth.observe.table import Table
 PreparedKey = tuple[int, int, str, str, tuple[str, ...], str]
 
 
-class Stage:
+class SimulatedCluster:
     """Nodes and pods as they might be. Read with ``fit``; change with the methods below."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot
         self.prepared: dict[PreparedKey, tuple[Pod, tuple[Check, ...]]] = {}
-        self.wishes: dict[tuple[int, int, str, tuple[str, ...]], tuple[Pod, tuple[Callable[[Site], int], ...]]] = {}
+        self.wishes: dict[tuple[int, int, str, tuple[str, ...]], tuple[Pod, tuple[Callable[[NodeInfo], int], ...]]] = {}
         self._nodes: dict[str, Node] | None = None  # a dict of our own once a node was added or removed
-        self._sites: dict[str, Site] = {}
+        self._sites: dict[str, NodeInfo] = {}
         self._where: dict[str, str] = {}  # by uid, of pods that were placed here; "" for those that were removed
         self._held: dict[str, Requests] = {}  # by uid, of pods that were placed here
         self._is_indexed = False  # whether _where knows the snapshot's pods, too
         self._requests: dict[int, tuple[Pod, Requests]] = {}  # by the spec's identity, of specs new to the snapshot
-        self._crowd: Crowd | None = None
+        self._crowd: PodCounts | None = None
         self._touched: set[str] = set()  # nodes whose pods changed before there was a crowd to tell
         self._has_repellents: bool | None = None
-        self._shelf: Shelf | None = None
+        self._shelf: VolumeState | None = None
         self._nominated: dict[str, list[Pod]] | None = None
         self._journal: list[Callable[[], None]] = []
 
     @staticmethod
-    def of(snapshot: Snapshot) -> "Stage":
+    def of(snapshot: Snapshot) -> "SimulatedCluster":
         """The cluster as the snapshot shows it, valid as long as the snapshot is."""
-        return Stage(snapshot)
+        return SimulatedCluster(snapshot)
 
     @staticmethod
-    def copy_of(snapshot: Snapshot) -> "Stage":
+    def copy_of(snapshot: Snapshot) -> "SimulatedCluster":
         """The same on a copy of its own, which outlives the step: for work on a thread."""
-        stage = Stage(
+        stage = SimulatedCluster(
             msgspec.structs.replace(
                 snapshot,
                 nodes=dict(snapshot.nodes),
@@ -86,20 +86,20 @@ class Stage:
         """All nodes, those that were added included, by name."""
         return self.snapshot.nodes if self._nodes is None else self._nodes
 
-    def site(self, name: str) -> Site:
+    def site(self, name: str) -> NodeInfo:
         """One node with its pods; raises KeyError for a node that is not on the stage."""
         site = self._sites.get(name)
         if site is None:
             pods = self.snapshot.pods_by_node.get(name, {})
-            site = self._sites[name] = Site(self.nodes[name], self.snapshot.room.free(name), pods)
+            site = self._sites[name] = NodeInfo(self.nodes[name], self.snapshot.room.free(name), pods)
         return site
 
-    def sites(self) -> Iterable[Site]:
+    def sites(self) -> Iterable[NodeInfo]:
         """Every node with its pods."""
         return map(self.site, self.nodes)
 
     @property
-    def known_sites(self) -> Mapping[str, Site]:
+    def known_sites(self) -> Mapping[str, NodeInfo]:
         """By name, the nodes that were looked at or changed here; all others are still as the snapshot shows them."""
         return self._sites
 
@@ -126,7 +126,7 @@ class Stage:
             here = self.site(name).pods if name in self.nodes else nobody
             yield name, counted.get(name, nobody).values(), here.values()
 
-    def drivers_on(self, site: Site) -> CsiNode | None:
+    def drivers_on(self, site: NodeInfo) -> CsiNode | None:
         """What storage drivers say of a node, or what its siblings' drivers make us expect of one that is coming."""
         return site.planned_drivers if site.is_planned else self.get(CSI_NODES, site.name)
 
@@ -163,10 +163,10 @@ class Stage:
         return () if table is None else table.values()
 
     @property
-    def crowd(self) -> Crowd:
+    def crowd(self) -> PodCounts:
         """The pods as selectors see them; made when first needed."""
         if self._crowd is None:
-            self._crowd = Crowd(self)
+            self._crowd = PodCounts(self)
         return self._crowd
 
     @property
@@ -177,10 +177,10 @@ class Stage:
         return self._has_repellents
 
     @property
-    def shelf(self) -> Shelf:
+    def shelf(self) -> VolumeState:
         """The volumes, and which claims are in use; gathered when first needed."""
         if self._shelf is None:
-            self._shelf = Shelf(self.all(PERSISTENT_VOLUMES), self.pods_by_node())
+            self._shelf = VolumeState(self.all(PERSISTENT_VOLUMES), self.pods_by_node())
         return self._shelf
 
     def nominated_to(self, node_name: str, pod: Pod) -> list[Pod]:
@@ -206,7 +206,9 @@ class Stage:
         name = node.metadata.name
         if name in self.nodes:
             raise ValueError(f"node {name} is on the stage already")
-        site = Site(node, dict(amounts_from(node.status.allocatable)), {}, is_planned=True, planned_drivers=csi_node)
+        site = NodeInfo(
+            node, dict(amounts_from(node.status.allocatable)), {}, is_planned=True, planned_drivers=csi_node
+        )
         self._open(site)
         self._journal.append(lambda: self._close(site))
         for pod in daemon_pods:
@@ -223,7 +225,7 @@ class Stage:
         self._close(site)
         self._journal.append(lambda: self._open(site))
 
-    def _remove_whole(self, site: Site) -> None:
+    def _remove_whole(self, site: NodeInfo) -> None:
         """A node goes whose pods nobody counts: it stays as it is, out of sight, and comes back as it was.
 
         Whoever asks what all nodes would cost today takes thousands of them away, and puts them back.
@@ -235,7 +237,7 @@ class Stage:
         self._close(site)
         self._journal.append(partial(self._bring_back, site, held))
 
-    def _bring_back(self, site: Site, held: dict[str, Requests]) -> None:
+    def _bring_back(self, site: NodeInfo, held: dict[str, Requests]) -> None:
         self._open(site)
         self._where.update(dict.fromkeys(site.pods, site.name))
         self._held.update(held)
@@ -250,7 +252,7 @@ class Stage:
         pods = list(old.pods.values())
         self.remove_node(old.name)
         free = dict(amounts_from(node.status.allocatable))
-        site = Site(node, free, {}, is_planned=old.is_planned, planned_drivers=old.planned_drivers)
+        site = NodeInfo(node, free, {}, is_planned=old.is_planned, planned_drivers=old.planned_drivers)
         self._open(site)
         self._journal.append(lambda: self._close(site))
         for pod in pods:
@@ -286,7 +288,7 @@ class Stage:
         while len(self._journal) > mark:
             self._journal.pop()()
 
-    def _open(self, site: Site) -> None:
+    def _open(self, site: NodeInfo) -> None:
         if self._nodes is None:
             self._nodes = dict(self.snapshot.nodes)
         self._nodes[site.name] = site.node
@@ -294,17 +296,17 @@ class Stage:
         if self._crowd is not None:
             self._crowd.open(site)
 
-    def _close(self, site: Site) -> None:
+    def _close(self, site: NodeInfo) -> None:
         if self._crowd is not None:
             self._crowd.close(site)
         if self._nodes is None:
             self._nodes = dict(self.snapshot.nodes)
         del self._nodes[site.name], self._sites[site.name]
 
-    def _put(self, pod: Pod, site: Site, requests: Requests) -> None:
+    def _put(self, pod: Pod, site: NodeInfo, requests: Requests) -> None:
         if pod.spec.volumes:
             bindings = bind(self, unbound_claims(self, pod), site)
-            self.shelf.put(pod, [] if isinstance(bindings, Misfit) else bindings)
+            self.shelf.put(pod, [] if isinstance(bindings, FilterRefusal) else bindings)
         site.put(pod, requests)
         self._where[pod.metadata.uid] = site.name
         self._held[pod.metadata.uid] = requests
@@ -316,7 +318,7 @@ class Stage:
             self._has_repellents = True
             self.prepared.clear()
 
-    def _take(self, pod: Pod, site: Site, requests: Requests) -> None:
+    def _take(self, pod: Pod, site: NodeInfo, requests: Requests) -> None:
         if pod.spec.volumes:
             self.shelf.take(pod)
         site.take(pod, requests)
@@ -334,5 +336,5 @@ def _has_repellents(snapshot: Snapshot) -> bool:
 
 def _copy_of(table: Table[Any]) -> Table[Any]:
     fresh: Table[Any] = Table()
-    fresh.hear([Change(Happened.ADDED, known, None) for known in table.values()])
+    fresh.hear([Change(ChangeType.ADDED, known, None) for known in table.values()])
     return fresh

@@ -5,8 +5,8 @@ from typing import Final
 
 from growth.api.pod import PodSpec
 from growth.api.tolerations import NO_SCHEDULE, Taint, Toleration, tolerates, untolerated
-from growth.decide.fit.filter_result import Misfit
-from growth.decide.fit.node_info import Check, Site
+from growth.decide.fit.filter_result import FilterRefusal
+from growth.decide.fit.node_info import Check, NodeInfo
 
 UNSCHEDULABLE_FILTER: Final = "NodeUnschedulable"
 FILTER: Final = "TaintToleration"
@@ -14,7 +14,7 @@ FILTER: Final = "TaintToleration"
 # A cordoned node takes only pods that tolerate this taint, whether or not it carries it already.
 CORDON: Final = Taint("node.kubernetes.io/unschedulable", "", NO_SCHEDULE)
 
-_CORDONED: Final = Misfit(UNSCHEDULABLE_FILTER, "the node is cordoned (spec.unschedulable)", is_permanent=True)
+_CORDONED: Final = FilterRefusal(UNSCHEDULABLE_FILTER, "the node is cordoned (spec.unschedulable)", is_permanent=True)
 
 
 def prepare_unschedulable(spec: PodSpec) -> Check | None:
@@ -22,7 +22,7 @@ def prepare_unschedulable(spec: PodSpec) -> Check | None:
     if any(tolerates(toleration, CORDON) for toleration in spec.tolerations):
         return None
 
-    def check(site: Site) -> Misfit | None:
+    def check(site: NodeInfo) -> FilterRefusal | None:
         return _CORDONED if site.node.spec.unschedulable else None
 
     return check
@@ -34,12 +34,12 @@ def prepare(tolerations: Sequence[Toleration]) -> Check:
     Who asks for a single pod asks with its keys (``starting.tolerations_of``), who asks for many with the spec's alone.
     """
 
-    def check(site: Site) -> Misfit | None:
+    def check(site: NodeInfo) -> FilterRefusal | None:
         if not site.blocking_taints:
             return None
         taint = untolerated(site.blocking_taints, tolerations)
         if taint is None:
             return None
-        return Misfit(FILTER, f"does not tolerate the node's taint {taint}", is_permanent=True)
+        return FilterRefusal(FILTER, f"does not tolerate the node's taint {taint}", is_permanent=True)
 
     return check

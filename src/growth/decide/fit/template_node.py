@@ -20,8 +20,8 @@ from growth.api.pod import Pod
 from growth.api.storage import CsiNode
 from growth.api.taints import STARTING
 from growth.api.tolerations import Taint
-from growth.decide.fit.daemonset_pods import Daemons
-from growth.decide.fit.simulated_cluster import Stage
+from growth.decide.fit.daemonset_pods import DaemonSets
+from growth.decide.fit.simulated_cluster import SimulatedCluster
 
 # What the control plane puts on a node that has yet to start, and takes away itself.
 _STARTING_KEYS: Final = frozenset(
@@ -35,33 +35,33 @@ _STARTING_KEYS: Final = frozenset(
 )
 
 
-class NewNode(msgspec.Struct, frozen=True):
+class TemplateNode(msgspec.Struct, frozen=True):
     """A node to be bought, with what will be on it: ``stage.add_node(new.node, new.daemon_pods, ...)``."""
 
     node: Node
     daemon_pods: tuple[Pod, ...]
     csi_node: CsiNode | None = None
 
-    def enter(self, stage: Stage) -> None:
+    def enter(self, stage: SimulatedCluster) -> None:
         """Put it on a stage."""
         stage.add_node(self.node, self.daemon_pods, csi_node=self.csi_node)
 
 
-class NewNodes:
+class TemplateNodes:
     """Makes such nodes for one cluster; what nodes of one kind have in common is worked out once."""
 
-    def __init__(self, stage: Stage) -> None:
-        self._daemons = Daemons.of(stage)
+    def __init__(self, stage: SimulatedCluster) -> None:
+        self._daemons = DaemonSets.of(stage)
         self._siblings = _drivers_by_type(stage)
 
-    def make(self, name: str, pool: NodePool, offering: Offering) -> NewNode:
+    def make(self, name: str, pool: NodePool, offering: Offering) -> TemplateNode:
         """The node of this name, from this offering in this pool."""
         node = node_from(name, pool, offering)
         labels = node.metadata.labels
         csi_node = self._siblings.get((OFFERING, labels[OFFERING])) or self._siblings.get(
             (INSTANCE_TYPE, labels[INSTANCE_TYPE])
         )
-        return NewNode(node, self._daemons.pods_for(node), csi_node)
+        return TemplateNode(node, self._daemons.pods_for(node), csi_node)
 
 
 def node_from(name: str, pool: NodePool, offering: Offering) -> Node:
@@ -105,7 +105,7 @@ def settled(node: Node, pool: NodePool | None = None) -> Node:
     return msgspec.structs.replace(node, spec=msgspec.structs.replace(node.spec, taints=taints))
 
 
-def _drivers_by_type(stage: Stage) -> Mapping[tuple[str, str], CsiNode]:
+def _drivers_by_type(stage: SimulatedCluster) -> Mapping[tuple[str, str], CsiNode]:
     """The drivers of one living node of each kind, the one whose name comes first."""
     found: dict[tuple[str, str], CsiNode] = {}
     for csi_node in sorted(stage.all(CSI_NODES), key=lambda known: known.metadata.name):

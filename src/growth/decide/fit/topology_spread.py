@@ -19,9 +19,9 @@ from growth.api.selectors import LabelSelector, NodeSelector, selects
 from growth.api.taints import tolerations_of
 from growth.api.tolerations import Toleration, untolerated
 from growth.decide.fit import node_affinity
-from growth.decide.fit.filter_result import Misfit
-from growth.decide.fit.node_info import Check, Site
-from growth.decide.fit.pod_counts import Crowd, Kin
+from growth.decide.fit.filter_result import FilterRefusal
+from growth.decide.fit.node_info import Check, NodeInfo
+from growth.decide.fit.pod_counts import PodCounts, PodFamily
 
 FILTER: Final = "PodTopologySpread"
 HARD: Final = "DoNotSchedule"
@@ -32,7 +32,7 @@ def hard_constraints(pod: Pod) -> tuple[TopologySpreadConstraint, ...]:
     return tuple(wish for wish in pod.spec.topology_spread_constraints if wish.when_unsatisfiable == HARD)
 
 
-def prepare(crowd: Crowd, pod: Pod) -> Check | None:
+def prepare(crowd: PodCounts, pod: Pod) -> Check | None:
     """The check for pods of these labels, namespace, spec and keys; None without hard constraints."""
     constraints = hard_constraints(pod)
     if not constraints:
@@ -40,7 +40,7 @@ def prepare(crowd: Crowd, pod: Pod) -> Check | None:
     keys = tuple(constraint.topology_key for constraint in constraints)
     limits = [_Limit(crowd, pod, constraint, keys) for constraint in constraints]
 
-    def check(site: Site) -> Misfit | None:
+    def check(site: NodeInfo) -> FilterRefusal | None:
         for limit in limits:
             misfit = limit.misfit(site)
             if misfit is not None:
@@ -50,14 +50,14 @@ def prepare(crowd: Crowd, pod: Pod) -> Check | None:
     return check
 
 
-def prepare_wishes(crowd: Crowd, pod: Pod) -> list[Callable[[Site], int]]:
+def prepare_wishes(crowd: PodCounts, pod: Pod) -> list[Callable[[NodeInfo], int]]:
     """For each soft constraint, by how many pods a node would exceed the skew that is wished for."""
     wishes = [wish for wish in pod.spec.topology_spread_constraints if wish.when_unsatisfiable != HARD]
     keys = tuple(wish.topology_key for wish in wishes)
     return [_Limit(crowd, pod, wish, keys).excess for wish in wishes]
 
 
-def crowded_out(crowd: Crowd, pod: Pod, nominated: Sequence[Pod], site: Site) -> Misfit | None:
+def crowded_out(crowd: PodCounts, pod: Pod, nominated: Sequence[Pod], site: NodeInfo) -> FilterRefusal | None:
     """What a selector that asks for nothing makes of pods that are nominated to the node: these alone it counts.
 
     The scheduler counts those that are there from scratch, where such a selector counts nobody, and adds those that are
@@ -78,7 +78,7 @@ def crowded_out(crowd: Crowd, pod: Pod, nominated: Sequence[Pod], site: Site) ->
 class _Limit:
     """One constraint of one kind of pod."""
 
-    def __init__(self, crowd: Crowd, pod: Pod, constraint: TopologySpreadConstraint, keys: tuple[str, ...]) -> None:
+    def __init__(self, crowd: PodCounts, pod: Pod, constraint: TopologySpreadConstraint, keys: tuple[str, ...]) -> None:
         selector = effective_selector(constraint, pod)
         scope = _Scope(
             pod.metadata.namespace,
@@ -95,19 +95,19 @@ class _Limit:
         self._max_skew = constraint.max_skew
         self._min_domains = constraint.min_domains or 1
 
-    def excess(self, site: Site) -> int:
+    def excess(self, site: NodeInfo) -> int:
         """By how many pods the skew would be too large; 1 on a node that is in no domain."""
         value = site.labels.get(self._key)
         if value is None:
             return 1
         return max(0, self._domains.pods.get(value, 0) + self._itself - self._domains.least - self._max_skew)
 
-    def misfit(self, site: Site, more: int = 0) -> Misfit | None:
+    def misfit(self, site: NodeInfo, more: int = 0) -> FilterRefusal | None:
         """Why the node would make the skew too large, if it would: with so many more pods than are counted there."""
         value = site.labels.get(self._key)
         if value is None:
             reason = f"spreads over {self._key}, a label that the node does not have"
-            return Misfit(FILTER, reason, is_permanent=True)
+            return FilterRefusal(FILTER, reason, is_permanent=True)
         pods = self._domains.pods
         least = self._domains.least if len(pods) >= self._min_domains else 0
         if more and len(pods) == 1 >= self._min_domains:
@@ -121,7 +121,7 @@ class _Limit:
             least_words = f"the emptiest of {len(pods)} domains has {least}"
         where = f"{self._key}={value}"
         reason = f"{where} would have {here} pods of its kind; {least_words} (maxSkew {self._max_skew})"
-        return Misfit(FILTER, reason, is_permanent=False)
+        return FilterRefusal(FILTER, reason, is_permanent=False)
 
 
 class _Scope(msgspec.Struct, frozen=True):
@@ -136,7 +136,7 @@ class _Scope(msgspec.Struct, frozen=True):
     tolerations: tuple[Toleration, ...] | None
 
 
-def _follow(crowd: Crowd, scope: _Scope) -> "_Domains":
+def _follow(crowd: PodCounts, scope: _Scope) -> "_Domains":
     domains = _Domains(scope)
     crowd.follow_domains(domains)
     return domains
@@ -159,7 +159,7 @@ class _Domains:
         self.pods: dict[str, int] = {}  # in each domain, zeros too
         self.least = 0
 
-    def includes(self, kin: Kin) -> bool:
+    def includes(self, kin: PodFamily) -> bool:
         return (
             not self._counts_nobody
             and not kin.is_leaving
@@ -167,7 +167,7 @@ class _Domains:
             and selects(self._selector, kin.labels)
         )
 
-    def open(self, site: Site) -> None:
+    def open(self, site: NodeInfo) -> None:
         if not self._is_eligible(site):
             return
         value = self._domain_of[site.name] = site.labels[self._key]
@@ -177,7 +177,7 @@ class _Domains:
             self._levels[0] = self._levels.get(0, 0) + 1
             self.least = 0
 
-    def close(self, site: Site) -> None:
+    def close(self, site: NodeInfo) -> None:
         value = self._domain_of.pop(site.name, None)
         if value is None:
             return
@@ -187,7 +187,7 @@ class _Domains:
             self._leave_level(self.pods.pop(value))
             self.least = min(self._levels, default=0)
 
-    def change(self, site: Site, by: int) -> None:
+    def change(self, site: NodeInfo, by: int) -> None:
         value = self._domain_of.get(site.name)
         if value is None:
             return
@@ -206,7 +206,7 @@ class _Domains:
         if not self._levels[level]:
             del self._levels[level]
 
-    def _is_eligible(self, site: Site) -> bool:
+    def _is_eligible(self, site: NodeInfo) -> bool:
         labels = site.labels
         for key in self._keys:
             if key not in labels:

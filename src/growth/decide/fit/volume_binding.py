@@ -19,13 +19,13 @@ from growth.api.pod import Pod
 from growth.api.quantity import nano_value, value
 from growth.api.reasons import formatting
 from growth.api.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
-from growth.decide.fit.filter_result import Misfit
-from growth.decide.fit.node_info import Check, Site
+from growth.decide.fit.filter_result import FilterRefusal
+from growth.decide.fit.node_info import Check, NodeInfo
 from growth.decide.fit.volume_claims import BINDING_FILTER, class_name, class_of, sort_claims
 from growth.observe.table import Key
 
 if TYPE_CHECKING:
-    from growth.decide.fit.simulated_cluster import Stage
+    from growth.decide.fit.simulated_cluster import SimulatedCluster
 
 FILTER: Final = BINDING_FILTER
 
@@ -49,7 +49,7 @@ class Binding(msgspec.Struct, frozen=True):
         """The claim's namespace and name."""
         return _key(self.claim)
 
-    def misfit(self, site: Site) -> Misfit | None:
+    def misfit(self, site: NodeInfo) -> FilterRefusal | None:
         """Whether another pod with the same claim can go to this node."""
         if self.volume is not None:
             is_near = is_reachable(self.volume, site)
@@ -58,15 +58,15 @@ class Binding(msgspec.Struct, frozen=True):
         return None if is_near else _no(f"another pod takes the claim {self.claim.metadata.name} to {self.node}")
 
 
-def prepare(stage: "Stage", pod: Pod) -> Check | None:
+def prepare(stage: "SimulatedCluster", pod: Pod) -> Check | None:
     """The check for pods with claims; None for all others."""
     claims = sort_claims(stage, pod)
-    if isinstance(claims, Misfit) or not (claims.bound or claims.unbound):
+    if isinstance(claims, FilterRefusal) or not (claims.bound or claims.unbound):
         return None  # the pod has none, or is refused before any node is looked at
     volumes = [stage.get(PERSISTENT_VOLUMES, claim.spec.volume_name) for claim in claims.bound]
     waiting = claims.unbound
 
-    def check(site: Site) -> Misfit | None:
+    def check(site: NodeInfo) -> FilterRefusal | None:
         for volume, claim in zip(volumes, claims.bound, strict=True):
             if volume is None:
                 return _no(f"the volume {claim.spec.volume_name} of its claim does not exist")
@@ -75,18 +75,20 @@ def prepare(stage: "Stage", pod: Pod) -> Check | None:
         if not waiting:
             return None
         found = bind(stage, waiting, site)
-        return found if isinstance(found, Misfit) else None
+        return found if isinstance(found, FilterRefusal) else None
 
     return check
 
 
-def is_reachable(volume: PersistentVolume, site: Site) -> bool:
+def is_reachable(volume: PersistentVolume, site: NodeInfo) -> bool:
     """Whether a volume's node affinity matches the node, by labels."""
     affinity = volume.spec.node_affinity
     return affinity is None or affinity.required is None or affinity.required.matches(site.labels)
 
 
-def bind(stage: "Stage", claims: Iterable[PersistentVolumeClaim], site: Site) -> "list[Binding] | Misfit":
+def bind(
+    stage: "SimulatedCluster", claims: Iterable[PersistentVolumeClaim], site: NodeInfo
+) -> "list[Binding] | FilterRefusal":
     """A volume for each claim on this node, or why there is none for one of them."""
     to_match: list[PersistentVolumeClaim] = []
     to_provision: list[PersistentVolumeClaim] = []
@@ -120,7 +122,7 @@ def bind(stage: "Stage", claims: Iterable[PersistentVolumeClaim], site: Site) ->
 
 
 def _smallest(
-    stage: "Stage", claim: PersistentVolumeClaim, site: Site, taken: Collection[str]
+    stage: "SimulatedCluster", claim: PersistentVolumeClaim, site: NodeInfo, taken: Collection[str]
 ) -> PersistentVolume | None:
     """The volume that the scheduler would take for a claim, as it chooses it."""
     best: PersistentVolume | None = None
@@ -153,7 +155,9 @@ def _smallest(
     return best
 
 
-def _why_not_provisioned(stage: "Stage", claim: PersistentVolumeClaim, site: Site) -> Misfit | None:
+def _why_not_provisioned(
+    stage: "SimulatedCluster", claim: PersistentVolumeClaim, site: NodeInfo
+) -> FilterRefusal | None:
     name, storage = claim.metadata.name, class_of(stage, claim)
     if storage is None or storage.provisioner in ("", _NO_PROVISIONER):
         return _no(f"no free volume suits its claim {name} here, and class {class_name(claim)} makes none")
@@ -165,7 +169,7 @@ def _why_not_provisioned(stage: "Stage", claim: PersistentVolumeClaim, site: Sit
     return None
 
 
-def _is_allowed(storage: StorageClass, site: Site) -> bool:
+def _is_allowed(storage: StorageClass, site: NodeInfo) -> bool:
     if not storage.allowed_topologies:
         return True
     return any(
@@ -175,7 +179,7 @@ def _is_allowed(storage: StorageClass, site: Site) -> bool:
     )
 
 
-def _has_room(stage: "Stage", claim: PersistentVolumeClaim, storage: StorageClass, site: Site) -> bool:
+def _has_room(stage: "SimulatedCluster", claim: PersistentVolumeClaim, storage: StorageClass, site: NodeInfo) -> bool:
     text = claim.spec.resources.requests.get("storage")
     driver = stage.get(CSI_DRIVERS, storage.provisioner)
     if text is None or driver is None or not driver.spec.storage_capacity:
@@ -218,5 +222,5 @@ def _key(claim: PersistentVolumeClaim) -> Key:
     return claim.metadata.namespace, claim.metadata.name
 
 
-def _no(reason: str) -> Misfit:
-    return Misfit(FILTER, reason, is_permanent=True)
+def _no(reason: str) -> FilterRefusal:
+    return FilterRefusal(FILTER, reason, is_permanent=True)

@@ -11,10 +11,10 @@ import msgspec
 from growth.api.kinds import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, STORAGE_CLASSES
 from growth.api.pod import Pod, Volume
 from growth.api.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
-from growth.decide.fit.filter_result import Misfit
+from growth.decide.fit.filter_result import FilterRefusal
 
 if TYPE_CHECKING:
-    from growth.decide.fit.simulated_cluster import Stage
+    from growth.decide.fit.simulated_cluster import SimulatedCluster
 
 RESTRICTIONS_FILTER: Final = "VolumeRestrictions"
 BINDING_FILTER: Final = "VolumeBinding"
@@ -27,7 +27,7 @@ _BIND_COMPLETED: Final = "pv.kubernetes.io/bind-completed"
 _BETA_CLASS: Final = "volume.beta.kubernetes.io/storage-class"
 
 
-class Claims(msgspec.Struct, frozen=True):
+class PodClaims(msgspec.Struct, frozen=True):
     """A pod's claims: those that have their volume, and those that get one where the pod goes."""
 
     bound: tuple[PersistentVolumeClaim, ...]
@@ -64,18 +64,18 @@ def class_name(thing: PersistentVolumeClaim | PersistentVolume) -> str:
     return thing.metadata.annotations.get(_BETA_CLASS, thing.spec.storage_class_name or "")
 
 
-def class_of(stage: "Stage", claim: PersistentVolumeClaim) -> StorageClass | None:
+def class_of(stage: "SimulatedCluster", claim: PersistentVolumeClaim) -> StorageClass | None:
     """The claim's class, if it has one and it exists."""
     name = class_name(claim)
     return stage.get(STORAGE_CLASSES, name) if name else None
 
 
-def sort_claims(stage: "Stage", pod: Pod) -> "Claims | Misfit":
+def sort_claims(stage: "SimulatedCluster", pod: Pod) -> "PodClaims | FilterRefusal":
     """The claims of a pod, or what is wrong with one of them, in the order in which the scheduler would notice."""
     found = [(volume, name, _get(stage, pod, name)) for volume, name in named_claims(pod)]
     for volume, name, claim in found:
         if claim is None and volume.ephemeral is None:
-            return Misfit(RESTRICTIONS_FILTER, f"its claim {name} does not exist", is_permanent=True)
+            return FilterRefusal(RESTRICTIONS_FILTER, f"its claim {name} does not exist", is_permanent=True)
     bound: list[PersistentVolumeClaim] = []
     unbound: list[PersistentVolumeClaim] = []
     for volume, name, claim in found:
@@ -92,17 +92,17 @@ def sort_claims(stage: "Stage", pod: Pod) -> "Claims | Misfit":
     for volume, _, claim in found:
         gone = claim is not None and volume.ephemeral is None and claim.spec.volume_name
         if gone and stage.get(PERSISTENT_VOLUMES, gone) is None:
-            return Misfit(ZONE_FILTER, f"the volume {gone} of its claim does not exist", is_permanent=True)
-    return Claims(tuple(bound), tuple(unbound))
+            return FilterRefusal(ZONE_FILTER, f"the volume {gone} of its claim does not exist", is_permanent=True)
+    return PodClaims(tuple(bound), tuple(unbound))
 
 
-def unbound_claims(stage: "Stage", pod: Pod) -> tuple[PersistentVolumeClaim, ...]:
+def unbound_claims(stage: "SimulatedCluster", pod: Pod) -> tuple[PersistentVolumeClaim, ...]:
     """The claims that get their volume by placing this pod."""
     claims = sort_claims(stage, pod)
-    return () if isinstance(claims, Misfit) else claims.unbound
+    return () if isinstance(claims, FilterRefusal) else claims.unbound
 
 
-def single_pod_claims(stage: "Stage", pod: Pod) -> tuple[tuple[str, str], ...]:
+def single_pod_claims(stage: "SimulatedCluster", pod: Pod) -> tuple[tuple[str, str], ...]:
     """The pod's claims that only one pod may use at a time; ephemeral ones have no second user."""
     found: list[tuple[str, str]] = []
     for volume, name in named_claims(pod):
@@ -112,7 +112,7 @@ def single_pod_claims(stage: "Stage", pod: Pod) -> tuple[tuple[str, str], ...]:
     return tuple(found)
 
 
-def _get(stage: "Stage", pod: Pod, name: str) -> PersistentVolumeClaim | None:
+def _get(stage: "SimulatedCluster", pod: Pod, name: str) -> PersistentVolumeClaim | None:
     return stage.get(PERSISTENT_VOLUME_CLAIMS, name, pod.metadata.namespace)
 
 
@@ -127,7 +127,7 @@ def _trouble(pod: Pod, volume: Volume, claim: PersistentVolumeClaim) -> str:
     return ""
 
 
-def _why_not_by_us(stage: "Stage", claim: PersistentVolumeClaim) -> str:
+def _why_not_by_us(stage: "SimulatedCluster", claim: PersistentVolumeClaim) -> str:
     """Why a claim without volume does not get one by placing the pod; empty if it does."""
     name, wanted = claim.metadata.name, class_name(claim)
     if claim.spec.volume_name:
@@ -142,5 +142,5 @@ def _why_not_by_us(stage: "Stage", claim: PersistentVolumeClaim) -> str:
     return ""
 
 
-def _no(reason: str) -> Misfit:
-    return Misfit(BINDING_FILTER, reason, is_permanent=True)
+def _no(reason: str) -> FilterRefusal:
+    return FilterRefusal(BINDING_FILTER, reason, is_permanent=True)

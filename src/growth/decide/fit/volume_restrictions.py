@@ -7,37 +7,37 @@ the others only if every pod reads. A ReadWriteOncePod claim in use by any pod b
 from typing import Final
 
 from growth.api.pod import Pod, Volume
-from growth.decide.fit.filter_result import Misfit
-from growth.decide.fit.node_info import Check, Site
-from growth.decide.fit.simulated_cluster import Stage
+from growth.decide.fit.filter_result import FilterRefusal
+from growth.decide.fit.node_info import Check, NodeInfo
+from growth.decide.fit.simulated_cluster import SimulatedCluster
 from growth.decide.fit.volume_claims import RESTRICTIONS_FILTER, single_pod_claims
 
 FILTER: Final = RESTRICTIONS_FILTER
 
 
-def prepare(stage: Stage, pod: Pod) -> Check | None:
+def prepare(stage: SimulatedCluster, pod: Pod) -> Check | None:
     """The check for pods with such disks or claims; None for all others."""
     disks = tuple(volume for volume in pod.spec.volumes if volume.is_disk)
     alone = single_pod_claims(stage, pod)
     if not disks and not alone:
         return None
 
-    def check(site: Site) -> Misfit | None:
+    def check(site: NodeInfo) -> FilterRefusal | None:
         for disk in disks:
             if any(is_conflict(disk, other) for there in site.pods.values() for other in there.spec.volumes):
                 reason = f"its disk {disk.name} is in use by another pod of the node"
-                return Misfit(FILTER, reason, is_permanent=False)
+                return FilterRefusal(FILTER, reason, is_permanent=False)
         return in_use(stage, alone)
 
     return check
 
 
-def in_use(stage: Stage, alone: tuple[tuple[str, str], ...]) -> Misfit | None:
+def in_use(stage: SimulatedCluster, alone: tuple[tuple[str, str], ...]) -> FilterRefusal | None:
     """The first of these claims, for one pod only, that another pod uses."""
     for namespace, name in alone:
         if stage.shelf.is_in_use((namespace, name)):
             reason = f"its claim {name} is for one pod only (ReadWriteOncePod) and another pod uses it"
-            return Misfit(FILTER, reason, is_permanent=False)
+            return FilterRefusal(FILTER, reason, is_permanent=False)
     return None
 
 

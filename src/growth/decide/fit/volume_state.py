@@ -12,7 +12,7 @@ from growth.observe.table import Key
 PodsByNode = Iterable[tuple[str, Mapping[str, Pod]]]
 
 
-class Shelf:
+class VolumeState:
     """Made when the first pod with volumes is asked about or placed, and kept up by the Stage from then on."""
 
     def __init__(self, volumes: Iterable[PersistentVolume], pods_by_node: PodsByNode) -> None:

@@ -10,9 +10,9 @@ from growth.api.kinds import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES
 from growth.api.pod import Pod
 from growth.api.reasons import formatting
 from growth.api.storage import PersistentVolume
-from growth.decide.fit.filter_result import Misfit
-from growth.decide.fit.node_info import Check, Site
-from growth.decide.fit.simulated_cluster import Stage
+from growth.decide.fit.filter_result import FilterRefusal
+from growth.decide.fit.node_info import Check, NodeInfo
+from growth.decide.fit.simulated_cluster import SimulatedCluster
 from growth.decide.fit.volume_claims import ZONE_FILTER, named_claims
 
 FILTER: Final = ZONE_FILTER
@@ -27,13 +27,13 @@ _SUCCESSORS: Final = {
 _BETWEEN_ZONES: Final = "__"
 
 
-def prepare(stage: Stage, pod: Pod) -> Check | None:
+def prepare(stage: SimulatedCluster, pod: Pod) -> Check | None:
     """The check for pods with such volumes; None for all others."""
     places = [place for volume in _volumes(stage, pod) for place in _places(volume)]
     if not places:
         return None
 
-    def check(site: Site) -> Misfit | None:
+    def check(site: NodeInfo) -> FilterRefusal | None:
         labels = site.labels
         if not any(key in labels for key in _SUCCESSORS):
             return None
@@ -42,13 +42,13 @@ def prepare(stage: Stage, pod: Pod) -> Check | None:
             if value is None or value not in values:
                 there = formatting.label(labels, key if key in labels else _SUCCESSORS[key])
                 reason = f"its volume {volume} is at {key}={' or '.join(sorted(values))}; the node has {there}"
-                return Misfit(FILTER, reason, is_permanent=True)
+                return FilterRefusal(FILTER, reason, is_permanent=True)
         return None
 
     return check
 
 
-def _volumes(stage: Stage, pod: Pod) -> list[PersistentVolume]:
+def _volumes(stage: SimulatedCluster, pod: Pod) -> list[PersistentVolume]:
     found: list[PersistentVolume] = []
     for volume, name in named_claims(pod):
         if volume.persistent_volume_claim is None:

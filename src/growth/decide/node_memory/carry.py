@@ -16,7 +16,7 @@ UNWRITTEN: Final = "unwritten"
 """Since when there is something to write down."""
 
 
-class Look(msgspec.Struct, frozen=True):
+class PageResult(msgspec.Struct, frozen=True):
     """What one look at a page came to. It holds until the page changes or its time has come."""
 
     records: tuple[Action, ...] = ()
@@ -43,24 +43,24 @@ class Look(msgspec.Struct, frozen=True):
         return not (self.records or self.works or self.told or self.due or self.oldest or self.follows)
 
 
-class Sight(msgspec.Struct, frozen=True):
+class ObservedShard(msgspec.Struct, frozen=True):
     """A shard's Lease as it was seen, and since when it has looked like that."""
 
     record: tuple[object, ...]
     since: datetime
 
 
-Looks = Mapping[str, Look]
+Looks = Mapping[str, PageResult]
 
 
-class Desk(msgspec.Struct, frozen=True):
+class NodeMemoryCarry(msgspec.Struct, frozen=True):
     """All of it."""
 
     journal: int = 0
     at: datetime | None = None
     """When the last pass was."""
     shards: Mapping[int, Looks] = {}
-    sights: Mapping[int, Sight] = {}
+    sights: Mapping[int, ObservedShard] = {}
     awaiting: Mapping[str, tuple[str, datetime]] = {}
     """Nodes without the marker: uid and since when they are known."""
     restored: tuple[float, ...] = ()
@@ -72,12 +72,12 @@ class Desk(msgspec.Struct, frozen=True):
 T = TypeVar("T")
 
 
-class Pile(msgspec.Struct, frozen=True):
+class ShardPages(msgspec.Struct, frozen=True):
     """The looks of one shard."""
 
     works: int
     """How much there is to do."""
-    unwritten: list[Look]
+    unwritten: list[PageResult]
     """Those with something to write down."""
     told: list[Hold | RecordEvent]
     due: datetime | None
@@ -88,9 +88,9 @@ class Pile(msgspec.Struct, frozen=True):
     """Whether something happened to nodes of which our own stream of nodes has not heard yet."""
 
 
-def pile_of(looks: Mapping[str, Look]) -> Pile:
+def pile_of(looks: Mapping[str, PageResult]) -> ShardPages:
     """One walk over all of them: this is done in every pass."""
-    works, unwritten, told, is_behind = 0, list[Look](), list[Hold | RecordEvent](), False
+    works, unwritten, told, is_behind = 0, list[PageResult](), list[Hold | RecordEvent](), False
     due, made = list[datetime](), list[datetime]()
     for look in looks.values():
         works += len(look.works)
@@ -103,7 +103,7 @@ def pile_of(looks: Mapping[str, Look]) -> Pile:
             due.append(look.due)
         if look.oldest is not None:
             made.append(look.oldest)
-    return Pile(works, unwritten, told, min(due, default=None), min(made, default=None), is_behind)
+    return ShardPages(works, unwritten, told, min(due, default=None), min(made, default=None), is_behind)
 
 
 def in_turn(lines: Iterable[Iterator[T]]) -> Iterator[T]:

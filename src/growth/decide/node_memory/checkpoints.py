@@ -5,13 +5,13 @@ is remembered of a node that is gone, it can be forgotten.
 """
 
 from growth.api.node import Node
-from growth.api.node_memory import FINALIZER, Remembered, is_marked, is_too_large, with_removed
+from growth.api.node_memory import FINALIZER, NodeRecord, is_marked, is_too_large, with_removed
 from growth.decide.node_memory.claims import is_lost, must_wait
-from growth.decide.node_memory.context import Looking
+from growth.decide.node_memory.context import PagePass
 from growth.decide.node_memory.transactions import earlier
 
 
-def follow(look: Looking, node: Node) -> None:
+def follow(look: PagePass, node: Node) -> None:
     """Write down what a node is, and keep it until that is done, if that is wanted."""
     is_saved = True
     if is_marked(node):
@@ -19,7 +19,7 @@ def follow(look: Looking, node: Node) -> None:
     follow_finalizer(look, node, is_saved=is_saved)
 
 
-def _checkpoint(look: Looking, node: Node) -> bool:
+def _checkpoint(look: PagePass, node: Node) -> bool:
     """Whether what it is now is written down."""
     memory, memento = look.page.memory, look.policy.memento_of(node, look.now)
     memento = with_removed(memento, (earlier(look, memento),), look.page.removed)
@@ -47,7 +47,7 @@ def _is_urgent(node: Node) -> bool:
     return node.metadata.deletion_timestamp is not None and FINALIZER in node.metadata.finalizers
 
 
-def follow_finalizer(look: Looking, node: Node, *, is_saved: bool) -> None:
+def follow_finalizer(look: PagePass, node: Node, *, is_saved: bool) -> None:
     """Hold a node back while it should be, and let it go when that is over."""
     meta, settings = node.metadata, look.scene.settings
     is_there, is_wanted = FINALIZER in meta.finalizers, settings.finalizer and settings.mode != "off"
@@ -65,12 +65,12 @@ def follow_finalizer(look: Looking, node: Node, *, is_saved: bool) -> None:
         _let_go(look, node, why)
 
 
-def _let_go(look: Looking, node: Node, why: str) -> None:
+def _let_go(look: PagePass, node: Node, why: str) -> None:
     others = [name for name in node.metadata.finalizers if name != FINALIZER]
     look.change_node(node, {"metadata": {"finalizers": others}}, f"let it go: {why}")
 
 
-def forget(look: Looking, memory: Remembered) -> None:
+def forget(look: PagePass, memory: NodeRecord) -> None:
     """Drop what is remembered of a node that has been gone for long enough."""
     after, gone_at = look.scene.settings.forget_after, memory.memento.at
     if after is None or gone_at is None or not memory.is_final:

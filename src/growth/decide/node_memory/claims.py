@@ -16,14 +16,14 @@ or in service again.
 from enum import Enum, auto
 
 from growth.api.node import Node
-from growth.api.node_memory import Remembered, is_marked
+from growth.api.node_memory import NodeRecord, is_marked
 from growth.api.out_of_service import out_of_service_taint
-from growth.decide.node_memory.context import Looking
+from growth.decide.node_memory.context import PagePass
 from growth.decide.node_memory.transaction_log import LAG
 from growth.decide.writes.removal_requests import leaving_in
 
 
-class Claim(Enum):
+class RecordClaim(Enum):
     """How a claim stands."""
 
     NONE = auto()
@@ -39,44 +39,44 @@ def claimant(node: Node) -> str:
     return f"{node.metadata.name}/{node.metadata.uid}"
 
 
-def claimed_for(memory: Remembered) -> str:
+def claimed_for(memory: NodeRecord) -> str:
     """The name of the node that has claimed this; empty if none has."""
     return memory.claimed_by.partition("/")[0]
 
 
-def claim_on(look: Looking, memory: Remembered) -> Claim:
+def claim_on(look: PagePass, memory: NodeRecord) -> RecordClaim:
     """How the claim on this memory stands; who waits for one that is open or unsure looks again when that changes."""
     name = claimed_for(memory)
     if not name:
-        return Claim.NONE
+        return RecordClaim.NONE
     page = look.scene.page(name)
     if page.node is not None:
-        standing = Claim.SPENT if is_marked(page.node) else Claim.OPEN
+        standing = RecordClaim.SPENT if is_marked(page.node) else RecordClaim.OPEN
     elif page.departed or page.transactions:
-        standing = Claim.UNSURE
+        standing = RecordClaim.UNSURE
     elif page.problem or (page.memory is not None and page.memory.memento.is_marked):
-        standing = Claim.SPENT
+        standing = RecordClaim.SPENT
     else:  # a claim may be seen before the node that made it
-        standing = Claim.VOID if look.has_been(f"without {memory.claimed_by}", LAG) else Claim.UNSURE
-    if standing in (Claim.OPEN, Claim.UNSURE):
+        standing = RecordClaim.VOID if look.has_been(f"without {memory.claimed_by}", LAG) else RecordClaim.UNSURE
+    if standing in (RecordClaim.OPEN, RecordClaim.UNSURE):
         look.follows = name
     return standing
 
 
-def lift(look: Looking, memory: Remembered) -> None:
+def lift(look: PagePass, memory: NodeRecord) -> None:
     """End a claim that came to nothing."""
     look.claim(memory, None, f"{claimed_for(memory)} is gone, and was not given what it claimed")
 
 
-def must_wait(look: Looking, uid: str) -> bool:
+def must_wait(look: PagePass, uid: str) -> bool:
     """Whether an earlier life of this node is claimed and not given yet: until then no other one is written there."""
     memory = look.page.memory
     if memory is None or memory.memento.uid == uid:
         return False
-    return claim_on(look, memory) in (Claim.OPEN, Claim.UNSURE)
+    return claim_on(look, memory) in (RecordClaim.OPEN, RecordClaim.UNSURE)
 
 
-def is_lost(look: Looking, node: Node) -> bool:
+def is_lost(look: PagePass, node: Node) -> bool:
     """Whether a node that is there does not work any more, or is to go: then another one may take its place."""
     meta = node.metadata
     is_going = meta.deletion_timestamp is not None or meta.name in leaving_in(look.scene.snapshot)

@@ -4,7 +4,16 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from growth.api.actions import Action, CreateObject, DeleteObject, Given, Hold, PatchObject, RecordEvent, held_and_told
+from growth.api.actions import (
+    Action,
+    CreateObject,
+    DeleteObject,
+    Hold,
+    PatchObject,
+    Precondition,
+    RecordEvent,
+    held_and_told,
+)
 from growth.api.core import ObjectReference
 from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
 from growth.api.kinds import NODES
@@ -12,8 +21,8 @@ from growth.api.node import Node
 from growth.api.node_memory import (
     MEMORIES,
     TRANSACTIONS,
-    Memento,
-    Remembered,
+    NodeContents,
+    NodeRecord,
     Transaction,
     memory_data,
     transaction_body,
@@ -22,13 +31,13 @@ from growth.api.node_memory import (
 from growth.api.offering import POOL
 from growth.api.references import reference_by_name, reference_to
 from growth.api.settings.model import Settings
-from growth.decide.node_memory.carry import UNWRITTEN, Look
-from growth.decide.node_memory.restore_policy import Policy
-from growth.observe.node_history import Page
+from growth.decide.node_memory.carry import UNWRITTEN, PageResult
+from growth.decide.node_memory.restore_policy import RestorePolicy
+from growth.observe.node_history import NodePage
 from growth.observe.snapshot import Snapshot
 
 
-class Scene:
+class NodeMemoryContext:
     """One snapshot, and what all looks of a pass share."""
 
     def __init__(self, snapshot: Snapshot, settings: Settings, steady_since: datetime | None = None) -> None:
@@ -36,11 +45,11 @@ class Scene:
         self.now = snapshot.now
         self.steady_since = steady_since
         self.lease_duration = settings.leader_election.lease_duration
-        self.policy = Policy(settings.memory)
+        self.policy = RestorePolicy(settings.memory)
 
-    def page(self, name: str) -> Page:
+    def page(self, name: str) -> NodePage:
         """What is known about this name."""
-        return self.snapshot.past.pages.get(name) or Page(name)
+        return self.snapshot.past.pages.get(name) or NodePage(name)
 
     def predecessor_of(self, node: str) -> str:
         """The node whose place this one takes, if Growth bought it to replace one; empty if not."""
@@ -56,10 +65,10 @@ class Scene:
         return (meta.resource_version, *others)
 
 
-class Looking:
+class PagePass:
     """One look at one page: what it comes to is collected here."""
 
-    def __init__(self, scene: Scene, page: Page, before: Look) -> None:
+    def __init__(self, scene: NodeMemoryContext, page: NodePage, before: PageResult) -> None:
         self.scene, self.page, self.policy, self.now = scene, page, scene.policy, scene.now
         self.follows = ""
         self.unheard = 0
@@ -71,10 +80,10 @@ class Looking:
         self._since: dict[str, datetime] = {}
         self._due: list[datetime] = []
 
-    def end(self) -> Look:
+    def end(self) -> PageResult:
         """What it came to."""
         made = [one.metadata.creation_timestamp for one in self.page.transactions]
-        return Look(
+        return PageResult(
             tuple(self._records),
             tuple(self._works),
             tuple(self._told),
@@ -103,7 +112,7 @@ class Looking:
 
     # Saying
 
-    def record(self, kind: str, memento: Memento, why: str) -> None:
+    def record(self, kind: str, memento: NodeContents, why: str) -> None:
         """Write down that something happened to this node."""
         name, place = self.page.name, self.scene.settings.transaction_namespace
         subject = reference_by_name(TRANSACTIONS, transaction_name(name, memento.version), place)
@@ -111,7 +120,7 @@ class Looking:
         self._since[UNWRITTEN] = min(self._before.since.get(UNWRITTEN, self.now), self.now)
         self._records.append(CreateObject(subject=subject, why=f"node {name} {why}", body=body, if_absent=True))
 
-    def remember(self, memento: Memento, why: str, *, is_final: bool, ends_claim: bool = False) -> None:
+    def remember(self, memento: NodeContents, why: str, *, is_final: bool, ends_claim: bool = False) -> None:
         """Make this the memory of the node, in the place of what it is now. A claim is on one life of it, and stays
         for that one unless it ends."""
         memory = self.page.memory
@@ -124,16 +133,16 @@ class Looking:
         else:
             self._change(memory, {"data": data}, why)
 
-    def claim(self, memory: Remembered, claimant: str | None, why: str) -> None:
+    def claim(self, memory: NodeRecord, claimant: str | None, why: str) -> None:
         """Let a node take over another one's memory, or nobody, if nobody changed that since."""
         self._change(memory, {"data": {"claimedBy": claimant}}, why)
 
-    def _change(self, memory: Remembered, body: dict[str, Any], why: str) -> None:
+    def _change(self, memory: NodeRecord, body: dict[str, Any], why: str) -> None:
         version = memory.metadata.resource_version
         subject = reference_to(MEMORIES, memory.metadata)
         self._works.append(PatchObject(subject=subject, why=why, body=body, resource_version=version))
 
-    def forget(self, memory: Remembered, why: str) -> None:
+    def forget(self, memory: NodeRecord, why: str) -> None:
         """Delete a memory, if it is still as it was."""
         subject, version = reference_to(MEMORIES, memory.metadata), memory.metadata.resource_version
         self._works.append(DeleteObject(subject=subject, why=why, resource_version=version))
@@ -144,7 +153,7 @@ class Looking:
         subject = reference_to(TRANSACTIONS, meta)
         self._works.append(DeleteObject(subject=subject, why=why, resource_version=meta.resource_version))
 
-    def change_node(self, node: Node, body: Mapping[str, Any], why: str, given: tuple[Given, ...] = ()) -> None:
+    def change_node(self, node: Node, body: Mapping[str, Any], why: str, given: tuple[Precondition, ...] = ()) -> None:
         """Write to the node, if it is still as it was seen."""
         self._basis = self.scene.basis(node)
         self._works.append(
@@ -157,7 +166,7 @@ class Looking:
             )
         )
 
-    def warn_of_size(self, memento: Memento) -> None:
+    def warn_of_size(self, memento: NodeContents) -> None:
         """Say that a node has more than can be written down."""
         why = f"{len(memento.labels)} labels are more than a ConfigMap holds: its last memory is kept"
         self.warn("MemoryTooLarge", why)

@@ -14,32 +14,32 @@ from typing import Final
 from growth.api.actions import Action, Hold, Result
 from growth.api.node_memory import is_marked, shard_of
 from growth.api.settings.model import Settings
-from growth.decide.contract import Decision, State
-from growth.decide.node_memory.carry import UNWRITTEN, Desk, Look, Pile, in_turn, pile_of
+from growth.decide.contract import DeciderState, Decision
+from growth.decide.node_memory.carry import UNWRITTEN, NodeMemoryCarry, PageResult, ShardPages, in_turn, pile_of
 from growth.decide.node_memory.checkpoints import follow, follow_finalizer, forget
-from growth.decide.node_memory.context import Looking, Scene
-from growth.decide.node_memory.shard_leases import Shards
+from growth.decide.node_memory.context import NodeMemoryContext, PagePass
+from growth.decide.node_memory.shard_leases import ShardLeases
 from growth.decide.node_memory.transaction_log import record
 from growth.decide.node_memory.transactions import process
-from growth.observe.node_history import Page
+from growth.observe.node_history import NodePage
 from growth.observe.snapshot import Snapshot
 
 # More than can be begun before we look again.
 _AT_ONCE: Final = 256
-_NOTHING: Final = Look()
+_NOTHING: Final = PageResult()
 
 
-def decide(snapshot: Snapshot, state: State, settings: Settings) -> Decision:
+def decide(snapshot: Snapshot, state: DeciderState, settings: Settings) -> Decision:
     """What should happen now."""
-    desk = state.memory if isinstance(state.memory, Desk) else Desk()
+    desk = state.memory if isinstance(state.memory, NodeMemoryCarry) else NodeMemoryCarry()
     return _Pass(snapshot, state, settings, desk).run()
 
 
 class _Pass:
-    def __init__(self, snapshot: Snapshot, state: State, settings: Settings, desk: Desk) -> None:
+    def __init__(self, snapshot: Snapshot, state: DeciderState, settings: Settings, desk: NodeMemoryCarry) -> None:
         self._snapshot, self._settings, self._desk = snapshot, settings, desk
         self._state = state
-        self._scene = Scene(snapshot, settings, state.steady_since)
+        self._scene = NodeMemoryContext(snapshot, settings, state.steady_since)
         self._shards = {shard: dict(looks) for shard, looks in desk.shards.items()}
         self._awaiting = dict(desk.awaiting)
         self._restored: list[float] = []
@@ -49,11 +49,11 @@ class _Pass:
         for name in self._names():
             self._look_at(name)
         piles = {shard: pile_of(looks) for shard, looks in self._shards.items() if looks}
-        shards = Shards(self._snapshot, self._settings, self._state.identity, self._desk.sights, piles)
+        shards = ShardLeases(self._snapshot, self._settings, self._state.identity, self._desk.sights, piles)
         said = self._said(shards, piles)
         due = (pile.due for pile in piles.values())
         deadlines = [when for when in (*due, *shards.deadlines) if when is not None]
-        memory = Desk(
+        memory = NodeMemoryCarry(
             self._snapshot.past.journal.number,
             self._snapshot.now,
             {shard: looks for shard, looks in self._shards.items() if looks},
@@ -87,13 +87,13 @@ class _Pass:
         page = self._scene.page(name)
         self._note_wait(page)
         looks = self._shards.setdefault(shard_of(name, self._settings.memory.shards), {})
-        look = look_at(self._scene, page, looks.get(name, Look()))
+        look = look_at(self._scene, page, looks.get(name, PageResult()))
         if look.is_idle:
             looks.pop(name, None)
         else:
             looks[name] = look
 
-    def _note_wait(self, page: Page) -> None:
+    def _note_wait(self, page: NodePage) -> None:
         """How long nodes wait for their marker, for those who measure."""
         node, waited = page.node, self._awaiting.get(page.name)
         if self._settings.memory.mode == "off":
@@ -105,7 +105,7 @@ class _Pass:
         if node is not None and waited is not None and waited[0] == page.uid:
             self._restored.append((self._snapshot.now - waited[1]).total_seconds())
 
-    def _said(self, shards: Shards, piles: Mapping[int, Pile]) -> list[Action | Hold]:
+    def _said(self, shards: ShardLeases, piles: Mapping[int, ShardPages]) -> list[Action | Hold]:
         # A Lease is worth having if there is something to do, or will be as soon as it is recorded.
         counts = {shard: pile.works for shard, pile in piles.items() if pile.works or pile.unwritten}
         ours = shards.take(counts, behind={shard for shard, pile in piles.items() if pile.is_behind})
@@ -125,7 +125,7 @@ class _Pass:
                 return works
         return (works + failed)[:_AT_ONCE]
 
-    def _by_need(self, shards: Iterable[int]) -> Iterator[tuple[str, Look]]:
+    def _by_need(self, shards: Iterable[int]) -> Iterator[tuple[str, PageResult]]:
         """First nodes that wait for what they were, the longest waiting first: nobody waits for the rest of it (what is
         dealt with goes, what is whole again is written down), which gets every fourth turn."""
         lines = {shard: [item for item in self._shards[shard].items() if item[1].works] for shard in shards}
@@ -135,7 +135,7 @@ class _Pass:
         urgent = iter(waiting)
         return in_turn([urgent, urgent, urgent, others])
 
-    def _up_to_date(self, name: str, look: Look) -> Look:
+    def _up_to_date(self, name: str, look: PageResult) -> PageResult:
         """A node says how it is all the time, and nobody looks at what is remembered of it for that. But who writes to
         it must know its version, and what its pool and its request say."""
         node = self._scene.page(name).node
@@ -148,10 +148,10 @@ class _Pass:
         outcome = self._state.outcome_of(type(work), work.subject)
         return outcome is not None and outcome.result in (Result.REFUSED, Result.FAILED)
 
-    def _records(self, shards: Shards, piles: Mapping[int, Pile]) -> list[Action]:
+    def _records(self, shards: ShardLeases, piles: Mapping[int, ShardPages]) -> list[Action]:
         """What is to be written down, by us at once or, if others should have done it, after a while."""
         now, unwritten = self._snapshot.now, sum(len(pile.unwritten) for pile in piles.values())
-        lines: list[Iterator[Look]] = []
+        lines: list[Iterator[PageResult]] = []
         for shard, pile in piles.items():
             if not pile.unwritten:
                 continue
@@ -166,9 +166,9 @@ class _Pass:
         return list(islice(records, _AT_ONCE))
 
 
-def look_at(scene: Scene, page: Page, before: Look) -> Look:
+def look_at(scene: NodeMemoryContext, page: NodePage, before: PageResult) -> PageResult:
     """What one page needs next."""
-    look = Looking(scene, page, before)
+    look = PagePass(scene, page, before)
     if scene.settings.mode == "off":
         if page.node is not None:
             follow_finalizer(look, page.node, is_saved=True)

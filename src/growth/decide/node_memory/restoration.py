@@ -1,20 +1,22 @@
 """The write that makes a node what it was."""
 
-from growth.api.actions import Given
+from growth.api.actions import Precondition
 from growth.api.node import Node
-from growth.api.node_memory import MEMORIES, Memento, Remembered
+from growth.api.node_memory import MEMORIES, NodeContents, NodeRecord
 from growth.api.references import reference_by_name
-from growth.decide.node_memory.context import Looking
+from growth.decide.node_memory.context import PagePass
 from growth.decide.node_memory.restore_policy import template_of
 
 
-def restore(look: Looking, node: Node, memento: Memento | None, given: tuple[Given, ...], why: str) -> None:
+def restore(
+    look: PagePass, node: Node, memento: NodeContents | None, given: tuple[Precondition, ...], why: str
+) -> None:
     """Give a node this, or nothing, and its marker."""
     body = look.policy.restored(node, memento, template_of(node, look.scene.snapshot))
     look.change_node(node, body, f"give it its memory back: {why}", given)
 
 
-def unchanged(look: Looking, name: str, memory: Remembered | None) -> Given:
+def unchanged(look: PagePass, name: str, memory: NodeRecord | None) -> Precondition:
     """That nothing was remembered since: the stream of memories may lag behind that of transactions."""
     subject = reference_by_name(MEMORIES, name, look.scene.settings.namespace)
-    return Given(subject, memory.metadata.resource_version if memory is not None else None)
+    return Precondition(subject, memory.metadata.resource_version if memory is not None else None)

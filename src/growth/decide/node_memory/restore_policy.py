@@ -13,7 +13,7 @@ from growth.api.node_memory import (
     MARKER,
     NOTHING,
     RESTORED_TO,
-    Memento,
+    NodeContents,
     is_remembering,
     legal,
     memento_of,
@@ -26,7 +26,7 @@ from growth.api.tolerations import Taint
 from growth.observe.snapshot import Snapshot
 
 
-class Policy:
+class RestorePolicy:
     """The settings, as questions about one key or one node."""
 
     def __init__(self, settings: MemorySettings) -> None:
@@ -42,11 +42,11 @@ class Policy:
         is_given = bool(self.settings.owned_keys) and key in template
         return is_given or key in self._owned or key.startswith(self._beginnings)
 
-    def memento_of(self, node: Node, now: datetime) -> Memento:
+    def memento_of(self, node: Node, now: datetime) -> NodeContents:
         """What is remembered of a node as it is."""
         return memento_of(node, now, annotations=self.settings.annotations, taints=self.settings.taints)
 
-    def restored(self, node: Node, memento: Memento | None, template: Collection[str]) -> dict[str, Any]:
+    def restored(self, node: Node, memento: NodeContents | None, template: Collection[str]) -> dict[str, Any]:
         """The merge patch that makes this node what it was; the marker is in it, and the taint goes that waited."""
         labels: dict[str, str | None] = {MARKER: NOTHING}
         annotations = {RESTORED_TO: node.metadata.uid}
@@ -64,7 +64,7 @@ class Policy:
             body["metadata"]["finalizers"] = [*meta.finalizers, FINALIZER]
         return body
 
-    def _labels(self, node: Node, memento: Memento, template: Collection[str]) -> dict[str, str | None]:
+    def _labels(self, node: Node, memento: NodeContents, template: Collection[str]) -> dict[str, str | None]:
         """Only what differs from what the node has; None takes a label away."""
         has = node.metadata.labels
         stored = {key: value for key, value in legal(memento.labels).items() if not self.is_owned(key, template)}

@@ -21,8 +21,8 @@ from growth.api.node_memory import SHARD_LABEL, SHARD_LEASES, SHARD_OF, ShardLea
 from growth.api.references import reference_by_name, reference_to
 from growth.api.settings.model import Settings
 from growth.api.timestamp import format_micro_time
-from growth.decide.contract import Decision, State
-from growth.decide.node_memory.carry import Sight
+from growth.decide.contract import DeciderState, Decision
+from growth.decide.node_memory.carry import ObservedShard
 from growth.observe.snapshot import Snapshot
 
 # Who did not hold a shard's Lease last waits a little, each for another time, so that not all of them try at once.
@@ -43,7 +43,7 @@ _MANY: Final = 64
 _FOR_EACH: Final = timedelta(milliseconds=10)
 
 
-class Standing(Enum):
+class ShardOwnership(Enum):
     """Whose a shard is."""
 
     MINE = auto()
@@ -51,11 +51,16 @@ class Standing(Enum):
     OTHERS = auto()
 
 
-class Shards:
+class ShardLeases:
     """All Leases as they are seen now; ``said`` and ``deadlines`` are what comes of it."""
 
     def __init__(
-        self, snapshot: Snapshot, settings: Settings, identity: str, sights: Mapping[int, Sight], needed: Iterable[int]
+        self,
+        snapshot: Snapshot,
+        settings: Settings,
+        identity: str,
+        sights: Mapping[int, ObservedShard],
+        needed: Iterable[int],
     ) -> None:
         self.now = snapshot.now
         self.said: list[Action] = []
@@ -71,27 +76,27 @@ class Shards:
             if lease is not None
         }
 
-    def standing(self, shard: int) -> Standing:
+    def standing(self, shard: int) -> ShardOwnership:
         """Whose it is now."""
         lease = self._leases[shard]
         if lease is None or lease.spec.holder_identity == "":
-            return Standing.FREE
+            return ShardOwnership.FREE
         if lease.spec.holder_identity == self._identity:
             # Also if it has run out: who took it since wrote that down, and until we hear of it two work in vain at
             # worst. Otherwise a stream that lags by more than a Lease is good for would never let us begin.
-            return Standing.MINE
-        return Standing.FREE if self.now >= self._free_at(shard, lease) else Standing.OTHERS
+            return ShardOwnership.MINE
+        return ShardOwnership.FREE if self.now >= self._free_at(shard, lease) else ShardOwnership.OTHERS
 
     def patience(self, shard: int, unwritten: int) -> tuple[timedelta, datetime]:
         """How long we wait for somebody else to write down what happened in this shard, and until when at least, if so
         much is unwritten in all. Who holds the shard or was the last to do so is the first to write."""
-        if self.standing(shard) is Standing.MINE:
+        if self.standing(shard) is ShardOwnership.MINE:
             return timedelta(0), self.now
         lease = self._leases[shard]
         wait = _OTHERS_FIRST + 3 * self._share(shard) * _SPREAD
         if unwritten <= _MANY:
             return wait, self.now
-        if lease is not None and self.standing(shard) is Standing.OTHERS:
+        if lease is not None and self.standing(shard) is ShardOwnership.OTHERS:
             return wait, self._free_at(shard, lease)
         return min(wait + unwritten * _FOR_EACH, self._election.lease_duration), self.now
 
@@ -100,7 +105,7 @@ class Shards:
 
         Those ``behind`` are not renewed: something happened there that others may have heard of, and we have not.
         """
-        mine = {shard for shard in works if self.standing(shard) is Standing.MINE}
+        mine = {shard for shard in works if self.standing(shard) is ShardOwnership.MINE}
         load = sum(works[shard] for shard in mine)
         if load > 2 * _ENOUGH and self._has_too_many(mine, works):
             shard = max(mine)
@@ -116,7 +121,7 @@ class Shards:
     def _has_too_many(self, mine: set[int], needed: Iterable[int]) -> bool:
         """Whether it is fair to give one up. If one is free already, others have enough to do or will take that."""
         standings = {shard: self.standing(shard) for shard in needed}
-        if Standing.FREE in standings.values():
+        if ShardOwnership.FREE in standings.values():
             return False
         leases = [self._leases[shard] for shard in standings]
         holders = {lease.spec.holder_identity for lease in leases if lease is not None}
@@ -138,7 +143,7 @@ class Shards:
         if lease is None:
             self._create(shard)
             return True
-        if standing is Standing.MINE:
+        if standing is ShardOwnership.MINE:
             return False  # it is being given up
         free_at = self._free_at(shard, lease) + self._share(shard) * _SPREAD + is_busy * _COURTESY
         if self.now < free_at:
@@ -191,14 +196,14 @@ def _released(now: datetime) -> dict[str, Any]:
     return {"holderIdentity": None, "renewTime": format_micro_time(now)}
 
 
-def _sight(before: Sight | None, lease: ShardLease, now: datetime) -> Sight:
+def _sight(before: ObservedShard | None, lease: ShardLease, now: datetime) -> ObservedShard:
     record = (lease.metadata.uid, lease.spec.holder_identity, lease.spec.renew_time, lease.spec.lease_transitions)
     if before is not None and before.record == record and before.since <= now:
         return before
-    return Sight(record, now)
+    return ObservedShard(record, now)
 
 
-def decide(snapshot: Snapshot, state: State, settings: Settings) -> Decision:
+def decide(snapshot: Snapshot, state: DeciderState, settings: Settings) -> Decision:
     """Release each Lease that this replica holds and that others would still respect."""
     respected = settings.leader_election.lease_duration
     held = [

@@ -4,14 +4,14 @@ Its own memory comes first. It is given nothing if its predecessor works again, 
 """
 
 from growth.api.node import Node
-from growth.api.node_memory import Memento, Remembered
-from growth.decide.node_memory.claims import Claim, claim_on, claimant, claimed_for, is_lost, lift
-from growth.decide.node_memory.context import Looking
+from growth.api.node_memory import NodeContents, NodeRecord
+from growth.decide.node_memory.claims import RecordClaim, claim_on, claimant, claimed_for, is_lost, lift
+from growth.decide.node_memory.context import PagePass
 from growth.decide.node_memory.restoration import restore, unchanged
-from growth.observe.node_history import Page
+from growth.observe.node_history import NodePage
 
 
-def take_over(look: Looking, node: Node) -> None:
+def take_over(look: PagePass, node: Node) -> None:
     """Give a node of which nothing is remembered what its predecessor was, if it has one."""
     name = look.scene.predecessor_of(node.metadata.name)
     if not name:
@@ -32,7 +32,7 @@ def take_over(look: Looking, node: Node) -> None:
         _claim(look, node, page, page.memory)
 
 
-def _is_being_written(page: Page, node: Node) -> bool:
+def _is_being_written(page: NodePage, node: Node) -> bool:
     """Whether what the predecessor was when it left is yet to be written down. Of another life than the one that this
     node has claimed nothing is, until it was given that."""
     leaving = {*page.departed, *(one.memento.uid for one in page.transactions)}
@@ -40,37 +40,37 @@ def _is_being_written(page: Page, node: Node) -> bool:
     return memory.memento.uid in leaving if memory is not None and _is_claimed(memory, node) else bool(leaving)
 
 
-def _is_another_life(page: Page, memory: Remembered, node: Node) -> bool:
+def _is_another_life(page: NodePage, memory: NodeRecord, node: Node) -> bool:
     """Whether this node claimed what the predecessor was before that one came back."""
     return _is_claimed(memory, node) and page.uid != memory.memento.uid
 
 
-def _is_claimed(memory: Remembered, node: Node) -> bool:
+def _is_claimed(memory: NodeRecord, node: Node) -> bool:
     return memory.claimed_by == claimant(node)
 
 
-def _claim(look: Looking, node: Node, page: Page, memory: Remembered) -> None:
+def _claim(look: PagePass, node: Node, page: NodePage, memory: NodeRecord) -> None:
     if _is_claimed(memory, node):
         _give(look, node, page, memory.memento, f"it takes the place of node {page.name}")
         return
     # An earlier life of this node may have claimed it and left before it was given it.
-    standing = Claim.NONE if claimed_for(memory) == node.metadata.name else claim_on(look, memory)
-    if standing is Claim.NONE:
+    standing = RecordClaim.NONE if claimed_for(memory) == node.metadata.name else claim_on(look, memory)
+    if standing is RecordClaim.NONE:
         look.claim(memory, claimant(node), f"node {node.metadata.name} takes the place of node {page.name}")
-    elif standing is Claim.VOID:
+    elif standing is RecordClaim.VOID:
         lift(look, memory)
-    elif standing is not Claim.UNSURE:
+    elif standing is not RecordClaim.UNSURE:
         _give(look, node, page, None, f"what node {page.name} was went to {claimed_for(memory)}")
 
 
-def _give(look: Looking, node: Node, predecessor: Page | None, memento: Memento | None, why: str) -> None:
+def _give(look: PagePass, node: Node, predecessor: NodePage | None, memento: NodeContents | None, why: str) -> None:
     given = [unchanged(look, node.metadata.name, look.page.memory)]
     if predecessor is not None:
         given.append(unchanged(look, predecessor.name, predecessor.memory))
     restore(look, node, memento, tuple(given), why)
 
 
-def awaits_another(look: Looking, memento: Memento) -> bool:
+def awaits_another(look: PagePass, memento: NodeContents) -> bool:
     """Whether a node that left, of which nothing is remembered, had yet to be given what its predecessor was: then
     that is worth more than what it was."""
     name = look.scene.predecessor_of(look.page.name)

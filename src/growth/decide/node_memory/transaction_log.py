@@ -8,8 +8,8 @@ from typing import Final
 
 import msgspec
 
-from growth.api.node_memory import Memento, is_marked, is_too_large, with_removed
-from growth.decide.node_memory.context import Looking
+from growth.api.node_memory import NodeContents, is_marked, is_too_large, with_removed
+from growth.decide.node_memory.context import PagePass
 from growth.observe.node_history import Departure
 
 LAG: Final = timedelta(seconds=5)
@@ -17,10 +17,10 @@ LAG: Final = timedelta(seconds=5)
 still looks like that after so long."""
 
 
-class Unwritten(msgspec.Struct, frozen=True):
+class UnwrittenDepartures(msgspec.Struct, frozen=True):
     """Who left and is not known to be written down."""
 
-    mementos: tuple[Memento, ...] = ()
+    mementos: tuple[NodeContents, ...] = ()
     is_unsure: bool = False
     """Whether somebody may have left of whom we do not know yet."""
 
@@ -29,7 +29,7 @@ class Unwritten(msgspec.Struct, frozen=True):
         return self.is_unsure or any(memento.version < version for memento in self.mementos)
 
 
-def record(look: Looking) -> Unwritten:
+def record(look: PagePass) -> UnwrittenDepartures:
     """Write down what happened; returns who left and is being written down."""
     unwritten = _unwritten(look)
     for memento in unwritten.mementos:
@@ -39,8 +39,8 @@ def record(look: Looking) -> Unwritten:
     return unwritten
 
 
-def _unwritten(look: Looking) -> Unwritten:
-    page, mementos, is_unsure = look.page, list[Memento](), False
+def _unwritten(look: PagePass) -> UnwrittenDepartures:
+    page, mementos, is_unsure = look.page, list[NodeContents](), False
     for uid, departure in page.departed.items():
         memento = _memento_of(look, departure)
         if page.written.get(uid, -1) >= memento.version:
@@ -57,10 +57,10 @@ def _unwritten(look: Looking) -> Unwritten:
             mementos.append(msgspec.structs.replace(memory.memento, at=look.now))
         elif not is_known:
             is_unsure = True
-    return Unwritten(tuple(sorted(mementos, key=lambda one: one.version)), is_unsure)
+    return UnwrittenDepartures(tuple(sorted(mementos, key=lambda one: one.version)), is_unsure)
 
 
-def _memento_of(look: Looking, departure: Departure) -> Memento:
+def _memento_of(look: PagePass, departure: Departure) -> NodeContents:
     """What it was when it left. If we did not see that, what was last written down, so that all replicas write the
     same; unless we saw more than that."""
     memento = look.policy.memento_of(departure.node, look.now)
@@ -76,7 +76,7 @@ def _memento_of(look: Looking, departure: Departure) -> Memento:
     return memento
 
 
-def _record_arrival(look: Looking) -> None:
+def _record_arrival(look: PagePass) -> None:
     page, node = look.page, look.page.node
     if node is None or is_marked(node):
         return
@@ -84,5 +84,5 @@ def _record_arrival(look: Looking) -> None:
         return
     if page.uid in page.arrivals and not look.has_been("arrival", LAG):
         return  # it was dealt with, and the marker will be seen soon
-    memento = Memento(uid=page.uid, version=page.first_version, provider_id=node.spec.provider_id, at=look.now)
+    memento = NodeContents(uid=page.uid, version=page.first_version, provider_id=node.spec.provider_id, at=look.now)
     look.record("added", memento, f"came, as version {page.first_version}")

@@ -16,15 +16,15 @@ A transaction goes once its effect is seen, or there is none.
 """
 
 from growth.api.node import Node
-from growth.api.node_memory import MARKER, Memento, Remembered, Transaction, is_marked, is_too_large, with_removed
-from growth.decide.node_memory.claims import Claim, claim_on, claimed_for, lift, must_wait
-from growth.decide.node_memory.context import Looking
+from growth.api.node_memory import MARKER, NodeContents, NodeRecord, Transaction, is_marked, is_too_large, with_removed
+from growth.decide.node_memory.claims import RecordClaim, claim_on, claimed_for, lift, must_wait
+from growth.decide.node_memory.context import PagePass
 from growth.decide.node_memory.restoration import restore, unchanged
 from growth.decide.node_memory.succession import awaits_another, take_over
 from growth.decide.node_memory.transaction_log import LAG
 
 
-def process(look: Looking, transaction: Transaction) -> None:
+def process(look: PagePass, transaction: Transaction) -> None:
     """Let the first transaction of a node have its effect, or finish it."""
     if transaction.type == "deleted":
         _deleted(look, transaction)
@@ -32,7 +32,7 @@ def process(look: Looking, transaction: Transaction) -> None:
         _added(look, transaction)
 
 
-def _deleted(look: Looking, transaction: Transaction) -> None:
+def _deleted(look: PagePass, transaction: Transaction) -> None:
     memory, memento = look.page.memory, transaction.memento
     if not is_news(memory, memento):
         look.finish(transaction, f"node {look.page.name} is remembered as it should be")
@@ -50,7 +50,7 @@ def _deleted(look: Looking, transaction: Transaction) -> None:
     look.remember(memento, f"node {look.page.name} left with {len(memento.labels)} labels", is_final=True)
 
 
-def is_news(memory: Remembered | None, memento: Memento) -> bool:
+def is_news(memory: NodeRecord | None, memento: NodeContents) -> bool:
     """Whether this is to become the memory."""
     if memory is None:
         return True
@@ -63,13 +63,13 @@ def is_news(memory: Remembered | None, memento: Memento) -> bool:
     return memento.uid == known.uid or memento.is_marked
 
 
-def is_heir(memento: Memento, memory: Remembered) -> bool:
+def is_heir(memento: NodeContents, memory: NodeRecord) -> bool:
     """Whether a node had what this memory says, so that what it lacks was taken away from it."""
     known = memory.memento
     return memento.uid == known.uid or memento.labels.get(MARKER) == known.marker
 
 
-def earlier(look: Looking, memento: Memento) -> Memento | None:
+def earlier(look: PagePass, memento: NodeContents) -> NodeContents | None:
     """What this node was before, in this life, or was given at the beginning of it, also by its predecessor."""
     for name in (look.page.name, look.scene.predecessor_of(look.page.name)):
         memory = look.scene.page(name).memory
@@ -78,7 +78,7 @@ def earlier(look: Looking, memento: Memento) -> Memento | None:
     return None
 
 
-def _added(look: Looking, transaction: Transaction) -> None:
+def _added(look: PagePass, transaction: Transaction) -> None:
     node, uid = look.page.node, transaction.memento.uid
     if node is None or node.metadata.uid != uid:
         # A replica that has heard of everything up to there knows that the node is gone and not just unheard of. Where
@@ -104,12 +104,12 @@ def _added(look: Looking, transaction: Transaction) -> None:
         restore(look, node, memory.memento, given, "it is what it was when it left")
 
 
-def _disinherit(look: Looking, node: Node, memory: Remembered) -> None:
+def _disinherit(look: PagePass, node: Node, memory: NodeRecord) -> None:
     """A predecessor comes back: what it was is another one's now."""
     standing = claim_on(look, memory)
-    if standing is Claim.VOID:
+    if standing is RecordClaim.VOID:
         lift(look, memory)
-    elif standing is not Claim.UNSURE:
+    elif standing is not RecordClaim.UNSURE:
         why = f"what it was went to node {claimed_for(memory)}, which took its place: it is given nothing"
         look.tell("MemoryClaimed", why)
         restore(look, node, None, (unchanged(look, look.page.name, memory),), why)

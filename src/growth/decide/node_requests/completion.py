@@ -9,11 +9,11 @@ from growth.api.references import reference_to
 from growth.api.status import condition_of
 from growth.decide.capacity.availability import is_noted
 from growth.decide.capacity.provider_failures import MET, POOL_UNCLEAR
-from growth.decide.node_requests.context import Scene
+from growth.decide.node_requests.context import NodeRequestsContext
 from growth.decide.writes.removal_requests import asked_to_go
 
 
-def keep(scene: Scene, request: NodeRequest) -> None:
+def keep(scene: NodeRequestsContext, request: NodeRequest) -> None:
     """A node that works speaks for itself; its request is kept for a while, for people to look at.
 
     It also says for whom the node was bought, so it outlives the time in which these pods have their places.
@@ -27,7 +27,7 @@ def keep(scene: Scene, request: NodeRequest) -> None:
         _delete(scene, request, "its node has been ready for a while")
 
 
-def forget(scene: Scene, request: NodeRequest) -> None:
+def forget(scene: NodeRequestsContext, request: NodeRequest) -> None:
     """What an Unmet request taught is noted in its pool; then it goes, when its offering may be tried again."""
     if not _is_noted(scene, request):
         return
@@ -44,7 +44,7 @@ def forget(scene: Scene, request: NodeRequest) -> None:
         scene.deadlines.append(ends_at)
 
 
-def hand_over_to_removal(scene: Scene, request: NodeRequest) -> None:
+def hand_over_to_removal(scene: NodeRequestsContext, request: NodeRequest) -> None:
     """The machine must go, which is another request's business; this one goes when that one is seen."""
     name = request.metadata.name
     if why := _why_done(scene, request):
@@ -59,7 +59,7 @@ def hand_over_to_removal(scene: Scene, request: NodeRequest) -> None:
     scene.said.append(asked_to_go(name, request.pool, request.status.provider_id, reason))
 
 
-def _why_done(scene: Scene, request: NodeRequest) -> str:
+def _why_done(scene: NodeRequestsContext, request: NodeRequest) -> str:
     """Why nobody has to be asked for the machine's removal; empty if somebody has to be."""
     name = request.metadata.name
     if _works_after_all(scene, name):
@@ -71,25 +71,25 @@ def _why_done(scene: Scene, request: NodeRequest) -> str:
     return "its machine is being removed" if name in scene.leaving else ""
 
 
-def _works_after_all(scene: Scene, name: str) -> bool:
+def _works_after_all(scene: NodeRequestsContext, name: str) -> bool:
     """Whether pods run on its node: it came late, or was seen late. What is bound to one that never was ready does not
     run."""
     node = scene.snapshot.nodes.get(name)
     return node is not None and name in scene.snapshot.work and (node.is_ready or name not in scene.snapshot.closed)
 
 
-def _is_nothing_left(scene: Scene, request: NodeRequest) -> bool:
+def _is_nothing_left(scene: NodeRequestsContext, request: NodeRequest) -> bool:
     """Whether there is no node, and its provider has said since it was given up that there is no machine."""
     if request.metadata.name in scene.snapshot.nodes or scene.machine_of(request) is not None:
         return False
     return scene.has_answered(request, scene.since(request) + timedelta(microseconds=1))
 
 
-def _is_noted(scene: Scene, request: NodeRequest) -> bool:
+def _is_noted(scene: NodeRequestsContext, request: NodeRequest) -> bool:
     """Whether its pool has learnt from it, or there is nothing to learn and nobody to do so."""
     pool, failure = scene.pools.get(request.pool), scene.failure_of(request)
     return pool is None or failure is None or is_noted(failure, pool)
 
 
-def _delete(scene: Scene, request: NodeRequest, why: str) -> None:
+def _delete(scene: NodeRequestsContext, request: NodeRequest, why: str) -> None:
     scene.said.append(DeleteObject(subject=reference_to(NODE_REQUESTS, request.metadata), why=why))

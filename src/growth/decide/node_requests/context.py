@@ -12,10 +12,10 @@ from growth.api.offering import Offering
 from growth.api.provider_state import cloud_of
 from growth.api.references import reference_to
 from growth.api.settings.model import Settings
-from growth.decide.capacity.node_startup import Arrival, awaits_memory
+from growth.decide.capacity.node_startup import NodeStartup, awaits_memory
 from growth.decide.capacity.offering_catalog import offering_for, shop_in
-from growth.decide.capacity.provider_failures import Failure, failure_of
-from growth.decide.contract import State
+from growth.decide.capacity.provider_failures import FailedRequest, failure_of
+from growth.decide.contract import DeciderState
 from growth.decide.elapsed import phase_since
 from growth.decide.facts.cluster_state import NodeState
 from growth.decide.registry.step import cluster_in
@@ -23,10 +23,10 @@ from growth.decide.writes.removal_requests import leaving_in
 from growth.observe.snapshot import Snapshot
 
 
-class Scene:
+class NodeRequestsContext:
     """One snapshot with what all parts of the pass ask of it; ``said`` and ``deadlines`` are what comes of it."""
 
-    def __init__(self, snapshot: Snapshot, state: State, settings: Settings) -> None:
+    def __init__(self, snapshot: Snapshot, state: DeciderState, settings: Settings) -> None:
         self.snapshot, self.state, self.settings = snapshot, state, settings.provision
         self.removal = settings.removal
         self.now = snapshot.now
@@ -37,7 +37,7 @@ class Scene:
         self.cluster = cluster_in(snapshot, state, settings)
         self.leaving = leaving_in(snapshot)
         """Nodes that somebody wants to be rid of, whatever the removal itself is called."""
-        self.arrivals: dict[str, Arrival | None] = {}
+        self.arrivals: dict[str, NodeStartup | None] = {}
         """How far nodes are, as far as somebody has asked."""
         self.too_many: dict[str, str] = {}
         """Requests that would pass a limit of their pool, with that limit."""
@@ -75,7 +75,7 @@ class Scene:
         """Since when it is in its phase. That was written by our own clock; when it was made, by the API server's."""
         return self.state.since(phase_since(request, self.now), self.now)
 
-    def failure_of(self, request: NodeRequest) -> Failure | None:
+    def failure_of(self, request: NodeRequest) -> FailedRequest | None:
         """What a request that was given up teaches."""
         return failure_of(request, self.snapshot.clouds, self.now, self.settings)
 

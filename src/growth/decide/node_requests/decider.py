@@ -12,17 +12,17 @@ from typing import Final
 from growth.api.node_request import NodeRequest
 from growth.api.phases import RequestPhase
 from growth.api.settings.model import Settings
-from growth.decide.contract import Decision, State
+from growth.decide.contract import DeciderState, Decision
 from growth.decide.node_requests.completion import forget, hand_over_to_removal, keep
-from growth.decide.node_requests.context import Scene
+from growth.decide.node_requests.context import NodeRequestsContext
 from growth.decide.node_requests.launch import buy
 from growth.decide.node_requests.limit_check import too_many
-from growth.decide.node_requests.orphaned_machines import Memory, adopt
+from growth.decide.node_requests.orphaned_machines import NodeRequestsCarry, adopt
 from growth.decide.node_requests.provisioning import await_node, give_up_unregistered
 from growth.decide.node_requests.startup_taint import open_nodes
 from growth.observe.snapshot import Snapshot
 
-_STEPS: Final[Mapping[RequestPhase, Callable[[Scene, NodeRequest], None]]] = {
+_STEPS: Final[Mapping[RequestPhase, Callable[[NodeRequestsContext, NodeRequest], None]]] = {
     "Pending": buy,
     "Provisioning": await_node,
     "Ready": keep,
@@ -31,10 +31,10 @@ _STEPS: Final[Mapping[RequestPhase, Callable[[Scene, NodeRequest], None]]] = {
 }
 
 
-def decide(snapshot: Snapshot, state: State, settings: Settings) -> Decision:
+def decide(snapshot: Snapshot, state: DeciderState, settings: Settings) -> Decision:
     """What should happen now: requests by their phases, nodes that are closed, machines that nobody knows."""
-    scene = Scene(snapshot, state, settings)
-    memory = state.memory if isinstance(state.memory, Memory) else Memory()
+    scene = NodeRequestsContext(snapshot, state, settings)
+    memory = state.memory if isinstance(state.memory, NodeRequestsCarry) else NodeRequestsCarry()
     scene.too_many, scene.missing_at = too_many(scene), memory.missing_at
     for _, request in sorted(scene.requests.items()):
         if request.metadata.deletion_timestamp is None:

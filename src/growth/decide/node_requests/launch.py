@@ -11,11 +11,11 @@ from growth.api.node_request import NodeRequest
 from growth.api.references import reference_to
 from growth.decide.capacity.provider_failures import ENDING, LIMIT_REACHED, NO_MACHINE, POOL_GONE, POOL_UNCLEAR
 from growth.decide.facts.cluster_state import NodeState
-from growth.decide.node_requests.context import Scene
+from growth.decide.node_requests.context import NodeRequestsContext
 from growth.decide.writes.node_requests import REQUEST_FAILED, REQUESTED, moved
 
 
-def buy(scene: Scene, request: NodeRequest) -> None:
+def buy(scene: NodeRequestsContext, request: NodeRequest) -> None:
     """What a request needs that is Pending."""
     subject = reference_to(NODE_REQUESTS, request.metadata)
     outcome = scene.state.outcome_of(CreateMachine, subject)
@@ -56,7 +56,7 @@ def _bought(outcome: Outcome | None) -> Machine | None:
     return outcome.machine if outcome is not None and outcome.result is Result.DONE else None
 
 
-def _accepted(scene: Scene, request: NodeRequest, machine: Machine) -> None:
+def _accepted(scene: NodeRequestsContext, request: NodeRequest, machine: Machine) -> None:
     scene.said.append(
         moved(
             request,
@@ -77,7 +77,9 @@ def _asked(request: NodeRequest) -> tuple[tuple[str, str], ...]:
     return ((REQUESTED, "with room for those who follow: more and more is wanted" if request.foresees else ""),)
 
 
-def _give_up(scene: Scene, request: NodeRequest, reason: str, message: str, *, was_asked: bool = False) -> None:
+def _give_up(
+    scene: NodeRequestsContext, request: NodeRequest, reason: str, message: str, *, was_asked: bool = False
+) -> None:
     asked = _asked(request) if was_asked else ()
     scene.said.append(
         moved(
@@ -91,7 +93,7 @@ def _give_up(scene: Scene, request: NodeRequest, reason: str, message: str, *, w
     )
 
 
-def _miss_in_catalogue(scene: Scene, request: NodeRequest) -> None:
+def _miss_in_catalogue(scene: NodeRequestsContext, request: NodeRequest) -> None:
     """Nobody sells what is asked for: either no provider has answered yet, or it is a name that does not exist."""
     if scene.knows_what_is_sold:
         what = request.spec.target_offering
@@ -100,7 +102,7 @@ def _miss_in_catalogue(scene: Scene, request: NodeRequest) -> None:
         scene.hold(request, "ProviderSilent", "no provider has said yet what it sells")
 
 
-def _note_trouble(scene: Scene, request: NodeRequest, outcome: Outcome | None) -> None:
+def _note_trouble(scene: NodeRequestsContext, request: NodeRequest, outcome: Outcome | None) -> None:
     """An error that may pass is noted once, by its name: its words may hold the number of each single question."""
     if request.status.phase_since is not None:
         scene.deadlines.append(scene.since(request) + scene.settings.machine_within)

@@ -12,21 +12,21 @@ from growth.api.offering import Offering
 from growth.api.quantity import milli_value, nano_value, value
 from growth.decide.capacity.offering_catalog import as_billed
 from growth.decide.capacity.pool_inventory import holdings, just_bought
-from growth.decide.capacity.pool_usage import Bought
+from growth.decide.capacity.pool_usage import PoolUsage
 from growth.decide.capacity.retry_fingerprint import is_limited
-from growth.decide.node_requests.context import Scene
+from growth.decide.node_requests.context import NodeRequestsContext
 
 _NANO = 10**9
 
 
-def too_many(scene: Scene) -> dict[str, str]:
+def too_many(scene: NodeRequestsContext) -> dict[str, str]:
     """By name, the requests that must not be bought for, with the limit that each would pass."""
     limited = {name: pool for name, pool in scene.pools.items() if is_limited(pool)}
     waiting = [one for one in scene.requests.values() if one.pool in limited and _is_waiting(scene, one)]
     if not waiting:
         return {}
     names = {one.metadata.name for one in waiting}
-    had: dict[str, list[Bought]] = {name: [] for name in limited}
+    had: dict[str, list[PoolUsage]] = {name: [] for name in limited}
     for one in holdings(scene.snapshot, scene.shop, just_bought(scene.snapshot, scene.state)):
         if one.pool in had and one.name not in names:
             had[one.pool].append(one.bought)
@@ -40,13 +40,13 @@ def too_many(scene: Scene) -> dict[str, str]:
         if why := passed(pool, mine, offering):
             found[request.metadata.name] = why
         else:
-            mine.append(Bought.of(request.pool, offering))
+            mine.append(PoolUsage.of(request.pool, offering))
     return found
 
 
-def passed(pool: NodePool, had: Sequence[Bought], offering: Offering) -> str:
+def passed(pool: NodePool, had: Sequence[PoolUsage], offering: Offering) -> str:
     """The limit that a pool with these machines passes by one more of this offering; empty if there is none."""
-    one = Bought.of(pool.metadata.name, offering)
+    one = PoolUsage.of(pool.metadata.name, offering)
     limits, name = pool.spec.limits, pool.metadata.name
     all_of_it = (*had, one)
     if limits.nodes is not None and sum(each.nodes for each in all_of_it) > limits.nodes:
@@ -66,7 +66,7 @@ def passed(pool: NodePool, had: Sequence[Bought], offering: Offering) -> str:
     return ""
 
 
-def _is_waiting(scene: Scene, request: NodeRequest) -> bool:
+def _is_waiting(scene: NodeRequestsContext, request: NodeRequest) -> bool:
     """Whether nothing of it exists yet, as far as anybody knows."""
     name = request.metadata.name
     has_something = name in scene.snapshot.nodes or scene.machine_of(request) is not None

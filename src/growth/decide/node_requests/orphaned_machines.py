@@ -15,14 +15,14 @@ from growth.api.actions import Action, CreateObject, Hold, held_and_told
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.machine import Machine
 from growth.api.node_pool import NodePool
-from growth.api.provider_state import Cloud
+from growth.api.provider_state import ProviderState
 from growth.api.references import reference_by_name, reference_to
-from growth.decide.node_requests.context import Scene
+from growth.decide.node_requests.context import NodeRequestsContext
 from growth.decide.scale_up.launches import owned_by
 from growth.decide.writes.removal_requests import asked_to_go
 
 
-class Memory(msgspec.Struct, frozen=True):
+class NodeRequestsCarry(msgspec.Struct, frozen=True):
     """What provision remembers between two passes; without it, it only concludes later."""
 
     noticed: dict[str, datetime] = {}
@@ -31,7 +31,7 @@ class Memory(msgspec.Struct, frozen=True):
     """By uid of a request, the first list of its provider without its machine, which was listed before."""
 
 
-def adopt(scene: Scene, memory: Memory) -> Memory:
+def adopt(scene: NodeRequestsContext, memory: NodeRequestsCarry) -> NodeRequestsCarry:
     """Say what to do about each machine that nobody knows.
 
     What a provider said may be older than what was removed since. So nothing is concluded before it was asked again.
@@ -43,10 +43,10 @@ def adopt(scene: Scene, memory: Memory) -> Memory:
         since = noticed[machine.provider_id] = scene.state.since(noticed_at, scene.now)
         if cloud.read_at is not None and cloud.read_at > since:
             scene.said += _concluded(scene, machine, since)
-    return Memory(noticed, scene.missing_now)
+    return NodeRequestsCarry(noticed, scene.missing_now)
 
 
-def _unknown(scene: Scene) -> Iterator[tuple[Cloud, Machine]]:
+def _unknown(scene: NodeRequestsContext) -> Iterator[tuple[ProviderState, Machine]]:
     removals = scene.snapshot.table(NODE_REMOVAL_REQUESTS).values()
     going = {removal.spec.provider_id for removal in removals}
     known = {*scene.requests, *scene.leaving}
@@ -59,7 +59,7 @@ def _unknown(scene: Scene) -> Iterator[tuple[Cloud, Machine]]:
                 yield cloud, machine
 
 
-def _concluded(scene: Scene, machine: Machine, since: datetime) -> Iterator[Action | Hold]:
+def _concluded(scene: NodeRequestsContext, machine: Machine, since: datetime) -> Iterator[Action | Hold]:
     why_not = _why_not(scene, machine)
     pool = scene.pools.get(machine.pool)
     if pool is not None and not why_not:
@@ -87,7 +87,7 @@ def _is_deleted(pool: NodePool) -> bool:
     return pool.metadata.deletion_timestamp is not None
 
 
-def _why_not(scene: Scene, machine: Machine) -> str:
+def _why_not(scene: NodeRequestsContext, machine: Machine) -> str:
     """Why a machine cannot be adopted; empty if it can."""
     pool, offering = scene.pools.get(machine.pool), scene.shop.get(machine.offering)
     if pool is None:

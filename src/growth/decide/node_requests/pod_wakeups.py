@@ -11,7 +11,7 @@ from typing import Final
 from growth.api.node_request import NodeRequest
 from growth.api.pod import Pod
 from growth.decide.capacity.upcoming_nodes import still_fitting
-from growth.decide.node_requests.context import Scene
+from growth.decide.node_requests.context import NodeRequestsContext
 from growth.decide.writes.pod_wakeup import NUDGE, nudge
 
 # A pod whose place is ready is bound within a second or so. One that is not may wait for an event that does not come.
@@ -20,7 +20,7 @@ _LATE_AFTER: Final = timedelta(seconds=10)
 _LATE_AT_ONCE: Final = 50
 
 
-def planned(scene: Scene, request: NodeRequest) -> list[Pod]:
+def planned(scene: NodeRequestsContext, request: NodeRequest) -> list[Pod]:
     """The pods that a machine was bought for and that still wait; not those that a smaller node has no room for."""
     waiting, node = scene.snapshot.waiting, scene.snapshot.nodes.get(request.metadata.name)
     uids = request.planned_for
@@ -29,7 +29,7 @@ def planned(scene: Scene, request: NodeRequest) -> list[Pod]:
     return [waiting[uid] for uid in uids if uid in waiting]
 
 
-def call(scene: Scene) -> None:
+def call(scene: NodeRequestsContext) -> None:
     """Wake those that no new node wakes, at once; the others if they are late."""
     called: dict[str, tuple[Pod, str, bool]] = {}
     late_after = min(_LATE_AFTER, scene.settings.hand_over / 2)
@@ -52,7 +52,7 @@ def call(scene: Scene) -> None:
         scene.said.append(action)
 
 
-def _handed_over(scene: Scene) -> Iterator[tuple[datetime, str, NodeRequest]]:
+def _handed_over(scene: NodeRequestsContext) -> Iterator[tuple[datetime, str, NodeRequest]]:
     """Requests whose pods are moving in, with since when and the name. Those before are kept for people to look at, and
     are many."""
     for name, request in scene.requests.items():
@@ -60,7 +60,7 @@ def _handed_over(scene: Scene) -> Iterator[tuple[datetime, str, NodeRequest]]:
             yield since, name, request
 
 
-def _let_in(scene: Scene, request: NodeRequest) -> list[Pod]:
+def _let_in(scene: NodeRequestsContext, request: NodeRequest) -> list[Pod]:
     """Those that could go to their place now: it is open to all, or they have its key."""
     name, pods = request.metadata.name, planned(scene, request)
     return [pod for pod in pods if name in pod.keys] if name in scene.snapshot.closed else pods

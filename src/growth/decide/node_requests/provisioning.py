@@ -19,7 +19,7 @@ from growth.api.node import Node
 from growth.api.node_request import NodeRequest
 from growth.api.provider_state import cloud_of
 from growth.api.references import reference_by_name, reference_to
-from growth.decide.capacity.node_startup import Arrival, Step, arrival_of
+from growth.decide.capacity.node_startup import NodeStartup, StartupStep, arrival_of
 from growth.decide.capacity.provider_failures import (
     ENDING,
     LAUNCHED,
@@ -30,11 +30,11 @@ from growth.decide.capacity.provider_failures import (
     POOL_GONE,
 )
 from growth.decide.facts.cluster_state import NodeState
-from growth.decide.node_requests.context import Scene
+from growth.decide.node_requests.context import NodeRequestsContext
 from growth.decide.writes.node_requests import LABELLED, PROVISIONED, REQUEST_FAILED, moved
 
 
-def await_node(scene: Scene, request: NodeRequest) -> None:
+def await_node(scene: NodeRequestsContext, request: NodeRequest) -> None:
     """What a request needs that is Provisioning."""
     pool = scene.pools.get(request.pool)
     is_drained = pool is not None and pool.metadata.deletion_timestamp is not None
@@ -58,25 +58,25 @@ def await_node(scene: Scene, request: NodeRequest) -> None:
     is_late = scene.now >= ends_at and not scene.is_halted
     if arrival is None and pool is not None and node.is_ready and is_late:
         # Growth was started anew while the provider is silent. The node works, and its pods waited long enough.
-        arrival = Arrival(Step.ARRIVED)
+        arrival = NodeStartup(StartupStep.ARRIVED)
     if arrival is None:
         why = f"pool {request.pool} or offering {request.spec.target_offering} is not known now"
         scene.hold(request, "Unknown", why)
         if not is_late:
             scene.deadlines.append(ends_at)
         return
-    if arrival.step is Step.UNLABELLED:
+    if arrival.step is StartupStep.UNLABELLED:
         scene.said.append(_labelled(node, arrival))
-    if arrival.step is Step.ARRIVED and scene.awaits_memory(node) and not is_late:
+    if arrival.step is StartupStep.ARRIVED and scene.awaits_memory(node) and not is_late:
         # Its pods have the time that they are given to get there once they can. If memory takes too long, the node
         # stays closed all the same: it works, and is not given up for that.
         scene.deadlines.append(ends_at)
-    elif arrival.step is Step.ARRIVED or (arrival.step is Step.INCOMPLETE and is_late):
+    elif arrival.step is StartupStep.ARRIVED or (arrival.step is StartupStep.INCOMPLETE and is_late):
         _arrived(scene, request, arrival)
     elif is_late:
         _give_up(scene, request, NEVER_READY, f"its node is not ready in time: {arrival.step}", has_machine=True)
     else:
-        names = (PROVISIONED,) if arrival.step is Step.UNLABELLED else (PROVISIONED, LABELLED)
+        names = (PROVISIONED,) if arrival.step is StartupStep.UNLABELLED else (PROVISIONED, LABELLED)
         _note(scene, request, *names, "its node registered")
         scene.deadlines.append(ends_at)
 
@@ -87,7 +87,7 @@ def is_another_machine(node: Node, request: NodeRequest) -> bool:
     return bool(theirs and ours and theirs != ours)
 
 
-def arrival_at(scene: Scene, node: Node, request: NodeRequest) -> Arrival | None:
+def arrival_at(scene: NodeRequestsContext, node: Node, request: NodeRequest) -> NodeStartup | None:
     """How far the request's node is; None as long as nobody can say what it should be.
 
     One of an offering that is not sold any more is taken as it is: it cannot be compared, and it works.
@@ -98,16 +98,16 @@ def arrival_at(scene: Scene, node: Node, request: NodeRequest) -> Arrival | None
     return scene.arrivals[name]
 
 
-def _arrival_at(scene: Scene, node: Node, request: NodeRequest) -> Arrival | None:
+def _arrival_at(scene: NodeRequestsContext, node: Node, request: NodeRequest) -> NodeStartup | None:
     pool, offering = scene.pools.get(request.pool), scene.offering_of(request)
     if pool is None or (offering is None and not scene.knows_what_is_sold):
         return None
     if offering is None:
-        return Arrival(Step.ARRIVED if node.is_ready else Step.NOT_READY)
+        return NodeStartup(StartupStep.ARRIVED if node.is_ready else StartupStep.NOT_READY)
     return arrival_of(node, request_for(request.metadata.name, pool, offering), pool)
 
 
-def _note(scene: Scene, request: NodeRequest, *names_and_why: str) -> None:
+def _note(scene: NodeRequestsContext, request: NodeRequest, *names_and_why: str) -> None:
     """Record what happened on the way to the node, each once, in the pass in which it is first seen."""
     *names, why = names_and_why
     new = _missing(request, names)
@@ -120,11 +120,11 @@ def _missing(request: NodeRequest, names: Iterable[str]) -> list[str]:
     return [name for name in names if name not in known]
 
 
-def _registers_by(scene: Scene, request: NodeRequest) -> datetime:
+def _registers_by(scene: NodeRequestsContext, request: NodeRequest) -> datetime:
     return scene.since(request) + scene.settings.machine_within
 
 
-def _await_registration(scene: Scene, request: NodeRequest) -> bool:
+def _await_registration(scene: NodeRequestsContext, request: NodeRequest) -> bool:
     """What a request needs whose node is not there; whether it ends."""
     if failed := _half_way(scene, request):
         reason = failed.error if failed.error in ENDING else NO_MACHINE
@@ -150,7 +150,7 @@ def _await_registration(scene: Scene, request: NodeRequest) -> bool:
     return unit.state in (NodeState.NEVER_CREATED, NodeState.NEVER_REGISTERED)
 
 
-def _is_gone(scene: Scene, request: NodeRequest) -> bool:
+def _is_gone(scene: NodeRequestsContext, request: NodeRequest) -> bool:
     """Whether its machine vanished while it booted: it was listed, and two lists in a row are without it."""
     cloud = cloud_of(request.spec.target_offering, scene.snapshot.clouds)
     if cloud is None or not cloud.answers or cloud.read_at is None or scene.is_halted:
@@ -162,7 +162,7 @@ def _is_gone(scene: Scene, request: NodeRequest) -> bool:
     return cloud.read_at > first_missing
 
 
-def _half_way(scene: Scene, request: NodeRequest) -> Outcome | None:
+def _half_way(scene: NodeRequestsContext, request: NodeRequest) -> Outcome | None:
     """How its purchase ended, if its machine was seen, failed to come about after that, and is not there any more.
 
     Without that word one would wait for it as long as for a machine that is merely late.
@@ -175,19 +175,19 @@ def _half_way(scene: Scene, request: NodeRequest) -> Outcome | None:
     return outcome if is_later and is_gone else None
 
 
-def _arrived(scene: Scene, request: NodeRequest, arrival: Arrival) -> None:
+def _arrived(scene: NodeRequestsContext, request: NodeRequest, arrival: NodeStartup) -> None:
     lacks = f"without {', '.join(arrival.resources)}" if arrival.resources else ""
     labelled = ((LABELLED, lacks),) if lacks or _missing(request, (LABELLED,)) else ()
     events = (*((name, "") for name in _missing(request, (PROVISIONED,))), *labelled)
     scene.said.append(moved(request, "Ready", scene.now, "its node is what was planned", events=events))
 
 
-def _give_up(scene: Scene, request: NodeRequest, reason: str, why: str, *, has_machine: bool) -> None:
+def _give_up(scene: NodeRequestsContext, request: NodeRequest, reason: str, why: str, *, has_machine: bool) -> None:
     scene.said.append(_given_up(scene, request, reason, why, has_machine=has_machine))
     scene.said += tell_pods(scene, request, reason, why)
 
 
-def tell_pods(scene: Scene, request: NodeRequest, reason: str, why: str) -> Iterator[RecordEvent]:
+def tell_pods(scene: NodeRequestsContext, request: NodeRequest, reason: str, why: str) -> Iterator[RecordEvent]:
     """Tell the pods that the machine was launched for, once for each cause: the machine itself is not named."""
     if reason not in LAUNCHED:
         return
@@ -199,14 +199,16 @@ def tell_pods(scene: Scene, request: NodeRequest, reason: str, why: str) -> Iter
             yield RecordEvent(subject=subject, why=note, type="Warning", reason="LaunchFailed", action="Launching")
 
 
-def _given_up(scene: Scene, request: NodeRequest, reason: str, why: str, *, has_machine: bool) -> PatchObject:
+def _given_up(
+    scene: NodeRequestsContext, request: NodeRequest, reason: str, why: str, *, has_machine: bool
+) -> PatchObject:
     """A machine that is there must be removed; without one there is nothing left to do."""
     events = ((REQUEST_FAILED, f"{reason}: {why}"),)
     phase = "Deprovisioning" if has_machine else "Unmet"
     return moved(request, phase, scene.now, why, events=events, met=("False", reason, why))
 
 
-def _labelled(node: Node, arrival: Arrival) -> PatchObject:
+def _labelled(node: Node, arrival: NodeStartup) -> PatchObject:
     names = ", ".join(sorted(arrival.labels))
     return PatchObject(
         subject=reference_to(NODES, node.metadata),
@@ -215,7 +217,7 @@ def _labelled(node: Node, arrival: Arrival) -> PatchObject:
     )
 
 
-def give_up_unregistered(scene: Scene) -> None:
+def give_up_unregistered(scene: NodeRequestsContext) -> None:
     """Say what becomes of those that were found in this pass."""
     if not scene.unregistered:
         return

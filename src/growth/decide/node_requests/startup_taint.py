@@ -20,9 +20,9 @@ from growth.api.pod import Pod
 from growth.api.references import reference_to
 from growth.api.taints import STARTING, key_to, tolerations_of
 from growth.api.timestamp import format_time
-from growth.decide.capacity.node_startup import Step
+from growth.decide.capacity.node_startup import StartupStep
 from growth.decide.facts.pending_pods import stand_ins_in
-from growth.decide.node_requests.context import Scene
+from growth.decide.node_requests.context import NodeRequestsContext
 from growth.decide.node_requests.pod_wakeups import call, planned
 from growth.decide.node_requests.provisioning import arrival_at, is_another_machine
 from growth.decide.writes.node_patches import annotation_path
@@ -33,7 +33,7 @@ _KEYS_AT_ONCE: Final = 256
 _MEMORY_WITHIN: Final = timedelta(minutes=1)
 
 
-def open_nodes(scene: Scene) -> None:
+def open_nodes(scene: NodeRequestsContext) -> None:
     """Look at each closed node, then call those whose places are ready."""
     for name, node in sorted(scene.snapshot.closed.items()):
         request = scene.requests.get(name)
@@ -53,7 +53,7 @@ def open_nodes(scene: Scene) -> None:
     call(scene)
 
 
-def _await_memory(scene: Scene, node: Node) -> None:
+def _await_memory(scene: NodeRequestsContext, node: Node) -> None:
     """It stays closed however long that takes, and keeps its machine; people are told if it takes long."""
     subject, why = reference_to(NODES, node.metadata), "what it was is not given back to it yet"
     since = scene.state.since(node.metadata.creation_timestamp, scene.now)
@@ -65,16 +65,16 @@ def _await_memory(scene: Scene, node: Node) -> None:
         scene.said += held_and_told(subject, reason="MemoryNotBack", why=why, action="Opening")
 
 
-def _has_arrived(scene: Scene, node: Node, request: NodeRequest) -> bool:
+def _has_arrived(scene: NodeRequestsContext, node: Node, request: NodeRequest) -> bool:
     if is_another_machine(node, request):
         return False
     if request.status.phase == "Provisioning":
         arrival = arrival_at(scene, node, request)
-        return arrival is not None and arrival.step is Step.ARRIVED
+        return arrival is not None and arrival.step is StartupStep.ARRIVED
     return request.status.phase == "Ready"
 
 
-def _let_in(scene: Scene, node: Node, request: NodeRequest) -> None:
+def _let_in(scene: NodeRequestsContext, node: Node, request: NodeRequest) -> None:
     waiting, stand_ins = planned(scene, request), stand_ins_in(scene.snapshot)
     # Whoever comes in the place of a stand-in will need a key.
     is_awaited = bool(waiting) or any(uid in stand_ins for uid in request.planned_for)
@@ -99,7 +99,7 @@ def _index(node: Node) -> int | None:
     return next((at for at, taint in taints if (taint.key, taint.value) == (STARTING, node.metadata.name)), None)
 
 
-def _open(scene: Scene, node: Node, why: str) -> None:
+def _open(scene: NodeRequestsContext, node: Node, why: str) -> None:
     path = f"/spec/taints/{_index(node)}"
     operations = (
         {"op": "test", "path": f"{path}/key", "value": STARTING},
@@ -111,7 +111,7 @@ def _open(scene: Scene, node: Node, why: str) -> None:
     scene.said.append(EditObject(subject=subject, why=f"open: {why}", operations=operations))
 
 
-def _recorded(scene: Scene, node: Node) -> tuple[dict[str, Any], ...]:
+def _recorded(scene: NodeRequestsContext, node: Node) -> tuple[dict[str, Any], ...]:
     """That it was ready once (``api.annotations``), and what it was made from (``api.annotations``)."""
     meta, request = node.metadata, scene.requests.get(node.metadata.name)
     mark = request.metadata.annotations.get(TEMPLATE) if request is not None else None

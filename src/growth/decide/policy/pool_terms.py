@@ -9,7 +9,7 @@ from growth.api.duration import parse_duration
 from growth.api.node_pool import NodePool
 
 
-class Terms(msgspec.Struct, frozen=True):
+class PoolTerms(msgspec.Struct, frozen=True):
     """What a pool's ``scaleDown`` says."""
 
     empty_after: timedelta
@@ -18,16 +18,16 @@ class Terms(msgspec.Struct, frozen=True):
     retry_failed_after: timedelta | None
 
 
-def terms_of(pool: NodePool) -> Terms:
+def terms_of(pool: NodePool) -> PoolTerms:
     """The terms of this pool."""
     stated = pool.spec.scale_down
     return _read(stated.empty_after, stated.unready_after, stated.delay_after_scale_up, stated.retry_failed_after)
 
 
 @lru_cache(1024)
-def _read(empty: str, unready: str, delay: str, retry: str | None) -> Terms:
+def _read(empty: str, unready: str, delay: str, retry: str | None) -> PoolTerms:
     retry_after = parse_duration(retry) if retry is not None else None
-    return Terms(parse_duration(empty), parse_duration(unready), parse_duration(delay), retry_after)
+    return PoolTerms(parse_duration(empty), parse_duration(unready), parse_duration(delay), retry_after)
 
 
 def max_unavailable(pool: NodePool, nodes: int) -> int:

@@ -24,7 +24,7 @@ from growth.api.node_pool import (
 )
 from growth.api.node_request import NodeRequest
 from growth.api.offering import POOL
-from growth.api.provider_state import Cloud
+from growth.api.provider_state import ProviderState
 from growth.api.references import reference_to
 from growth.api.settings.model import Settings
 from growth.api.status import MAX_WORDS, StatusCondition, condition_of, with_condition
@@ -39,12 +39,12 @@ from growth.decide.capacity.failed_launch_status import (
 )
 from growth.decide.capacity.launch_failures import are_alike
 from growth.decide.capacity.offering_catalog import shop_in
-from growth.decide.capacity.offering_history import Lesson, learnt, next_change
-from growth.decide.capacity.pool_inventory import Holding, holdings
-from growth.decide.capacity.pool_validation import FINALIZER, Problem, is_asked, problems, provider_of
-from growth.decide.contract import Decision, State
+from growth.decide.capacity.offering_history import PoolObservation, learnt, next_change
+from growth.decide.capacity.pool_inventory import PoolMachine, holdings
+from growth.decide.capacity.pool_validation import FINALIZER, PoolProblem, is_asked, problems, provider_of
+from growth.decide.contract import DeciderState, Decision
 from growth.decide.elapsed import is_ahead
-from growth.decide.facts.cluster_state import ClusterState, Group, NodeState
+from growth.decide.facts.cluster_state import ClusterState, NodeState, PoolGroup
 from growth.decide.registry.step import cluster_in
 from growth.decide.writes.removal_requests import leaving_in
 from growth.observe.snapshot import Snapshot
@@ -60,7 +60,7 @@ _COUNTS_EVERY: Final = timedelta(seconds=1)
 _LOOKS_EVERY: Final = timedelta(milliseconds=500)
 
 
-class Memory(msgspec.Struct, frozen=True):
+class PoolStatusCarry(msgspec.Struct, frozen=True):
     """What is known of pools by their uids, by our own clock."""
 
     written: dict[str, datetime] = {}
@@ -74,9 +74,9 @@ class Memory(msgspec.Struct, frozen=True):
     wake_at: datetime | None = None
 
 
-def decide(snapshot: Snapshot, state: State, settings: Settings) -> Decision:
+def decide(snapshot: Snapshot, state: DeciderState, settings: Settings) -> Decision:
     """What should happen now."""
-    memory = state.memory if isinstance(state.memory, Memory) else Memory()
+    memory = state.memory if isinstance(state.memory, PoolStatusCarry) else PoolStatusCarry()
     versions = tuple(sorted(pool.metadata.resource_version for pool in snapshot.table(NODE_POOLS).values()))
     if memory.looked_at is not None and memory.pools == versions:
         again_at = memory.looked_at + _LOOKS_EVERY
@@ -88,7 +88,7 @@ def decide(snapshot: Snapshot, state: State, settings: Settings) -> Decision:
 class _Pass:
     """One look at all pools."""
 
-    def __init__(self, snapshot: Snapshot, cluster: ClusterState, settings: Settings, memory: Memory) -> None:
+    def __init__(self, snapshot: Snapshot, cluster: ClusterState, settings: Settings, memory: PoolStatusCarry) -> None:
         self._snapshot, self._cluster, self._settings, self._now = snapshot, cluster, settings, snapshot.now
         self._written = dict(memory.written)
         # A clock may have been set back: nothing was seen later than now.
@@ -97,7 +97,7 @@ class _Pass:
         self._requests = snapshot.table(NODE_REQUESTS)
         self._shop = shop_in(snapshot, settings.provision)
         self._listed = {one.id: one for cloud in snapshot.clouds.values() for one in cloud.offerings}
-        self._held: dict[str, list[Holding]] = {}
+        self._held: dict[str, list[PoolMachine]] = {}
         self._ours: set[str] = set()
         for one in holdings(snapshot, self._shop):
             self._held.setdefault(one.pool, []).append(one)
@@ -121,7 +121,7 @@ class _Pass:
         self._strangers()
         wake_at = min((when for when in self._deadlines if when > self._now), default=None)
         said, written, going = tuple(self._said), self._of_pools(self._written), self._of_pools(self._going)
-        return Decision(said, wake_at, Memory(written, going, versions, self._now, said, wake_at))
+        return Decision(said, wake_at, PoolStatusCarry(written, going, versions, self._now, said, wake_at))
 
     def _of_pools(self, instants: dict[str, datetime]) -> dict[str, datetime]:
         """Without those of pools that are gone."""
@@ -186,7 +186,7 @@ class _Pass:
             )
         )
 
-    def _tell(self, pool: NodePool, found: list[Problem]) -> None:
+    def _tell(self, pool: NodePool, found: list[PoolProblem]) -> None:
         subject = reference_to(NODE_POOLS, pool.metadata)
         for problem in found:
             hold, event = held_and_told(subject, reason=problem.reason, why=problem.why, action=_ACTION)
@@ -205,9 +205,9 @@ class _Pass:
 
     # Status
 
-    def _status(self, pool: NodePool, found: list[Problem]) -> None:
+    def _status(self, pool: NodePool, found: list[PoolProblem]) -> None:
         provision, name = self._settings.provision, pool.metadata.name
-        lesson = Lesson(
+        lesson = PoolObservation(
             pool=pool,
             requests=tuple(self._requests_of.get(name, ())),
             every_request=self._requests.values(),
@@ -255,7 +255,7 @@ class _Pass:
             )
         )
 
-    def _cost(self, pool: NodePool, held: list[Holding]) -> tuple[str, str]:
+    def _cost(self, pool: NodePool, held: list[PoolMachine]) -> tuple[str, str]:
         """The amount, and its currency: a provider has one, so any of its offerings tells it."""
         cloud = self._snapshot.clouds.get(provider_of(pool, self._snapshot.clouds))
         if cloud is None or cloud.read_at is None:
@@ -266,7 +266,7 @@ class _Pass:
         return amount, named[:MAX_CURRENCY]
 
     def _conditions(
-        self, pool: NodePool, found: list[Problem], failing: list[Unhealthy]
+        self, pool: NodePool, found: list[PoolProblem], failing: list[Unhealthy]
     ) -> tuple[StatusCondition, ...]:
         if pool.metadata.deletion_timestamp is not None:
             wanted = (
@@ -286,7 +286,7 @@ class _Pass:
         conditions = _with(conditions, READY, ready, self._now)
         return _with(conditions, EXPANDING, self._expanding(pool), self._now)
 
-    def _unhealthy_parts(self, pool: NodePool) -> list[Group]:
+    def _unhealthy_parts(self, pool: NodePool) -> list[PoolGroup]:
         """The pool, or what it buys, of which too much is amiss."""
         name = pool.metadata.name
         return [group for key, group in sorted(self._cluster.groups.items()) if key[0] == name and group.is_unhealthy]
@@ -334,7 +334,7 @@ class _Pass:
             self._said += held_and_told(subject, reason="NotOurs", why=why, action=_ACTION)
 
 
-def _has_told_since(cloud: Cloud, since: datetime) -> bool:
+def _has_told_since(cloud: ProviderState, since: datetime) -> bool:
     return not cloud.problem and cloud.read_at is not None and cloud.read_at > since
 
 
@@ -356,7 +356,7 @@ _COUNTED_AS: Final = {
 }
 
 
-def _counts(group: Group | None) -> NodeCounts:
+def _counts(group: PoolGroup | None) -> NodeCounts:
     counts: Counter[str] = Counter()
     for state, count in group.counts.items() if group is not None else ():
         counts[_COUNTED_AS[state]] += count
@@ -372,7 +372,7 @@ def _what_matters(status: NodePoolStatus) -> tuple[object, ...]:
     return said, healthy and (healthy.status, healthy.reason), status.offerings, launches, unhealthy
 
 
-def _unhealthy(group: Group) -> Unhealthy:
+def _unhealthy(group: PoolGroup) -> Unhealthy:
     return Unhealthy(group.offering, group.unhealthy_since, group.why)
 
 

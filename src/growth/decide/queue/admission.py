@@ -29,44 +29,35 @@ from growth.api.queue.workload import (
     RequeueState,
 )
 from growth.decide.queue.admission_record import admission_of, requests_of
-from growth.decide.queue.context import Key, Scene, usage_of
-from growth.decide.queue.existing_capacity import Room, lodge, shut_in
-from growth.decide.queue.failed_flavors import NOTHING_TRIED, Tried, tried_by
+from growth.decide.queue.assumed_admissions import AssumedAdmission, NewAdmission
+from growth.decide.queue.context import Key, QueueContext, usage_of
+from growth.decide.queue.existing_capacity import ExistingCapacity, lodge, shut_in
+from growth.decide.queue.failed_flavors import NOTHING_TRIED, FailedFlavors, tried_by
 from growth.decide.queue.flavor_assignment import (
     NO_PLACEMENT,
     Assignment,
+    AssignmentMode,
+    AssignmentRefusal,
+    FlavorRank,
     PodSetNeeds,
-    Price,
-    Refusal,
-    Way,
     asks_for_pods,
     assign,
     needs_of,
 )
-from growth.decide.queue.pending_queue import Order, Waiter, Walk, queued_since, waits_for_preempted, was_sent_back
-from growth.decide.queue.preemption import Tree, Victim, height_without, promise, promised_to, victims
+from growth.decide.queue.pending_queue import (
+    Order,
+    QueueIterator,
+    Waiter,
+    queued_since,
+    waits_for_preempted,
+    was_sent_back,
+)
+from growth.decide.queue.preemption import PreemptionTree, Victim, height_without, promise, promised_to, victims
 from growth.decide.queue.queue_entry import line_up, wait
-from growth.decide.queue.quota_holders import Wish
-from growth.decide.queue.quota_tree import Member, Slot
+from growth.decide.queue.quota_holders import QuotaRequest
+from growth.decide.queue.quota_tree import QuotaNode, Slot
 from growth.decide.queue.requeue import is_waiting
-from growth.decide.queue.workload_patch import Draft
-
-
-class Given(msgspec.Struct, frozen=True):
-    """An admission that was decided on a version of a workload."""
-
-    version: int
-    admission: Admission
-    shut: str = ""
-    """The flavor of which no machines could be had, so that it was given for the nodes that stand."""
-
-
-class Assumed(msgspec.Struct, frozen=True):
-    """What was decided and is not seen yet."""
-
-    given: Mapping[Key, Given] = {}
-    sent_back: Mapping[Key, int] = {}
-    """Who is sent back for somebody else, with the version on which that was decided."""
+from growth.decide.queue.workload_patch import WorkloadDraft
 
 
 class _Head(msgspec.Struct, frozen=True):
@@ -74,9 +65,9 @@ class _Head(msgspec.Struct, frozen=True):
 
     waiter: Waiter
     needs: tuple[PodSetNeeds, ...]
-    found: Assignment | Refusal
+    found: Assignment | AssignmentRefusal
     looked_at: int
-    tried: Tried = NOTHING_TRIED
+    tried: FailedFlavors = NOTHING_TRIED
 
     @property
     def key(self) -> Key:
@@ -90,16 +81,16 @@ class _Head(msgspec.Struct, frozen=True):
     @property
     def holds_up(self) -> bool:
         """Whether others may have to wait until it is served: not if that may never be, or not before its time."""
-        has_place = not isinstance(self.found, Refusal) or self.found.reason != NO_PLACEMENT
+        has_place = not isinstance(self.found, AssignmentRefusal) or self.found.reason != NO_PLACEMENT
         return has_place and not self.is_early
 
 
-def admit(scene: Scene, assumed: Assumed) -> Assumed:
+def admit(scene: QueueContext, assumed: AssumedAdmission) -> AssumedAdmission:
     """Let in who can be; returns what is decided and not seen yet."""
     return _Round(scene, assumed).run()
 
 
-def lines_in(scene: Scene) -> dict[str, list[Key]]:
+def lines_in(scene: QueueContext) -> dict[str, list[Key]]:
     """Who waits for quota, queue by queue, in the order in which they are tried."""
     for key in scene.touched:
         line_up(scene, key)
@@ -113,10 +104,10 @@ class _Round:
     and less, so they would be refused, too.
     """
 
-    def __init__(self, scene: Scene, assumed: Assumed) -> None:
+    def __init__(self, scene: QueueContext, assumed: AssumedAdmission) -> None:
         self._scene, self._desk = scene, scene.desk
         self._before = assumed
-        self._given: dict[Key, Given] = {}
+        self._given: dict[Key, NewAdmission] = {}
         self._sent_back: dict[Key, int] = {}
         self._heads: dict[str, _Head] = {}
         self._heap: list[tuple[int, Order, str]] = []
@@ -127,13 +118,15 @@ class _Round:
         """What is to be said to all who want the same; None where that is said already."""
         self._changes: dict[int, int] = {}
         self._going: dict[object, tuple[int, list[Victim]]] = {}
-        self._room = Room(scene)
+        self._room = ExistingCapacity(scene)
         self._is_blocked = scene.terms.blocks_admission and bool(scene.desk.awaited)
         lines = [scene.desk.seats[key].line for key in scene.touched]
         self._stirred = {self._root(line[0]) for line in lines if line is not None}
-        self._walks = {name: Walk(line) for name, line in sorted(scene.desk.lines.items()) if not self._is_quiet(name)}
+        self._walks = {
+            name: QueueIterator(line) for name, line in sorted(scene.desk.lines.items()) if not self._is_quiet(name)
+        }
 
-    def run(self) -> Assumed:
+    def run(self) -> AssumedAdmission:
         self._repeat()
         for name in self._walks:
             self._look(name)
@@ -153,7 +146,7 @@ class _Round:
                 self._keep_share(head, self._scene.queues[name])
         self._tell_others()
         self._settle()
-        return Assumed(self._given, self._sent_back)
+        return AssumedAdmission(self._given, self._sent_back)
 
     def _look(self, name: str) -> None:
         """What the next one of a line could have."""
@@ -174,7 +167,7 @@ class _Round:
         """How far up it has to borrow, as far as that matters: whoever waits for others to go was asked that before
         they were sent back. If one of them, who borrows from less far, came before it now, or before those in front of
         it in its line, they would go for ever."""
-        if isinstance(head.found, Refusal) or self._desk.lines[name].has_preemptor_from(head.waiter):
+        if isinstance(head.found, AssignmentRefusal) or self._desk.lines[name].has_preemptor_from(head.waiter):
             return 0
         return 0 if waits_for_preempted(self._scene.drafts[head.key].workload) else head.found.price.height
 
@@ -226,20 +219,20 @@ class _Round:
         _, key = waiter
         member = self._scene.members[queue.metadata.name]
 
-        def price(slot: Slot, amount: int) -> Price:
+        def price(slot: Slot, amount: int) -> FlavorRank:
             return self._price(key, queue, member, slot, amount)
 
         workload, stamp = self._scene.drafts[key].workload, self._stamp(queue.metadata.name)
         try:
             needs = needs_of(workload, self._scene.filling)
         except (QuantityError, msgspec.ValidationError) as error:
-            refusal = Refusal("Misconfigured", f"its pod sets cannot be read: {error}", is_final=True)
+            refusal = AssignmentRefusal("Misconfigured", f"its pod sets cannot be read: {error}", is_final=True)
             return _Head(waiter, (), refusal, stamp)
         tried = tried_by(workload, self._scene.now)
         tried = tried if (refused := self._desk.refusals.of(workload)) <= tried.refused else tried.with_refused(refused)
         closed, lack = self._scene.premises.closed, self._room.lack
 
-        def look(promised: Sequence[str] = ()) -> Assignment | Refusal:
+        def look(promised: Sequence[str] = ()) -> Assignment | AssignmentRefusal:
             return assign(
                 queue,
                 member,
@@ -258,34 +251,38 @@ class _Round:
             found = kept if self._can_be_had(kept, key, queue, member) else found
         return _Head(waiter, needs, found, stamp, tried)
 
-    def _can_be_had(self, found: Assignment | Refusal, key: Key, queue: ClusterQueue, member: Member) -> bool:
+    def _can_be_had(
+        self, found: Assignment | AssignmentRefusal, key: Key, queue: ClusterQueue, member: QuotaNode
+    ) -> bool:
         """Whether it is free, or will be."""
-        if isinstance(found, Refusal):
+        if isinstance(found, AssignmentRefusal):
             return False
         return _is_free(found) or bool(self._victims(queue, member, self._wish(key, found.usage), found.short))
 
-    def _price(self, key: Key, queue: ClusterQueue, member: Member, slot: Slot, amount: int) -> Price:
+    def _price(self, key: Key, queue: ClusterQueue, member: QuotaNode, slot: Slot, amount: int) -> FlavorRank:
         """What it would take to have so much, when that is not free."""
         going = self._victims(queue, member, self._wish(key, {slot: amount}), frozenset({slot}))
         height = height_without(self._scene.members, going, member, slot, amount)
         if not going:
-            return Price(Way.NOBODY_TO_GO, height)
+            return FlavorRank(AssignmentMode.NOBODY_TO_GO, height)
         is_own = any(victim.holder.queue == member.name for victim in going)
-        return Price(Way.SOMEBODY_GOES if is_own else Way.OTHERS_GO, height)
+        return FlavorRank(AssignmentMode.SOMEBODY_GOES if is_own else AssignmentMode.OTHERS_GO, height)
 
-    def _wish(self, key: Key, usage: Mapping[Slot, int]) -> Wish:
+    def _wish(self, key: Key, usage: Mapping[Slot, int]) -> QuotaRequest:
         workload = self._scene.drafts[key].workload
         since = queued_since(workload, self._scene.terms.requeuing.timestamp)
         past = was_sent_back(workload), waits_for_preempted(workload)
-        return Wish(key, workload.priority, since, usage, *past)
+        return QuotaRequest(key, workload.priority, since, usage, *past)
 
-    def _victims(self, queue: ClusterQueue, member: Member, wish: Wish, short: frozenset[Slot]) -> list[Victim]:
+    def _victims(
+        self, queue: ClusterQueue, member: QuotaNode, wish: QuotaRequest, short: frozenset[Slot]
+    ) -> list[Victim]:
         """Who has to go for it. That is asked for a price and, if nothing was given meanwhile, of the same thing again
         when it is paid."""
         asked, stamp = (wish.key, short, frozenset(wish.usage.items())), self._stamp(member.name)
         known = self._going.get(asked)
         if known is None or known[0] != stamp:
-            tree = Tree(self._scene.members, self._scene.holders)
+            tree = PreemptionTree(self._scene.members, self._scene.holders)
             known = self._going[asked] = (stamp, victims(tree, member, queue.spec.preemption, wish, short))
         return known[1]
 
@@ -299,9 +296,9 @@ class _Round:
         if self._is_blocked:
             words = "pods of somebody who was admitted before are not ready yet"
             return self._refuse(head, name, "WaitingForPodsReady", words)
-        if isinstance(found, Refusal):
+        if isinstance(found, AssignmentRefusal):
             return self._refuse(head, name, found.reason, found.why)
-        if found.price.way is Way.FREE:
+        if found.price.way is AssignmentMode.FREE:
             admission = admission_of(name, found)
             self._give(head.key, admission, name, shut_in(self._scene, admission, head.tried.refused))
             return True
@@ -337,7 +334,7 @@ class _Round:
 
     def _give(self, key: Key, admission: Admission, queue: str, shut: str) -> None:
         draft = self._scene.drafts[key]
-        self._given[key] = Given(draft.workload.metadata.resource_version, admission, shut)
+        self._given[key] = NewAdmission(draft.workload.metadata.resource_version, admission, shut)
         if is_waiting(draft.workload, self._scene.now):
             draft.say(REQUEUED, "True", "UntriedFlavor", "a flavor that it has not tried has room")
         state = draft.workload.status.requeue_state
@@ -357,7 +354,7 @@ class _Round:
             draft.say(PODS_READY, "False", "WaitForStart", f"0 of {pods} pods are ready or have succeeded")
         self._count(admission, draft)
 
-    def _count(self, admission: Admission, draft: Draft) -> None:
+    def _count(self, admission: Admission, draft: WorkloadDraft) -> None:
         """It uses what it is given."""
         status = msgspec.structs.replace(draft.workload.status, admission=admission)
         usage = usage_of(msgspec.structs.replace(draft.workload, status=status))
@@ -370,7 +367,7 @@ class _Round:
         """What is the queue's own and free is kept for whoever holds up its line: who borrowed it could not be sent
         back."""
         found, name = head.found, queue.metadata.name
-        if isinstance(found, Refusal) or queue.spec.preemption.reclaim_within_cohort == "Any":
+        if isinstance(found, AssignmentRefusal) or queue.spec.preemption.reclaim_within_cohort == "Any":
             return
         member = self._scene.members[name]
         own = {slot: max(0, member.nominal(slot) - member.used(slot)) for slot in found.usage}
@@ -393,5 +390,5 @@ class _Round:
                 wait(self._scene.drafts[key], *refusal)
 
 
-def _is_free(found: Assignment | Refusal) -> bool:
-    return isinstance(found, Assignment) and found.price.way is Way.FREE
+def _is_free(found: Assignment | AssignmentRefusal) -> bool:
+    return isinstance(found, Assignment) and found.price.way is AssignmentMode.FREE

@@ -22,7 +22,7 @@ _MAX_NAMES: Final = 256
 _MAX_PAIRS: Final = 512
 
 
-class Above(msgspec.Struct, frozen=True):
+class LendingPath(msgspec.Struct, frozen=True):
     """Where what is not used could be lent to, and how the field is called that says it."""
 
     name: str
@@ -31,7 +31,9 @@ class Above(msgspec.Struct, frozen=True):
     """Whether nobody may lend more than its own: a Cohort lends what its members gave it, too."""
 
 
-def problems_of(groups: Sequence[ResourceGroup], known: Mapping[str, ResourceFlavor], above: Above) -> Iterator[str]:
+def problems_of(
+    groups: Sequence[ResourceGroup], known: Mapping[str, ResourceFlavor], above: LendingPath
+) -> Iterator[str]:
     """Each rule that is broken, as a sentence."""
     resources = Counter(resource for group in groups for resource in group.covered_resources)
     yield from (f"resource {name} is in {count} resource groups" for name, count in resources.items() if count > 1)
@@ -68,7 +70,7 @@ def _too_many(groups: Sequence[ResourceGroup]) -> Iterator[str]:
             yield f"a resource group has {pairs} quotas: expected {_MAX_PAIRS} at most"
 
 
-def _bad_amounts(flavor: str, resource: ResourceQuota, above: Above) -> Iterator[str]:
+def _bad_amounts(flavor: str, resource: ResourceQuota, above: LendingPath) -> Iterator[str]:
     where = f"of {resource.name} in flavor {flavor}"
     amounts = {
         "nominalQuota": resource.nominal_quota,
@@ -104,7 +106,7 @@ def _is_quantity(written: int | str) -> bool:
     return True
 
 
-class Standing(msgspec.Struct, frozen=True):
+class ClusterQueueCheck(msgspec.Struct, frozen=True):
     """Whether it is at work: the condition Active, with its reason and sentence."""
 
     is_active: bool
@@ -112,7 +114,7 @@ class Standing(msgspec.Struct, frozen=True):
     why: str
 
 
-class Unread(msgspec.Struct, frozen=True):
+class UnreadableQueues(msgspec.Struct, frozen=True):
     """Sentences about what is there and cannot be read, by name."""
 
     queues: Mapping[str, str] = {}
@@ -122,26 +124,26 @@ class Unread(msgspec.Struct, frozen=True):
     """By ClusterQueue, about a workload that holds some of its quota: how much, nobody knows."""
 
 
-READY = Standing(is_active=True, reason="Ready", why="it can admit workloads")
-_NOTHING = Unread()
+READY = ClusterQueueCheck(is_active=True, reason="Ready", why="it can admit workloads")
+_NOTHING = UnreadableQueues()
 
 
 def standing_of(
     queue: ClusterQueue,
     flavors: Mapping[str, ResourceFlavor],
     cohorts: Mapping[str, Cohort] | None = None,
-    unread: Unread = _NOTHING,
-) -> Standing:
+    unread: UnreadableQueues = _NOTHING,
+) -> ClusterQueueCheck:
     """How a ClusterQueue stands."""
     if queue.metadata.deletion_timestamp is not None:
-        return Standing(is_active=False, reason="Terminating", why="it is being deleted")
+        return ClusterQueueCheck(is_active=False, reason="Terminating", why="it is being deleted")
     if queue.spec.stop_policy != "None":
-        return Standing(is_active=False, reason="Stopped", why=f"its stopPolicy is {queue.spec.stop_policy}")
+        return ClusterQueueCheck(is_active=False, reason="Stopped", why=f"its stopPolicy is {queue.spec.stop_policy}")
     named = _flavors_in(queue.spec.resource_groups)
     missing = sorted(name for name in named if name not in flavors and name not in unread.flavors)
     if missing:
         why = f"there is no ResourceFlavor {', '.join(missing)}: create it, or take it out of the queue"
-        return Standing(is_active=False, reason="FlavorNotFound", why=why)
+        return ClusterQueueCheck(is_active=False, reason="FlavorNotFound", why=why)
     problem = _problem(queue, named, flavors, cohorts or {}, unread)
     return _misconfigured(problem) if problem else READY
 
@@ -150,25 +152,25 @@ def standings_of(
     queues: Mapping[str, ClusterQueue],
     flavors: Mapping[str, ResourceFlavor],
     cohorts: Mapping[str, Cohort],
-    unread: Unread = _NOTHING,
-) -> dict[str, Standing]:
+    unread: UnreadableQueues = _NOTHING,
+) -> dict[str, ClusterQueueCheck]:
     """How all ClusterQueues stand, also those that cannot be read."""
     strangers = {name: _misconfigured(sentence) for name, sentence in unread.queues.items()}
     return strangers | {name: standing_of(queue, flavors, cohorts, unread) for name, queue in queues.items()}
 
 
-def standing_of_door(door: LocalQueue, queues: Mapping[str, Standing]) -> Standing:
+def standing_of_door(door: LocalQueue, queues: Mapping[str, ClusterQueueCheck]) -> ClusterQueueCheck:
     """How a LocalQueue stands; ``queues`` are the ClusterQueues."""
     if door.spec.stop_policy != "None":
-        return Standing(is_active=False, reason="Stopped", why=f"its stopPolicy is {door.spec.stop_policy}")
+        return ClusterQueueCheck(is_active=False, reason="Stopped", why=f"its stopPolicy is {door.spec.stop_policy}")
     name = door.spec.cluster_queue
     behind = queues.get(name)
     if behind is None:
         why = f"there is no ClusterQueue {name!r}: create it, or name another one in a new LocalQueue"
-        return Standing(is_active=False, reason="ClusterQueueDoesNotExist", why=why)
+        return ClusterQueueCheck(is_active=False, reason="ClusterQueueDoesNotExist", why=why)
     if not behind.is_active:
         why = f"ClusterQueue {name} admits nobody: {behind.why}"
-        return Standing(is_active=False, reason="ClusterQueueIsInactive", why=why)
+        return ClusterQueueCheck(is_active=False, reason="ClusterQueueIsInactive", why=why)
     return READY
 
 
@@ -177,7 +179,7 @@ def problem_of_cohort(name: str, cohorts: Mapping[str, Cohort], flavors: Mapping
     cohort = cohorts.get(name)
     if cohort is None:
         return ""
-    above = Above(cohort.spec.parent_name, "parentName")
+    above = LendingPath(cohort.spec.parent_name, "parentName")
     return next(problems_of(cohort.spec.resource_groups, flavors, above), "")
 
 
@@ -186,20 +188,20 @@ def _problem(
     named: Sequence[str],
     flavors: Mapping[str, ResourceFlavor],
     cohorts: Mapping[str, Cohort],
-    unread: Unread,
+    unread: UnreadableQueues,
 ) -> str:
     for name in named:
         if name in unread.flavors:
             return unread.flavors[name]
     if queue.metadata.name in unread.holders:
         return unread.holders[queue.metadata.name]
-    above = Above(queue.spec.cohort_name, "cohortName", is_lending_bound=True)
+    above = LendingPath(queue.spec.cohort_name, "cohortName", is_lending_bound=True)
     own = next(problems_of(queue.spec.resource_groups, flavors, above), "")
     return own or _problem_above(queue.spec.cohort_name, cohorts, flavors, unread)
 
 
 def _problem_above(
-    name: str, cohorts: Mapping[str, Cohort], flavors: Mapping[str, ResourceFlavor], unread: Unread
+    name: str, cohorts: Mapping[str, Cohort], flavors: Mapping[str, ResourceFlavor], unread: UnreadableQueues
 ) -> str:
     """What is wrong with the cohorts above a queue: how much could be lent is known only if nothing is."""
     path: list[str] = []
@@ -222,5 +224,5 @@ def _flavors_in(groups: Sequence[ResourceGroup]) -> list[str]:
     return list(dict.fromkeys(flavor.name for group in groups for flavor in group.flavors))
 
 
-def _misconfigured(why: str) -> Standing:
-    return Standing(is_active=False, reason="Misconfigured", why=why)
+def _misconfigured(why: str) -> ClusterQueueCheck:
+    return ClusterQueueCheck(is_active=False, reason="Misconfigured", why=why)

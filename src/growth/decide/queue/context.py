@@ -20,55 +20,60 @@ from growth.api.queue.pod import QUEUED_PODS, QueuedPod
 from growth.api.queue.workload import EVICTED, PODS_READY, QUOTA_RESERVED, PodSetAssignment, Workload
 from growth.api.settings.model import Settings
 from growth.decide.capacity.offering_catalog import shop_in
-from growth.decide.contract import State
-from growth.decide.facts.gangs import PLANS, Findings, Unplaced
-from growth.decide.queue.cluster_queue_status import Standing
+from growth.decide.contract import DeciderState
+from growth.decide.facts.gangs import PLANS, GangFindings, UnplacedGang
+from growth.decide.queue.cluster_queue_status import ClusterQueueCheck
 from growth.decide.queue.flavor_assignment import needs_of
-from growth.decide.queue.flavor_stock import Backing, Supply, backing_in, supply_of
-from growth.decide.queue.index import Desk
+from growth.decide.queue.flavor_stock import FlavorOfferings, FlavorSupply, backing_in, supply_of
+from growth.decide.queue.index import QueueIndex
 from growth.decide.queue.pending_queue import queued_since
-from growth.decide.queue.pod_defaults import Filling
-from growth.decide.queue.provisioning_deadline import Provisioning, requests_by_pod
+from growth.decide.queue.pod_defaults import PodDefaults
+from growth.decide.queue.provisioning_deadline import LaunchStatus, requests_by_pod
 from growth.decide.queue.queue_config import filling_in, members_of, premises_in, standings_in
-from growth.decide.queue.queue_settings import Terms, terms_of
-from growth.decide.queue.quota_holders import Holder, Key
-from growth.decide.queue.quota_tree import Member, Slot
-from growth.decide.queue.workload_patch import Draft
+from growth.decide.queue.queue_settings import QueuePolicy, terms_of
+from growth.decide.queue.quota_holders import Key, QuotaHolder
+from growth.decide.queue.quota_tree import QuotaNode, Slot
+from growth.decide.queue.workload_patch import WorkloadDraft
 from growth.observe.pod_requests import counted
 from growth.observe.snapshot import Snapshot
 
 
-class Drafts(dict[Key, Draft]):
+class WorkloadDrafts(dict[Key, WorkloadDraft]):
     """Workloads that are looked at in this pass; whoever asks for another one looks at it, too."""
 
     def __init__(self, there: Mapping[Key, Workload], now: datetime) -> None:
         super().__init__()
         self._there, self._now = there, now
 
-    def __missing__(self, key: Key) -> Draft:
-        self[key] = draft = Draft(self._there[key], self._now)
+    def __missing__(self, key: Key) -> WorkloadDraft:
+        self[key] = draft = WorkloadDraft(self._there[key], self._now)
         return draft
 
 
-class Scene:
+class QueueContext:
     """One snapshot with what all parts of the pass ask of it; ``said`` is what comes of it.
 
     With the ``desk`` of the pass before only those are looked at for whom something may have changed; without it all.
     """
 
     def __init__(
-        self, snapshot: Snapshot, state: State, settings: Settings, desk: Desk | None = None, remarks: int = 0
+        self,
+        snapshot: Snapshot,
+        state: DeciderState,
+        settings: Settings,
+        desk: QueueIndex | None = None,
+        remarks: int = 0,
     ) -> None:
         self.snapshot, self.state, self.settings = snapshot, state, settings
         self.now: datetime = snapshot.now
-        self.terms: Terms = terms_of(settings.queue)
+        self.terms: QueuePolicy = terms_of(settings.queue)
         self.premises = premises_in(snapshot, settings, desk.premises if desk is not None else None)
         if desk is None or desk.is_in_use or not self.premises.are_like(desk.premises):
             absent = desk.absent if desk is not None else {}
-            desk = Desk(self.premises, members_of(snapshot))
+            desk = QueueIndex(self.premises, members_of(snapshot))
             desk.absent = absent
         desk.premises, desk.is_in_use = self.premises, True
-        self.desk: Desk = desk
+        self.desk: QueueIndex = desk
         self.flavors = self.premises.flavors
         self.queues: dict[str, ClusterQueue] = {
             one.metadata.name: one for one in snapshot.table(CLUSTER_QUEUES).values()
@@ -82,20 +87,20 @@ class Scene:
         """When to look again, whoever is looked at then."""
         self.edited: set[Key] = set()
         """Workloads that are being changed to what their jobs want now: they are not judged by what they wanted."""
-        self.drafts = Drafts(snapshot.table(WORKLOADS), self.now)
+        self.drafts = WorkloadDrafts(snapshot.table(WORKLOADS), self.now)
         self.owners: list[str] = []
         """Jobs and pods that are looked at, by uid."""
         self._evicting: list[Key] = []
         self._used: list[tuple[str, Mapping[Slot, int]]] = []
-        self._supplies: dict[str, Supply | None] = {}
+        self._supplies: dict[str, FlavorSupply | None] = {}
         self._sit(remarks)
 
-    def draft(self, key: Key) -> Draft | None:
+    def draft(self, key: Key) -> WorkloadDraft | None:
         """A workload, if it is there."""
         return self.drafts[key] if key in self.desk.seats else None
 
     @property
-    def members(self) -> dict[str, Member]:
+    def members(self) -> dict[str, QuotaNode]:
         """All queues, with what is used of their quota.
 
         That is what was seen to be held: also by those that are evicted and have not gone yet, or of which we say only
@@ -104,7 +109,7 @@ class Scene:
         return self.desk.members
 
     @property
-    def holders(self) -> dict[str, dict[Key, Holder]]:
+    def holders(self) -> dict[str, dict[Key, QuotaHolder]]:
         """Who was seen to hold quota, by queue."""
         return self.desk.holders
 
@@ -147,12 +152,12 @@ class Scene:
                 others.add(owner.uid)
         self.owners = sorted(uid for uid in others | desk.restless_owners if uid in self.jobs or uid in self.pods)
 
-    def _holder(self, key: Key, workload: Workload) -> Holder | None:
+    def _holder(self, key: Key, workload: Workload) -> QuotaHolder | None:
         admission, reserved = workload.status.admission, workload.condition(QUOTA_RESERVED)
         if admission is None or not workload.is_reserving:
             return None
         since = reserved.last_transition_time if reserved is not None else None
-        return Holder(
+        return QuotaHolder(
             key,
             workload.metadata.uid,
             admission.cluster_queue,
@@ -190,7 +195,7 @@ class Scene:
         self.desk.is_in_use = False
 
     @contextmanager
-    def following(self, key: Key) -> Generator[Draft]:
+    def following(self, key: Key) -> Generator[WorkloadDraft]:
         """Inside, a workload is brought as far as it can go without quota; then is noted what that means for others.
 
         The first instant that is found to matter is when it is looked at again.
@@ -257,32 +262,32 @@ class Scene:
         return [pod for pod in pods if pod.metadata.deletion_timestamp is None]
 
     @cached_property
-    def standings(self) -> Mapping[str, Standing]:
+    def standings(self) -> Mapping[str, ClusterQueueCheck]:
         """Which ClusterQueues are at work, by name; also those that cannot be read."""
         if not self.desk.odd:
             return self.premises.standings
         return standings_in(self.snapshot, dict(self.desk.odd.values()))
 
     @cached_property
-    def provisioning(self) -> Provisioning:
+    def provisioning(self) -> LaunchStatus:
         """What is known about machines that come."""
         requests = requests_by_pod(self.snapshot.table(NODE_REQUESTS).values())
         settings, nodes = self.settings.provision, self.snapshot.nodes
-        return Provisioning(self.now, lambda at: self.state.since(at, self.now), settings, nodes, requests)
+        return LaunchStatus(self.now, lambda at: self.state.since(at, self.now), settings, nodes, requests)
 
     @cached_property
-    def unplaced(self) -> Mapping[str, Unplaced]:
+    def unplaced(self) -> Mapping[str, UnplacedGang]:
         """By the uid of their workloads, gangs for which the last plan has no place."""
         found = self.state.answers.get(PLANS)
-        return {one.gang.workload: one for one in found.unplaced} if isinstance(found, Findings) else {}
+        return {one.gang.workload: one for one in found.unplaced} if isinstance(found, GangFindings) else {}
 
     @cached_property
-    def backing(self) -> Backing:
+    def backing(self) -> FlavorOfferings:
         """What could be launched for which flavor."""
         self.desk.backing = backing_in(self.snapshot, self.flavors, self.desk.backing)
         return self.desk.backing
 
-    def supply_of(self, flavor: str) -> Supply | None:
+    def supply_of(self, flavor: str) -> FlavorSupply | None:
         """What could be launched for a flavor now; None if nobody can tell."""
         if flavor not in self._supplies:
             shop = shop_in(self.snapshot, self.settings.provision)
@@ -297,7 +302,7 @@ class Scene:
         return selector is not None and selector.matches(labels)
 
     @cached_property
-    def filling(self) -> Filling:
+    def filling(self) -> PodDefaults:
         """What the API server will add to pods when they are made."""
         return filling_in(self.snapshot)
 

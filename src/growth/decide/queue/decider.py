@@ -16,22 +16,23 @@ import msgspec
 from growth.api.actions import Action, Hold, held_and_told
 from growth.api.queue.kinds import CLUSTER_QUEUES
 from growth.api.settings.model import Settings
-from growth.decide.contract import Decision, State
-from growth.decide.queue.admission import Assumed, admit
-from growth.decide.queue.context import Key, Scene
-from growth.decide.queue.index import Desk
+from growth.decide.contract import DeciderState, Decision
+from growth.decide.queue.admission import admit
+from growth.decide.queue.assumed_admissions import AssumedAdmission
+from growth.decide.queue.context import Key, QueueContext
+from growth.decide.queue.index import QueueIndex
 from growth.decide.queue.jobs import follow_jobs
 from growth.decide.queue.kueue_coexistence import ALIVE, let_go, live_kueue, told_of_leftovers
 from growth.decide.queue.orphaned_workloads import note_absence
 from growth.decide.queue.plain_pods import follow_pods
 from growth.decide.queue.queue_entry import line_up
-from growth.decide.queue.queue_status import Told, tell
+from growth.decide.queue.queue_status import QueueReports, tell
 from growth.decide.queue.retained_nodes import note_awaited
-from growth.decide.queue.status_write_budget import Purse, rest
+from growth.decide.queue.status_write_budget import StatusWriteBudget, rest
 from growth.decide.queue.unreadable_objects import holds_quota_of, told_of_unread, told_of_unreadable
 from growth.decide.queue.upcoming_pods import announce
-from growth.decide.queue.usage_figures import Figures
-from growth.decide.queue.workload_events import News, tell_news
+from growth.decide.queue.usage_figures import QueueFigures
+from growth.decide.queue.workload_events import WorkloadEvents, tell_news
 from growth.decide.queue.workload_lifecycle import follow
 from growth.observe.snapshot import Snapshot
 
@@ -39,25 +40,25 @@ from growth.observe.snapshot import Snapshot
 _LOOK_AGAIN: Final = timedelta(seconds=5)
 
 
-class Memory(msgspec.Struct, frozen=True):
+class QueueCarry(msgspec.Struct, frozen=True):
     """What was decided and is not seen yet, what there is to show, and what need not be worked out again."""
 
-    assumed: Assumed = Assumed()
+    assumed: AssumedAdmission = AssumedAdmission()
     told: Mapping[Key, int] = {}
     """Of which version of a workload something was told just now."""
-    news: News = News()
-    queues: Told = Told()
-    remarks: Purse = Purse(per_second=30, most=100, left=100)
+    news: WorkloadEvents = WorkloadEvents()
+    queues: QueueReports = QueueReports()
+    remarks: StatusWriteBudget = StatusWriteBudget(per_second=30, most=100, left=100)
     """For saying why somebody waits."""
-    desk: Desk | None = None
+    desk: QueueIndex | None = None
 
     @property
-    def figures(self) -> Mapping[str, Figures]:
+    def figures(self) -> Mapping[str, QueueFigures]:
         """How full each ClusterQueue is."""
         return self.queues.figures
 
 
-def decide(snapshot: Snapshot, state: State, settings: Settings) -> Decision:
+def decide(snapshot: Snapshot, state: DeciderState, settings: Settings) -> Decision:
     """What should happen now."""
     if snapshot.unread:
         return Decision(tuple(told_of_unread(snapshot)), snapshot.now + _LOOK_AGAIN, _kept(state))
@@ -66,7 +67,7 @@ def decide(snapshot: Snapshot, state: State, settings: Settings) -> Decision:
         said = held_and_told(neighbour.subject, reason=ALIVE, why=neighbour.why, action="Queueing")
         return Decision(said, neighbour.until, _kept(state))
     decision = decide_workloads(snapshot, state, settings)
-    memory = decision.memory if isinstance(decision.memory, Memory) else Memory()
+    memory = decision.memory if isinstance(decision.memory, QueueCarry) else QueueCarry()
     given = {one.admission.cluster_queue for one in memory.assumed.given.values()} | holds_quota_of(snapshot)
     desk = memory.desk
     ending = [desk.seats[key].workload for key in sorted(desk.ending)] if desk is not None else []
@@ -78,11 +79,11 @@ def decide(snapshot: Snapshot, state: State, settings: Settings) -> Decision:
     return msgspec.structs.replace(decision, said=(*decision.said, *more))
 
 
-def decide_workloads(snapshot: Snapshot, state: State, settings: Settings) -> Decision:
+def decide_workloads(snapshot: Snapshot, state: DeciderState, settings: Settings) -> Decision:
     """Whose turn it is, in a cluster without a live Kueue."""
-    memory = state.memory if isinstance(state.memory, Memory) else Memory()
+    memory = state.memory if isinstance(state.memory, QueueCarry) else QueueCarry()
     remarks = memory.remarks.opened(snapshot.now)
-    scene = Scene(snapshot, state, settings, memory.desk, remarks.left)
+    scene = QueueContext(snapshot, state, settings, memory.desk, remarks.left)
     note_absence(scene)
     follow_jobs(scene)
     follow_pods(scene)
@@ -100,10 +101,10 @@ def decide_workloads(snapshot: Snapshot, state: State, settings: Settings) -> De
     remarks_at = remarks.next_at if scene.desk.unsaid else None
     instants = (*scene.instants, scene.desk.next_deadline, remarks_at, queues.again_at)
     wake_at = min((when for when in instants if when is not None and when > scene.now), default=None)
-    return Decision(tuple(scene.said), wake_at, Memory(assumed, told, news, queues, remarks.closed(), scene.desk))
+    return Decision(tuple(scene.said), wake_at, QueueCarry(assumed, told, news, queues, remarks.closed(), scene.desk))
 
 
-def _kept(state: State) -> Memory:
+def _kept(state: DeciderState) -> QueueCarry:
     """What is not forgotten while nothing is decided: what was given may not be seen yet."""
-    before = state.memory if isinstance(state.memory, Memory) else Memory()
-    return Memory(before.assumed, before.told)
+    before = state.memory if isinstance(state.memory, QueueCarry) else QueueCarry()
+    return QueueCarry(before.assumed, before.told)

@@ -12,12 +12,12 @@ a person after its time was over begins anew; otherwise it would be deactivated 
 from datetime import timedelta
 
 from growth.api.queue.workload import ADMITTED, DEACTIVATION_TARGET, EVICTED, TIME_EXCEEDED, Workload
-from growth.decide.queue.context import Scene
+from growth.decide.queue.context import QueueContext
 from growth.decide.queue.requeue import later
-from growth.decide.queue.workload_patch import Draft
+from growth.decide.queue.workload_patch import WorkloadDraft
 
 
-def follow_execution(scene: Scene, draft: Draft) -> None:
+def follow_execution(scene: QueueContext, draft: WorkloadDraft) -> None:
     """Deactivate who has run for as long as it may."""
     workload, most = draft.workload, draft.workload.spec.maximum_execution_time_seconds
     admitted = workload.condition(ADMITTED)
@@ -33,7 +33,7 @@ def follow_execution(scene: Scene, draft: Draft) -> None:
     draft.say(DEACTIVATION_TARGET, "True", TIME_EXCEEDED, why)
 
 
-def count_execution(scene: Scene, draft: Draft) -> None:
+def count_execution(scene: QueueContext, draft: WorkloadDraft) -> None:
     """It is admitted no longer: what it has run stays with it. To be called before that is said."""
     admitted = draft.workload.condition(ADMITTED)
     if admitted is None or admitted.status != "True" or admitted.last_transition_time is None:

@@ -35,14 +35,14 @@ from growth.api.queue.job import QueuedJob
 from growth.api.queue.workload import ADMITTED, ON_STANDING_NODES, Admission, Workload
 from growth.decide.elapsed import is_ahead
 from growth.decide.fit import node_affinity, taint_toleration
-from growth.decide.fit.node_info import Check, Site
+from growth.decide.fit.node_info import Check, NodeInfo
 from growth.decide.fit.node_ports import host_ports
 from growth.decide.fit.node_resources import is_counted
-from growth.decide.queue.context import Scene
+from growth.decide.queue.context import QueueContext
 from growth.decide.queue.failed_flavors import supplies_seen_by
 from growth.decide.queue.failure_notes import flavors_in, flavors_of
-from growth.decide.queue.flavor_assignment import OUT_OF_STOCK, Assigned, bound_to, needs_of
-from growth.decide.queue.workload_patch import Draft
+from growth.decide.queue.flavor_assignment import OUT_OF_STOCK, PodSetAssigned, bound_to, needs_of
+from growth.decide.queue.workload_patch import WorkloadDraft
 from growth.decide.writes.removal_requests import leaving_in
 from growth.observe.pod_requests import Requests
 
@@ -65,17 +65,17 @@ class _Pods(msgspec.Struct, frozen=True):
         return self.count >= others.count and all(mine.get(name, 0) >= one for name, one in others.requests.items())
 
 
-class Room:
+class ExistingCapacity:
     """What is free on the nodes of closed flavors in one pass. It is worked out when the first one asks."""
 
-    def __init__(self, scene: Scene) -> None:
+    def __init__(self, scene: QueueContext) -> None:
         self._scene, self._closed = scene, frozenset({*scene.premises.closed, *scene.desk.refusals.flavors})
         self.taken = 0
         """How often something was taken: what was found before that may be out of date."""
         self._refused: dict[Hashable, list[_Pods]] = {}
         """Who does not fit, by their rules."""
 
-    def lack(self, sets: Sequence[Assigned]) -> str | None:
+    def lack(self, sets: Sequence[PodSetAssigned]) -> str | None:
         """Why those of these sets that get closed flavors do not fit, as the end of a sentence; None if they do.
 
         Nothing is taken by asking.
@@ -98,7 +98,7 @@ class Room:
             self._refused.setdefault(asked[0].rules, []).append(asked[0])
         return are_in
 
-    def take(self, sets: Iterable[Assigned]) -> None:
+    def take(self, sets: Iterable[PodSetAssigned]) -> None:
         """These sets are let in: what they use of the room is nobody else's."""
         for pods in sorted(self._pods(sets), key=_size):
             _spread(self._sites, pods, [])
@@ -109,13 +109,13 @@ class Room:
         if self._closed:
             self.take(_assigned(self._scene, workload, admission))
 
-    def _pods(self, sets: Iterable[Assigned]) -> Iterator[_Pods]:
+    def _pods(self, sets: Iterable[PodSetAssigned]) -> Iterator[_Pods]:
         for one in sets:
             if one.needs.count and any(flavor in self._closed for flavor in one.flavors.values()):
                 yield _bound(self._scene, one, one.needs.count)
 
     @cached_property
-    def _sites(self) -> list[Site]:
+    def _sites(self) -> list[NodeInfo]:
         sites = list(_standing(self._scene, self._closed))
         if sites:
             for pods in sorted([*_waiting(self._scene), *_to_come(self._scene, self._closed)], key=_size):
@@ -123,7 +123,7 @@ class Room:
         return sites
 
 
-def _standing(scene: Scene, closed: Collection[str]) -> Iterator[Site]:
+def _standing(scene: QueueContext, closed: Collection[str]) -> Iterator[NodeInfo]:
     """The nodes that bear the labels of a closed flavor, and that pods may go to."""
     snapshot = scene.snapshot
     wanted = [scene.flavors[name].spec.node_labels.items() for name in closed if name in scene.flavors]
@@ -131,14 +131,14 @@ def _standing(scene: Scene, closed: Collection[str]) -> Iterator[Site]:
     for name, node in sorted(snapshot.nodes.items()):
         labels = node.metadata.labels.items()
         if name not in going and _is_usable(node) and any(one <= labels for one in wanted):
-            yield Site(node, snapshot.room.free(name), {})
+            yield NodeInfo(node, snapshot.room.free(name), {})
 
 
 def _is_usable(node: Node) -> bool:
     return node.is_ready and not node.spec.unschedulable and node.metadata.deletion_timestamp is None
 
 
-def _waiting(scene: Scene) -> Iterator[_Pods]:
+def _waiting(scene: QueueContext) -> Iterator[_Pods]:
     """Pods that a scheduler has to place, by their specs, which siblings share."""
     shapes, specs, counts = scene.snapshot.shapes, dict[int, PodSpec](), dict[int, int]()
     for pod in scene.snapshot.waiting.values():
@@ -149,7 +149,7 @@ def _waiting(scene: Scene) -> Iterator[_Pods]:
         yield _Pods(spec, shapes.requests_of(spec), counts[identity])
 
 
-def _to_come(scene: Scene, closed: Collection[str]) -> Iterator[_Pods]:
+def _to_come(scene: QueueContext, closed: Collection[str]) -> Iterator[_Pods]:
     """Pods that will be made for those who were seen to have a closed flavor."""
     for name in sorted(scene.holders):
         for key, holder in sorted(scene.holders[name].items()):
@@ -162,7 +162,7 @@ def _to_come(scene: Scene, closed: Collection[str]) -> Iterator[_Pods]:
                     yield _bound(scene, one, min(missing, one.needs.count))
 
 
-def _missing(scene: Scene, workload: Workload) -> int:
+def _missing(scene: QueueContext, workload: Workload) -> int:
     """How many of its pods are not made yet. A plain pod that is let go waits like any other."""
     job = scene.job_of(workload)
     if job is None or job.ended is not None:
@@ -172,24 +172,24 @@ def _missing(scene: Scene, workload: Workload) -> int:
     return max(0, job.pods_to_come - scene.snapshot.offspring.of(job.metadata.uid))
 
 
-def _assigned(scene: Scene, workload: Workload, admission: Admission) -> list[Assigned]:
+def _assigned(scene: QueueContext, workload: Workload, admission: Admission) -> list[PodSetAssigned]:
     """What its pod sets were given; nothing if nobody can read what they are like."""
     try:
         needs = {one.name: one for one in needs_of(workload, scene.filling)}
     except (QuantityError, msgspec.ValidationError):
         return []
     given = admission.pod_set_assignments
-    return [Assigned(needs[one.name], one.flavors) for one in given if one.name in needs]
+    return [PodSetAssigned(needs[one.name], one.flavors) for one in given if one.name in needs]
 
 
-def _bound(scene: Scene, one: Assigned, count: int) -> _Pods:
+def _bound(scene: QueueContext, one: PodSetAssigned, count: int) -> _Pods:
     """So many pods of a set, as they will be made."""
     flavors = [scene.flavors[name] for name in dict.fromkeys(one.flavors.values()) if name in scene.flavors]
     requests = {name: amount // max(1, one.needs.count) for name, amount in one.needs.amounts.items()}
     return _Pods(bound_to(one.needs.spec, flavors), requests, count)
 
 
-def _spread(sites: Sequence[Site], pods: _Pods, booked: list[tuple[dict[str, int], Requests]]) -> int:
+def _spread(sites: Sequence[NodeInfo], pods: _Pods, booked: list[tuple[dict[str, int], Requests]]) -> int:
     """Lay out as many of these pods as fit, each where there is most room for its like; how many that are."""
     wanted = {name: amount for name, amount in pods.requests.items() if amount and is_counted(name)}
     found = [
@@ -250,7 +250,7 @@ _TIME_TO_BE_PLACED: Final = timedelta(minutes=1)
 """A scheduler that is not busy takes a second; a Job controller makes hundreds of pods in this time."""
 
 
-def shut_in(scene: Scene, admission: Admission, refused: Collection[str] = ()) -> str:
+def shut_in(scene: QueueContext, admission: Admission, refused: Collection[str] = ()) -> str:
     """The flavor of which no machines can be had now, or none for its pods (these are ``refused``), if one of these is;
     whoever gets it is let in for nodes."""
     flavors = flavors_in(admission)
@@ -258,7 +258,7 @@ def shut_in(scene: Scene, admission: Admission, refused: Collection[str] = ()) -
     return next((flavor for flavor in flavors if flavor in scene.premises.closed), shut)
 
 
-def lodge(draft: Draft, shut: str) -> None:
+def lodge(draft: WorkloadDraft, shut: str) -> None:
     """Say that it is let in for the nodes that stand, because machines of this flavor cannot be had; or that it is not.
 
     That is decided once: what is given and not seen yet is given again as it was, whatever can be had meanwhile.
@@ -270,7 +270,7 @@ def lodge(draft: Draft, shut: str) -> None:
         draft.say(ON_STANDING_NODES, "True", OUT_OF_STOCK, why)
 
 
-def is_given_time(scene: Scene, workload: Workload) -> bool:
+def is_given_time(scene: QueueContext, workload: Workload) -> bool:
     """Whether it was just let in: its pods have to be made, and a scheduler to see them."""
     admitted = workload.condition(ADMITTED)
     if not workload.holds(ON_STANDING_NODES) or admitted is None or admitted.last_transition_time is None:
@@ -282,7 +282,7 @@ def is_given_time(scene: Scene, workload: Workload) -> bool:
     return is_given
 
 
-def follow_lodging(scene: Scene, draft: Draft, job: QueuedJob | None) -> None:
+def follow_lodging(scene: QueueContext, draft: WorkloadDraft, job: QueuedJob | None) -> None:
     """Whoever runs, has no quota any more, or may wait for machines again is like all others."""
     closed, refused = scene.premises.closed, supplies_seen_by(draft.workload)
     is_open = not any(flavor in closed or flavor in refused for flavor in flavors_of(draft.workload))

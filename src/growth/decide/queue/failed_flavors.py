@@ -28,7 +28,7 @@ NO_ROOM: Final = "NoRoomOnNodes"
 (``room``), and found no place there."""
 
 
-class Tried(msgspec.Struct, frozen=True):
+class FailedFlavors(msgspec.Struct, frozen=True):
     """Where a workload could not start."""
 
     flavors: tuple[str, ...] = ()
@@ -46,7 +46,7 @@ class Tried(msgspec.Struct, frozen=True):
         place = {flavor: number for number, flavor in enumerate(self.flavors)}
         return sorted(quotas, key=lambda one: place.get(one.name, -1))
 
-    def with_refused(self, flavors: frozenset[str]) -> "Tried":
+    def with_refused(self, flavors: frozenset[str]) -> "FailedFlavors":
         """The same, with flavors on which a plan had no place for pods like its own."""
         return msgspec.structs.replace(self, refused=self.refused | flavors)
 
@@ -55,16 +55,16 @@ class Tried(msgspec.Struct, frozen=True):
         return self.is_early and set(flavors) <= set(self.flavors)
 
 
-NOTHING_TRIED: Final = Tried()
+NOTHING_TRIED: Final = FailedFlavors()
 
 
-def tried_by(workload: Workload, now: datetime) -> Tried:
+def tried_by(workload: Workload, now: datetime) -> FailedFlavors:
     """Where it could not start."""
     failures = failures_of(workload)
     if not failures:
         return NOTHING_TRIED
     missed = frozenset(flavor for flavor, why in failures.items() if why == NO_ROOM)
-    return Tried(tuple(failures), is_early(workload, now), frozenset(supplies_seen_by(workload)), missed)
+    return FailedFlavors(tuple(failures), is_early(workload, now), frozenset(supplies_seen_by(workload)), missed)
 
 
 def failures_of(workload: Workload) -> dict[str, str]:

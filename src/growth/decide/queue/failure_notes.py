@@ -20,11 +20,11 @@ from growth.api.queue.workload import (
     Workload,
 )
 from growth.decide.elapsed import is_ahead
-from growth.decide.queue.context import Scene
+from growth.decide.queue.context import QueueContext
 from growth.decide.queue.failed_flavors import FAILED_FLAVORS, NO_ROOM, failures_of, note_of, notes_on, supplies_seen_by
 from growth.decide.queue.flavor_assignment import NO_PLACEMENT, OUT_OF_STOCK
 from growth.decide.queue.requeue import delay, later
-from growth.decide.queue.workload_patch import Draft
+from growth.decide.queue.workload_patch import WorkloadDraft
 
 _FREE_TRIES: Final = 3
 """This often in its life more supply is believed at once. After that it has to wait longer and longer, so that a stock
@@ -32,7 +32,7 @@ that comes and goes does not admit and evict it all the time."""
 
 
 def note_failures(
-    draft: Draft, flavors: Iterable[str], closed: Mapping[str, str], *, is_recovery: bool = False
+    draft: WorkloadDraft, flavors: Iterable[str], closed: Mapping[str, str], *, is_recovery: bool = False
 ) -> bool:
     """It could not start, or not recover, on these, now; whether that has to be written first."""
     shut = NO_ROOM if draft.workload.holds(ON_STANDING_NODES) else OUT_OF_STOCK
@@ -40,14 +40,14 @@ def note_failures(
     return _note_new(draft, {flavor: shut if flavor in closed else late for flavor in flavors})
 
 
-def note_unplaced(scene: Scene, draft: Draft, flavors: Iterable[str]) -> bool:
+def note_unplaced(scene: QueueContext, draft: WorkloadDraft, flavors: Iterable[str]) -> bool:
     """A plan has no place for its pods on these, now; whether that has to be written first."""
     why = NO_ROOM if draft.workload.holds(ON_STANDING_NODES) else NO_PLACEMENT
     supplies = {flavor: scene.supply_of(flavor) for flavor in flavors}
     return _note_new(draft, {flavor: note_of(why, one.text) for flavor, one in supplies.items() if one is not None})
 
 
-def follow_failures(scene: Scene, draft: Draft, job: QueuedJob | None) -> bool:
+def follow_failures(scene: QueueContext, draft: WorkloadDraft, job: QueuedJob | None) -> bool:
     """Forget what is over; whether that has to be written first."""
     workload, closed = draft.workload, scene.premises.closed
     failures, supplies = failures_of(workload), supplies_seen_by(workload)
@@ -82,7 +82,7 @@ def _is_running(workload: Workload, job: QueuedJob | None) -> bool:
     return workload.is_reserving and job is not None and not job.spec.suspend and job.are_pods_ready
 
 
-def _is_over(scene: Scene, workload: Workload, flavor: str, supplies: Mapping[str, str]) -> bool:
+def _is_over(scene: QueueContext, workload: Workload, flavor: str, supplies: Mapping[str, str]) -> bool:
     """Whether a plan may have a place on this flavor now."""
     stats, evicted = workload.status.scheduling_stats, workload.condition(EVICTED)
     times = sum(one.count for one in stats.evictions if one.reason == NO_PLACEMENT) if stats is not None else 0
@@ -104,12 +104,12 @@ def _is_over(scene: Scene, workload: Workload, flavor: str, supplies: Mapping[st
     return not is_resting(max(1, times))
 
 
-def _note_new(draft: Draft, new: Mapping[str, str]) -> bool:
+def _note_new(draft: WorkloadDraft, new: Mapping[str, str]) -> bool:
     old = {flavor: note for flavor, note in notes_on(draft.workload).items() if flavor not in new}
     return _note(draft, old | dict(new))
 
 
-def _note(draft: Draft, notes: Mapping[str, str]) -> bool:
+def _note(draft: WorkloadDraft, notes: Mapping[str, str]) -> bool:
     text = ",".join(f"{flavor}={note}" for flavor, note in notes.items())
     if text == draft.workload.metadata.annotations.get(FAILED_FLAVORS, ""):
         return False

@@ -18,16 +18,16 @@ from growth.api.queue.quotas import FlavorFungibility, ResourceFlavor, ResourceG
 from growth.api.queue.workload import Workload
 from growth.api.selectors import NodeSelectorTerm
 from growth.api.tolerations import untolerated
-from growth.decide.queue.failed_flavors import NOTHING_TRIED, Tried
-from growth.decide.queue.pod_defaults import Filling
-from growth.decide.queue.quota_tree import Member, Slot
+from growth.decide.queue.failed_flavors import NOTHING_TRIED, FailedFlavors
+from growth.decide.queue.pod_defaults import PodDefaults
+from growth.decide.queue.quota_tree import QuotaNode, Slot
 
 PODS: Final = "pods"
 OUT_OF_STOCK: Final = "FlavorOutOfStock"
 NO_PLACEMENT: Final = "NoPlacement"
 """Why it is not admitted on a flavor: a plan had no place there for all of its pods."""
 _NONE: Final[Mapping[str, str]] = {}
-_AS_WRITTEN: Final = Filling()
+_AS_WRITTEN: Final = PodDefaults()
 
 
 class PodSetNeeds(msgspec.Struct, frozen=True):
@@ -39,7 +39,7 @@ class PodSetNeeds(msgspec.Struct, frozen=True):
     amounts: Mapping[str, int]
 
 
-class Way(IntEnum):
+class AssignmentMode(IntEnum):
     """How something can be had; the better the higher."""
 
     NOBODY_TO_GO = 0
@@ -50,23 +50,23 @@ class Way(IntEnum):
     FREE = 3
 
 
-class Price(msgspec.Struct, frozen=True):
+class FlavorRank(msgspec.Struct, frozen=True):
     """How something can be had, and how far up one has to borrow for it."""
 
-    way: Way = Way.FREE
+    way: AssignmentMode = AssignmentMode.FREE
     height: int = 0
 
 
-Oracle = Callable[[Slot, int], Price]
+Oracle = Callable[[Slot, int], FlavorRank]
 """What it would take to have so much, when that is not free."""
 
 
-def nobody_goes(_slot: Slot, _amount: int) -> Price:
+def nobody_goes(_slot: Slot, _amount: int) -> FlavorRank:
     """Where nobody is ever sent back."""
-    return Price(Way.NOBODY_TO_GO)
+    return FlavorRank(AssignmentMode.NOBODY_TO_GO)
 
 
-class Assigned(msgspec.Struct, frozen=True):
+class PodSetAssigned(msgspec.Struct, frozen=True):
     """What one pod set gets."""
 
     needs: PodSetNeeds
@@ -74,11 +74,11 @@ class Assigned(msgspec.Struct, frozen=True):
     """By resource."""
 
 
-Lack = Callable[[Sequence[Assigned]], str | None]
+Lack = Callable[[Sequence[PodSetAssigned]], str | None]
 """Why nodes that stand have no room for all pods of these sets, as the end of a sentence; None if they have."""
 
 
-def nothing_stands(_sets: Sequence[Assigned]) -> str | None:
+def nothing_stands(_sets: Sequence[PodSetAssigned]) -> str | None:
     """Where nobody looks at nodes."""
     return ""
 
@@ -86,8 +86,8 @@ def nothing_stands(_sets: Sequence[Assigned]) -> str | None:
 class Assignment(msgspec.Struct, frozen=True):
     """What a workload gets: all of it."""
 
-    sets: tuple[Assigned, ...]
-    price: Price = Price()
+    sets: tuple[PodSetAssigned, ...]
+    price: FlavorRank = FlavorRank()
     short: frozenset[Slot] = frozenset()
     """What is not free."""
     why: str = ""
@@ -106,7 +106,7 @@ class Assignment(msgspec.Struct, frozen=True):
         return total
 
 
-class Refusal(msgspec.Struct, frozen=True):
+class AssignmentRefusal(msgspec.Struct, frozen=True):
     """Why it gets nothing now: a reason of the condition QuotaReserved, and a sentence."""
 
     reason: str
@@ -115,7 +115,7 @@ class Refusal(msgspec.Struct, frozen=True):
     """Whether no other workload's end could change it."""
 
 
-def needs_of(workload: Workload, filling: Filling = _AS_WRITTEN) -> tuple[PodSetNeeds, ...]:
+def needs_of(workload: Workload, filling: PodDefaults = _AS_WRITTEN) -> tuple[PodSetNeeds, ...]:
     """What a workload asks for, without what it does not need any more."""
     spare = {one.name: one.count for one in workload.status.reclaimable_pods}
     found: list[PodSetNeeds] = []
@@ -137,28 +137,28 @@ def bound_to(spec: PodSpec, flavors: Iterable[ResourceFlavor]) -> PodSpec:
     )
 
 
-def asks_for_pods(needs: Sequence[PodSetNeeds]) -> Refusal | None:
+def asks_for_pods(needs: Sequence[PodSetNeeds]) -> AssignmentRefusal | None:
     """Pods are counted, not asked for; no API server takes a pod with such a request."""
     for one in needs:
         containers = (*one.spec.containers, *one.spec.init_containers)
         if any(PODS in container.resources.requests for container in containers):
             why = f"a container of {one.name} asks for the resource pods, which are counted by themselves: take it out"
-            return Refusal("Misconfigured", why, is_final=True)
+            return AssignmentRefusal("Misconfigured", why, is_final=True)
     return None
 
 
 def assign(
     queue: ClusterQueue,
-    member: Member,
+    member: QuotaNode,
     flavors: Mapping[str, ResourceFlavor],
     needs: Sequence[PodSetNeeds],
     *,
     oracle: Oracle = nobody_goes,
     closed: Mapping[str, str] = _NONE,
     lack: Lack = nothing_stands,
-    tried: Tried = NOTHING_TRIED,
+    tried: FailedFlavors = NOTHING_TRIED,
     promised: Sequence[str] = (),
-) -> Assignment | Refusal:
+) -> Assignment | AssignmentRefusal:
     """Flavors for all pod sets, or why there are none. Nothing is used by asking.
 
     ``closed`` are flavors whose machines cannot be had now, and why: they do for whom nodes that stand do not ``lack``
@@ -167,12 +167,12 @@ def assign(
     """
     groups = {resource: group for group in queue.spec.resource_groups for resource in group.covered_resources}
     taken: dict[Slot, int] = {}
-    sets: list[Assigned] = []
+    sets: list[PodSetAssigned] = []
     offers: list[_Offer] = []
     for one in needs:
         chosen: dict[str, str] = {}
         for group in _groups_for(one, groups):
-            if isinstance(group, Refusal):
+            if isinstance(group, AssignmentRefusal):
                 return group
             if promised:
                 group = _as_promised(group, promised[len(offers) : len(offers) + 1])  # noqa: PLW2901 - the same, less
@@ -180,20 +180,20 @@ def assign(
             named = {quotas.name for quotas in group.flavors} & flavors.keys()
             misfits = {name: _misfit(flavors[name], one, bound) for name in named}
             for name in named if closed or tried.refused else ():
-                given = Assigned(one, {**chosen, **dict.fromkeys(_covered(group, one), name)})
+                given = PodSetAssigned(one, {**chosen, **dict.fromkeys(_covered(group, one), name)})
                 is_whole = len(given.flavors) == sum(resource in groups for resource in one.amounts)
                 misfits[name] = misfits[name] or _closed([*sets, given], closed, tried, lack, is_whole=is_whole)
             found = _Search(queue, member, oracle, group, one, taken, tried).best(misfits)
-            if isinstance(found, Refusal):
+            if isinstance(found, AssignmentRefusal):
                 return found
             offers.append(found)
             for resource in _covered(group, one):
                 chosen[resource] = found.flavor
                 slot = (found.flavor, resource)
                 taken[slot] = taken.get(slot, 0) + one.amounts[resource]
-        sets.append(Assigned(one, chosen))
+        sets.append(PodSetAssigned(one, chosen))
     if tried.are_spent(flavor for one in sets for flavor in one.flavors.values()):
-        return Refusal("WaitingForQuota", "it could not start on these flavors, and its backoff is not over")
+        return AssignmentRefusal("WaitingForQuota", "it could not start on these flavors, and its backoff is not over")
     return Assignment(
         tuple(sets),
         _dearest([offer.price for offer in offers]),
@@ -207,13 +207,13 @@ def _as_promised(group: ResourceGroup, flavors: Sequence[str]) -> ResourceGroup:
     return msgspec.structs.replace(group, flavors=tuple(one for one in group.flavors if one.name in flavors))
 
 
-def _groups_for(needs: PodSetNeeds, groups: Mapping[str, ResourceGroup]) -> Sequence[ResourceGroup | Refusal]:
+def _groups_for(needs: PodSetNeeds, groups: Mapping[str, ResourceGroup]) -> Sequence[ResourceGroup | AssignmentRefusal]:
     """The groups that it needs something of, in the queue's order, so that any two replicas choose alike."""
     for resource, amount in sorted(needs.amounts.items()):
         if resource not in groups and amount and resource != PODS:
             why = f"the pods of {needs.name} ask for {resource}, of which the queue has no quota"
-            return [Refusal("NoMatchingFlavor", why, is_final=True)]
-    found: list[ResourceGroup | Refusal] = []
+            return [AssignmentRefusal("NoMatchingFlavor", why, is_final=True)]
+    found: list[ResourceGroup | AssignmentRefusal] = []
     for resource, group in groups.items():
         if resource in needs.amounts and group not in found:
             found.append(group)
@@ -228,7 +228,7 @@ class _Offer(msgspec.Struct, frozen=True):
     """One flavor for one pod set."""
 
     flavor: str
-    price: Price
+    price: FlavorRank
     short: frozenset[Slot]
     why: str
 
@@ -237,22 +237,22 @@ class _Search(msgspec.Struct, frozen=True):
     """The search for a flavor for what one pod set needs of one group; ``taken`` is what the sets before it got."""
 
     queue: ClusterQueue
-    member: Member
+    member: QuotaNode
     oracle: Oracle
     group: ResourceGroup
     needs: PodSetNeeds
     taken: Mapping[Slot, int]
-    tried: Tried
+    tried: FailedFlavors
 
-    def best(self, misfits: Mapping[str, Refusal | None]) -> _Offer | Refusal:
+    def best(self, misfits: Mapping[str, AssignmentRefusal | None]) -> _Offer | AssignmentRefusal:
         """The best offer; ``misfits`` says of each flavor that there is why these pods may not go to its nodes."""
-        fungibility, refusals, told = self.queue.spec.flavor_fungibility, list[Refusal](), list[str]()
+        fungibility, refusals, told = self.queue.spec.flavor_fungibility, list[AssignmentRefusal](), list[str]()
         best: _Offer | None = None
         for quotas in self.tried.ordered(self.group.flavors):
-            missing = Refusal("Misconfigured", f"flavor {quotas.name} does not exist", is_final=True)
+            missing = AssignmentRefusal("Misconfigured", f"flavor {quotas.name} does not exist", is_final=True)
             found = misfits.get(quotas.name, missing) or self._offer(quotas.name)
             told.append(found.why)
-            if isinstance(found, Refusal):
+            if isinstance(found, AssignmentRefusal):
                 refusals.append(found)
                 continue
             if best is None or _worth(found.price, fungibility) > _worth(best.price, fungibility):
@@ -264,8 +264,8 @@ class _Search(msgspec.Struct, frozen=True):
         why = f"{self.needs.name}: {'; '.join(filter(None, told))}" if best.short else ""
         return msgspec.structs.replace(best, why=why)
 
-    def _offer(self, flavor: str) -> _Offer | Refusal:
-        prices: list[Price] = []
+    def _offer(self, flavor: str) -> _Offer | AssignmentRefusal:
+        prices: list[FlavorRank] = []
         short: dict[Slot, str] = {}
         for resource in _covered(self.group, self.needs):
             slot = (flavor, resource)
@@ -273,14 +273,14 @@ class _Search(msgspec.Struct, frozen=True):
             most, left = self.member.capacity(slot), self.member.available(slot)
             if amount > most:
                 words = f"{_shown(resource, amount)} are asked for, and flavor {flavor} never has more than"
-                return Refusal("ExceedsMaxQuota", f"{words} {_shown(resource, most)}", is_final=True)
+                return AssignmentRefusal("ExceedsMaxQuota", f"{words} {_shown(resource, most)}", is_final=True)
             if amount <= left:
-                prices.append(Price(Way.FREE, self.member.reach(slot, amount).height))
+                prices.append(FlavorRank(AssignmentMode.FREE, self.member.reach(slot, amount).height))
                 continue
             words = f"{_shown(resource, amount)} are asked for, and of flavor {flavor} are left"
             short[slot] = f"{words} {_shown(resource, max(0, left))}"
             if not self._may_send_back(slot, amount):
-                return Refusal("WaitingForQuota", short[slot])
+                return AssignmentRefusal("WaitingForQuota", short[slot])
             prices.append(self.oracle(slot, amount))
         return _Offer(flavor, _dearest(prices), frozenset(short), next(iter(short.values()), ""))
 
@@ -290,59 +290,64 @@ class _Search(msgspec.Struct, frozen=True):
         is_ours = amount <= self.member.nominal(slot) or self.member.reach(slot, amount).parent is not None
         return is_ours or (borrowing is not None and borrowing.policy != "Never")
 
-    def _refusal(self, refusals: Sequence[Refusal]) -> Refusal:
+    def _refusal(self, refusals: Sequence[AssignmentRefusal]) -> AssignmentRefusal:
         waiting = [one for one in refusals if not one.is_final]
         # Whoever waits for quota of one flavor may hold up a queue, whether or not another one has a place for it.
         told = [one for one in waiting if one.reason != NO_PLACEMENT] or waiting or refusals
         reason = told[0].reason if told else "NoMatchingFlavor"
         why = "; ".join(one.why for one in refusals) or "the queue has no flavors"
-        return Refusal(reason, f"{self.needs.name}: {why}", is_final=not waiting)
+        return AssignmentRefusal(reason, f"{self.needs.name}: {why}", is_final=not waiting)
 
 
-def _dearest(prices: Sequence[Price]) -> Price:
+def _dearest(prices: Sequence[FlavorRank]) -> FlavorRank:
     """What several things cost together."""
-    return Price(
-        min((price.way for price in prices), default=Way.FREE), max((price.height for price in prices), default=0)
+    return FlavorRank(
+        min((price.way for price in prices), default=AssignmentMode.FREE),
+        max((price.height for price in prices), default=0),
     )
 
 
-def _worth(price: Price, fungibility: FlavorFungibility) -> tuple[int, int]:
+def _worth(price: FlavorRank, fungibility: FlavorFungibility) -> tuple[int, int]:
     """The better the higher: first that nobody has to go, then that nothing is borrowed, or the other way round."""
     if fungibility.preference == "PreemptionOverBorrowing":
         return -price.height, price.way
     return price.way, -price.height
 
 
-def _is_enough(price: Price, fungibility: FlavorFungibility) -> bool:
+def _is_enough(price: FlavorRank, fungibility: FlavorFungibility) -> bool:
     """Whether to look no further."""
-    if price.way is Way.NOBODY_TO_GO:
+    if price.way is AssignmentMode.NOBODY_TO_GO:
         return False
-    if price.way is not Way.FREE and fungibility.when_can_preempt == "TryNextFlavor":
+    if price.way is not AssignmentMode.FREE and fungibility.when_can_preempt == "TryNextFlavor":
         return False
     return price.height == 0 or fungibility.when_can_borrow != "TryNextFlavor"
 
 
-def _misfit(flavor: ResourceFlavor, needs: PodSetNeeds, bound: Mapping[str, str]) -> Refusal | None:
+def _misfit(flavor: ResourceFlavor, needs: PodSetNeeds, bound: Mapping[str, str]) -> AssignmentRefusal | None:
     """Why these pods cannot go to the nodes of this flavor. Of their wishes only those count that it says something of:
     nodes have many labels that no flavor names. ``bound`` are labels of flavors that they have for other resources."""
     name, labels = flavor.metadata.name, flavor.spec.node_labels
     taint = untolerated(flavor.spec.node_taints, (*needs.spec.tolerations, *flavor.spec.tolerations))
     if taint is not None:
-        return Refusal("NoMatchingFlavor", f"flavor {name} has the taint {taint}, not tolerated", is_final=True)
+        return AssignmentRefusal(
+            "NoMatchingFlavor", f"flavor {name} has the taint {taint}, not tolerated", is_final=True
+        )
     for key, value in (*needs.spec.node_selector.items(), *bound.items()):
         if labels.get(key, value) != value:
             words = f"flavor {name} does not have the label {key}={value} that is asked for"
-            return Refusal("NoMatchingFlavor", words, is_final=True)
+            return AssignmentRefusal("NoMatchingFlavor", words, is_final=True)
     affinity = needs.spec.affinity.node_affinity if needs.spec.affinity is not None else None
     required = affinity.required if affinity is not None else None
     if required is not None and not any(_meets(labels, term) for term in required.node_selector_terms):
-        return Refusal("NoMatchingFlavor", f"flavor {name} does not meet the required node affinity", is_final=True)
+        return AssignmentRefusal(
+            "NoMatchingFlavor", f"flavor {name} does not meet the required node affinity", is_final=True
+        )
     return None
 
 
 def _closed(
-    sets: Sequence[Assigned], closed: Mapping[str, str], tried: Tried, lack: Lack, *, is_whole: bool
-) -> Refusal | None:
+    sets: Sequence[PodSetAssigned], closed: Mapping[str, str], tried: FailedFlavors, lack: Lack, *, is_whole: bool
+) -> AssignmentRefusal | None:
     """Why the last of these sets cannot be given what it would be: there are no machines for it, nor do nodes stand.
 
     It was refused what it had then as a whole: one of these flavors may do beside another one.
@@ -357,9 +362,11 @@ def _closed(
     if why is None:
         return None
     if shut:
-        return Refusal(OUT_OF_STOCK, ", and ".join(filter(None, (f"flavor {shut[0]}: {closed[shut[0]]}", why))))
+        return AssignmentRefusal(
+            OUT_OF_STOCK, ", and ".join(filter(None, (f"flavor {shut[0]}: {closed[shut[0]]}", why)))
+        )
     told = f"flavor {', '.join(flavors)}: machines for all of its pods cannot be launched now"
-    return Refusal(NO_PLACEMENT, ", and ".join(filter(None, (told, why))))
+    return AssignmentRefusal(NO_PLACEMENT, ", and ".join(filter(None, (told, why))))
 
 
 def _meets(labels: Mapping[str, str], term: NodeSelectorTerm) -> bool:

@@ -13,18 +13,18 @@ from typing import Final
 from growth.api.queue.workload import EVICTED, ON_STANDING_NODES, PODS_READY, Workload
 from growth.decide.elapsed import is_ahead
 from growth.decide.facts.pending_pods import is_announced_for
-from growth.decide.queue.context import Scene
+from growth.decide.queue.context import QueueContext
 from growth.decide.queue.existing_capacity import is_given_time
 from growth.decide.queue.failure_notes import flavors_of, note_failures
 from growth.decide.queue.flavor_assignment import OUT_OF_STOCK
 from growth.decide.queue.requeue import delay, later
-from growth.decide.queue.workload_patch import Draft
+from growth.decide.queue.workload_patch import WorkloadDraft
 
 _FREE_MOVES: Final = 3
 """So often in its life it may be that nobody knew better."""
 
 
-def follow_stock(scene: Scene, draft: Draft) -> bool:
+def follow_stock(scene: QueueContext, draft: WorkloadDraft) -> bool:
     """Put it back if it waits in vain; whether something has to be noted on it first."""
     workload, closed = draft.workload, scene.premises.closed
     if not closed or not workload.is_reserving or workload.holds(EVICTED) or workload.holds(PODS_READY):
@@ -39,7 +39,7 @@ def follow_stock(scene: Scene, draft: Draft) -> bool:
     return False
 
 
-def may_return(scene: Scene, workload: Workload) -> bool:
+def may_return(scene: QueueContext, workload: Workload) -> bool:
     """Whether who had to move may be tried again now."""
     stats, evicted = workload.status.scheduling_stats, workload.condition(EVICTED)
     moves = sum(one.count for one in stats.evictions if one.reason == OUT_OF_STOCK) if stats is not None else 0
@@ -53,14 +53,14 @@ def may_return(scene: Scene, workload: Workload) -> bool:
     return not is_resting
 
 
-def may_have_to_move(scene: Scene, workload: Workload) -> bool:
+def may_have_to_move(scene: QueueContext, workload: Workload) -> bool:
     """Whether it has pods that wait where nothing can be had: how these fare is seen on machines, not on it."""
     closed = scene.premises.closed
     is_short = bool(closed) and any(flavor in closed for flavor in flavors_of(workload))
     return is_short and any(not pod.node_name for pod in scene.unready_pods(workload))
 
 
-def _is_in_vain(scene: Scene, workload: Workload) -> bool:
+def _is_in_vain(scene: QueueContext, workload: Workload) -> bool:
     """Whether some of its pods have no node, and no machine comes for them."""
     machines, uid = scene.provisioning, workload.metadata.uid
     waiting = [pod.metadata.uid for pod in scene.unready_pods(workload) if not pod.node_name]

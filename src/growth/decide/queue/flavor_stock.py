@@ -24,8 +24,8 @@ from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
 from growth.api.node_pool import NodePool
 from growth.api.offering import POOL, Offering
 from growth.api.queue.quotas import ResourceFlavor
-from growth.decide.capacity.availability import Access
-from growth.decide.capacity.offering_catalog import Shop, Sold
+from growth.decide.capacity.availability import Availability
+from growth.decide.capacity.offering_catalog import OfferingCatalog, OfferingInCatalog
 from growth.decide.capacity.pool_usage import may_buy
 from growth.decide.capacity.retry_fingerprint import is_limited
 from growth.decide.capacity.upcoming_nodes import is_live
@@ -34,7 +34,7 @@ from growth.observe.snapshot import Snapshot
 
 
 def out_of_stock(
-    flavors: Iterable[ResourceFlavor], pools: Iterable[NodePool], shop: Shop, now: datetime
+    flavors: Iterable[ResourceFlavor], pools: Iterable[NodePool], shop: OfferingCatalog, now: datetime
 ) -> dict[str, str]:
     """The flavors that are closed, each with a sentence."""
     if all(_is_to_be_had(one) for one in shop.sold.values()) and not shop.closed:
@@ -53,13 +53,15 @@ def out_of_stock(
     return closed
 
 
-def _is_to_be_had(sold: Sold) -> bool:
+def _is_to_be_had(sold: OfferingInCatalog) -> bool:
     """Whether its provider may have some. What is bought just now does not count: an offering that is tried with one
     machine would be closed as long as that is asked for, and whoever it is for would be sent away."""
-    return sold.access is not Access.CLOSED and sold.is_listed
+    return sold.access is not Availability.CLOSED and sold.is_listed
 
 
-def _as_launched(pool: NodePool, sold: Sold, shop: Shop, now: datetime) -> tuple[Sold, bool]:
+def _as_launched(
+    pool: NodePool, sold: OfferingInCatalog, shop: OfferingCatalog, now: datetime
+) -> tuple[OfferingInCatalog, bool]:
     """The offering, with why its machines fail in this pool, and whether one may be launched.
 
     A type whose machines failed is open again when its wait is over: without jobs nothing would ever test it.
@@ -73,7 +75,7 @@ def _bears(labels: Mapping[str, str], wanted: Mapping[str, str]) -> bool:
     return all(labels.get(key) == value for key, value in wanted.items())
 
 
-def _sentence(behind: list[Sold]) -> str:
+def _sentence(behind: list[OfferingInCatalog]) -> str:
     named = sorted({_name(one.offering) for one in behind})
     more = f" and {len(named) - 3} more" if len(named) > 3 else ""
     why = next((one.why for one in behind if one.why), "the provider lists none")
@@ -91,7 +93,7 @@ Pairs = Mapping[str, tuple[tuple[str, str], ...]]
 """By flavor, the pools and offerings whose nodes have its labels."""
 
 
-class Backing(msgspec.Struct, frozen=True):
+class FlavorOfferings(msgspec.Struct, frozen=True):
     """What could be launched for which flavor, in stock or not."""
 
     pairs: Pairs = {}
@@ -99,7 +101,7 @@ class Backing(msgspec.Struct, frozen=True):
     """What that was found out from."""
 
 
-class Supply(msgspec.Struct, frozen=True):
+class FlavorSupply(msgspec.Struct, frozen=True):
     """What could be launched for one flavor now."""
 
     facts: str
@@ -125,7 +127,7 @@ class Supply(msgspec.Struct, frozen=True):
         return not machines.isdecimal() or self.machines is None or self.machines > int(machines)
 
 
-def backing_in(snapshot: Snapshot, flavors: Mapping[str, ResourceFlavor], before: Backing) -> Backing:
+def backing_in(snapshot: Snapshot, flavors: Mapping[str, ResourceFlavor], before: FlavorOfferings) -> FlavorOfferings:
     """What could be launched for these flavors; the very same as ``before`` if nothing has changed."""
     pools = [pool for _, pool in sorted(snapshot.table(NODE_POOLS).items())] if snapshot.clouds else []
     offerings = [one for _, provider in sorted(snapshot.clouds.items()) for one in provider.offerings]
@@ -146,10 +148,10 @@ def backing_in(snapshot: Snapshot, flavors: Mapping[str, ResourceFlavor], before
         name: tuple(pair for labels, pair in kinds if flavor.spec.node_labels.items() <= labels)
         for name, flavor in flavors.items()
     }
-    return Backing(pairs, source)
+    return FlavorOfferings(pairs, source)
 
 
-def supply_of(flavor: str, backing: Backing, snapshot: Snapshot, shop: Shop) -> Supply | None:
+def supply_of(flavor: str, backing: FlavorOfferings, snapshot: Snapshot, shop: OfferingCatalog) -> FlavorSupply | None:
     """What could be launched for a flavor; None if nobody can tell, or others see to its nodes."""
     behind = backing.pairs.get(flavor, ())
     sold = [(pool, shop.sold[offering]) for pool, offering in behind if offering in shop.sold]
@@ -160,12 +162,14 @@ def supply_of(flavor: str, backing: Backing, snapshot: Snapshot, shop: Shop) -> 
     stocks = {
         one.offering.id: one.offering.stock
         for pool, one in sold
-        if one.access is not Access.CLOSED and (pool, one.offering.id) not in shop.closed
+        if one.access is not Availability.CLOSED and (pool, one.offering.id) not in shop.closed
     }
     known = [stock for stock in stocks.values() if stock is not None]
     machines = sum(known) if len(known) == len(stocks) else None
     limited = {pool.metadata.name for pool in pools if is_limited(pool)}
-    return Supply(_facts(pools, {one.offering.id: one.offering for _, one in sold}), machines, _held(limited, snapshot))
+    return FlavorSupply(
+        _facts(pools, {one.offering.id: one.offering for _, one in sold}), machines, _held(limited, snapshot)
+    )
 
 
 def _without_stock(offering: Offering) -> Offering:

@@ -18,19 +18,19 @@ from growth.api.pod import Pod
 from growth.api.queue.job import QueuedJob
 from growth.api.queue.workload import ADMITTED, EVICTED, ON_STANDING_NODES, PODS_READY, Workload
 from growth.decide.elapsed import is_ahead
-from growth.decide.facts.gangs import Gang, Unplaced
-from growth.decide.queue.context import Scene
+from growth.decide.facts.gangs import Gang, UnplacedGang
+from growth.decide.queue.context import QueueContext
 from growth.decide.queue.failed_flavors import NO_ROOM, failures_of, supplies_seen_by
 from growth.decide.queue.failure_notes import flavors_of, note_unplaced
 from growth.decide.queue.flavor_assignment import NO_PLACEMENT
 from growth.decide.queue.quota_holders import Key
-from growth.decide.queue.workload_patch import Draft
+from growth.decide.queue.workload_patch import WorkloadDraft
 
 _A_MOMENT: Final = timedelta(minutes=1)
 """For this long pods that are not there yet are waited for, as those are that are announced."""
 
 
-def gangs_of(scene: Scene, announced: Mapping[Key, tuple[Pod, ...]]) -> Iterator[Gang]:
+def gangs_of(scene: QueueContext, announced: Mapping[Key, tuple[Pod, ...]]) -> Iterator[Gang]:
     """The pods that start together, with those that are ``announced`` for them."""
     for key in sorted(scene.desk.awaited):
         workload = scene.drafts[key].workload if key in scene.drafts else scene.desk.seats[key].workload
@@ -44,7 +44,7 @@ def gangs_of(scene: Scene, announced: Mapping[Key, tuple[Pod, ...]]) -> Iterator
             yield Gang(key, workload.metadata.uid, since, tuple(flavors), frozenset(pods))
 
 
-def is_starting(scene: Scene, workload: Workload, job: QueuedJob) -> bool:
+def is_starting(scene: QueueContext, workload: Workload, job: QueuedJob) -> bool:
     """Whether it needs all of its pods to start."""
     if scene.terms.readiness is None and job.status.ready:
         return False
@@ -55,7 +55,7 @@ def is_starting(scene: Scene, workload: Workload, job: QueuedJob) -> bool:
     return is_new and workload.holds(ADMITTED) and not workload.holds(EVICTED)
 
 
-def follow_placement(scene: Scene, draft: Draft, job: QueuedJob | None) -> bool:
+def follow_placement(scene: QueueContext, draft: WorkloadDraft, job: QueuedJob | None) -> bool:
     """Put it back if a plan has no place for its pods; whether something has to be noted on it first."""
     workload, flavors = draft.workload, flavors_of(draft.workload)
     if job is None or not flavors or not is_starting(scene, workload, job):
@@ -70,7 +70,7 @@ def follow_placement(scene: Scene, draft: Draft, job: QueuedJob | None) -> bool:
     return unplaced is not None and note_unplaced(scene, draft, flavors)
 
 
-def _is_about(unplaced: Unplaced, workload: Workload, flavors: Sequence[str]) -> bool:
+def _is_about(unplaced: UnplacedGang, workload: Workload, flavors: Sequence[str]) -> bool:
     """Whether this was found out about its present admission."""
     gang = unplaced.gang
     return gang.admitted_at == _admitted_at(workload) and gang.flavors == tuple(flavors)
@@ -88,11 +88,11 @@ def _is_noted(workload: Workload, flavors: Sequence[str]) -> bool:
     return all(flavor in supplies and (failures[flavor] == NO_ROOM or not is_lodged) for flavor in flavors)
 
 
-def _without_node(scene: Scene, workload: Workload) -> list[str]:
+def _without_node(scene: QueueContext, workload: Workload) -> list[str]:
     return [pod.metadata.uid for pod in scene.unready_pods(workload) if not pod.node_name]
 
 
-def _missing(scene: Scene, workload: Workload, job: QueuedJob, announced: int) -> Iterator[str]:
+def _missing(scene: QueueContext, workload: Workload, job: QueuedJob, announced: int) -> Iterator[str]:
     """Pods that are neither there nor announced: for a moment nothing is planned without them."""
     since = _admitted_at(workload)
     count = job.pods_to_come - scene.snapshot.offspring.of(job.metadata.uid) - announced

@@ -22,23 +22,23 @@ from growth.api.pod import Pod
 from growth.api.queue.job import QueuedJob
 from growth.api.queue.pod import QueuedPod
 from growth.api.queue.workload import Workload
-from growth.decide.queue.flavor_stock import Backing, Supply
-from growth.decide.queue.pending_queue import Line, Place
-from growth.decide.queue.queue_config import Premises
-from growth.decide.queue.quota_holders import Holder
-from growth.decide.queue.quota_tree import Member
-from growth.decide.queue.unplaced_flavors import Refusals
-from growth.decide.queue.usage_counts import Share, UsageTally
+from growth.decide.queue.flavor_stock import FlavorOfferings, FlavorSupply
+from growth.decide.queue.pending_queue import PendingQueue, QueuePosition
+from growth.decide.queue.queue_config import QueueConfig
+from growth.decide.queue.quota_holders import QuotaHolder
+from growth.decide.queue.quota_tree import QuotaNode
+from growth.decide.queue.unplaced_flavors import FlavorRefusals
+from growth.decide.queue.usage_counts import UsageTally, WorkloadUsage
 from growth.observe.table import Key, Table
 
 
-class Roll(Generic[ObjectT]):
+class ObjectsByUid(Generic[ObjectT]):
     """Objects by uid."""
 
     def __init__(self) -> None:
         self.by_uid: dict[str, ObjectT] = {}
         self._seen: dict[Key, ObjectT] = {}
-        self._heard = Heard()
+        self._heard = TableVersion()
 
     def call(self, table: Table[ObjectT]) -> set[str]:
         """See what is there now; the uids of whoever came, changed or went."""
@@ -56,7 +56,7 @@ class Roll(Generic[ObjectT]):
         return changed
 
 
-class Heard:
+class TableVersion:
     """How much of a table was heard."""
 
     def __init__(self) -> None:
@@ -69,39 +69,39 @@ class Heard:
         return {*known, *table} if recent is None else recent
 
 
-NO_SHARE = Share()
+NO_SHARE = WorkloadUsage()
 
 
-class Seat(msgspec.Struct):
+class WorkloadEntry(msgspec.Struct):
     """One workload, as it was looked at last."""
 
     workload: Workload
     until: datetime | None = None
     """When it is looked at again, if nothing happens before."""
-    line: tuple[str, Place] | None = None
+    line: tuple[str, QueuePosition] | None = None
     """The queue in which it waits, and its place."""
     shape: Hashable = None
     """Two who wait in one queue and have the same shape are served, or not, alike."""
-    holder: Holder | None = None
-    share: Share = NO_SHARE
+    holder: QuotaHolder | None = None
+    share: WorkloadUsage = NO_SHARE
 
 
-class Desk:
+class QueueIndex:
     """All of it. ``members`` are the queues with what was seen to be used of them."""
 
-    def __init__(self, premises: Premises, members: dict[str, Member]) -> None:
+    def __init__(self, premises: QueueConfig, members: dict[str, QuotaNode]) -> None:
         self.premises = premises
         self.members = members
-        self.heard = Heard()
+        self.heard = TableVersion()
         """Of workloads."""
-        self.seats: dict[Key, Seat] = {}
-        self.jobs = Roll[QueuedJob]()
-        self.pods = Roll[QueuedPod]()
+        self.seats: dict[Key, WorkloadEntry] = {}
+        self.jobs = ObjectsByUid[QueuedJob]()
+        self.pods = ObjectsByUid[QueuedPod]()
         self.by_owner: dict[str, Key] = {}
         self.restless: set[Key] = set()
         self.restless_owners: set[str] = set()
-        self.holders: dict[str, dict[Key, Holder]] = {}
-        self.lines: dict[str, Line] = {}
+        self.holders: dict[str, dict[Key, QuotaHolder]] = {}
+        self.lines: dict[str, PendingQueue] = {}
         self.settled: set[int] = set()
         """Roots of trees, by their id, in which nobody who waits can be served, and nothing has changed since."""
         self.is_in_use = False
@@ -125,10 +125,10 @@ class Desk:
         """Of whom something is to be told that is not paid for yet (``courtesy``), in the order in which they wait."""
         self.announced: dict[Key, tuple[Pod, ...]] = {}
         """Pods that will be made (``announcing``)."""
-        self.refusals = Refusals()
-        self.supplies: dict[str, Supply | None] = {}
+        self.refusals = FlavorRefusals()
+        self.supplies: dict[str, FlavorSupply | None] = {}
         """What could be launched for the flavors that are noted there, as it was seen last."""
-        self.backing = Backing()
+        self.backing = FlavorOfferings()
         self._deadlines: list[tuple[datetime, Key]] = []
 
     def due(self, now: datetime) -> Iterator[Key]:
@@ -157,11 +157,11 @@ class Desk:
             heappush(self._deadlines, (until, key))
         seat.until = until
 
-    def sit(self, key: Key, workload: Workload, holder: Holder | None, oddity: tuple[str, str] | None) -> None:
+    def sit(self, key: Key, workload: Workload, holder: QuotaHolder | None, oddity: tuple[str, str] | None) -> None:
         """A workload as it is seen now, with what it holds."""
         seat = self.seats.get(key)
         if seat is None:
-            seat = self.seats[key] = Seat(workload)
+            seat = self.seats[key] = WorkloadEntry(workload)
         self._hold(seat, holder)
         self.refusals.hear(key, workload)
         seat.workload = workload
@@ -193,7 +193,7 @@ class Desk:
         self.ending.discard(key)
         self.refusals.forget(key)
 
-    def enqueue(self, key: Key, seat: Seat, line: tuple[str, Place] | None, shape: Hashable) -> None:
+    def enqueue(self, key: Key, seat: WorkloadEntry, line: tuple[str, QueuePosition] | None, shape: Hashable) -> None:
         """Where it waits now; None if it does not."""
         if seat.line == line and seat.shape == shape:
             return
@@ -207,7 +207,7 @@ class Desk:
                 del self.lines[name]
         if line is not None:
             name, place = line
-            shape = self.lines.setdefault(name, Line()).add((place, key), shape)
+            shape = self.lines.setdefault(name, PendingQueue()).add((place, key), shape)
         seat.line, seat.shape = line, shape
 
     def stir(self, queue: str) -> None:
@@ -215,7 +215,7 @@ class Desk:
         if queue in self.members:
             self.settled.discard(id(self.members[queue].root))
 
-    def count(self, seat: Seat, share: Share) -> None:
+    def count(self, seat: WorkloadEntry, share: WorkloadUsage) -> None:
         """What it adds to the figures now."""
         if share == seat.share:
             return
@@ -227,7 +227,7 @@ class Desk:
             self.changed |= {("", one.queue), one.door}
         seat.share = share
 
-    def _hold(self, seat: Seat, holder: Holder | None) -> None:
+    def _hold(self, seat: WorkloadEntry, holder: QuotaHolder | None) -> None:
         if seat.holder == holder:
             return
         for one, sign in ((seat.holder, -1), (holder, 1)):

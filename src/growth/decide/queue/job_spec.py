@@ -12,7 +12,7 @@ from growth.api.kinds import PRIORITY_CLASSES
 from growth.api.queue.job import QueuedJob
 from growth.api.queue.kinds import GROUP, WORKLOAD_PRIORITY_CLASSES
 from growth.api.queue.workload import MAX_EXECUTION_TIME, PRIORITY_CLASS, QUEUE_NAME, Workload
-from growth.decide.queue.context import Scene
+from growth.decide.queue.context import QueueContext
 from growth.decide.queue.pod_sets import Json, is_as_wanted, part, pod_set
 
 # More seconds than this no clock can count: it is 68 years, and what Kueue's field holds.
@@ -23,7 +23,7 @@ class BadLabel(ValueError):
     """A label that says nothing we understand: the label, its value and what was expected."""
 
 
-def new_spec(scene: Scene, job: QueuedJob) -> Json:
+def new_spec(scene: QueueContext, job: QueuedJob) -> Json:
     """The spec of a job's new workload."""
     seconds = execution_seconds(job)
     return {
@@ -35,7 +35,7 @@ def new_spec(scene: Scene, job: QueuedJob) -> Json:
     }
 
 
-def changed_spec(scene: Scene, job: QueuedJob, workload: Workload) -> Json:
+def changed_spec(scene: QueueContext, job: QueuedJob, workload: Workload) -> Json:
     """What a workload without quota should say otherwise, because its job was edited, or its priority's class."""
     spec: Json = {}
     queue, seconds = job.metadata.labels.get(QUEUE_NAME, ""), execution_seconds(job)
@@ -51,7 +51,7 @@ def changed_spec(scene: Scene, job: QueuedJob, workload: Workload) -> Json:
     return spec | _news(workload, wanted)
 
 
-def changed_priority(scene: Scene, job: QueuedJob, workload: Workload) -> Json:
+def changed_priority(scene: QueueContext, job: QueuedJob, workload: Workload) -> Json:
     """The same of one that holds quota: its class may change, where its priority comes from may not."""
     return _news(workload, _own_priority(scene, job)) if _has_own_class(workload) else {}
 
@@ -66,7 +66,7 @@ def execution_seconds(job: QueuedJob) -> int | None:
     return int(text)
 
 
-def missing_class(scene: Scene, job: QueuedJob) -> str:
+def missing_class(scene: QueueContext, job: QueuedJob) -> str:
     """The WorkloadPriorityClass that it names, if there is none of that name."""
     name = job.metadata.labels.get(PRIORITY_CLASS, "")
     return name if name and not _own_priority(scene, job) else ""
@@ -85,7 +85,7 @@ def _has_own_class(workload: Workload) -> bool:
     return ref is not None and ref.kind == WORKLOAD_PRIORITY_CLASSES.name
 
 
-def _priority(scene: Scene, job: QueuedJob) -> Json:
+def _priority(scene: QueueContext, job: QueuedJob) -> Json:
     """By its label, by its pods' class, by the class that holds for all, or none."""
     own = _own_priority(scene, job)
     if own:
@@ -99,7 +99,7 @@ def _priority(scene: Scene, job: QueuedJob) -> Json:
     return {"priorityClassRef": ref, "priority": plain.value}
 
 
-def _own_priority(scene: Scene, job: QueuedJob) -> Json:
+def _own_priority(scene: QueueContext, job: QueuedJob) -> Json:
     """By its label."""
     name = job.metadata.labels.get(PRIORITY_CLASS, "")
     known = scene.snapshot.table(WORKLOAD_PRIORITY_CLASSES).get(("", name)) if name else None

@@ -20,7 +20,7 @@ from growth.api.actions import EditObject, Hold, PatchObject
 from growth.api.queue.job import QUEUED_JOBS, STOPPING, TEMPLATE_WAS, QueuedJob
 from growth.api.queue.workload import ADMITTED, EVICTED, Workload
 from growth.api.references import reference_to
-from growth.decide.queue.context import Scene
+from growth.decide.queue.context import QueueContext
 from growth.decide.queue.job_spec import changed_priority, changed_spec
 from growth.decide.queue.pod_placement import is_lost, placed
 from growth.decide.queue.pod_sets import OF_THE_JOB, Json, part
@@ -45,7 +45,7 @@ _RESTORED: Final = {
 }
 
 
-def follow_jobs(scene: Scene) -> None:
+def follow_jobs(scene: QueueContext) -> None:
     """Make workloads for jobs that have none, and let the others run or not."""
     for job in looked_at(scene, scene.jobs):
         if job.ended is None and job.metadata.deletion_timestamp is None and not _is_for_others(scene, job):
@@ -53,7 +53,7 @@ def follow_jobs(scene: Scene) -> None:
             attempt(scene, QUEUED_JOBS, job, partial(_follow, scene, job, workload))
 
 
-def _is_for_others(scene: Scene, job: QueuedJob) -> bool:
+def _is_for_others(scene: QueueContext, job: QueuedJob) -> bool:
     """Whether somebody else sees to it: the cluster itself, what it was made by, or whoever deletes its namespace."""
     if job.metadata.namespace in _OURS_ALONE:
         return True
@@ -65,7 +65,7 @@ def _is_for_others(scene: Scene, job: QueuedJob) -> bool:
     return scene.is_ending(job.metadata.namespace)
 
 
-def _follow(scene: Scene, job: QueuedJob, workload: Workload | None) -> None:
+def _follow(scene: QueueContext, job: QueuedJob, workload: Workload | None) -> None:
     is_suspended, is_stopping = job.spec.suspend, STOPPING in job.metadata.annotations
     if workload is None:
         if not is_suspended:
@@ -94,12 +94,12 @@ def _follow(scene: Scene, job: QueuedJob, workload: Workload | None) -> None:
         update(scene, QUEUED_JOBS, job, workload, changed_priority(scene, job, workload))
 
 
-def _suspend(scene: Scene, job: QueuedJob, why: str, *, is_stop: bool = False) -> None:
+def _suspend(scene: QueueContext, job: QueuedJob, why: str, *, is_stop: bool = False) -> None:
     mark: Json = {"metadata": {"annotations": {STOPPING: "true"}}} if is_stop else {}
     _patch(scene, job, {"spec": {"suspend": True}, **mark}, why)
 
 
-def _start(scene: Scene, job: QueuedJob, workload: Workload) -> None:
+def _start(scene: QueueContext, job: QueuedJob, workload: Workload) -> None:
     """Unsuspended, and bound to the nodes of what it was given, in one write."""
     if is_lost(scene, QUEUED_JOBS, job.metadata, workload):
         return
@@ -117,7 +117,7 @@ def _kept(there: Json, fields: tuple[str, ...]) -> Json:
     return {field: there[field] for field in fields if there.get(field)}
 
 
-def _restore(scene: Scene, job: QueuedJob, workload: Workload | None) -> None:
+def _restore(scene: QueueContext, job: QueuedJob, workload: Workload | None) -> None:
     """Make the template what it was. While the job has a start time nobody may; so that goes first."""
     if job.status.active:
         return
@@ -160,10 +160,10 @@ def _before_start(job: QueuedJob, workload: Workload | None) -> Json:
         return msgspec.json.decode(pod_sets[0].template) if pod_sets else {}
 
 
-def _forget_start(scene: Scene, job: QueuedJob) -> None:
+def _forget_start(scene: QueueContext, job: QueuedJob) -> None:
     _patch(scene, job, {"status": {"startTime": None}}, "its template is to be changed", subresource="status")
 
 
-def _patch(scene: Scene, job: QueuedJob, body: Json, why: str, **how: Any) -> None:  # noqa: ANN401 - of the action
+def _patch(scene: QueueContext, job: QueuedJob, body: Json, why: str, **how: Any) -> None:  # noqa: ANN401 - of the action
     version, subject = job.metadata.resource_version, reference_to(QUEUED_JOBS, job.metadata)
     scene.said.append(PatchObject(subject=subject, why=why, body=body, resource_version=version, **how))

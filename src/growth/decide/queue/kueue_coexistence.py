@@ -50,13 +50,13 @@ from growth.api.queue.kueue_installation import (
 from growth.api.queue.pod import MANAGED
 from growth.api.queue.workload import Workload
 from growth.api.references import reference_to, shown
-from growth.decide.contract import State
+from growth.decide.contract import DeciderState
 from growth.observe.snapshot import Snapshot
 
 ALIVE = "KueueIsAlive"
 
 
-class Neighbour(msgspec.Struct, frozen=True):
+class KueueInstallation(msgspec.Struct, frozen=True):
     """A Kueue that is alive, and by what that is known."""
 
     subject: ObjectReference
@@ -65,14 +65,14 @@ class Neighbour(msgspec.Struct, frozen=True):
     """When to look again, if nothing is heard of it before; None if only an event can end it."""
 
 
-def live_kueue(snapshot: Snapshot, state: State) -> Neighbour | None:
+def live_kueue(snapshot: Snapshot, state: DeciderState) -> KueueInstallation | None:
     """A sign that Kueue is alive, if there is one."""
     for deployment in snapshot.table(KUEUE_DEPLOYMENTS).values():
         if deployment.is_running:
             meta = deployment.metadata
             subject = reference_to(KUEUE_DEPLOYMENTS, meta)
             scaling = f"kubectl --namespace {meta.namespace} scale deployment {meta.name} --replicas=0"
-            return Neighbour(subject, _sentence(f"{shown(subject)} runs", scaling))
+            return KueueInstallation(subject, _sentence(f"{shown(subject)} runs", scaling))
     for namespace, held in sorted(snapshot.kueue_leases.held.items()):
         # A clock that was set forward would make any silence long.
         silent_since = max(held.heard_at, state.even_since or held.heard_at)
@@ -80,7 +80,7 @@ def live_kueue(snapshot: Snapshot, state: State) -> Neighbour | None:
         if snapshot.now < until:
             subject = reference_to(KUEUE_LEASES, held.lease.metadata)
             seen = f"{shown(subject)} is held by {held.lease.spec.holder_identity}, and may be renewed"
-            return Neighbour(subject, _sentence(seen, f"look who runs it in namespace {namespace}"), until)
+            return KueueInstallation(subject, _sentence(seen, f"look who runs it in namespace {namespace}"), until)
     return None
 
 
@@ -148,7 +148,7 @@ _BY_LABEL = (
 )
 
 
-def told_of_leftovers(snapshot: Snapshot, state: State) -> list[Action | Hold]:
+def told_of_leftovers(snapshot: Snapshot, state: DeciderState) -> list[Action | Hold]:
     """What to remove, on the webhooks themselves and on whatever they kept us from writing."""
     said: list[Action | Hold] = []
     found: list[tuple[str, WebhookConfiguration]] = [

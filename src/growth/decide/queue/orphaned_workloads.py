@@ -13,16 +13,16 @@ from datetime import timedelta
 from typing import Final
 
 from growth.api.queue.workload import ADMITTED, FINISHED, QUOTA_RESERVED, Workload
-from growth.decide.queue.context import Scene
+from growth.decide.queue.context import QueueContext
 from growth.decide.queue.execution_limit import count_execution
-from growth.decide.queue.workload_patch import Draft
+from growth.decide.queue.workload_patch import WorkloadDraft
 
 LEFT: Final = "LeftQueue"
 # An informer takes a watch for dead after 190 s, and reads all anew.
 _PATIENCE: Final = timedelta(minutes=5)
 
 
-def note_absence(scene: Scene) -> None:
+def note_absence(scene: QueueContext) -> None:
     """Keep since when which job is not seen."""
     for key in scene.touched:
         workload = scene.drafts[key].workload
@@ -32,7 +32,7 @@ def note_absence(scene: Scene) -> None:
             scene.absent.pop(key, None)
 
 
-def follow_absence(scene: Scene, draft: Draft) -> bool:
+def follow_absence(scene: QueueContext, draft: WorkloadDraft) -> bool:
     """Let go whose job has left; whether there is nothing else to do with it."""
     since = scene.absent.get((draft.workload.metadata.namespace, draft.workload.metadata.name))
     if since is None:
@@ -49,7 +49,7 @@ def follow_absence(scene: Scene, draft: Draft) -> bool:
     return True
 
 
-def follow_return(scene: Scene, draft: Draft) -> bool:
+def follow_return(scene: QueueContext, draft: WorkloadDraft) -> bool:
     """A job that had left names a queue again: whether its workload begins anew."""
     job = scene.job_of(draft.workload)
     if has_left(draft.workload) and job is not None and job.ended is None:
@@ -64,7 +64,7 @@ def has_left(workload: Workload) -> bool:
     return finished is not None and finished.status == "True" and finished.reason == LEFT
 
 
-def is_leaving(scene: Scene, workload: Workload) -> bool:
+def is_leaving(scene: QueueContext, workload: Workload) -> bool:
     """Whether nobody is there who could use what it would be given: its job is not seen, or is being deleted."""
     job = scene.job_of(workload)
     return scene.is_awaited(workload) or (job is not None and job.metadata.deletion_timestamp is not None)

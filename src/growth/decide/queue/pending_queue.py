@@ -37,7 +37,7 @@ Strategy = Literal["Eviction", "Creation"]
 Order = tuple[int, datetime, str]
 
 
-class Place(NamedTuple):
+class QueuePosition(NamedTuple):
     """Where it stands in the line of its queue: what to sort by."""
 
     rank: int
@@ -81,32 +81,32 @@ def was_sent_back(workload: Workload) -> bool:
     return evicted is not None and (evicted.status, evicted.reason) == ("True", PREEMPTED)
 
 
-def place_of(workload: Workload, order: Order, *, is_strict: bool, preemptors_first: bool) -> Place:
+def place_of(workload: Workload, order: Order, *, is_strict: bool, preemptors_first: bool) -> QueuePosition:
     """Where it stands in the line of its queue."""
     rank = 0 if preemptors_first else order[0]
-    return Place(rank, is_strict or not waits_for_preempted(workload), order)
+    return QueuePosition(rank, is_strict or not waits_for_preempted(workload), order)
 
 
-Waiter = tuple[Place, Key]
+Waiter = tuple[QueuePosition, Key]
 """Somebody with its place."""
 
 
-class Alike(msgspec.Struct, frozen=True):
+class EquivalentWorkloads(msgspec.Struct, frozen=True):
     """Those of one shape, in order."""
 
     shape: Hashable
     waiters: list[Waiter]
 
 
-class Line:
+class PendingQueue:
     """One queue's."""
 
     def __init__(self) -> None:
-        self.fronts: list[Alike] = []
+        self.fronts: list[EquivalentWorkloads] = []
         """By the first of each."""
         self.preemptors: list[Waiter] = []
         """Those that wait for others to go, in order, where that decides on their place."""
-        self._alike: dict[Hashable, Alike] = {}
+        self._alike: dict[Hashable, EquivalentWorkloads] = {}
 
     def __iter__(self) -> Iterator[Waiter]:
         return merge(*(one.waiters for one in self.fronts))
@@ -119,7 +119,7 @@ class Line:
         """It waits here now; its shape as all others have it who want the same, so that it is kept once."""
         alike = self._alike.get(shape)
         if alike is None:
-            alike = self._alike[shape] = Alike(shape, [])
+            alike = self._alike[shape] = EquivalentWorkloads(shape, [])
         is_first = not alike.waiters or waiter < alike.waiters[0]
         if is_first and alike.waiters:
             del self.fronts[bisect_left(self.fronts, alike.waiters[0], key=_first)]
@@ -145,17 +145,17 @@ class Line:
             insort(self.fronts, alike, key=_first)
 
 
-def _first(alike: Alike) -> Waiter:
+def _first(alike: EquivalentWorkloads) -> Waiter:
     return alike.waiters[0]
 
 
-class Walk:
+class QueueIterator:
     """One way through a line from its front, which does not change meanwhile."""
 
-    def __init__(self, line: Line) -> None:
+    def __init__(self, line: PendingQueue) -> None:
         self._fronts, self._shapes_seen = line.fronts, 0
-        self._later: list[tuple[Waiter, int, Alike]] = []
-        self._now: tuple[Waiter, int, Alike] | None = None
+        self._later: list[tuple[Waiter, int, EquivalentWorkloads]] = []
+        self._now: tuple[Waiter, int, EquivalentWorkloads] | None = None
         self.skip()
 
     @property

@@ -25,7 +25,7 @@ from growth.api.queue.pod import GATE, GROUP_NAME, MANAGED, QUEUED_PODS, TERMINA
 from growth.api.queue.workload import ADMITTED, EVICTED, Workload
 from growth.api.references import reference_to
 from growth.api.timestamp import format_time
-from growth.decide.queue.context import Scene
+from growth.decide.queue.context import QueueContext
 from growth.decide.queue.job_spec import changed_priority, changed_spec
 from growth.decide.queue.pod_placement import is_lost, placed
 from growth.decide.queue.pod_sets import Json
@@ -34,7 +34,7 @@ from growth.decide.queue.workload_creation import as_seen, attempt, looked_at, m
 _CLUSTERS_OWN: Final = "kube-system"
 
 
-def follow_pods(scene: Scene) -> None:
+def follow_pods(scene: QueueContext) -> None:
     """Make workloads for gated pods that have none, and let the others run or not."""
     for pod in looked_at(scene, scene.pods):
         job = pod.as_job
@@ -47,7 +47,7 @@ def follow_pods(scene: Scene) -> None:
         attempt(scene, QUEUED_PODS, job, partial(_follow, scene, pod, workload))
 
 
-def _is_for_others(scene: Scene, pod: QueuedPod) -> bool:
+def _is_for_others(scene: QueueContext, pod: QueuedPod) -> bool:
     """Whether somebody else sees to it: who made it, the cluster itself, Growth's deployment, a namespace's end."""
     namespace = pod.metadata.namespace
     if pod.metadata.controller is not None or namespace in (_CLUSTERS_OWN, scene.settings.namespace):
@@ -67,7 +67,7 @@ def _refusal(pod: QueuedPod) -> tuple[str, str] | None:
     return None
 
 
-def _follow(scene: Scene, pod: QueuedPod, workload: Workload | None) -> None:
+def _follow(scene: QueueContext, pod: QueuedPod, workload: Workload | None) -> None:
     is_gated, is_marked, job = pod.is_gated, STOPPING in pod.metadata.annotations, pod.as_job
     if workload is None:
         make(scene, QUEUED_PODS, job)
@@ -91,11 +91,11 @@ def _follow(scene: Scene, pod: QueuedPod, workload: Workload | None) -> None:
         _end(scene, pod, workload)
 
 
-def _mark(scene: Scene, pod: QueuedPod, mark: str | None, why: str) -> None:
+def _mark(scene: QueueContext, pod: QueuedPod, mark: str | None, why: str) -> None:
     _patch(scene, pod, {"metadata": {"annotations": {STOPPING: mark}}}, why)
 
 
-def _let_go(scene: Scene, pod: QueuedPod, workload: Workload) -> None:
+def _let_go(scene: QueueContext, pod: QueuedPod, workload: Workload) -> None:
     """Without its gate, and bound to the nodes of what it was given, in one write: a gated pod allows both at once."""
     if is_lost(scene, QUEUED_PODS, pod.metadata, workload):
         return
@@ -106,7 +106,7 @@ def _let_go(scene: Scene, pod: QueuedPod, workload: Workload) -> None:
     _patch(scene, pod, body, "its workload is admitted", given=as_seen(workload))
 
 
-def _end(scene: Scene, pod: QueuedPod, workload: Workload) -> None:
+def _end(scene: QueueContext, pod: QueuedPod, workload: Workload) -> None:
     """First it is said why, as Kueue does, then it is deleted."""
     subject, evicted = reference_to(QUEUED_PODS, pod.metadata), workload.condition(EVICTED)
     why = f"its workload was evicted: {evicted.reason if evicted is not None else ''}"
@@ -125,7 +125,7 @@ def _end(scene: Scene, pod: QueuedPod, workload: Workload) -> None:
     _patch(scene, pod, body, why, subresource="status", given=as_seen(workload))
 
 
-def _patch(scene: Scene, pod: QueuedPod, body: Json, why: str, **how: Any) -> None:  # noqa: ANN401 - fields of the action
+def _patch(scene: QueueContext, pod: QueuedPod, body: Json, why: str, **how: Any) -> None:  # noqa: ANN401 - fields of the action
     version = pod.metadata.resource_version
     subject = reference_to(QUEUED_PODS, pod.metadata)
     scene.said.append(PatchObject(subject=subject, why=why, body=body, resource_version=version, **how))

@@ -20,7 +20,7 @@ Quantities = tuple[tuple[str, str], ...]
 """By resource; not a dict, because what a template comes to is remembered by it."""
 
 
-class Filling:
+class PodDefaults:
     """What would be filled in, by namespace and by RuntimeClass."""
 
     def __init__(self, ranges: Iterable[LimitRange] = (), classes: Iterable[RuntimeClass] = ()) -> None:

@@ -9,7 +9,7 @@ from growth.api.kinds import Kind
 from growth.api.meta import ObjectMeta
 from growth.api.queue.workload import MAIN, Workload
 from growth.api.references import reference_to
-from growth.decide.queue.context import Scene
+from growth.decide.queue.context import QueueContext
 from growth.decide.queue.failure_notes import flavors_of
 from growth.decide.queue.pod_sets import Json, part
 
@@ -20,7 +20,7 @@ WORKLOAD: Final = "kueue.x-k8s.io/workload"
 _LABEL_AT_MOST: Final = 63
 
 
-def is_lost(scene: Scene, kind: Kind[Any], meta: ObjectMeta, workload: Workload) -> bool:
+def is_lost(scene: QueueContext, kind: Kind[Any], meta: ObjectMeta, workload: Workload) -> bool:
     """Whether one of its flavors is gone, so that nobody knows its nodes; that is said."""
     missing = [name for name in flavors_of(workload) if name not in scene.flavors]
     if missing:
@@ -29,7 +29,7 @@ def is_lost(scene: Scene, kind: Kind[Any], meta: ObjectMeta, workload: Workload)
     return bool(missing)
 
 
-def placed(scene: Scene, workload: Workload, template: Json) -> Json:
+def placed(scene: QueueContext, workload: Workload, template: Json) -> Json:
     """What a merge patch changes in pods that are made like this, so that they go where they were admitted to."""
     flavors = [scene.flavors[name] for name in flavors_of(workload)]
     selector = {key: value for flavor in flavors for key, value in flavor.spec.node_labels.items()}

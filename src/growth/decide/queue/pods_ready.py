@@ -18,19 +18,19 @@ from growth.api.queue.workload import (
     PODS_READY_TIMEOUT,
     WAIT_FOR_RECOVERY,
 )
-from growth.decide.queue.context import Scene
+from growth.decide.queue.context import QueueContext
 from growth.decide.queue.failure_notes import flavors_of, note_failures
-from growth.decide.queue.provisioning_deadline import Machine, extended, told
-from growth.decide.queue.requeue import Term, later, next_state, term_of
+from growth.decide.queue.provisioning_deadline import LaunchingNode, extended, told
+from growth.decide.queue.requeue import ReadinessDeadline, later, next_state, term_of
 from growth.decide.queue.retained_nodes import MACHINES
 from growth.decide.queue.unready_reasons import complaint, diagnosis
-from growth.decide.queue.workload_patch import Draft
+from growth.decide.queue.workload_patch import WorkloadDraft
 
 _NOT_STARTED: Final = "not ready in time"
 _NOT_RECOVERED: Final = "it ran and did not recover in time (recoveryTimeout)"
 
 
-def follow_readiness(scene: Scene, draft: Draft, job: QueuedJob | None) -> None:
+def follow_readiness(scene: QueueContext, draft: WorkloadDraft, job: QueuedJob | None) -> None:
     """Say whether the pods are ready, and put the workload back if they are not in time."""
     workload, known = draft.workload, draft.workload.condition(PODS_READY)
     if job is None:
@@ -58,7 +58,7 @@ def follow_readiness(scene: Scene, draft: Draft, job: QueuedJob | None) -> None:
     _follow_deadline(scene, draft, waits, count, are_ready=is_late)
 
 
-def follow_patience(scene: Scene, draft: Draft) -> None:
+def follow_patience(scene: QueueContext, draft: WorkloadDraft) -> None:
     """Since it was first admitted it never was ready: that is said, and has not changed, from then on."""
     limit, ready = scene.terms.requeuing.limit_timeout, draft.workload.condition(PODS_READY)
     is_over = not draft.workload.spec.active or draft.workload.holds(DEACTIVATION_TARGET)
@@ -75,16 +75,16 @@ def follow_patience(scene: Scene, draft: Draft) -> None:
 class _Waiting:
     """The pods of a workload that are not ready, each with the machine that it waits for."""
 
-    def __init__(self, scene: Scene, draft: Draft) -> None:
+    def __init__(self, scene: QueueContext, draft: WorkloadDraft) -> None:
         readiness = scene.terms.readiness
-        self.term: Term | None = term_of(draft.workload, readiness) if readiness is not None else None
-        self.pods: list[tuple[Pod, Machine | None]] = []
+        self.term: ReadinessDeadline | None = term_of(draft.workload, readiness) if readiness is not None else None
+        self.pods: list[tuple[Pod, LaunchingNode | None]] = []
         if self.term is not None:
             pods = scene.unready_pods(draft.workload)
             self.pods = [(pod, scene.provisioning.machine_for(pod, self.term)) for pod in pods]
 
     @property
-    def machines(self) -> list[Machine | None]:
+    def machines(self) -> list[LaunchingNode | None]:
         return [machine for _, machine in self.pods]
 
     @property
@@ -108,7 +108,9 @@ class _Waiting:
         return ",".join(sorted(names))
 
 
-def _follow_deadline(scene: Scene, draft: Draft, waits: _Waiting, count: str, *, are_ready: bool = False) -> None:
+def _follow_deadline(
+    scene: QueueContext, draft: WorkloadDraft, waits: _Waiting, count: str, *, are_ready: bool = False
+) -> None:
     if waits.term is None:
         return
     ends_at = waits.term.ends_at

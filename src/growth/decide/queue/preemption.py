@@ -41,8 +41,8 @@ import msgspec
 from growth.api.queue.quotas import Preemption
 from growth.api.queue.workload import QUOTA_RESERVED, Workload
 from growth.decide.queue.pending_queue import waits_for_preempted
-from growth.decide.queue.quota_holders import Holder, Key, Wish
-from growth.decide.queue.quota_tree import Member, Slot
+from growth.decide.queue.quota_holders import Key, QuotaHolder, QuotaRequest
+from growth.decide.queue.quota_tree import QuotaNode, Slot
 
 IN_QUEUE, RECLAIMED, RECLAIMED_TO_BORROW = (
     "InClusterQueue",
@@ -50,14 +50,14 @@ IN_QUEUE, RECLAIMED, RECLAIMED_TO_BORROW = (
     "InCohortReclaimWhileBorrowing",
 )
 
-Holders = Mapping[str, Mapping[Key, Holder]]
+Holders = Mapping[str, Mapping[Key, QuotaHolder]]
 """By the name of their queue."""
 
 
 class Victim(msgspec.Struct, frozen=True):
     """Who has to go, and why."""
 
-    holder: Holder
+    holder: QuotaHolder
     reason: str
 
 
@@ -80,23 +80,25 @@ _REASONS: Final = {
 
 
 class _Candidate(msgspec.Struct, frozen=True):
-    holder: Holder
-    member: Member
+    holder: QuotaHolder
+    member: QuotaNode
     claim: _Claim
-    shared: Member | None
+    shared: QuotaNode | None
     """The lowest cohort that it shares with the preemptor; None in the same queue."""
     is_going: bool = False
     """It goes whether or not the preemptor has a right to that."""
 
 
-class Tree(msgspec.Struct, frozen=True):
+class PreemptionTree(msgspec.Struct, frozen=True):
     """Queues with what is used of them, by whom. What is tried out on it is taken back."""
 
-    members: Mapping[str, Member]
+    members: Mapping[str, QuotaNode]
     holders: Holders
 
 
-def victims(tree: Tree, member: Member, policy: Preemption, wish: Wish, short: frozenset[Slot]) -> list[Victim]:
+def victims(
+    tree: PreemptionTree, member: QuotaNode, policy: Preemption, wish: QuotaRequest, short: frozenset[Slot]
+) -> list[Victim]:
     """Who has to go so that this wish fits into this queue; empty if nobody's going would do."""
     candidates = sorted(_candidates(tree, member, policy, wish, short), key=_order)
     for may_borrow in _attempts(candidates, member, policy, short):
@@ -111,7 +113,7 @@ def victims(tree: Tree, member: Member, policy: Preemption, wish: Wish, short: f
 
 
 def height_without(
-    members: Mapping[str, Member], going: Iterable[Victim], member: Member, slot: Slot, amount: int
+    members: Mapping[str, QuotaNode], going: Iterable[Victim], member: QuotaNode, slot: Slot, amount: int
 ) -> int:
     """How far up so much would have to be borrowed if these were gone."""
     for victim in going:
@@ -123,7 +125,7 @@ def height_without(
 
 
 def _candidates(
-    tree: Tree, member: Member, policy: Preemption, wish: Wish, short: frozenset[Slot]
+    tree: PreemptionTree, member: QuotaNode, policy: Preemption, wish: QuotaRequest, short: frozenset[Slot]
 ) -> Iterator[_Candidate]:
     for holder in tree.holders.get(member.name, {}).values():
         is_going = wish.is_promised and holder.is_evicted
@@ -146,8 +148,8 @@ def _candidates(
 
 
 def _others(
-    cohort: Member, but: Member, short: frozenset[Slot], *, with_all: bool, is_over: bool = True
-) -> Iterator[tuple[Member, bool]]:
+    cohort: QuotaNode, but: QuotaNode, short: frozenset[Slot], *, with_all: bool, is_over: bool = True
+) -> Iterator[tuple[QuotaNode, bool]]:
     """The queues under a cohort that use more than their own, with all cohorts between; or all, and whether they do."""
     for child in cohort.children:
         is_child_over = is_over and not child.is_within_its_own(short)
@@ -159,24 +161,24 @@ def _others(
             yield child, is_child_over
 
 
-def _uses(holder: Holder, short: frozenset[Slot]) -> bool:
+def _uses(holder: QuotaHolder, short: frozenset[Slot]) -> bool:
     return any(holder.usage.get(slot, 0) > 0 for slot in short)
 
 
-def _may_go_in_queue(holder: Holder, wish: Wish, policy: Preemption) -> bool:
+def _may_go_in_queue(holder: QuotaHolder, wish: QuotaRequest, policy: Preemption) -> bool:
     if holder.priority < wish.priority:
         return policy.within_cluster_queue != "Never"
     is_newer = holder.priority == wish.priority and holder.queued_since > wish.queued_since
     return is_newer and policy.within_cluster_queue == "LowerOrNewerEqualPriority"
 
 
-def _may_be_reclaimed(holder: Holder, wish: Wish, policy: Preemption) -> bool:
+def _may_be_reclaimed(holder: QuotaHolder, wish: QuotaRequest, policy: Preemption) -> bool:
     if policy.reclaim_within_cohort == "Never":
         return False
     return policy.reclaim_within_cohort == "Any" or holder.priority < wish.priority
 
 
-def _claim(holder: Holder, wish: Wish, policy: Preemption, *, has_right: bool) -> _Claim:
+def _claim(holder: QuotaHolder, wish: QuotaRequest, policy: Preemption, *, has_right: bool) -> _Claim:
     if has_right:
         return _Claim.RIGHT
     borrowing = policy.borrow_within_cohort
@@ -193,7 +195,7 @@ def _order(candidate: _Candidate) -> tuple[bool, int, int, float, str]:
 
 
 def _attempts(
-    candidates: Sequence[_Candidate], member: Member, policy: Preemption, short: frozenset[Slot]
+    candidates: Sequence[_Candidate], member: QuotaNode, policy: Preemption, short: frozenset[Slot]
 ) -> tuple[bool, ...]:
     """Whether the preemptor may borrow in the end, in the order in which that is tried."""
     borrowing = policy.borrow_within_cohort
@@ -208,7 +210,7 @@ def _attempts(
 
 
 def _enough(
-    candidates: Sequence[_Candidate], member: Member, wish: Wish, short: frozenset[Slot], *, may_borrow: bool
+    candidates: Sequence[_Candidate], member: QuotaNode, wish: QuotaRequest, short: frozenset[Slot], *, may_borrow: bool
 ) -> list[_Candidate]:
     gone: list[_Candidate] = []
     try:
@@ -261,7 +263,7 @@ def _has_right(candidate: _Candidate) -> bool:
     return False
 
 
-def _fits(member: Member, wish: Wish, *, may_borrow: bool) -> bool:
+def _fits(member: QuotaNode, wish: QuotaRequest, *, may_borrow: bool) -> bool:
     return all(
         amount <= member.available(slot) and (may_borrow or member.holds_as_its_own({slot: amount}))
         for slot, amount in wish.usage.items()

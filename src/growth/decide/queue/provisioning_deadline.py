@@ -26,7 +26,7 @@ from growth.api.settings.model import ProvisionSettings
 from growth.api.timestamp import TimestampError, parse_timestamp
 from growth.decide.capacity.upcoming_nodes import is_live
 from growth.decide.elapsed import phase_since
-from growth.decide.queue.requeue import Term, later
+from growth.decide.queue.requeue import ReadinessDeadline, later
 
 EXPECTED: Final = ", expected by "
 """In what is said of pods that are not ready: they wait for machines, and so have more time than the timeout."""
@@ -35,7 +35,7 @@ Since = Callable[[datetime | None], datetime]
 """From when a deadline counts that began when this was written (``State.since``)."""
 
 
-class Machine(msgspec.Struct, frozen=True):
+class LaunchingNode(msgspec.Struct, frozen=True):
     """A machine that came, or comes, for a pod."""
 
     name: str
@@ -44,7 +44,7 @@ class Machine(msgspec.Struct, frozen=True):
     is_there: bool
 
 
-class Provisioning(msgspec.Struct, frozen=True):
+class LaunchStatus(msgspec.Struct, frozen=True):
     """What is known about machines in one pass."""
 
     now: datetime
@@ -54,7 +54,7 @@ class Provisioning(msgspec.Struct, frozen=True):
     requests: Mapping[str, list[NodeRequest]]
     """By the uids of the pods that they are made for."""
 
-    def machine_for(self, pod: Pod, term: Term) -> Machine | None:
+    def machine_for(self, pod: Pod, term: ReadinessDeadline) -> LaunchingNode | None:
         """The machine for which this pod, which is not ready, has to wait; None if it is none."""
         if pod.node_name:
             return self._joined(pod.node_name, term)
@@ -76,20 +76,20 @@ class Provisioning(msgspec.Struct, frozen=True):
             return None
         return self.since(phase_since(request, self.now)) + self.settings.hand_over
 
-    def _joined(self, name: str, term: Term) -> Machine | None:
+    def _joined(self, name: str, term: ReadinessDeadline) -> LaunchingNode | None:
         """The pod's node, if it is one of ours that was not there when the pod's time began."""
         node = self.nodes.get(name)
         if node is None or POOL not in node.metadata.labels or (_born(node) or term.since) <= term.since:
             return None
-        return Machine(name, (_opened_at(node) or self.now) + term.allowed, is_there=True)
+        return LaunchingNode(name, (_opened_at(node) or self.now) + term.allowed, is_there=True)
 
-    def _asked_for(self, request: NodeRequest, term: Term) -> Machine | None:
+    def _asked_for(self, request: NodeRequest, term: ReadinessDeadline) -> LaunchingNode | None:
         name = request.metadata.name
         if is_live(request):
             until = self._expected_by(request)
-            return Machine(name, until, is_there=False) if self.now < until else None
+            return LaunchingNode(name, until, is_there=False) if self.now < until else None
         if request.status.phase == "Ready" and name in self.nodes:
-            return Machine(name, self.since(phase_since(request, self.now)) + term.allowed, is_there=True)
+            return LaunchingNode(name, self.since(phase_since(request, self.now)) + term.allowed, is_there=True)
         return None
 
     def _expected_by(self, request: NodeRequest) -> datetime:
@@ -109,7 +109,11 @@ def requests_by_pod(requests: Iterable[NodeRequest]) -> dict[str, list[NodeReque
 
 
 def extended(
-    term: Term, machines: Sequence[Machine | None], settings: ProvisionSettings, *, are_ready: bool = False
+    term: ReadinessDeadline,
+    machines: Sequence[LaunchingNode | None],
+    settings: ProvisionSettings,
+    *,
+    are_ready: bool = False,
 ) -> datetime:
     """When the pods must be ready that wait for these machines, one each; None stands for a pod that waits for none.
 
@@ -122,7 +126,7 @@ def extended(
     return min(max(term.ends_at, until), longest)
 
 
-def told(machines: Iterable[Machine | None]) -> str:
+def told(machines: Iterable[LaunchingNode | None]) -> str:
     """How many machines are awaited, and until when; empty if none is."""
     coming = {one.name: one.until for one in machines if one is not None and not one.is_there}
     if not coming:

@@ -22,10 +22,10 @@ from growth.api.queue.pod_defaults import LIMIT_RANGES, RUNTIME_CLASSES
 from growth.api.queue.quotas import ResourceFlavor
 from growth.api.settings.model import Settings
 from growth.decide.capacity.offering_catalog import shop_in
-from growth.decide.queue.cluster_queue_status import Standing, standings_of
+from growth.decide.queue.cluster_queue_status import ClusterQueueCheck, standings_of
 from growth.decide.queue.flavor_stock import out_of_stock
-from growth.decide.queue.pod_defaults import Filling
-from growth.decide.queue.quota_tree import Member, quotas_of
+from growth.decide.queue.pod_defaults import PodDefaults
+from growth.decide.queue.quota_tree import QuotaNode, quotas_of
 from growth.decide.queue.unreadable_objects import unread_in
 from growth.observe.snapshot import Snapshot
 from growth.observe.table import Table
@@ -36,7 +36,7 @@ _KINDS: Final[tuple[Kind[Any], ...]] = (
 )
 
 
-class Premises(msgspec.Struct, frozen=True):
+class QueueConfig(msgspec.Struct, frozen=True):
     """All of it, comparable."""
 
     heard: tuple[tuple[int, int], ...]
@@ -44,17 +44,17 @@ class Premises(msgspec.Struct, frozen=True):
     settings: Settings
     flavors: dict[str, ResourceFlavor]
     specs: dict[object, object]
-    standings: dict[str, Standing]
+    standings: dict[str, ClusterQueueCheck]
     closed: dict[str, str]
     """Flavors whose machines cannot be had now, and why (``stock``)."""
 
-    def are_like(self, other: "Premises") -> bool:
+    def are_like(self, other: "QueueConfig") -> bool:
         """Whether workloads fare alike under both."""
         mine = (self.settings, self.specs, self.standings, self.closed)
         return mine == (other.settings, other.specs, other.standings, other.closed)
 
 
-def premises_in(snapshot: Snapshot, settings: Settings, before: Premises | None) -> Premises:
+def premises_in(snapshot: Snapshot, settings: Settings, before: QueueConfig | None) -> QueueConfig:
     """What holds now; the very same as ``before`` if nothing was heard that could change it."""
     tables: list[Table[Any]] = [snapshot.tables[kind] for kind in _KINDS]
     heard = tuple((table.number, table.heard) for table in tables)
@@ -66,7 +66,7 @@ def premises_in(snapshot: Snapshot, settings: Settings, before: Premises | None)
     specs: dict[object, object] = {
         (kind.plural, key): _spec(one) for kind, table in zip(_KINDS, tables, strict=True) for key, one in table.items()
     }
-    return Premises(heard, settings, flavors, specs, standings_in(snapshot), closed)
+    return QueueConfig(heard, settings, flavors, specs, standings_in(snapshot), closed)
 
 
 def _closed(snapshot: Snapshot, settings: Settings) -> dict[str, str]:
@@ -76,7 +76,7 @@ def _closed(snapshot: Snapshot, settings: Settings) -> dict[str, str]:
     return out_of_stock(flavors, pools, shop_in(snapshot, settings.provision), snapshot.now)
 
 
-def standings_in(snapshot: Snapshot, odd: Mapping[str, str] | None = None) -> dict[str, Standing]:
+def standings_in(snapshot: Snapshot, odd: Mapping[str, str] | None = None) -> dict[str, ClusterQueueCheck]:
     """How all queues stand; ``odd`` are sentences about who holds nobody knows how much of their quota."""
     unread = unread_in(snapshot)
     unread = msgspec.structs.replace(unread, holders={**(odd or {}), **unread.holders})
@@ -96,18 +96,18 @@ def _spec(one: Any) -> object:  # noqa: ANN401 - of any of these kinds
     return meta.labels, meta.deletion_timestamp is not None, msgspec.structs.asdict(one) | {"metadata": None}
 
 
-def members_of(snapshot: Snapshot) -> dict[str, Member]:
+def members_of(snapshot: Snapshot) -> dict[str, QuotaNode]:
     """All queues, with nothing used of them."""
-    cohorts: dict[str, Member] = {}
+    cohorts: dict[str, QuotaNode] = {}
     known = _by_name(snapshot.table(COHORTS))
 
-    def cohort(name: str, above: frozenset[str] = frozenset()) -> Member | None:
+    def cohort(name: str, above: frozenset[str] = frozenset()) -> QuotaNode | None:
         if not name or name in above:
             return None
         if name not in cohorts:
             spec = known[name].spec if name in known else None
             parent = cohort(spec.parent_name, above | {name}) if spec is not None else None
-            cohorts[name] = Member(name, quotas_of(spec.resource_groups) if spec is not None else {}, parent)
+            cohorts[name] = QuotaNode(name, quotas_of(spec.resource_groups) if spec is not None else {}, parent)
         return cohorts[name]
 
     # Also one that no queue is in: what it has is lent to all the others.
@@ -115,11 +115,11 @@ def members_of(snapshot: Snapshot) -> dict[str, Member]:
         cohort(name)
     queues = _by_name(snapshot.table(CLUSTER_QUEUES))
     return {
-        name: Member(name, quotas_of(queue.spec.resource_groups), cohort(queue.spec.cohort_name))
+        name: QuotaNode(name, quotas_of(queue.spec.resource_groups), cohort(queue.spec.cohort_name))
         for name, queue in sorted(queues.items())
     }
 
 
-def filling_in(snapshot: Snapshot) -> Filling:
+def filling_in(snapshot: Snapshot) -> PodDefaults:
     """What the API server will add to pods when they are made."""
-    return Filling(snapshot.table(LIMIT_RANGES).values(), snapshot.table(RUNTIME_CLASSES).values())
+    return PodDefaults(snapshot.table(LIMIT_RANGES).values(), snapshot.table(RUNTIME_CLASSES).values())

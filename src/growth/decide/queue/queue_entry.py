@@ -3,17 +3,17 @@
 from growth.api.queue.cluster_queues import ClusterQueue
 from growth.api.queue.workload import QUOTA_RESERVED, Workload
 from growth.decide.queue.cluster_queue_status import standing_of_door
-from growth.decide.queue.context import Scene
+from growth.decide.queue.context import QueueContext
 from growth.decide.queue.failed_flavors import failures_of, is_early, supplies_seen_by
 from growth.decide.queue.orphaned_workloads import is_leaving
 from growth.decide.queue.pending_queue import order_of, place_of, waits_for_preempted, was_sent_back
 from growth.decide.queue.preemption import promised_to
 from growth.decide.queue.quota_holders import Key
 from growth.decide.queue.workload_lifecycle import is_queued
-from growth.decide.queue.workload_patch import Draft
+from growth.decide.queue.workload_patch import WorkloadDraft
 
 
-def line_up(scene: Scene, key: Key) -> None:
+def line_up(scene: QueueContext, key: Key) -> None:
     """Put a workload where it waits now, or nowhere."""
     draft, seat = scene.drafts[key], scene.desk.seats[key]
     workload, line = draft.workload, None
@@ -31,7 +31,7 @@ def line_up(scene: Scene, key: Key) -> None:
     scene.desk.enqueue(key, seat, line, _shape(scene, workload) if line is not None else None)
 
 
-def wait(draft: Draft, reason: str, why: str) -> None:
+def wait(draft: WorkloadDraft, reason: str, why: str) -> None:
     """Say why it has no quota. Whether it waits for others to go decides on its place, and what it was promised on what
     it gets: that is more than a remark."""
     before = waits_for_preempted(draft.workload), promised_to(draft.workload)
@@ -40,13 +40,13 @@ def wait(draft: Draft, reason: str, why: str) -> None:
         draft.is_weighty = True
 
 
-def _is_early(scene: Scene, workload: Workload) -> bool:
+def _is_early(scene: QueueContext, workload: Workload) -> bool:
     """Whether it may be served although its backoff is not over."""
     is_free = workload.status.admission is None and workload.spec.active
     return scene.settings.queue.try_other_flavors and is_free and is_early(workload, scene.now)
 
 
-def _shape(scene: Scene, workload: Workload) -> object:
+def _shape(scene: QueueContext, workload: Workload) -> object:
     """What decides on whether it can be served, but for its place."""
     sets = tuple((one.name, bytes(one.template), one.count) for one in workload.spec.pod_sets)
     refused = frozenset(supplies_seen_by(workload))
@@ -58,7 +58,7 @@ def _shape(scene: Scene, workload: Workload) -> object:
     return workload.metadata.namespace, sets, wish, tried
 
 
-def _queue(scene: Scene, draft: Draft) -> ClusterQueue | None:
+def _queue(scene: QueueContext, draft: WorkloadDraft) -> ClusterQueue | None:
     """The queue in which it can wait; if there is none, that is said on it."""
     workload = draft.workload
     door = scene.door_of(workload)

@@ -22,36 +22,36 @@ from growth.api.queue.cluster_queues import (
 from growth.api.queue.kinds import CLUSTER_QUEUES, LOCAL_QUEUES
 from growth.api.references import reference_to
 from growth.api.status import StatusCondition, condition_of
-from growth.decide.queue.cluster_queue_status import Standing, standing_of_door
-from growth.decide.queue.context import Scene
+from growth.decide.queue.cluster_queue_status import ClusterQueueCheck, standing_of_door
+from growth.decide.queue.context import QueueContext
 from growth.decide.queue.flavor_assignment import OUT_OF_STOCK
 from growth.decide.queue.quota_holders import Key
-from growth.decide.queue.quota_tree import Member, Slot
-from growth.decide.queue.status_write_budget import Purse, Spending
+from growth.decide.queue.quota_tree import QuotaNode, Slot
+from growth.decide.queue.status_write_budget import BudgetSpending, StatusWriteBudget
 from growth.decide.queue.usage_counts import UsageTally
-from growth.decide.queue.usage_figures import Figures
+from growth.decide.queue.usage_figures import QueueFigures
 from growth.decide.queue.workload_patch import saying
 from growth.observe.pod_requests import as_quantity
 
 
-class Told(msgspec.Struct, frozen=True):
+class QueueReports(msgspec.Struct, frozen=True):
     """What was told of queues, and how much more may be."""
 
-    figures: Mapping[str, Figures] = {}
+    figures: Mapping[str, QueueFigures] = {}
     seen: Mapping[Key, object] = {}
     """Queues as they were seen when there was nothing to write on them."""
-    purse: Purse = Purse(per_second=20, most=100, left=100)
+    purse: StatusWriteBudget = StatusWriteBudget(per_second=20, most=100, left=100)
     again_at: datetime | None = None
-    standings: Mapping[str, Standing] = {}
+    standings: Mapping[str, ClusterQueueCheck] = {}
 
 
-def tell(scene: Scene, before: Told) -> Told:
+def tell(scene: QueueContext, before: QueueReports) -> QueueReports:
     """Write on each queue what has changed about it."""
     spending, changed = before.purse.opened(scene.now), scene.desk.changed
     # Both are worked out anew, with all else, when a flavor closes or opens.
     is_as_it_was = scene.desk.is_told and before.standings == scene.standings
     known_queues: Mapping[Key, object] = before.seen if is_as_it_was else {}
-    figures, seen = dict[str, Figures](), dict[Key, object]()
+    figures, seen = dict[str, QueueFigures](), dict[Key, object]()
     scene.desk.changed, scene.desk.is_told = set(), True
     for name, queue in sorted(scene.queues.items()):
         key, known = ("", name), before.figures.get(name)
@@ -68,7 +68,7 @@ def tell(scene: Scene, before: Told) -> Told:
         is_told = known_queues.get(key) is door and key not in changed
         if is_told or _write(scene, LOCAL_QUEUES, door, _door_status(scene, key, door), spending):
             seen[key] = door
-    return Told(figures, seen, spending.closed(), spending.again_at, scene.standings)
+    return QueueReports(figures, seen, spending.closed(), spending.again_at, scene.standings)
 
 
 def _slots(queue: ClusterQueue) -> list[Slot]:
@@ -76,10 +76,10 @@ def _slots(queue: ClusterQueue) -> list[Slot]:
     return [(flavor.name, one.name) for group in groups for flavor in group.flavors for one in flavor.resources]
 
 
-def _figures(scene: Scene, queue: ClusterQueue) -> Figures:
+def _figures(scene: QueueContext, queue: ClusterQueue) -> QueueFigures:
     tally, member = scene.desk.tallies.get(queue.metadata.name, UsageTally()), scene.members[queue.metadata.name]
     slots = _slots(queue)
-    return Figures(
+    return QueueFigures(
         tally.active,
         tally.inadmissible,
         tally.reserving,
@@ -89,7 +89,7 @@ def _figures(scene: Scene, queue: ClusterQueue) -> Figures:
     )
 
 
-def _queue_status(scene: Scene, queue: ClusterQueue) -> ClusterQueueStatus:
+def _queue_status(scene: QueueContext, queue: ClusterQueue) -> ClusterQueueStatus:
     tally, member = scene.desk.tallies.get(queue.metadata.name, UsageTally()), scene.members[queue.metadata.name]
     slots = _slots(queue)
     standing = scene.standings[queue.metadata.name]
@@ -103,12 +103,12 @@ def _queue_status(scene: Scene, queue: ClusterQueue) -> ClusterQueueStatus:
     )
 
 
-def _borrowed(member: Member, used: Mapping[Slot, int]) -> dict[Slot, int]:
+def _borrowed(member: QuotaNode, used: Mapping[Slot, int]) -> dict[Slot, int]:
     """What of it is not the queue's own. What somebody waits for is not used yet, though nobody else gets it."""
     return {slot: max(0, amount - member.nominal(slot)) for slot, amount in used.items()}
 
 
-def _door_status(scene: Scene, key: Key, door: LocalQueue) -> LocalQueueStatus:
+def _door_status(scene: QueueContext, key: Key, door: LocalQueue) -> LocalQueueStatus:
     tally = scene.desk.doors.get(key, UsageTally())
     return LocalQueueStatus(
         _usage(sorted(tally.reserved), tally.reserved, {}),
@@ -139,19 +139,25 @@ def _usage(slots: list[Slot], used: dict[Slot, int], borrowed: dict[Slot, int]) 
     )
 
 
-def _conditions(scene: Scene, known: tuple[StatusCondition, ...], standing: Standing) -> tuple[StatusCondition, ...]:
+def _conditions(
+    scene: QueueContext, known: tuple[StatusCondition, ...], standing: ClusterQueueCheck
+) -> tuple[StatusCondition, ...]:
     status = "True" if standing.is_active else "False"
     return _saying(scene, known, StatusCondition(ACTIVE, status, standing.reason, standing.why))
 
 
-def _saying(scene: Scene, known: tuple[StatusCondition, ...], new: StatusCondition) -> tuple[StatusCondition, ...]:
+def _saying(
+    scene: QueueContext, known: tuple[StatusCondition, ...], new: StatusCondition
+) -> tuple[StatusCondition, ...]:
     """With this statement; since when it holds is kept."""
     before = condition_of(known, new.type)
     since = before.last_transition_time if before is not None and before.status == new.status else scene.now
     return saying(known, msgspec.structs.replace(new, last_transition_time=since))
 
 
-def _warned(scene: Scene, queue: ClusterQueue, known: tuple[StatusCondition, ...]) -> tuple[StatusCondition, ...]:
+def _warned(
+    scene: QueueContext, queue: ClusterQueue, known: tuple[StatusCondition, ...]
+) -> tuple[StatusCondition, ...]:
     """With a warning if whoever cannot start comes back to the front, and holds up all others there."""
     is_strict = queue.spec.queueing_strategy == "StrictFIFO" and scene.terms.requeuing.timestamp == "Creation"
     if not is_strict or scene.terms.readiness is None:
@@ -163,7 +169,9 @@ def _warned(scene: Scene, queue: ClusterQueue, known: tuple[StatusCondition, ...
     return _saying(scene, known, StatusCondition(MAY_BLOCK, "True", "StrictFIFOWithCreation", why))
 
 
-def _stocked(scene: Scene, queue: ClusterQueue, known: tuple[StatusCondition, ...]) -> tuple[StatusCondition, ...]:
+def _stocked(
+    scene: QueueContext, queue: ClusterQueue, known: tuple[StatusCondition, ...]
+) -> tuple[StatusCondition, ...]:
     """With a statement if machines of some of its flavors cannot be had."""
     why = _shortage(scene, queue)
     if not why:
@@ -171,7 +179,7 @@ def _stocked(scene: Scene, queue: ClusterQueue, known: tuple[StatusCondition, ..
     return _saying(scene, known, StatusCondition(SHORT, "True", OUT_OF_STOCK, why))
 
 
-def _shortage(scene: Scene, queue: ClusterQueue) -> str:
+def _shortage(scene: QueueContext, queue: ClusterQueue) -> str:
     closed = scene.premises.closed
     if not closed:
         return ""
@@ -180,7 +188,11 @@ def _shortage(scene: Scene, queue: ClusterQueue) -> str:
 
 
 def _write(
-    scene: Scene, kind: Kind[Any], queue: ClusterQueue | LocalQueue, status: msgspec.Struct, spending: Spending
+    scene: QueueContext,
+    kind: Kind[Any],
+    queue: ClusterQueue | LocalQueue,
+    status: msgspec.Struct,
+    spending: BudgetSpending,
 ) -> bool:
     """Write its status if there is something new, and that can be paid for; whether there is nothing new."""
     meta = queue.metadata

@@ -11,7 +11,7 @@ Key = tuple[str, str]
 """Namespace and name."""
 
 
-class Holder(msgspec.Struct, frozen=True):
+class QuotaHolder(msgspec.Struct, frozen=True):
     """One workload that has quota."""
 
     key: Key
@@ -25,7 +25,7 @@ class Holder(msgspec.Struct, frozen=True):
     """It goes anyway: who is sent back already costs nobody anything more."""
 
 
-class Wish(msgspec.Struct, frozen=True):
+class QuotaRequest(msgspec.Struct, frozen=True):
     """One workload that wants quota of a queue."""
 
     key: Key

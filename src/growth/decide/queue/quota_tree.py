@@ -36,12 +36,12 @@ class Quota(msgspec.Struct, frozen=True):
     lending_limit: int | None = None
 
 
-class Member:
+class QuotaNode:
     """A queue or a cohort. ``parent`` is None for a root."""
 
-    def __init__(self, name: str, quotas: Mapping[Slot, Quota], parent: "Member | None" = None) -> None:
+    def __init__(self, name: str, quotas: Mapping[Slot, Quota], parent: "QuotaNode | None" = None) -> None:
         self.name, self.quotas, self.parent = name, quotas, parent
-        self.children: list[Member] = []
+        self.children: list[QuotaNode] = []
         self.height = 0
         """How many cohorts are between it and its farthest queue."""
         self._subtree: dict[Slot, int] = {slot: quota.nominal for slot, quota in quotas.items()}
@@ -51,7 +51,7 @@ class Member:
             for slot, amount in self._subtree.items():
                 parent.add_lent(slot, amount - self._local(slot))
 
-    def adopt(self, child: "Member") -> None:
+    def adopt(self, child: "QuotaNode") -> None:
         """It is one of ours."""
         self.children.append(child)
         member, height = self, child.height + 1
@@ -60,7 +60,7 @@ class Member:
             member, height = member.parent, height + 1
 
     @property
-    def root(self) -> "Member":
+    def root(self) -> "QuotaNode":
         """The highest of its path."""
         member = self
         while member.parent is not None:
@@ -68,7 +68,7 @@ class Member:
         return member
 
     @property
-    def path(self) -> "list[Member]":
+    def path(self) -> "list[QuotaNode]":
         """From itself up to the root."""
         return [self, *(self.parent.path if self.parent is not None else ())]
 
@@ -127,7 +127,7 @@ class Member:
         """How much is free that it lends to nobody."""
         return max(0, self._local(slot) - self.used(slot))
 
-    def reach(self, slot: Slot, amount: int) -> "Member":
+    def reach(self, slot: Slot, amount: int) -> "QuotaNode":
         """How far up one has to go for so much more: the lowest of its path that would not have to borrow it, or the
         root."""
         member, left = self, {slot: amount}

@@ -48,7 +48,7 @@ _JITTER: Final = 0.01
 _EVER: Final = timedelta(days=3_650)
 
 
-class Requeuing(msgspec.Struct, frozen=True):
+class RequeuePolicy(msgspec.Struct, frozen=True):
     """How workloads come back."""
 
     timestamp: Literal["Eviction", "Creation"] = "Eviction"
@@ -59,7 +59,7 @@ class Requeuing(msgspec.Struct, frozen=True):
     longest: timedelta | None = timedelta(hours=1)
 
 
-class Readiness(msgspec.Struct, frozen=True):
+class ReadinessPolicy(msgspec.Struct, frozen=True):
     """How long pods may take."""
 
     timeout: timedelta = timedelta(minutes=5)
@@ -67,7 +67,7 @@ class Readiness(msgspec.Struct, frozen=True):
     """Of pods that were ready and are not any more; None means that they may take for ever."""
 
 
-class Term(msgspec.Struct, frozen=True):
+class ReadinessDeadline(msgspec.Struct, frozen=True):
     """The time that pods have: so long, from this instant on."""
 
     since: datetime
@@ -81,7 +81,7 @@ class Term(msgspec.Struct, frozen=True):
         return later(self.since, self.allowed)
 
 
-def delay(count: int, terms: Requeuing, uid: str) -> timedelta:
+def delay(count: int, terms: RequeuePolicy, uid: str) -> timedelta:
     """How long a workload waits after so many vain attempts."""
     # A count that somebody wrote by hand must not become a number that no clock can show.
     seconds = terms.base.total_seconds() * 2.0 ** min(max(0, count - 1), 64)
@@ -91,13 +91,13 @@ def delay(count: int, terms: Requeuing, uid: str) -> timedelta:
     return bounded * (1 + _JITTER * chance)
 
 
-def deadline(workload: Workload, terms: Readiness) -> datetime | None:
+def deadline(workload: Workload, terms: ReadinessPolicy) -> datetime | None:
     """When the pods of an admitted workload must be ready, if they wait for no machine; None if they need not be."""
     term = term_of(workload, terms)
     return term.ends_at if term is not None else None
 
 
-def term_of(workload: Workload, terms: Readiness) -> Term | None:
+def term_of(workload: Workload, terms: ReadinessPolicy) -> ReadinessDeadline | None:
     """The time that the pods of an admitted workload have; None if they may take for ever, or are ready."""
     admitted, ready = workload.condition(ADMITTED), workload.condition(PODS_READY)
     if admitted is None or admitted.status != "True" or workload.holds(EVICTED) or workload.holds(PODS_READY):
@@ -107,10 +107,10 @@ def term_of(workload: Workload, terms: Readiness) -> Term | None:
         since, allowed = ready.last_transition_time, terms.recovery_timeout
     else:
         since, allowed = admitted.last_transition_time, terms.timeout
-    return None if since is None or allowed is None else Term(since, allowed, is_recovery)
+    return None if since is None or allowed is None else ReadinessDeadline(since, allowed, is_recovery)
 
 
-def next_state(workload: Workload, terms: Requeuing, now: datetime) -> RequeueState | None:
+def next_state(workload: Workload, terms: RequeuePolicy, now: datetime) -> RequeueState | None:
     """What an eviction writes down; None if the limit is reached: then the workload is deactivated."""
     state = workload.status.requeue_state
     count = (state.count or 0) if state is not None else 0

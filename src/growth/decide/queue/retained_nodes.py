@@ -14,7 +14,7 @@ from typing import Final
 
 from growth.api.queue.workload import Workload
 from growth.decide.elapsed import is_ahead
-from growth.decide.queue.requeue import Requeuing, delay
+from growth.decide.queue.requeue import RequeuePolicy, delay
 from growth.observe.snapshot import Snapshot
 
 MACHINES: Final = "growth.dev/machines"
@@ -33,7 +33,7 @@ def awaited_in(snapshot: Snapshot) -> set[str]:
     return snapshot.memo.get(_AWAITED, set[str]())
 
 
-def machines_kept_for(workload: Workload, terms: Requeuing, now: datetime) -> tuple[str, ...]:
+def machines_kept_for(workload: Workload, terms: RequeuePolicy, now: datetime) -> tuple[str, ...]:
     """The machines that must stay until this workload may be tried again."""
     text, state = workload.metadata.annotations.get(MACHINES, ""), workload.status.requeue_state
     if not text or state is None or workload.is_finished or not workload.spec.active:

@@ -13,15 +13,15 @@ from datetime import datetime, timedelta
 import msgspec
 
 from growth.api.queue.workload import PODS_READY
-from growth.decide.queue.context import Scene
+from growth.decide.queue.context import QueueContext
 from growth.decide.queue.flavor_migration import may_have_to_move
 from growth.decide.queue.quota_holders import Key
 from growth.decide.queue.retained_nodes import machines_kept_for
 from growth.decide.queue.usage_figures import share_of
-from growth.decide.queue.workload_patch import Draft
+from growth.decide.queue.workload_patch import WorkloadDraft
 
 
-class Purse(msgspec.Struct, frozen=True):
+class StatusWriteBudget(msgspec.Struct, frozen=True):
     """How many writes may be made now."""
 
     per_second: float
@@ -32,17 +32,17 @@ class Purse(msgspec.Struct, frozen=True):
     paid: dict[Hashable, int] = {}
     """What was paid for and is not seen yet, with the version on which it was said: to repeat it costs nothing."""
 
-    def opened(self, now: datetime) -> "Spending":
+    def opened(self, now: datetime) -> "BudgetSpending":
         """The purse for one pass."""
         elapsed = (now - self.at).total_seconds() if self.at is not None else 0.0
         left = min(self.most, self.left + max(0.0, elapsed) * self.per_second)
-        return Spending(self, left, now)
+        return BudgetSpending(self, left, now)
 
 
-class Spending:
+class BudgetSpending:
     """A purse during a pass."""
 
-    def __init__(self, purse: Purse, left: float, now: datetime) -> None:
+    def __init__(self, purse: StatusWriteBudget, left: float, now: datetime) -> None:
         self._purse, self._left, self._now = purse, left, now
         self._paid: dict[Hashable, int] = {}
         self._is_short = False
@@ -72,12 +72,12 @@ class Spending:
         """When there is room again for what was left out; None if nothing was."""
         return self.next_at if self._is_short else None
 
-    def closed(self) -> Purse:
+    def closed(self) -> StatusWriteBudget:
         """What is left."""
         return msgspec.structs.replace(self._purse, left=self._left, at=self._now, paid=self._paid)
 
 
-def rest(scene: Scene, remarks: Spending) -> None:
+def rest(scene: QueueContext, remarks: BudgetSpending) -> None:
     """Write what was said of workloads: first what others go by; then what only people want to know, as far as
     ``remarks`` pay for it."""
     for key, draft in sorted(scene.drafts.items(), key=lambda one: (not one[1].is_weighty, one[0])):
@@ -91,7 +91,7 @@ def rest(scene: Scene, remarks: Spending) -> None:
         _note(scene, key, draft, is_quiet=not actions and not _is_awaited(scene, draft))
 
 
-def _note(scene: Scene, key: Key, draft: Draft, *, is_quiet: bool) -> None:
+def _note(scene: QueueContext, key: Key, draft: WorkloadDraft, *, is_quiet: bool) -> None:
     desk, seat = scene.desk, scene.desk.seats[key]
     (desk.restless.discard if is_quiet else desk.restless.add)(key)
     kept = machines_kept_for(draft.workload, scene.terms.requeuing, scene.now)
@@ -102,7 +102,7 @@ def _note(scene: Scene, key: Key, draft: Draft, *, is_quiet: bool) -> None:
     desk.count(seat, share_of(scene, draft.workload))
 
 
-def _is_awaited(scene: Scene, draft: Draft) -> bool:
+def _is_awaited(scene: QueueContext, draft: WorkloadDraft) -> bool:
     """Whether its pods are awaited: how they fare is seen on pods, machines and nodes, not on it."""
     workload = draft.workload
     if workload.metadata.controller is None or not workload.is_reserving or workload.holds(PODS_READY):

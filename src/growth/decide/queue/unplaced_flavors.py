@@ -11,7 +11,7 @@ from growth.decide.queue.failed_flavors import supplies_seen_by
 from growth.decide.queue.quota_holders import Key
 
 
-class Refusals:
+class FlavorRefusals:
     """All that is noted."""
 
     def __init__(self) -> None:

@@ -11,34 +11,34 @@ from growth.api.actions import Action, Hold, held_and_told
 from growth.api.core import ObjectReference
 from growth.api.decoding import Unreadable
 from growth.api.kinds import Kind
-from growth.api.meta import ObjectMeta, Slim
+from growth.api.meta import FrozenValue, ObjectMeta
 from growth.api.queue.job import QUEUED_JOBS
 from growth.api.queue.kinds import CLUSTER_QUEUES, COHORTS, QUEUE_KINDS, RESOURCE_FLAVORS, WORKLOADS
 from growth.api.references import reference_to, shown
-from growth.decide.queue.cluster_queue_status import Unread
+from growth.decide.queue.cluster_queue_status import UnreadableQueues
 from growth.decide.queue.kueue_coexistence import advice
 from growth.observe.snapshot import Snapshot
 
 _KINDS = (*(own.kind for own in QUEUE_KINDS), QUEUED_JOBS)
 
 
-class _Holding(Slim, frozen=True):
+class _Holding(FrozenValue, frozen=True):
     cluster_queue: str = ""
 
 
-class _Status(Slim, frozen=True):
+class _Status(FrozenValue, frozen=True):
     admission: _Holding | None = None
 
 
-class _Holder(Slim, frozen=True):
+class _Holder(FrozenValue, frozen=True):
     """As little of a workload as tells whose quota it holds."""
 
     status: _Status = _Status()
 
 
-def unread_in(snapshot: Snapshot) -> Unread:
+def unread_in(snapshot: Snapshot) -> UnreadableQueues:
     """What cannot be read, by whom it matters to."""
-    return Unread(
+    return UnreadableQueues(
         _sentences(snapshot, CLUSTER_QUEUES),
         _sentences(snapshot, RESOURCE_FLAVORS),
         _sentences(snapshot, COHORTS),

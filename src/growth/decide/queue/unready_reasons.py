@@ -11,8 +11,8 @@ from growth.api.pod import Pod
 from growth.api.reasons import formatting
 from growth.api.taints import tolerations_of
 from growth.decide.fit import node_affinity, node_resources, taint_toleration
-from growth.decide.fit.filter_result import Misfit, verdict_from
-from growth.decide.fit.node_info import Site
+from growth.decide.fit.filter_result import FilterRefusal, verdict_from
+from growth.decide.fit.node_info import NodeInfo
 from growth.decide.fit.volume_claims import named_claims
 from growth.observe.pod_requests import Requests
 from growth.observe.snapshot import Snapshot
@@ -76,14 +76,14 @@ def _no_place(snapshot: Snapshot, pod: Pod) -> str:
 
 
 def _misfit(snapshot: Snapshot, pod: Pod) -> str:
-    may_use, misfits = list[Site](), dict[str, Misfit]()
+    may_use, misfits = list[NodeInfo](), dict[str, FilterRefusal]()
     checks = [
         taint_toleration.prepare_unschedulable(pod.spec),
         taint_toleration.prepare(tolerations_of(pod)),
         node_affinity.prepare(pod.spec),
     ]
     for name, node in snapshot.nodes.items():
-        site = Site(node, {}, {})
+        site = NodeInfo(node, {}, {})
         misfit = next((found for check in checks if check is not None and (found := check(site)) is not None), None)
         if misfit is None:
             may_use.append(site)

@@ -22,7 +22,7 @@ from growth.api.queue.workload import ADMITTED, EVICTED, Workload
 from growth.decide.elapsed import is_ahead
 from growth.decide.facts.gangs import note_gangs
 from growth.decide.facts.pending_pods import announcements, note_announced
-from growth.decide.queue.context import Scene
+from growth.decide.queue.context import QueueContext
 from growth.decide.queue.failure_notes import flavors_of
 from growth.decide.queue.flavor_assignment import bound_to
 from growth.decide.queue.gangs import gangs_of
@@ -31,7 +31,7 @@ from growth.decide.queue.quota_holders import Key
 _A_MOMENT: Final = timedelta(minutes=1)
 
 
-def announce(scene: Scene) -> None:
+def announce(scene: QueueContext) -> None:
     """Note who is about to be made, and which pods start together. Without providers or pools nobody buys anything."""
     if scene.snapshot.clouds and scene.snapshot.table(NODE_POOLS):
         announced = dict(_announced(scene))
@@ -39,7 +39,7 @@ def announce(scene: Scene) -> None:
         note_gangs(scene.snapshot, gangs_of(scene, announced))
 
 
-def _announced(scene: Scene) -> Iterator[tuple[Key, tuple[Pod, ...]]]:
+def _announced(scene: QueueContext) -> Iterator[tuple[Key, tuple[Pod, ...]]]:
     known = scene.desk.announced
     for key in known.keys() - scene.desk.awaited:
         del known[key]
@@ -55,7 +55,7 @@ def _announced(scene: Scene) -> Iterator[tuple[Key, tuple[Pod, ...]]]:
         yield key, pods[scene.snapshot.offspring.of(job.metadata.uid) :]
 
 
-def _is_about_to_start(scene: Scene, workload: Workload, job: QueuedJob) -> bool:
+def _is_about_to_start(scene: QueueContext, workload: Workload, job: QueuedJob) -> bool:
     """Whether it is admitted, and none of its pods is counted yet.
 
     Who was put back because its pods were not ready may never make any, and would have machines bought for nothing at
@@ -71,7 +71,7 @@ def _is_about_to_start(scene: Scene, workload: Workload, job: QueuedJob) -> bool
     return since is not None and is_ahead(since + _A_MOMENT, scene.now, _A_MOMENT)
 
 
-def _pods_of(scene: Scene, key: Key, workload: Workload, job: QueuedJob) -> tuple[Pod, ...]:
+def _pods_of(scene: QueueContext, key: Key, workload: Workload, job: QueuedJob) -> tuple[Pod, ...]:
     """All of them, bound to the nodes of their flavors."""
     flavors = [scene.flavors[name] for name in flavors_of(workload) if name in scene.flavors]
     try:

@@ -7,7 +7,7 @@ import msgspec
 from growth.decide.queue.quota_tree import Slot
 
 
-class Share(msgspec.Struct, frozen=True):
+class WorkloadUsage(msgspec.Struct, frozen=True):
     """What one workload adds to the figures of its queues."""
 
     queue: str = ""
@@ -31,7 +31,7 @@ class UsageTally:
         self.reserved: dict[Slot, int] = {}
         self.used: dict[Slot, int] = {}
 
-    def add(self, share: Share, sign: int = 1) -> None:
+    def add(self, share: WorkloadUsage, sign: int = 1) -> None:
         """One more, or one less."""
         self.waiting += sign * share.waiting
         self.active += sign * share.active

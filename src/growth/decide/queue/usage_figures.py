@@ -6,16 +6,16 @@ from typing import Final
 import msgspec
 
 from growth.api.queue.workload import ADMITTED, QUOTA_RESERVED, Workload
-from growth.decide.queue.context import Scene, usage_of
+from growth.decide.queue.context import QueueContext, usage_of
 from growth.decide.queue.quota_tree import Slot
-from growth.decide.queue.usage_counts import Share
+from growth.decide.queue.usage_counts import WorkloadUsage
 from growth.decide.queue.workload_lifecycle import is_queued
 
 # Who waits for one of these could be next; others wait for a person, or for a time.
 _WAITING: Final = ("", "PendingEvaluation", "WaitingForQuota", "WaitingForPodsReady", "WaitingForPreemptedWorkloads")
 
 
-class Figures(msgspec.Struct, frozen=True):
+class QueueFigures(msgspec.Struct, frozen=True):
     """One ClusterQueue."""
 
     active: int
@@ -28,17 +28,17 @@ class Figures(msgspec.Struct, frozen=True):
     nominal: Mapping[Slot, int]
 
 
-def share_of(scene: Scene, workload: Workload) -> Share:
+def share_of(scene: QueueContext, workload: Workload) -> WorkloadUsage:
     """What one workload adds to them."""
     if workload.is_finished:
-        return Share()
+        return WorkloadUsage()
     queue = scene.queue_of(workload)
     name = queue.metadata.name if queue is not None else ""
     door = (workload.metadata.namespace, workload.spec.queue_name)
     if workload.is_reserving:
-        return Share(name, door, reserving=1, admitted=int(workload.holds(ADMITTED)), usage=usage_of(workload))
+        return WorkloadUsage(name, door, reserving=1, admitted=int(workload.holds(ADMITTED)), usage=usage_of(workload))
     if not workload.spec.active:
-        return Share(name, door)
+        return WorkloadUsage(name, door)
     said = workload.condition(QUOTA_RESERVED)
     is_next = is_queued(workload, scene.now) and (said is None or said.reason in _WAITING)
-    return Share(name, door, waiting=1, active=int(is_next), inadmissible=int(not is_next))
+    return WorkloadUsage(name, door, waiting=1, active=int(is_next), inadmissible=int(not is_next))

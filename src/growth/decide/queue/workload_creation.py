@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from hashlib import sha1
 from typing import Any, Final, TypeVar
 
-from growth.api.actions import CreateObject, Given, PatchObject, held_and_told
+from growth.api.actions import CreateObject, PatchObject, Precondition, held_and_told
 from growth.api.kinds import Kind
 from growth.api.meta import ObjectMeta
 from growth.api.queue.job import QueuedJob
@@ -16,7 +16,7 @@ from growth.api.queue.kinds import WORKLOADS
 from growth.api.queue.pod import QueuedPod
 from growth.api.queue.workload import JOB_UID, PRIORITY_CLASS, Workload
 from growth.api.references import reference_by_name, reference_to
-from growth.decide.queue.context import Scene
+from growth.decide.queue.context import QueueContext
 from growth.decide.queue.job_spec import BadLabel, missing_class, new_spec
 from growth.decide.queue.pod_sets import Json
 
@@ -37,7 +37,7 @@ def workload_name(kind: Kind[Any], meta: ObjectMeta) -> str:
     return f"{f'{kind.name.lower()}-{meta.name}'[:_NAME_AT_MOST]}-{digest}"
 
 
-def make(scene: Scene, kind: Kind[Any], job: QueuedJob) -> None:
+def make(scene: QueueContext, kind: Kind[Any], job: QueuedJob) -> None:
     """The workload of one that has none. It goes with its owner."""
     meta = job.metadata
     subject = reference_by_name(WORKLOADS, workload_name(kind, meta), meta.namespace)
@@ -54,7 +54,7 @@ def make(scene: Scene, kind: Kind[Any], job: QueuedJob) -> None:
     scene.said.append(CreateObject(subject=subject, why=why, body=body, if_absent=True))
 
 
-def update(scene: Scene, kind: Kind[Any], job: QueuedJob, workload: Workload, spec: Json) -> None:
+def update(scene: QueueContext, kind: Kind[Any], job: QueuedJob, workload: Workload, spec: Json) -> None:
     """Somebody edited it, or its priority's class: its workload wants what it wants now."""
     if spec:
         subject, version = reference_to(WORKLOADS, workload.metadata), workload.metadata.resource_version
@@ -63,13 +63,13 @@ def update(scene: Scene, kind: Kind[Any], job: QueuedJob, workload: Workload, sp
         scene.said.append(PatchObject(subject=subject, why=why, body={"spec": spec}, resource_version=version))
 
 
-def as_seen(workload: Workload) -> tuple[Given, ...]:
+def as_seen(workload: Workload) -> tuple[Precondition, ...]:
     """What must still be so in the instant before somebody is let go for it: jobs, pods and workloads are seen by
     different watches, and one of them may lag."""
-    return (Given(reference_to(WORKLOADS, workload.metadata), workload.metadata.resource_version),)
+    return (Precondition(reference_to(WORKLOADS, workload.metadata), workload.metadata.resource_version),)
 
 
-def looked_at(scene: Scene, there: Mapping[str, OwnerT]) -> Iterator[OwnerT]:
+def looked_at(scene: QueueContext, there: Mapping[str, OwnerT]) -> Iterator[OwnerT]:
     """Of these, by uid, those that are to be looked at, the oldest first; what is said of one meanwhile is noted."""
     found = [there[uid] for uid in scene.owners if uid in there]
     for one in sorted(found, key=lambda known: age(known.metadata)):
@@ -77,7 +77,7 @@ def looked_at(scene: Scene, there: Mapping[str, OwnerT]) -> Iterator[OwnerT]:
             yield one
 
 
-def attempt(scene: Scene, kind: Kind[Any], job: QueuedJob, follow: Callable[[], None]) -> None:
+def attempt(scene: QueueContext, kind: Kind[Any], job: QueuedJob, follow: Callable[[], None]) -> None:
     """Queue it, or go on with it (``follow``), and tell what is wrong with its labels."""
     try:
         follow()
@@ -86,13 +86,13 @@ def attempt(scene: Scene, kind: Kind[Any], job: QueuedJob, follow: Callable[[], 
     _tell_missing_class(scene, kind, job)
 
 
-def _tell_missing_class(scene: Scene, kind: Kind[Any], job: QueuedJob) -> None:
+def _tell_missing_class(scene: QueueContext, kind: Kind[Any], job: QueuedJob) -> None:
     """Say it if there is no class of the name that it bears."""
     if name := missing_class(scene, job):
         why = f"there is no WorkloadPriorityClass {name} (label {PRIORITY_CLASS}): create it, or name another one"
         tell(scene, kind, job.metadata, "PriorityClassNotFound", f"{why}. Until then the priority of its pods counts")
 
 
-def tell(scene: Scene, kind: Kind[Any], meta: ObjectMeta, reason: str, why: str) -> None:
+def tell(scene: QueueContext, kind: Kind[Any], meta: ObjectMeta, reason: str, why: str) -> None:
     """Something is not done for it, and people should hear why."""
     scene.said += held_and_told(reference_to(kind, meta), reason=reason, why=why, action="Queueing")

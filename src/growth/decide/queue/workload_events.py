@@ -27,13 +27,13 @@ from growth.api.queue.workload import (
 )
 from growth.api.references import reference_to
 from growth.api.status import StatusCondition
-from growth.decide.queue.context import Key, Scene
-from growth.decide.queue.workload_patch import Draft
+from growth.decide.queue.context import Key, QueueContext
+from growth.decide.queue.workload_patch import WorkloadDraft
 
 _ACTION: Final = "Queueing"
 
 
-class News(msgspec.Struct, frozen=True):
+class WorkloadEvents(msgspec.Struct, frozen=True):
     """What happened in one pass, by ClusterQueue."""
 
     evicted: tuple[tuple[str, str], ...] = ()
@@ -44,7 +44,7 @@ class News(msgspec.Struct, frozen=True):
     """Queue, and how many seconds it took from when it was queued."""
 
 
-def tell_news(scene: Scene, told: Mapping[Key, int]) -> tuple[News, Mapping[Key, int]]:
+def tell_news(scene: QueueContext, told: Mapping[Key, int]) -> tuple[WorkloadEvents, Mapping[Key, int]]:
     """Tell what is new since ``told``, the versions of which something was told in the last pass."""
     telling: dict[Key, int] = {}
     evicted: list[tuple[str, str]] = []
@@ -75,10 +75,10 @@ def tell_news(scene: Scene, told: Mapping[Key, int]) -> tuple[News, Mapping[Key,
             admitted.append((name, waited))
         if is_ready:
             ready.append((name, waited))
-    return News(tuple(evicted), tuple(admitted), tuple(ready)), telling
+    return WorkloadEvents(tuple(evicted), tuple(admitted), tuple(ready)), telling
 
 
-def _count(draft: Draft, eviction: StatusCondition) -> None:
+def _count(draft: WorkloadDraft, eviction: StatusCondition) -> None:
     """Over its whole life, by reason: ``status.schedulingStats``."""
     stats = draft.workload.status.scheduling_stats or SchedulingStats()
     kind = {PODS_READY_TIMEOUT: PODS_READY, WORKLOAD_INACTIVE: DEACTIVATION_TARGET}.get(eviction.reason)
@@ -93,7 +93,7 @@ def _count(draft: Draft, eviction: StatusCondition) -> None:
         draft.count(SchedulingStats((*others, count)))
 
 
-def _events(draft: Draft, eviction: StatusCondition | None) -> Iterator[tuple[RecordEvent, ...]]:
+def _events(draft: WorkloadDraft, eviction: StatusCondition | None) -> Iterator[tuple[RecordEvent, ...]]:
     given = draft.workload.status.admission
     if given is not None and _is_admitted(draft):
         flavors = {flavor for one in given.pod_set_assignments for flavor in one.flavors.values()}
@@ -112,7 +112,7 @@ def _events(draft: Draft, eviction: StatusCondition | None) -> Iterator[tuple[Re
         yield _told(draft, "Normal", "Requeued", f"{requeued.reason}: {requeued.message}")
 
 
-def _told(draft: Draft, kind: Literal["Normal", "Warning"], reason: str, why: str) -> tuple[RecordEvent, ...]:
+def _told(draft: WorkloadDraft, kind: Literal["Normal", "Warning"], reason: str, why: str) -> tuple[RecordEvent, ...]:
     """The same for the workload and for what it stands for, which is where people look."""
     meta = draft.workload.metadata
     subjects = [reference_to(WORKLOADS, meta)]
@@ -129,7 +129,7 @@ def _told(draft: Draft, kind: Literal["Normal", "Warning"], reason: str, why: st
     return tuple(RecordEvent(subject=one, why=why, type=kind, reason=reason, action=_ACTION) for one in subjects)
 
 
-def _begun(draft: Draft, kind: str) -> StatusCondition | None:
+def _begun(draft: WorkloadDraft, kind: str) -> StatusCondition | None:
     """A statement that holds from now on, or for another reason than before."""
     before, now = draft.before.condition(kind), draft.workload.condition(kind)
     if now is None or now.status != "True":
@@ -138,7 +138,7 @@ def _begun(draft: Draft, kind: str) -> StatusCondition | None:
     return None if is_same else now
 
 
-def _is_admitted(draft: Draft) -> bool:
+def _is_admitted(draft: WorkloadDraft) -> bool:
     return draft.before.status.admission is None and draft.workload.status.admission is not None
 
 

@@ -37,7 +37,7 @@ from growth.api.queue.workload import (
     ReclaimablePods,
     Workload,
 )
-from growth.decide.queue.context import Scene
+from growth.decide.queue.context import QueueContext
 from growth.decide.queue.execution_limit import count_execution, follow_execution
 from growth.decide.queue.existing_capacity import follow_lodging
 from growth.decide.queue.failure_notes import follow_failures
@@ -48,13 +48,13 @@ from growth.decide.queue.orphaned_workloads import follow_absence, follow_return
 from growth.decide.queue.pod_sets import is_as_wanted
 from growth.decide.queue.pods_ready import follow_patience, follow_readiness
 from growth.decide.queue.requeue import BACKOFF_FINISHED, is_waiting
-from growth.decide.queue.workload_patch import Draft
+from growth.decide.queue.workload_patch import WorkloadDraft
 
 QUEUE_STOPPED, DOOR_STOPPED, OUT_OF_SYNC = "ClusterQueueStopped", "LocalQueueStopped", "OutOfSync"
 WORKLOAD_DELETED = "WorkloadDeleted"
 
 
-def follow(scene: Scene, draft: Draft) -> None:
+def follow(scene: QueueContext, draft: WorkloadDraft) -> None:
     """Bring one workload as far as it can go without quota."""
     if draft.workload.is_finished and not follow_return(scene, draft):
         return
@@ -101,7 +101,7 @@ def _is_held(workload: Workload) -> bool:
     return requeued is not None and requeued.status == "False"
 
 
-def _mend(draft: Draft) -> None:
+def _mend(draft: WorkloadDraft) -> None:
     """Somebody edited its status: what it was given is the truth, and what is said must fit."""
     if draft.workload.status.admission is not None:
         if not draft.workload.holds(QUOTA_RESERVED):
@@ -121,7 +121,7 @@ def _evicted_for(workload: Workload) -> str:
     return evicted.reason if evicted is not None and evicted.status == "True" else ""
 
 
-def _follow_activity(draft: Draft) -> None:
+def _follow_activity(draft: WorkloadDraft) -> None:
     workload, cause = draft.workload, draft.workload.condition(DEACTIVATION_TARGET)
     is_by_limit = cause is not None and cause.status == "True"
     was_inactive = _evicted_for(workload) == WORKLOAD_INACTIVE
@@ -140,7 +140,7 @@ def _follow_activity(draft: Draft) -> None:
         draft.deactivate()
 
 
-def _forgive(draft: Draft, cause: str) -> None:
+def _forgive(draft: WorkloadDraft, cause: str) -> None:
     """A person wants it to be tried again: what had used it up begins anew, and nothing else."""
     draft.unsay(DEACTIVATION_TARGET)
     if cause == TIME_EXCEEDED:
@@ -150,7 +150,7 @@ def _forgive(draft: Draft, cause: str) -> None:
         draft.unsay(PODS_READY)
 
 
-def _follow_stops(scene: Scene, draft: Draft) -> None:
+def _follow_stops(scene: QueueContext, draft: WorkloadDraft) -> None:
     workload = draft.workload
     if not workload.is_reserving or workload.holds(EVICTED):
         return
@@ -161,14 +161,14 @@ def _follow_stops(scene: Scene, draft: Draft) -> None:
         draft.say(EVICTED, "True", DOOR_STOPPED, f"LocalQueue {door.metadata.name} is being drained")
 
 
-def _follow_deletion(draft: Draft) -> None:
+def _follow_deletion(draft: WorkloadDraft) -> None:
     """Somebody deletes it, and a finalizer of Kueue keeps it until its job is stopped and as it was."""
     workload = draft.workload
     if workload.metadata.deletion_timestamp is not None and workload.is_reserving and not workload.holds(EVICTED):
         draft.say(EVICTED, "True", WORKLOAD_DELETED, "it is being deleted")
 
 
-def _follow_size(draft: Draft, job: QueuedJob) -> None:
+def _follow_size(draft: WorkloadDraft, job: QueuedJob) -> None:
     """Pods that the job does not need any more are reclaimable; for more than it was admitted with it must wait."""
     workload = draft.workload
     if not workload.spec.pod_sets:
@@ -185,7 +185,7 @@ def _follow_size(draft: Draft, job: QueuedJob) -> None:
         draft.reclaim((ReclaimablePods(pod_set.name, spare),) if spare else ())
 
 
-def _release(scene: Scene, draft: Draft, job: QueuedJob | None) -> None:
+def _release(scene: QueueContext, draft: WorkloadDraft, job: QueuedJob | None) -> None:
     """Quota is free once nothing runs on it any more, and nothing can begin to."""
     workload, reason = draft.workload, _evicted_for(draft.workload)
     if not reason or workload.status.admission is None or (job is not None and not job.is_stopped):
@@ -197,7 +197,7 @@ def _release(scene: Scene, draft: Draft, job: QueuedJob | None) -> None:
     draft.say(REQUEUED, "False", reason, "it waits until what it was evicted for is over")
 
 
-def _return(scene: Scene, draft: Draft, job: QueuedJob | None) -> None:
+def _return(scene: QueueContext, draft: WorkloadDraft, job: QueuedJob | None) -> None:
     workload, state = draft.workload, draft.workload.status.requeue_state
     if workload.status.admission is not None or not workload.spec.active:
         return
@@ -209,7 +209,7 @@ def _return(scene: Scene, draft: Draft, job: QueuedJob | None) -> None:
         draft.say(REQUEUED, "True", *back)
 
 
-def _back(scene: Scene, workload: Workload, job: QueuedJob | None) -> tuple[str, str] | None:
+def _back(scene: QueueContext, workload: Workload, job: QueuedJob | None) -> tuple[str, str] | None:
     """Why it may be queued again, as a word and a sentence; None if what it was evicted for is not over."""
     queue, door, evicted_for = scene.queue_of(workload), scene.door_of(workload), _evicted_for(workload)
     is_over, word, why = {

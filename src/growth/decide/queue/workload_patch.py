@@ -52,7 +52,7 @@ def saying(known: tuple[StatusCondition, ...], new: StatusCondition) -> tuple[St
 Truth = Literal["True", "False", "Unknown"]
 
 
-class Draft:
+class WorkloadDraft:
     """A workload as it is (``before``), and as it should be."""
 
     def __init__(self, workload: Workload, now: datetime) -> None:

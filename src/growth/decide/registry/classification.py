@@ -16,13 +16,13 @@ from growth.api.node import Node
 from growth.api.node_removal_request import NodeRemovalRequest
 from growth.api.node_request import NodeRequest
 from growth.api.offering import OFFERING, POOL
-from growth.api.provider_state import Cloud, cloud_of
+from growth.api.provider_state import ProviderState, cloud_of
 from growth.api.settings.model import Settings
 from growth.api.status import condition_of
 from growth.decide.capacity.provider_failures import CLOCKS_DIFFER, MACHINE_GONE, MET, NO_MACHINE
 from growth.decide.elapsed import counts_from, phase_since, since
 from growth.decide.facts.cluster_state import MISSING, NodeState, Unit
-from growth.decide.registry.inventory_join import Joined
+from growth.decide.registry.inventory_join import JoinedUnit
 
 # A node that was never ready has got its Ready condition when it registered, give or take the first report.
 _AT_BIRTH: Final = timedelta(seconds=30)
@@ -32,12 +32,12 @@ _MOMENT: Final = timedelta(microseconds=1)
 _NEVER: Final = timedelta(days=36_500)
 
 
-class Bench(msgspec.Struct, frozen=True):
+class ClassificationInputs(msgspec.Struct, frozen=True):
     """What all judgements of one step share."""
 
     now: datetime
     settings: Settings
-    clouds: Mapping[str, Cloud]
+    clouds: Mapping[str, ProviderState]
     closed: Mapping[str, Node]
     unready_after: Mapping[str, timedelta]
     """By pool."""
@@ -68,7 +68,7 @@ class Bench(msgspec.Struct, frozen=True):
         return cloud is not None and cloud.has_answered(since, self.now)
 
 
-def judge(one: Joined, bench: Bench) -> Unit:
+def judge(one: JoinedUnit, bench: ClassificationInputs) -> Unit:
     """The one state that a unit is in."""
     unit = _judged(one, bench)
     written = one.request.status.phase_since if one.request is not None else None
@@ -79,7 +79,7 @@ def judge(one: Joined, bench: Bench) -> Unit:
     return msgspec.structs.replace(unit, changes_at=min(one for one in instants if one and one > bench.now))
 
 
-def _judged(one: Joined, bench: Bench) -> Unit:
+def _judged(one: JoinedUnit, bench: ClassificationInputs) -> Unit:
     node, request, machine = one.node, one.request, one.machine
     if one.removal is not None:
         return _leaving(one, one.removal)
@@ -97,7 +97,7 @@ def _judged(one: Joined, bench: Bench) -> Unit:
 # UC1, UC4, UC5: no node yet
 
 
-def _without_node(one: Joined, bench: Bench, request: NodeRequest) -> Unit:
+def _without_node(one: JoinedUnit, bench: ClassificationInputs, request: NodeRequest) -> Unit:
     status = request.status
     if status.phase == "Unmet":
         met = condition_of(status.conditions, MET)
@@ -127,7 +127,7 @@ def _without_node(one: Joined, bench: Bench, request: NodeRequest) -> Unit:
     return _unit(one, NodeState.NEVER_CREATED, ends_at, why, is_amiss=True, asks_cloud=True)
 
 
-def _without_request(one: Joined, bench: Bench, machine: Machine | None) -> Unit:
+def _without_request(one: JoinedUnit, bench: ClassificationInputs, machine: Machine | None) -> Unit:
     """Only its provider knows of it: a crash left it behind, or somebody deleted its request."""
     created_at = machine.created_at if machine is not None else None
     ends_at = bench.ends(created_at, bench.settings.provision.machine_within)
@@ -140,7 +140,7 @@ def _without_request(one: Joined, bench: Bench, machine: Machine | None) -> Unit
 # UC2, UC3, UC6: a node of ours
 
 
-def _standing(one: Joined, bench: Bench, node: Node) -> Unit:
+def _standing(one: JoinedUnit, bench: ClassificationInputs, node: Node) -> Unit:
     ready = _ready_condition(node)
     is_ready = ready is not None and ready.status == "True"
     is_closed = one.name in bench.closed
@@ -168,7 +168,7 @@ def _standing(one: Joined, bench: Bench, node: Node) -> Unit:
     )
 
 
-def _starting(one: Joined, bench: Bench, node: Node, *, is_ready: bool) -> Unit:
+def _starting(one: JoinedUnit, bench: ClassificationInputs, node: Node, *, is_ready: bool) -> Unit:
     born, request = node.metadata.creation_timestamp, one.request
     if is_ready:
         return _unit(one, NodeState.BOOTING, born, "it is being prepared", is_ready=True, asks_cloud=True)
@@ -183,7 +183,7 @@ def _starting(one: Joined, bench: Bench, node: Node, *, is_ready: bool) -> Unit:
     return _unit(one, NodeState.FAILED_TO_START, ends_at, why, is_amiss=True, asks_cloud=True)
 
 
-def _why_unready(one: Joined, bench: Bench, ready: Condition | None) -> str:
+def _why_unready(one: JoinedUnit, bench: ClassificationInputs, ready: Condition | None) -> str:
     said = f"its Ready condition is {ready.status}" if ready is not None else "it has no Ready condition"
     reason = f" ({ready.reason})" if ready is not None and ready.reason else ""
     if one.machine is not None:
@@ -196,7 +196,7 @@ def _why_unready(one: Joined, bench: Bench, ready: Condition | None) -> str:
 # UC7
 
 
-def _leaving(one: Joined, removal: NodeRemovalRequest) -> Unit:
+def _leaving(one: JoinedUnit, removal: NodeRemovalRequest) -> Unit:
     status = removal.status
     if status.phase == "RemovalFailed":
         last = status.events[-1] if status.events else None
@@ -211,7 +211,7 @@ def _leaving(one: Joined, removal: NodeRemovalRequest) -> Unit:
 # Not ours
 
 
-def _is_ours(node: Node, bench: Bench) -> bool:
+def _is_ours(node: Node, bench: ClassificationInputs) -> bool:
     """Whether a node that no provider lists, and no request speaks for, is ours: it bears our label, and either our
     record, or nobody can say that it is not."""
     if POOL not in node.metadata.labels:
@@ -224,7 +224,7 @@ def _is_ours(node: Node, bench: Bench) -> bool:
     return born is not None and (read_at is None or born >= read_at)
 
 
-def _foreign(one: Joined, bench: Bench, node: Node) -> Unit:
+def _foreign(one: JoinedUnit, bench: ClassificationInputs, node: Node) -> Unit:
     ready = _ready_condition(node)
     is_ready = ready is not None and ready.status == "True"
     as_of = _transition(node, ready)
@@ -263,7 +263,7 @@ def _is_awaited(request: NodeRequest) -> bool:
 
 
 def _unit(
-    one: Joined,
+    one: JoinedUnit,
     state: NodeState,
     since: datetime | None,
     why: str = "",

@@ -15,7 +15,7 @@ import msgspec
 from growth.api.settings.model import RegistrySettings
 from growth.api.status import MAX_WORDS
 from growth.decide.elapsed import is_ahead
-from growth.decide.facts.cluster_state import Census, ClusterHealth, NodeState, Unit
+from growth.decide.facts.cluster_state import ClusterHealth, NodeState, ReadinessCensus, Unit
 
 _NAMED: Final = 20
 # What follows from it is said after it, in the same sentence.
@@ -27,7 +27,7 @@ def checked(
 ) -> ClusterHealth:
     """The health after one look: so many nodes are ready, and these are unready without reason."""
     foreign = sum(unit.state is NodeState.FOREIGN for unit in unready)
-    census = Census(ready, len(unready) - foreign, foreign)
+    census = ReadinessCensus(ready, len(unready) - foreign, foreign)
     if _is_amiss(len(unready), ready, settings):
         return _unhealthy(before, census, unready, now, settings)
     if not before.is_healthy:
@@ -41,7 +41,7 @@ def checked(
 
 
 def _unhealthy(
-    before: ClusterHealth, census: Census, unready: Sequence[Unit], now: datetime, settings: RegistrySettings
+    before: ClusterHealth, census: ReadinessCensus, unready: Sequence[Unit], now: datetime, settings: RegistrySettings
 ) -> ClusterHealth:
     since = now if before.is_healthy else min(before.unhealthy_since or now, now)
     check, at_most = settings.check_every, settings.foreign_halt_at_most
@@ -77,7 +77,7 @@ def _is_amiss(unready: int, ready: int, settings: RegistrySettings) -> bool:
     return is_too_many or not ready
 
 
-def _was_amiss(census: Census, settings: RegistrySettings) -> bool:
+def _was_amiss(census: ReadinessCensus, settings: RegistrySettings) -> bool:
     return _is_amiss(census.unready + census.foreign_unready, census.ready, settings)
 
 

@@ -26,7 +26,7 @@ from growth.api.kinds import CONFIG_MAPS
 from growth.api.references import reference_by_name, reference_to
 from growth.api.settings.model import Settings
 from growth.api.timestamp import format_time
-from growth.decide.contract import Decision, State
+from growth.decide.contract import DeciderState, Decision
 from growth.decide.elapsed import is_ahead
 from growth.decide.facts.cluster_state import ClusterState, NodeState, Unit
 from growth.decide.registry.step import cluster_in
@@ -43,21 +43,21 @@ _TROUBLED: Final = 200
 _SERIOUSNESS: Final = {state: place for place, state in enumerate(NodeState)}
 
 
-class Memory(msgspec.Struct, frozen=True):
+class RegistryCarry(msgspec.Struct, frozen=True):
     """When the numbers were last written, by our own clock."""
 
     written_at: datetime | None = None
 
 
-def decide(snapshot: Snapshot, state: State, settings: Settings) -> Decision:
+def decide(snapshot: Snapshot, state: DeciderState, settings: Settings) -> Decision:
     """What should be told now."""
     cluster = cluster_in(snapshot, state, settings)
-    memory = state.memory if isinstance(state.memory, Memory) else Memory()
+    memory = state.memory if isinstance(state.memory, RegistryCarry) else RegistryCarry()
     said = list(_alarm(snapshot, cluster, settings))
     writing, wake_at = _writing(snapshot, cluster, settings, memory)
     if writing is not None:
         said.append(writing)
-        memory = Memory(snapshot.now)
+        memory = RegistryCarry(snapshot.now)
     instants = [one for one in (wake_at, cluster.next_change) if one is not None]
     return Decision(tuple(said), min(instants, default=None), memory)
 
@@ -81,7 +81,7 @@ def _alarm(snapshot: Snapshot, cluster: ClusterState, settings: Settings) -> lis
 
 
 def _writing(
-    snapshot: Snapshot, cluster: ClusterState, settings: Settings, memory: Memory
+    snapshot: Snapshot, cluster: ClusterState, settings: Settings, memory: RegistryCarry
 ) -> tuple[Action | None, datetime | None]:
     """The object as it should be, unless it is so, or only numbers differ and were just written."""
     there: ConfigMap | None = snapshot.table(CONFIG_MAPS).get((settings.namespace, GROWTH_STATUS))

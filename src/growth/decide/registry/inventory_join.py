@@ -13,12 +13,12 @@ from growth.api.machine import Machine
 from growth.api.node import Node
 from growth.api.node_removal_request import NodeRemovalRequest
 from growth.api.node_request import NodeRequest
-from growth.api.provider_state import Cloud
+from growth.api.provider_state import ProviderState
 from growth.observe.snapshot import Snapshot
 from growth.observe.table import Table
 
 
-class Joined(msgspec.Struct, frozen=True):
+class JoinedUnit(msgspec.Struct, frozen=True):
     """What belongs together; at least one of node, machine and request is there."""
 
     name: str
@@ -28,14 +28,14 @@ class Joined(msgspec.Struct, frozen=True):
     removal: NodeRemovalRequest | None = None
 
 
-class Machines(msgspec.Struct, frozen=True):
+class MachineIndex(msgspec.Struct, frozen=True):
     """What the providers listed, by id and by name; made anew when one of them has answered."""
 
     by_id: Mapping[str, Machine]
     by_name: Mapping[str, tuple[Machine, ...]]
 
     @staticmethod
-    def of(clouds: Iterable[Cloud]) -> "Machines":
+    def of(clouds: Iterable[ProviderState]) -> "MachineIndex":
         """All machines of all clouds."""
         by_id: dict[str, Machine] = {}
         by_name: dict[str, tuple[Machine, ...]] = {}
@@ -43,9 +43,9 @@ class Machines(msgspec.Struct, frozen=True):
             for machine in cloud.machines:
                 by_id.setdefault(machine.provider_id, machine)
                 by_name[machine.name] = (*by_name.get(machine.name, ()), machine)
-        return Machines(by_id, by_name)
+        return MachineIndex(by_id, by_name)
 
-    def differing(self, other: "Machines") -> Iterator[str]:
+    def differing(self, other: "MachineIndex") -> Iterator[str]:
         """Names of machines of which the two do not say the same; when they were read does not count."""
         for name in self.by_name.keys() ^ other.by_name.keys():
             yield name
@@ -66,7 +66,7 @@ def _are_same(ours: tuple[Machine, ...], theirs: tuple[Machine, ...]) -> bool:
     )
 
 
-class Claims:
+class ProviderIDs:
     """Which node runs on which machine, by providerID. Two nodes of one id: the first by name has the machine."""
 
     def __init__(self, names: Mapping[str, tuple[str, ...]] | None = None) -> None:
@@ -92,54 +92,54 @@ class Claims:
             self.names.pop(provider_id, None)
 
 
-class Lists(msgspec.Struct, frozen=True):
+class JoinInputs(msgspec.Struct, frozen=True):
     """All that is joined, each by its name."""
 
     nodes: Mapping[str, Node]
     requests: Table[NodeRequest]
     removals: Mapping[str, NodeRemovalRequest]
     """By the node's name."""
-    machines: Machines
-    claims: Claims
+    machines: MachineIndex
+    claims: ProviderIDs
 
     @staticmethod
-    def of(snapshot: Snapshot, machines: Machines, claims: Claims) -> "Lists":
+    def of(snapshot: Snapshot, machines: MachineIndex, claims: ProviderIDs) -> "JoinInputs":
         """What this snapshot says, with the machines and who runs on them."""
         removals = {removal.node_name: removal for removal in snapshot.table(NODE_REMOVAL_REQUESTS).values()}
-        return Lists(snapshot.nodes, snapshot.table(NODE_REQUESTS), removals, machines, claims)
+        return JoinInputs(snapshot.nodes, snapshot.table(NODE_REQUESTS), removals, machines, claims)
 
 
-def joined(name: str, lists: Lists) -> list[Joined]:
+def joined(name: str, lists: JoinInputs) -> list[JoinedUnit]:
     """All units of one name: one, as a rule; none if nothing of that name is left."""
     machines, claims = lists.machines, lists.claims
     node, request, removal = lists.nodes.get(name), lists.requests.get(("", name)), lists.removals.get(name)
     named = machines.by_name.get(name, ())
-    found: list[Joined] = []
+    found: list[JoinedUnit] = []
     used = ""
     if node is not None:
         provider_id = node.spec.provider_id
         machine = _machine_of(node, machines, claims)
         if request is None and removal is None and (not named or named == (machine,)):
-            return [Joined(name, node, machine)]  # nearly everybody
+            return [JoinedUnit(name, node, machine)]  # nearly everybody
         used = machine.provider_id if machine is not None else provider_id
         own_request = None if request is not None and _is_another(provider_id, request.status.provider_id) else request
         own_removal = None if removal is not None and _is_another(provider_id, removal.spec.provider_id) else removal
-        found.append(Joined(name, node, machine, own_request, own_removal))
+        found.append(JoinedUnit(name, node, machine, own_request, own_removal))
         request = None if own_request is not None else request
         removal = None if own_removal is not None else removal
     rest = [one for one in named if one.provider_id != used and not claims.of(one.provider_id)]
     if request is not None:
         machine = _bought_for(request, rest)
-        found.append(Joined(name, None, machine, request, removal))
+        found.append(JoinedUnit(name, None, machine, request, removal))
         rest = [one for one in rest if one is not machine]
         removal = None
     for machine in rest:
         is_meant = removal is not None and removal.spec.provider_id in ("", machine.provider_id)
-        found.append(Joined(name, None, machine, None, removal if is_meant else None))
+        found.append(JoinedUnit(name, None, machine, None, removal if is_meant else None))
     return found
 
 
-def _machine_of(node: Node, machines: Machines, claims: Claims) -> Machine | None:
+def _machine_of(node: Node, machines: MachineIndex, claims: ProviderIDs) -> Machine | None:
     provider_id, name = node.spec.provider_id, node.metadata.name
     if provider_id:
         return machines.by_id.get(provider_id) if claims.of(provider_id) == name else None

@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from growth.api.settings.model import RegistrySettings
-from growth.decide.facts.cluster_state import Group, GroupKey, NodeState, Unit
+from growth.decide.facts.cluster_state import GroupKey, NodeState, PoolGroup, Unit
 
 _BETTER: Final = "; it is better now, and must stay so for a while"
 
@@ -64,14 +64,14 @@ class PoolTally:
 
 
 def grouped(
-    tally: PoolTally, before: Mapping[GroupKey, Group], now: datetime, settings: RegistrySettings
-) -> dict[GroupKey, Group]:
+    tally: PoolTally, before: Mapping[GroupKey, PoolGroup], now: datetime, settings: RegistrySettings
+) -> dict[GroupKey, PoolGroup]:
     """All groups that there are, and those that have yet to improve."""
-    found: dict[GroupKey, Group] = {}
+    found: dict[GroupKey, PoolGroup] = {}
     for key in sorted(tally.counts.keys() | {key for key, group in before.items() if group.is_unhealthy}):
         pool, offering = key
         counts, amiss = tally.counts.get(key, {}), tally.amiss.get(key, 0)
-        group = Group(pool, offering, counts, amiss, tally.missing_since.get(key))
+        group = PoolGroup(pool, offering, counts, amiss, tally.missing_since.get(key))
         is_amiss = tally.is_amiss(key, settings)
         group = _with_health(group, before.get(key), is_amiss=is_amiss, now=now, settings=settings)
         if counts or group.is_unhealthy:
@@ -84,8 +84,8 @@ def _keys(pool: str, offering: str) -> tuple[GroupKey, ...]:
 
 
 def _with_health(
-    group: Group, before: Group | None, *, is_amiss: bool, now: datetime, settings: RegistrySettings
-) -> Group:
+    group: PoolGroup, before: PoolGroup | None, *, is_amiss: bool, now: datetime, settings: RegistrySettings
+) -> PoolGroup:
     """Unhealthy at once; healthy again when it was within its limits for a while."""
     was_unhealthy = before is not None and before.is_unhealthy
     if is_amiss:
@@ -105,7 +105,7 @@ def _with_health(
     )
 
 
-def _why(group: Group) -> str:
+def _why(group: PoolGroup) -> str:
     ready = group.counts.get(NodeState.READY, 0)
     what = group.offering or "the pool"
     return f"{group.amiss} of {group.amiss + ready} machines of {what} are unready, failed to start or overdue"

@@ -15,14 +15,14 @@ import msgspec
 from growth.api.growth_kinds import NODE_POOLS, NODE_REQUESTS
 from growth.api.growth_status import GROWTH_STATUS, status_in
 from growth.api.kinds import CONFIG_MAPS
-from growth.api.provider_state import Cloud
+from growth.api.provider_state import ProviderState
 from growth.api.settings.model import Settings
-from growth.decide.contract import State
-from growth.decide.facts.cluster_state import ClusterHealth, ClusterState, Group, GroupKey, NodeState, Unit
+from growth.decide.contract import DeciderState
+from growth.decide.facts.cluster_state import ClusterHealth, ClusterState, GroupKey, NodeState, PoolGroup, Unit
 from growth.decide.policy.pool_terms import terms_of
-from growth.decide.registry.classification import Bench, judge
+from growth.decide.registry.classification import ClassificationInputs, judge
 from growth.decide.registry.cluster_health import checked
-from growth.decide.registry.inventory_join import Claims, Lists, Machines, joined
+from growth.decide.registry.inventory_join import JoinInputs, MachineIndex, ProviderIDs, joined
 from growth.decide.registry.pool_health import PoolTally, grouped
 from growth.observe.snapshot import Snapshot
 
@@ -41,14 +41,14 @@ def remembered_health(snapshot: Snapshot, settings: Settings) -> ClusterHealth:
     )
 
 
-def remembered_groups(snapshot: Snapshot) -> dict[GroupKey, Group]:
+def remembered_groups(snapshot: Snapshot) -> dict[GroupKey, PoolGroup]:
     """The unhealthy ones; the others begin anew.
 
     What a pool's status calls unhealthy because its launches fail is no group: the record of launches says so again as
     long as it is true, and a group would stay closed for a while beyond that.
     """
     return {
-        (pool.metadata.name, one.offering): Group(
+        (pool.metadata.name, one.offering): PoolGroup(
             pool=pool.metadata.name,
             offering=one.offering,
             is_unhealthy=True,
@@ -61,13 +61,13 @@ def remembered_groups(snapshot: Snapshot) -> dict[GroupKey, Group]:
     }
 
 
-class Notes(msgspec.Struct, frozen=True):
+class RegistryCarryover(msgspec.Struct, frozen=True):
     """What the next step compares with."""
 
     journal: int
-    clouds: Mapping[str, Cloud]
-    machines: Machines
-    claims: Claims
+    clouds: Mapping[str, ProviderState]
+    machines: MachineIndex
+    claims: ProviderIDs
     provider_ids: Mapping[str, str]
     """Of nodes, by name."""
     unready_after: Mapping[str, timedelta]
@@ -93,19 +93,19 @@ class _Step:
     ) -> None:
         self._previous, self._snapshot, self._settings = previous, snapshot, settings
         self._steady_since = steady_since
-        self._notes = previous.notes if previous is not None and isinstance(previous.notes, Notes) else None
+        self._notes = previous.notes if previous is not None and isinstance(previous.notes, RegistryCarryover) else None
         notes = self._notes
         self._unready_after = {
             pool.metadata.name: terms_of(pool).unready_after for pool in snapshot.table(NODE_POOLS).values()
         }
         is_same_cloud = notes is not None and _are_same(notes.clouds, snapshot.clouds)
-        self._machines = notes.machines if notes and is_same_cloud else Machines.of(snapshot.clouds.values())
+        self._machines = notes.machines if notes and is_same_cloud else MachineIndex.of(snapshot.clouds.values())
         self._health = remembered_health(snapshot, settings) if previous is None else previous.health
         self._groups = remembered_groups(snapshot) if previous is None else previous.groups
         self._names = self._to_look_at(notes, is_same_cloud=is_same_cloud)
         is_full = self._names is None
-        self._claims = Claims(None if is_full or notes is None else notes.claims.names)
-        self._lists = Lists.of(snapshot, self._machines, self._claims)
+        self._claims = ProviderIDs(None if is_full or notes is None else notes.claims.names)
+        self._lists = JoinInputs.of(snapshot, self._machines, self._claims)
         self._provider_ids = dict(notes.provider_ids) if notes and not is_full else {}
         self._units = dict(previous.units) if previous and not is_full else {}
         self._troubled = dict(previous.troubled) if previous and not is_full else {}
@@ -135,7 +135,7 @@ class _Step:
             health=health,
             groups=groups,
             next_change=_next_change(now, health, groups, troubled),
-            notes=Notes(
+            notes=RegistryCarryover(
                 snapshot.journal.number,
                 dict(snapshot.clouds),
                 self._machines,
@@ -150,7 +150,7 @@ class _Step:
 
     # Who
 
-    def _to_look_at(self, notes: Notes | None, *, is_same_cloud: bool) -> set[str] | None:
+    def _to_look_at(self, notes: RegistryCarryover | None, *, is_same_cloud: bool) -> set[str] | None:
         """Names of which something may be different now; None for everybody."""
         if self._previous is None or notes is None or notes.settings is not self._settings:
             return None
@@ -209,8 +209,8 @@ class _Step:
 
     # What
 
-    def _bench(self, health: ClusterHealth) -> Bench:
-        return Bench(
+    def _bench(self, health: ClusterHealth) -> ClassificationInputs:
+        return ClassificationInputs(
             now=self._snapshot.now,
             settings=self._settings,
             clouds=self._snapshot.clouds,
@@ -221,7 +221,7 @@ class _Step:
             is_halted=health.is_halted,
         )
 
-    def _look_at(self, names: Iterable[str], bench: Bench) -> None:
+    def _look_at(self, names: Iterable[str], bench: ClassificationInputs) -> None:
         lists = self._lists
         for name in names:
             before, units = self._units.get(name, ()), tuple([judge(one, bench) for one in joined(name, lists)])
@@ -264,12 +264,12 @@ def _is_settled(unit: Unit) -> bool:
     return unit.is_plain and unit.changes_at is None and not unit.asks_cloud
 
 
-def _are_same(before: Mapping[str, Cloud], now: Mapping[str, Cloud]) -> bool:
+def _are_same(before: Mapping[str, ProviderState], now: Mapping[str, ProviderState]) -> bool:
     return len(before) == len(now) and all(before.get(name) is cloud for name, cloud in now.items())
 
 
 def _next_change(
-    now: datetime, health: ClusterHealth, groups: Mapping[GroupKey, Group], troubled: Iterable[Unit]
+    now: datetime, health: ClusterHealth, groups: Mapping[GroupKey, PoolGroup], troubled: Iterable[Unit]
 ) -> datetime | None:
     instants = [unit.changes_at for unit in troubled]
     instants += [health.changes_at, *(group.improves_at for group in groups.values())]
@@ -279,7 +279,7 @@ def _next_change(
 _CLUSTER: Final = "the cluster as the registry sees it"
 
 
-def cluster_in(snapshot: Snapshot, state: State, settings: Settings) -> ClusterState:
+def cluster_in(snapshot: Snapshot, state: DeciderState, settings: Settings) -> ClusterState:
     """What the loop's registry knows; worked out anew where a decider is asked without one."""
     if state.cluster is not None:
         return state.cluster

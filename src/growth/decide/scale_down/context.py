@@ -12,19 +12,19 @@ from growth.api.kinds import NODES
 from growth.api.machine import Machine
 from growth.api.node import Node
 from growth.api.offering import INSTANCE_TYPE, POOL, Offering
-from growth.api.provider_state import Cloud
+from growth.api.provider_state import ProviderState
 from growth.api.references import reference_to
 from growth.api.settings.model import Settings
 from growth.decide.capacity.offering_catalog import as_billed, shop_in
 from growth.decide.capacity.pool_validation import provider_of
-from growth.decide.contract import State
+from growth.decide.contract import DeciderState
 from growth.decide.facts.nominated_nodes import expected_in
 from growth.decide.registry.step import cluster_in
 from growth.decide.writes.removal_requests import leaving_in
 from growth.observe.snapshot import Snapshot
 
 
-class Memory(msgspec.Struct, frozen=True):
+class ScaleDownCarry(msgspec.Struct, frozen=True):
     """What is lost with the process: then it counts anew."""
 
     empty_since: dict[str, datetime] = {}
@@ -35,10 +35,10 @@ class Memory(msgspec.Struct, frozen=True):
     """By uid of their node, when pods that may come back there were last asked to leave it."""
 
 
-class Scene:
+class ScaleDownContext:
     """One snapshot with what all parts of the pass ask of it; ``said`` and ``deadlines`` are what comes of it."""
 
-    def __init__(self, snapshot: Snapshot, state: State, settings: Settings, memory: Memory) -> None:
+    def __init__(self, snapshot: Snapshot, state: DeciderState, settings: Settings, memory: ScaleDownCarry) -> None:
         self.snapshot, self.state, self.settings, self.memory = snapshot, state, settings, memory
         self.now = snapshot.now
         self.pools = {pool.metadata.name: pool for pool in snapshot.table(NODE_POOLS).values()}
@@ -61,11 +61,11 @@ class Scene:
         return expected_in(self.snapshot) | nominated
 
     @cached_property
-    def _machines(self) -> tuple[dict[str, tuple[Cloud, Machine]], dict[str, tuple[Cloud, Machine]]]:
+    def _machines(self) -> tuple[dict[str, tuple[ProviderState, Machine]], dict[str, tuple[ProviderState, Machine]]]:
         found = [(cloud, machine) for cloud in self.snapshot.clouds.values() for machine in cloud.machines]
         return {one[1].provider_id: one for one in found}, {one[1].name: one for one in found}
 
-    def machine(self, provider_id: str, name: str) -> tuple[Cloud, Machine] | None:
+    def machine(self, provider_id: str, name: str) -> tuple[ProviderState, Machine] | None:
         """A machine and whose it is: the one of this id, or of this name where no id is known."""
         by_id, by_name = self._machines
         return by_id.get(provider_id) if provider_id else by_name.get(name)
@@ -126,12 +126,12 @@ class Scene:
         subject = reference_to(NODES, node.metadata)
         self.said.append(RecordEvent(subject=subject, why=why, reason=reason, action="ScalingDown"))
 
-    def remembering(self) -> Memory:
+    def remembering(self) -> ScaleDownCarry:
         """What to be reminded of in the next pass."""
-        return Memory(self.empty_since, self.noticed, self.evicted)
+        return ScaleDownCarry(self.empty_since, self.noticed, self.evicted)
 
 
-def _has_answered(cloud: Cloud, since: datetime | None, now: datetime) -> bool:
+def _has_answered(cloud: ProviderState, since: datetime | None, now: datetime) -> bool:
     if cloud.problem or cloud.read_at is None:
         return False
     return since is None or since < cloud.read_at <= now

@@ -18,8 +18,8 @@ from growth.api.offering import POOL
 from growth.api.references import reference_to
 from growth.api.settings.model import Settings
 from growth.decide.capacity.disruptability import was_ours
-from growth.decide.contract import Decision, State
-from growth.decide.scale_down.context import Memory, Scene
+from growth.decide.contract import DeciderState, Decision
+from growth.decide.scale_down.context import ScaleDownCarry, ScaleDownContext
 from growth.decide.scale_down.empty_nodes import empty
 from growth.decide.scale_down.pool_deletion import drain
 from growth.decide.scale_down.removal_requests import forget_wish, note_answer, remove
@@ -30,7 +30,7 @@ from growth.observe.snapshot import Snapshot
 _REASON: Final = "ClusterUnhealthy"
 
 
-def halt(scene: Scene) -> None:
+def halt(scene: ScaleDownContext) -> None:
     """What there is to do, and to say."""
     for removal in scene.removals:
         note_answer(scene, removal)
@@ -49,9 +49,11 @@ def halt(scene: Scene) -> None:
         scene.tell(node, "ScaleDownCancelled", why)
 
 
-def decide(snapshot: Snapshot, state: State, settings: Settings) -> Decision:
+def decide(snapshot: Snapshot, state: DeciderState, settings: Settings) -> Decision:
     """What should happen now."""
-    scene = Scene(snapshot, state, settings, state.memory if isinstance(state.memory, Memory) else Memory())
+    scene = ScaleDownContext(
+        snapshot, state, settings, state.memory if isinstance(state.memory, ScaleDownCarry) else ScaleDownCarry()
+    )
     if scene.cluster.is_halted:
         halt(scene)
     elif not scene.cluster.gives_up:
@@ -60,7 +62,7 @@ def decide(snapshot: Snapshot, state: State, settings: Settings) -> Decision:
     return Decision(tuple(scene.said), wake_at, scene.remembering())
 
 
-def _go_on(scene: Scene) -> None:
+def _go_on(scene: ScaleDownContext) -> None:
     for removal in scene.removals:
         remove(scene, removal)
         forget_wish(scene, removal)

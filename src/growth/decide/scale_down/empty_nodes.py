@@ -21,8 +21,8 @@ from growth.api.timestamp import format_time
 from growth.decide.capacity.disruptability import is_off, is_ours, was_ours, why_left_alone, why_needed
 from growth.decide.capacity.provider_failures import CLOCKS_DIFFER
 from growth.decide.consolidation.active_moves import moving_in
-from growth.decide.policy.pool_terms import Terms, terms_of
-from growth.decide.scale_down.context import Scene
+from growth.decide.policy.pool_terms import PoolTerms, terms_of
+from growth.decide.scale_down.context import ScaleDownContext
 from growth.decide.scale_down.scale_up_delay import hold_after_scale_up, quiet_until
 from growth.decide.writes.node_patches import marked, unmarked
 from growth.decide.writes.removal_requests import asked_to_go
@@ -32,7 +32,7 @@ from growth.decide.writes.removal_requests import asked_to_go
 _MOMENT: Final = timedelta(seconds=15)
 
 
-def empty(scene: Scene, pool: NodePool) -> None:
+def empty(scene: ScaleDownContext, pool: NodePool) -> None:
     """What becomes of the nodes of one pool."""
     terms, spare = terms_of(pool), list[Node]()
     going = moving_in(scene.snapshot).going
@@ -57,13 +57,13 @@ def empty(scene: Scene, pool: NodePool) -> None:
             _keep(scene, node, f"pool {pool.metadata.name} keeps this many of its type ready")
 
 
-def removal_of(scene: Scene, node: Node, pool: str, reason: str) -> CreateObject:
+def removal_of(scene: ScaleDownContext, node: Node, pool: str, reason: str) -> CreateObject:
     """The request that takes over; people are told on the node."""
     scene.tell(node, "ScaleDown", reason)
     return asked_to_go(node.metadata.name, pool, node.spec.provider_id, reason)
 
 
-def _keep(scene: Scene, node: Node, why: str) -> None:
+def _keep(scene: ScaleDownContext, node: Node, why: str) -> None:
     if has_traces(node):
         scene.said.append(unmarked(node, f"it stays: {why}"))
         scene.tell(node, "ScaleDownCancelled", f"it stays: {why}")
@@ -71,7 +71,7 @@ def _keep(scene: Scene, node: Node, why: str) -> None:
         scene.said.append(Hold(subject=reference_to(NODES, node.metadata), why=wish, reason="DoNotDisrupt"))
 
 
-def _beyond_min(scene: Scene, pool: NodePool, spare: list[Node]) -> tuple[set[str], set[str]]:
+def _beyond_min(scene: ScaleDownContext, pool: NodePool, spare: list[Node]) -> tuple[set[str], set[str]]:
     """Names of those that may go: what is beyond ``min``.
 
     Those that are marked already go first, so that marks do not wander; then the dearest. The second are those of them
@@ -99,17 +99,19 @@ def _beyond_min(scene: Scene, pool: NodePool, spare: list[Node]) -> tuple[set[st
     return may_go, must_wait
 
 
-def _is_open(scene: Scene, node: Node) -> bool:
+def _is_open(scene: ScaleDownContext, node: Node) -> bool:
     return node.is_ready and node.metadata.name not in scene.snapshot.closed
 
 
-def _standing(scene: Scene, pool: NodePool) -> list[Node]:
+def _standing(scene: ScaleDownContext, pool: NodePool) -> list[Node]:
     """The pool's nodes without those that leave."""
     nodes, leaving = scene.nodes_of_pools[pool.metadata.name], scene.leaving
     return [node for node in nodes if node.metadata.name not in leaving]
 
 
-def _let_go(scene: Scene, pool: NodePool, node: Node, terms: Terms, quiet: datetime, *, must_wait: bool) -> None:
+def _let_go(
+    scene: ScaleDownContext, pool: NodePool, node: Node, terms: PoolTerms, quiet: datetime, *, must_wait: bool
+) -> None:
     at, patience = scale_down_at(node), terms.empty_after
     # Nobody marks one for later than this: a clock was wrong, or the pool has become less patient.
     if at is None or at > max(scene.now + patience, quiet) + CLOCKS_DIFFER:
@@ -130,7 +132,7 @@ def _let_go(scene: Scene, pool: NodePool, node: Node, terms: Terms, quiet: datet
     scene.said.append(removal_of(scene, node, pool.metadata.name, reason))
 
 
-def _mark(scene: Scene, node: Node, patience: timedelta, quiet: datetime) -> None:
+def _mark(scene: ScaleDownContext, node: Node, patience: timedelta, quiet: datetime) -> None:
     uid = node.metadata.uid
     since = scene.empty_since[uid] = min(scene.memory.empty_since.get(uid, scene.now), scene.now)
     marks_at = since + min(_MOMENT, patience / 4)

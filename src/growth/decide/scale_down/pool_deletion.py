@@ -20,7 +20,7 @@ from growth.api.taints import LEAVES, has_traces, scale_down_at
 from growth.api.tolerations import untolerated
 from growth.decide.capacity.disruptability import is_ours
 from growth.decide.policy.pool_terms import max_unavailable
-from growth.decide.scale_down.context import Scene
+from growth.decide.scale_down.context import ScaleDownContext
 from growth.decide.scale_down.empty_nodes import removal_of
 from growth.decide.writes.node_patches import marked, unmarked
 
@@ -28,7 +28,7 @@ from growth.decide.writes.node_patches import marked, unmarked
 _COMES_BACK: Final = timedelta(minutes=1)
 
 
-def drain(scene: Scene, pool: NodePool, nodes: Iterable[Node]) -> None:
+def drain(scene: ScaleDownContext, pool: NodePool, nodes: Iterable[Node]) -> None:
     """What becomes of the nodes of a pool that is being deleted."""
     ours = sorted((node for node in nodes if is_ours(scene, node)), key=lambda one: one.metadata.name)
     standing = [node for node in ours if node.metadata.name not in scene.leaving]
@@ -56,13 +56,13 @@ def drain(scene: Scene, pool: NodePool, nodes: Iterable[Node]) -> None:
         _evict(scene, node, name)
 
 
-def _ease(scene: Scene, node: Node) -> tuple[bool, int, str]:
+def _ease(scene: ScaleDownContext, node: Node) -> tuple[bool, int, str]:
     """Those that are being emptied go on, then those with the fewest pods."""
     is_begun = any(pod.metadata.deletion_timestamp is not None for pod in _workers(scene, node))
     return not is_begun, scene.snapshot.work.get(node.metadata.name, 0), node.metadata.name
 
 
-def _evict(scene: Scene, node: Node, pool: str) -> None:
+def _evict(scene: ScaleDownContext, node: Node, pool: str) -> None:
     is_too_soon = _is_too_soon(scene, node)
     for pod in _workers(scene, node):
         if annotation := forbids(pod):
@@ -84,7 +84,7 @@ def _may_come_back(pod: Pod) -> bool:
     return untolerated((LEAVES,), pod.spec.tolerations) is None
 
 
-def _is_too_soon(scene: Scene, node: Node) -> bool:
+def _is_too_soon(scene: ScaleDownContext, node: Node) -> bool:
     """Whether those who may come back were asked to leave just now."""
     uid = node.metadata.uid
     asked_at = scene.memory.evicted.get(uid)
@@ -95,11 +95,11 @@ def _is_too_soon(scene: Scene, node: Node) -> bool:
     return True
 
 
-def _workers(scene: Scene, node: Node) -> list[Pod]:
+def _workers(scene: ScaleDownContext, node: Node) -> list[Pod]:
     pods = filter(is_work, scene.snapshot.pods_by_node.get(node.metadata.name, {}).values())
     return sorted(pods, key=lambda one: (one.metadata.namespace, one.metadata.name))
 
 
-def _leave_alone(scene: Scene, node: Node, why: str) -> None:
+def _leave_alone(scene: ScaleDownContext, node: Node, why: str) -> None:
     subject = reference_to(NODES, node.metadata)
     scene.said += held_and_told(subject, reason="DoNotDisrupt", why=why, action="Draining")

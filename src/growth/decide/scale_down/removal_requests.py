@@ -36,26 +36,26 @@ from growth.api.node import Node
 from growth.api.node_removal_request import IF_UNREADY, RETRY, NodeRemovalRequest, NodeRemovalRequestStatus
 from growth.api.offering import POOL
 from growth.api.phases import RemovalPhase
-from growth.api.provider_state import Cloud
+from growth.api.provider_state import ProviderState
 from growth.api.references import reference_to
 from growth.api.status import with_events
 from growth.api.taints import has_traces, scale_down_at
 from growth.decide.capacity.disruptability import why_awaited, why_busy, why_left_alone
 from growth.decide.policy.pool_terms import terms_of
-from growth.decide.scale_down.context import Scene
+from growth.decide.scale_down.context import ScaleDownContext
 from growth.decide.scale_down.unready_nodes import may_go_with_work, why_unheard_of
 from growth.decide.writes.node_patches import marked, unmarked
 from growth.decide.writes.pod_release import is_free, orphans_released, released
 
 
-def machine_of(scene: Scene, removal: NodeRemovalRequest) -> tuple[Cloud, Machine] | None:
+def machine_of(scene: ScaleDownContext, removal: NodeRemovalRequest) -> tuple[ProviderState, Machine] | None:
     """The removal's machine as its provider lists it; whoever names none means the one behind the node."""
     node = scene.snapshot.nodes.get(removal.node_name)
     provider_id = removal.spec.provider_id or (node.spec.provider_id if node is not None else "")
     return scene.machine(provider_id, removal.node_name)
 
 
-def node_of(scene: Scene, removal: NodeRemovalRequest) -> Node | None:
+def node_of(scene: ScaleDownContext, removal: NodeRemovalRequest) -> Node | None:
     """The removal's node; one of its name on another machine is not."""
     node = scene.snapshot.nodes.get(removal.node_name)
     if node is None:
@@ -110,7 +110,7 @@ _NOT_ASKED: Final = (Result.STALE, Result.FENCED)
 _READY_AGAIN: Final = "it is ready again"
 
 
-def remove(scene: Scene, removal: NodeRemovalRequest) -> None:
+def remove(scene: ScaleDownContext, removal: NodeRemovalRequest) -> None:
     """The next step of one removal."""
     deletion = scene.state.outcome_of(DeleteObject, _subject(removal))
     if removal.metadata.deletion_timestamp is not None or (deletion is not None and deletion.result is Result.DONE):
@@ -140,7 +140,7 @@ def remove(scene: Scene, removal: NodeRemovalRequest) -> None:
         _ask(scene, removal, cloud.provider, machine.id)
 
 
-def note_answer(scene: Scene, removal: NodeRemovalRequest) -> bool:
+def note_answer(scene: ScaleDownContext, removal: NodeRemovalRequest) -> bool:
     """Write down what the provider answered, if it was asked and that is not written yet; says whether it was."""
     outcome = _untold(scene, removal) if removal.status.phase != "RemovalFailed" else None
     if outcome is not None:
@@ -148,14 +148,14 @@ def note_answer(scene: Scene, removal: NodeRemovalRequest) -> bool:
     return outcome is not None
 
 
-def _noticed_at(scene: Scene, removal: NodeRemovalRequest) -> datetime:
+def _noticed_at(scene: ScaleDownContext, removal: NodeRemovalRequest) -> datetime:
     """Since when it is known that the provider was asked so many times: what it said before tells nothing."""
     key = f"{removal.metadata.uid}/{removal.status.removal_attempt}"
     scene.noticed[key] = min(scene.memory.noticed.get(key, scene.now), scene.now)
     return scene.noticed[key]
 
 
-def _asked_at(scene: Scene, removal: NodeRemovalRequest) -> datetime | None:
+def _asked_at(scene: ScaleDownContext, removal: NodeRemovalRequest) -> datetime | None:
     """When the provider was last asked, if it has to be asked again in time. What lies ahead was written by a clock
     that was wrong: then it was asked when we first saw that."""
     written = removal.status.remove_attempted_at
@@ -173,7 +173,7 @@ def _subject(removal: NodeRemovalRequest) -> ObjectReference:
 # Before the provider is asked
 
 
-def _is_well_again(scene: Scene, removal: NodeRemovalRequest, *, is_there: bool) -> bool:
+def _is_well_again(scene: ScaleDownContext, removal: NodeRemovalRequest, *, is_there: bool) -> bool:
     """Whether it was to go for being unready, works again, and nobody is just deleting its machine."""
     node, phase = node_of(scene, removal), removal.status.phase
     if node is None or not node.is_ready or IF_UNREADY not in removal.metadata.annotations:
@@ -181,7 +181,7 @@ def _is_well_again(scene: Scene, removal: NodeRemovalRequest, *, is_there: bool)
     return phase == "Pending" or (phase == "RemovalFailed" and is_there)
 
 
-def _why_cancelled(scene: Scene, removal: NodeRemovalRequest) -> str:
+def _why_cancelled(scene: ScaleDownContext, removal: NodeRemovalRequest) -> str:
     """Why the machine must not be given back after all; empty if it may go."""
     node, pool = node_of(scene, removal), scene.pools.get(removal.spec.pool)
     if node is None:
@@ -198,14 +198,14 @@ def _why_cancelled(scene: Scene, removal: NodeRemovalRequest) -> str:
     return (why_awaited(scene, node) if is_spare and not is_deleted else "") or why_left_alone(scene, node)
 
 
-def _goes_with_work(scene: Scene, removal: NodeRemovalRequest, node: Node) -> bool:
+def _goes_with_work(scene: ScaleDownContext, removal: NodeRemovalRequest, node: Node) -> bool:
     """Whether it goes because it is unready for long, and what is bound to it does not keep it."""
     if IF_UNREADY not in removal.metadata.annotations:
         return False
     return may_go_with_work(scene, node, scene.pools.get(removal.spec.pool))
 
 
-def _cancel(scene: Scene, removal: NodeRemovalRequest, why: str) -> None:
+def _cancel(scene: ScaleDownContext, removal: NodeRemovalRequest, why: str) -> None:
     """The request goes; and the mark, unless its pool is being deleted, which empties the node first."""
     scene.said.append(DeleteObject(subject=_subject(removal), why=f"the node stays: {why}"))
     node, pool = node_of(scene, removal), scene.pools.get(removal.spec.pool)
@@ -216,7 +216,7 @@ def _cancel(scene: Scene, removal: NodeRemovalRequest, why: str) -> None:
     scene.tell(node, "ScaleDownCancelled", f"it stays: {why}")
 
 
-def _ask(scene: Scene, removal: NodeRemovalRequest, provider: str, machine_id: str) -> None:
+def _ask(scene: ScaleDownContext, removal: NodeRemovalRequest, provider: str, machine_id: str) -> None:
     node = node_of(scene, removal)
     is_for_being_unready = IF_UNREADY in removal.metadata.annotations
     may_be_used = node is not None and (
@@ -246,7 +246,7 @@ def _ask(scene: Scene, removal: NodeRemovalRequest, provider: str, machine_id: s
 # Attempts
 
 
-def _untold(scene: Scene, removal: NodeRemovalRequest) -> Outcome | None:
+def _untold(scene: ScaleDownContext, removal: NodeRemovalRequest) -> Outcome | None:
     """How the provider answered, if that is not written down yet."""
     outcome = scene.state.outcome_of(DeleteMachine, _subject(removal))
     if outcome is None or outcome.result in _NOT_ASKED:
@@ -257,7 +257,7 @@ def _untold(scene: Scene, removal: NodeRemovalRequest) -> Outcome | None:
     return None if is_told else outcome
 
 
-def _note_attempt(scene: Scene, removal: NodeRemovalRequest, outcome: Outcome) -> None:
+def _note_attempt(scene: ScaleDownContext, removal: NodeRemovalRequest, outcome: Outcome) -> None:
     events = [(DELETION_REQUESTED, "")]
     if outcome.result is not Result.DONE:
         events.append((DELETION_FAILED, f"{outcome.error}: {outcome.message}"))
@@ -268,7 +268,7 @@ def _note_attempt(scene: Scene, removal: NodeRemovalRequest, outcome: Outcome) -
     )
 
 
-def _fail(scene: Scene, removal: NodeRemovalRequest) -> None:
+def _fail(scene: ScaleDownContext, removal: NodeRemovalRequest) -> None:
     attempts = f"{removal.status.removal_attempt} attempts" if removal.status.removal_attempt > 1 else "an attempt"
     said = _last_words(removal)
     why = f"its machine is still there after {attempts}" + (f", the last of which ended with {said}" if said else "")
@@ -281,7 +281,7 @@ def _last_words(removal: NodeRemovalRequest) -> str:
     return failures[-1] if failures else ""
 
 
-def _await_person(scene: Scene, removal: NodeRemovalRequest) -> None:
+def _await_person(scene: ScaleDownContext, removal: NodeRemovalRequest) -> None:
     """RemovalFailed: the node stays tainted and is told of, until somebody says that it should be tried again."""
     pool = scene.pools.get(removal.spec.pool)
     retry_after = terms_of(pool).retry_failed_after if pool is not None else None
@@ -300,7 +300,7 @@ def _await_person(scene: Scene, removal: NodeRemovalRequest) -> None:
         scene.said.append(RecordEvent(subject=told, why=why, type="Warning", reason="RemovalFailed", action="Removing"))
 
 
-def forget_wish(scene: Scene, removal: NodeRemovalRequest) -> None:
+def forget_wish(scene: ScaleDownContext, removal: NodeRemovalRequest) -> None:
     """The wish to try again is fulfilled, or there was nothing to try again."""
     if RETRY in removal.metadata.annotations and removal.status.phase != "RemovalFailed":
         body = {"metadata": {"annotations": {RETRY: None}}}
@@ -310,7 +310,7 @@ def forget_wish(scene: Scene, removal: NodeRemovalRequest) -> None:
 # After the machine is gone
 
 
-def _gone(scene: Scene, removal: NodeRemovalRequest) -> None:
+def _gone(scene: ScaleDownContext, removal: NodeRemovalRequest) -> None:
     """Its provider does not list the machine. Of one whose end nobody asked for that is doubted: pods may run there."""
     node, pool = node_of(scene, removal), scene.pools.get(removal.spec.pool)
     is_unasked = IF_UNREADY in removal.metadata.annotations and not removal.status.removal_attempt
@@ -320,7 +320,7 @@ def _gone(scene: Scene, removal: NodeRemovalRequest) -> None:
         _finish(scene, removal)
 
 
-def _finish(scene: Scene, removal: NodeRemovalRequest) -> None:
+def _finish(scene: ScaleDownContext, removal: NodeRemovalRequest) -> None:
     """Release what is left on it, then its Node object, then the request."""
     node = node_of(scene, removal)
     if node is None:

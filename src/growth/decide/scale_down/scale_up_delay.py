@@ -15,13 +15,13 @@ from growth.api.references import reference_to
 from growth.api.timestamp import format_time
 from growth.decide.capacity.upcoming_nodes import is_live
 from growth.decide.policy.pool_terms import terms_of
-from growth.decide.scale_down.context import Scene
+from growth.decide.scale_down.context import ScaleDownContext
 
 POOL: Final = "pool"
 """The scope in which only the node's own pool counts; the other one is ``cluster``."""
 
 
-def quiet_until(scene: Scene, pool: NodePool) -> datetime:
+def quiet_until(scene: ScaleDownContext, pool: NodePool) -> datetime:
     """Until when no node of this pool is removed."""
     name = pool.metadata.name
     if scene.settings.removal.delay_after_scale_up_scope == POOL:
@@ -31,7 +31,7 @@ def quiet_until(scene: Scene, pool: NodePool) -> datetime:
     return scene.since(last) + terms_of(pool).delay_after_scale_up
 
 
-def hold_after_scale_up(scene: Scene, pool: NodePool, node: Node, quiet: datetime) -> None:
+def hold_after_scale_up(scene: ScaleDownContext, pool: NodePool, node: Node, quiet: datetime) -> None:
     """Say why a node that would be removed now is not."""
     whose = "pool" if scene.settings.removal.delay_after_scale_up_scope == POOL else "cluster"
     delay = f"scaleDown.delayAfterScaleUp of pool {pool.metadata.name} is {pool.spec.scale_down.delay_after_scale_up}"
@@ -39,7 +39,7 @@ def hold_after_scale_up(scene: Scene, pool: NodePool, node: Node, quiet: datetim
     scene.said.append(Hold(subject=reference_to(NODES, node.metadata), why=why, reason="RecentScaleUp"))
 
 
-def _grew_at(scene: Scene, pool: str) -> datetime:
+def _grew_at(scene: ScaleDownContext, pool: str) -> datetime:
     """When the pool last got, or asked for, a machine."""
     if pool not in scene.grew_at:
         born = [

@@ -21,13 +21,13 @@ from growth.api.references import reference_to
 from growth.decide.capacity.disruptability import why_busy, why_left_alone
 from growth.decide.facts.cluster_state import NodeState, Unit
 from growth.decide.policy.pool_terms import terms_of
-from growth.decide.scale_down.context import Scene
+from growth.decide.scale_down.context import ScaleDownContext
 from growth.decide.scale_down.scale_up_delay import hold_after_scale_up, quiet_until
 from growth.decide.writes.removal_requests import asked_to_go
 from growth.decide.writes.unreachable_event import UNREACHABLE_REASON, unreachable_event
 
 
-def give_up_unready(scene: Scene, pool: NodePool) -> None:
+def give_up_unready(scene: ScaleDownContext, pool: NodePool) -> None:
     """What becomes of the nodes of one pool that do not work."""
     for unit in sorted(_due(scene, pool), key=lambda one: one.name):
         node = scene.snapshot.nodes[unit.name]
@@ -56,7 +56,7 @@ def give_up_unready(scene: Scene, pool: NodePool) -> None:
             scene.said.append(going)
 
 
-def may_go_with_work(scene: Scene, node: Node, pool: NodePool | None) -> bool:
+def may_go_with_work(scene: ScaleDownContext, node: Node, pool: NodePool | None) -> bool:
     """Whether what is bound to an unready node does not keep it: nothing of it runs any more, or its pool says so."""
     if node.is_ready:
         return False
@@ -66,7 +66,7 @@ def may_go_with_work(scene: Scene, node: Node, pool: NodePool | None) -> bool:
     return found is None or (found[1].power is Power.OFF and not found[1].is_changing)
 
 
-def why_unheard_of(scene: Scene, node: Node, pool: NodePool | None) -> str:
+def why_unheard_of(scene: ScaleDownContext, node: Node, pool: NodePool | None) -> str:
     """Why nobody can tell how the machine of an unready node is, or that it is gone; empty if somebody can."""
     found = scene.machine(node.spec.provider_id, node.metadata.name)
     if found is not None:
@@ -83,7 +83,7 @@ def why_unheard_of(scene: Scene, node: Node, pool: NodePool | None) -> str:
     return ""
 
 
-def _why_kept(scene: Scene, node: Node) -> str:
+def _why_kept(scene: ScaleDownContext, node: Node) -> str:
     """Who may be alive on it. What is bound to a node that is still closed never ran, unless it says that it did."""
     name = node.metadata.name
     if name not in scene.snapshot.closed:
@@ -92,7 +92,7 @@ def _why_kept(scene: Scene, node: Node) -> str:
     return why_busy(scene, node) if any(is_work(pod) and pod.status.phase == "Running" for pod in pods) else ""
 
 
-def _due(scene: Scene, pool: NodePool) -> list[Unit]:
+def _due(scene: ScaleDownContext, pool: NodePool) -> list[Unit]:
     return [
         unit
         for unit in scene.cluster.in_state(NodeState.UNREADY, NodeState.FAILED_TO_START)

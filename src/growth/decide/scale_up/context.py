@@ -10,20 +10,20 @@ from growth.api.node_pool import NodePool
 from growth.api.node_request import NodeRequest
 from growth.api.out_of_service import out_of_service_taint
 from growth.api.settings.model import Settings
-from growth.decide.capacity.availability import Access
+from growth.decide.capacity.availability import Availability
 from growth.decide.capacity.node_startup import awaits_memory
 from growth.decide.capacity.offering_catalog import shop_in
-from growth.decide.capacity.pool_inventory import Holding, holdings, just_bought
+from growth.decide.capacity.pool_inventory import PoolMachine, holdings, just_bought
 from growth.decide.capacity.pool_validation import usable
-from growth.decide.capacity.retry_fingerprint import Circumstances, circumstances_of, is_limited
+from growth.decide.capacity.retry_fingerprint import RetryFingerprint, circumstances_of, is_limited
 from growth.decide.capacity.upcoming_nodes import hand_over_ends, has_places
-from growth.decide.contract import State
+from growth.decide.contract import DeciderState
 from growth.decide.facts.cluster_state import NodeState
 from growth.decide.facts.gangs import gangs_in
 from growth.decide.facts.pending_pods import displaced_in, stand_ins_in, waiting_in
 from growth.decide.registry.step import cluster_in
-from growth.decide.scale_up.plan import Plan
-from growth.decide.scale_up.pod_results import Verdict
+from growth.decide.scale_up.plan import ScaleUpPlan
+from growth.decide.scale_up.pod_results import PodResult
 from growth.decide.writes.removal_requests import leaving_in
 from growth.observe.snapshot import Snapshot
 from growth.observe.table import Table
@@ -32,10 +32,10 @@ _NOT_COMING: Final = frozenset({NodeState.NEVER_CREATED, NodeState.NEVER_REGISTE
 """Whose pods need other places, although nobody has given these requests up yet."""
 
 
-class Outlook:
+class ScaleUpContext:
     """One instant. ``pools`` are all that there are, ``usable`` those for which machines may be bought now."""
 
-    def __init__(self, snapshot: Snapshot, state: State, settings: Settings, plan: Plan) -> None:
+    def __init__(self, snapshot: Snapshot, state: DeciderState, settings: Settings, plan: ScaleUpPlan) -> None:
         self.snapshot, self.state, self.settings, self.plan = snapshot, state, settings, plan
         self.now: datetime = snapshot.now
         self.pools: list[NodePool] = [pool for _, pool in sorted(snapshot.table(NODE_POOLS).items())]
@@ -61,15 +61,15 @@ class Outlook:
             name for name, node in snapshot.out_of_service.items() if out_of_service_taint(node) is not None
         }
         """Nodes that are out of service: they are no room, whatever was planned before."""
-        self.verdicts: Mapping[str, Verdict] = {}
+        self.verdicts: Mapping[str, PodResult] = {}
 
     @cached_property
-    def held(self) -> list[Holding]:
+    def held(self) -> list[PoolMachine]:
         """All machines of all pools."""
         return holdings(self.snapshot, self.shop, just_bought(self.snapshot, self.state))
 
     @cached_property
-    def circumstances(self) -> Circumstances:
+    def circumstances(self) -> RetryFingerprint:
         """What a plan depends on beside the pods."""
         held = self.held if any(map(is_limited, self.usable)) else ()
         return circumstances_of(self.usable, self.shop, held, self.closed)
@@ -102,7 +102,7 @@ class Outlook:
             return False
         pool, offering = request.pool, request.spec.target_offering
         sold = self.shop.sold.get(offering)
-        is_open = sold is not None and sold.access is Access.OPEN
+        is_open = sold is not None and sold.access is Availability.OPEN
         return not is_open or pool in self.cluster.closed_pools or (pool, offering) in self.closed
 
     def hand_over_ends(self, request: NodeRequest) -> datetime:

@@ -20,26 +20,26 @@ from growth.api.actions import Action, CreateObject, Hold, Outcome, Result
 from growth.api.growth_kinds import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from growth.api.references import reference_by_name, reference_to
 from growth.api.settings.model import Settings
-from growth.decide.capacity.demand_history import Demand, noted
+from growth.decide.capacity.demand_history import DemandHistory, noted
 from growth.decide.capacity.offering_catalog import offering_for
 from growth.decide.capacity.pool_inventory import shortages
-from growth.decide.capacity.upcoming_nodes import Coming
-from growth.decide.contract import Decision, State
+from growth.decide.capacity.upcoming_nodes import UpcomingNode
+from growth.decide.contract import DeciderState, Decision
 from growth.decide.elapsed import is_ahead
 from growth.decide.facts.pending_pods import is_stand_in, waiting_in
 from growth.decide.fit.demand import importance
-from growth.decide.fit.simulated_cluster import Stage
-from growth.decide.scale_up.context import Outlook
-from growth.decide.scale_up.demand_forecast import MOST, Foresight
+from growth.decide.fit.simulated_cluster import SimulatedCluster
+from growth.decide.scale_up.context import ScaleUpContext
+from growth.decide.scale_up.demand_forecast import MOST, DemandForecast
 from growth.decide.scale_up.gang_placement import offerings_if_tried
 from growth.decide.scale_up.launches import asked_for, joined
 from growth.decide.scale_up.node_succession import predecessors
-from growth.decide.scale_up.pending_pods import Waiting, sort_out
-from growth.decide.scale_up.plan import NO_PLAN, Plan, Question, answer
-from growth.decide.scale_up.planned_launch import Wanted
+from growth.decide.scale_up.pending_pods import PendingPods, sort_out
+from growth.decide.scale_up.plan import NO_PLAN, ScaleUpPlan, ScaleUpProblem, answer
+from growth.decide.scale_up.planned_launch import PlannedLaunch
 from growth.decide.scale_up.pod_events import halted, told
-from growth.decide.scale_up.pod_results import Said, Verdict, after
-from growth.decide.scale_up.probe_schedule import Probing, probing
+from growth.decide.scale_up.pod_results import PodResult, PodResults, after
+from growth.decide.scale_up.probe_schedule import ProbeSchedule, probing
 from growth.decide.scale_up.probes import Probe
 from growth.decide.scale_up.reclaimed_nodes import spare_nodes, taken_back
 from growth.decide.solver.minimum_nodes import Shortage
@@ -51,11 +51,11 @@ _SEEN_WITHIN: Final = timedelta(seconds=10)
 _AFTER_A_MISTAKE: Final = timedelta(seconds=10)
 
 
-class Memory(msgspec.Struct, frozen=True):
+class ScaleUpCarry(msgspec.Struct, frozen=True):
     """What must be remembered between two passes; a new process begins with nothing and loses nothing."""
 
-    plan: Plan = NO_PLAN
-    verdicts: Mapping[str, Verdict] = {}
+    plan: ScaleUpPlan = NO_PLAN
+    verdicts: Mapping[str, PodResult] = {}
     """What this plan and those before said of pods that still wait."""
     unseen: frozenset[str] = frozenset()
     """Machines of the plan whose requests were not seen yet."""
@@ -75,14 +75,14 @@ class Memory(msgspec.Struct, frozen=True):
     probed_at: datetime | None = None
     """When a plan was last asked for offerings to test."""
     told: tuple[Action | Hold, ...] = ()
-    demand: Demand | None = None
+    demand: DemandHistory | None = None
     """What was wanted lately, where a pool optimises."""
 
 
-def decide(snapshot: Snapshot, state: State, settings: Settings) -> Decision:
+def decide(snapshot: Snapshot, state: DeciderState, settings: Settings) -> Decision:
     """What should happen now."""
-    memory = state.memory if isinstance(state.memory, Memory) else Memory(nodes_heard=snapshot.nodes_heard)
-    if isinstance(state.answer, Plan) and state.answer is not memory.plan:
+    memory = state.memory if isinstance(state.memory, ScaleUpCarry) else ScaleUpCarry(nodes_heard=snapshot.nodes_heard)
+    if isinstance(state.answer, ScaleUpPlan) and state.answer is not memory.plan:
         unseen = frozenset(one.name for one in state.answer.wanted)
         verdicts = after(state.answer, memory.verdicts, waiting_in(snapshot))
         memory = msgspec.structs.replace(memory, plan=state.answer, unseen=unseen, verdicts=verdicts)
@@ -94,10 +94,10 @@ def decide(snapshot: Snapshot, state: State, settings: Settings) -> Decision:
 class _Pass:
     """One look at everything."""
 
-    def __init__(self, snapshot: Snapshot, state: State, settings: Settings, memory: Memory) -> None:
+    def __init__(self, snapshot: Snapshot, state: DeciderState, settings: Settings, memory: ScaleUpCarry) -> None:
         self._snapshot, self._state, self._settings, self._memory = snapshot, state, settings, memory
         self._now = snapshot.now
-        self._outlook = Outlook(snapshot, state, settings, memory.plan)
+        self._outlook = ScaleUpContext(snapshot, state, settings, memory.plan)
 
     def run(self) -> Decision:
         cluster = self._outlook.cluster
@@ -142,11 +142,11 @@ class _Pass:
 
     # 1. The last plan
 
-    def _unseen(self) -> tuple[list[Wanted], list[str], dict[str, Verdict]]:
+    def _unseen(self) -> tuple[list[PlannedLaunch], list[str], dict[str, PodResult]]:
         """Machines of the last plan whose requests are not in the cluster yet, and are still wanted; those by name that
         nobody wants any more, but that may be there; and what is to be said of those whose requests were refused."""
-        unseen, unwanted = list[Wanted](), list[str]()
-        refused: dict[str, Verdict] = {}
+        unseen, unwanted = list[PlannedLaunch](), list[str]()
+        refused: dict[str, PodResult] = {}
         for one in self._memory.plan.wanted:
             if one.name not in self._memory.unseen or self._outlook.request(one.name):
                 continue
@@ -160,7 +160,7 @@ class _Pass:
             if outcome is not None and outcome.result is Result.REFUSED:
                 # It would be refused again, and meanwhile nobody else would be served. It is no failure of the pods.
                 why = f"its NodeRequest was refused: {outcome.message}"
-                verdict = Verdict(Said.SET_ASIDE, self._now, why, circumstances=self._memory.plan.circumstances)
+                verdict = PodResult(PodResults.SET_ASIDE, self._now, why, circumstances=self._memory.plan.circumstances)
                 refused |= dict.fromkeys(one.pods or (one.shortage,), verdict)
             else:
                 # Until it is seen it is asked for again, which changes nothing if it is there: a watch may lag, and
@@ -180,7 +180,7 @@ class _Pass:
         made_at = self._memory.plan.at
         return outcome.at <= self._now and (made_at <= outcome.at or made_at > self._now)
 
-    def _is_wanted(self, wanted: Wanted) -> bool:
+    def _is_wanted(self, wanted: PlannedLaunch) -> bool:
         """Whether its pool still is one to buy this for, and somebody of those that it is for still waits."""
         if not any(pool.metadata.uid == wanted.pool.metadata.uid for pool in self._outlook.usable):
             return False
@@ -193,7 +193,7 @@ class _Pass:
         waiting = self._outlook.waiting
         return not wanted.pods or any(uid in waiting or (is_new and is_stand_in(uid)) for uid in wanted.pods)
 
-    def _noticing(self, unseen: list[str], refused: dict[str, Verdict]) -> Memory:
+    def _noticing(self, unseen: list[str], refused: dict[str, PodResult]) -> ScaleUpCarry:
         """What is remembered from now on: who was seen, and whether somebody new waits."""
         memory, now = self._memory, self._now
         stand_ins = frozenset(self._outlook.stand_ins)
@@ -213,7 +213,7 @@ class _Pass:
 
     # 3. The next plan
 
-    def _probes(self, waiting: Waiting, memory: Memory) -> Probing:
+    def _probes(self, waiting: PendingPods, memory: ScaleUpCarry) -> ProbeSchedule:
         """Offerings to test; what was just found to serve no pod, or to pass a limit, is not asked about at once."""
         planned = {pod.metadata.uid for pod in (*waiting.seated, *waiting.expected)}
         unplanned = {pod.metadata.uid for pod, _ in waiting.held}
@@ -228,8 +228,8 @@ class _Pass:
         return found
 
     def _think(
-        self, waiting: Waiting, missing: tuple[Shortage, ...], probes: Probing, memory: Memory
-    ) -> tuple[Callable[[], Plan] | None, Memory]:
+        self, waiting: PendingPods, missing: tuple[Shortage, ...], probes: ProbeSchedule, memory: ScaleUpCarry
+    ) -> tuple[Callable[[], ScaleUpPlan] | None, ScaleUpCarry]:
         settings = self._settings.grow
         if not waiting.unserved and not missing and not probes.due:
             # Those who have just come may be refused in a moment; then they have waited since now.
@@ -250,7 +250,7 @@ class _Pass:
         )
         return lambda: answer(question), memory
 
-    def _missing(self, waiting: Waiting) -> tuple[Shortage, ...]:
+    def _missing(self, waiting: PendingPods) -> tuple[Shortage, ...]:
         """Machines that pools want even without load; those that could not be found are asked for again later."""
         outlook, again_after = self._outlook, self._settings.grow.back_off
         if not any(one.min for pool in outlook.usable for one in pool.spec.server_types):
@@ -266,11 +266,13 @@ class _Pass:
                 found.append(one)
         return tuple(found)
 
-    def _question(self, waiting: Waiting, missing: tuple[Shortage, ...], probes: tuple[Probe, ...]) -> Question:
+    def _question(
+        self, waiting: PendingPods, missing: tuple[Shortage, ...], probes: tuple[Probe, ...]
+    ) -> ScaleUpProblem:
         snapshot, outlook = self._snapshot, self._outlook
         pools = {pool.metadata.name: pool for pool in outlook.pools}
         coming = [
-            Coming(request.metadata.name, pools[request.pool], offering, request.planned_for, request.hands_keys)
+            UpcomingNode(request.metadata.name, pools[request.pool], offering, request.planned_for, request.hands_keys)
             for _, request in sorted(outlook.requests.items())
             if outlook.has_places(request)
             and request.pool in pools
@@ -283,8 +285,8 @@ class _Pass:
         removals = snapshot.table(NODE_REMOVAL_REQUESTS)
         machines = [machine.name for cloud in snapshot.clouds.values() for machine in cloud.machines]
         taken = {name for _, name in (*outlook.requests, *removals)} | {*snapshot.nodes, *machines}
-        return Question(
-            stage=Stage.copy_of(snapshot),
+        return ScaleUpProblem(
+            stage=SimulatedCluster.copy_of(snapshot),
             pools=outlook.usable,
             offerings=outlook.shop.buyable,
             bought=tuple(one.bought for one in outlook.held),
@@ -307,9 +309,9 @@ class _Pass:
             if_tried=offerings_if_tried(outlook.shop, snapshot.clouds) if outlook.gangs else (),
         )
 
-    def _foresight(self) -> Foresight:
+    def _foresight(self) -> DemandForecast:
         demand = self._memory.demand
         if demand is None or not demand.knows():
-            return Foresight()
+            return DemandForecast()
         acting = (pool.metadata.name for pool in self._outlook.usable if pool.spec.disruption.mode == "act")
-        return Foresight(demand.expected(MOST), frozenset(acting))
+        return DemandForecast(demand.expected(MOST), frozenset(acting))

@@ -15,10 +15,10 @@ from typing import Final
 import msgspec
 
 from growth.api.pod import Pod
-from growth.decide.capacity.demand_history import NOBODY, Expected
-from growth.decide.fit.simulated_cluster import Stage
-from growth.decide.solver.node_options import Market
-from growth.decide.solver.placement_solution import Filled, PlacementSolution, PlannedNode
+from growth.decide.capacity.demand_history import NOBODY, ExpectedPods
+from growth.decide.fit.simulated_cluster import SimulatedCluster
+from growth.decide.solver.node_options import NodeOptions
+from growth.decide.solver.placement_solution import FilledNode, PlacementSolution, PlannedNode
 from growth.decide.solver.planner import plan
 
 MOST: Final = 64
@@ -32,15 +32,19 @@ _MANY: Final = 16
 _WEIGHED: Final = ("cpu", "memory")
 
 
-class Foresight(msgspec.Struct, frozen=True):
+class DemandForecast(msgspec.Struct, frozen=True):
     """Who is expected, and the pools that buy with an eye on them."""
 
-    expected: Expected = NOBODY
+    expected: ExpectedPods = NOBODY
     pools: frozenset[str] = frozenset()
 
 
 def foreseeing(
-    stage: Stage, pods: Sequence[Pod], market: Market, found: PlacementSolution, foresight: Foresight
+    stage: SimulatedCluster,
+    pods: Sequence[Pod],
+    market: NodeOptions,
+    found: PlacementSolution,
+    foresight: DemandForecast,
 ) -> PlacementSolution:
     """What was found for these pods, or something larger that comes cheaper soon."""
     expected = foresight.expected
@@ -68,7 +72,11 @@ class _Filling(msgspec.Struct, frozen=True):
 
     @staticmethod
     def of(
-        stage: Stage, market: Market, found: PlacementSolution, larger: PlacementSolution, whole: PlacementSolution
+        stage: SimulatedCluster,
+        market: NodeOptions,
+        found: PlacementSolution,
+        larger: PlacementSolution,
+        whole: PlacementSolution,
     ) -> "_Filling":
         """``whole`` is the larger plan with all that are expected on it."""
         bought = {one.name for one in larger.buy}
@@ -90,13 +98,13 @@ def _gain(found: PlacementSolution, larger: PlacementSolution, filling: _Filling
     return (found.cost_per_hour - larger.cost_per_hour) * _HOURS + later * (_HOURS - hours / 2)
 
 
-def _room(market: Market, nodes: Sequence[PlannedNode]) -> dict[str, int]:
+def _room(market: NodeOptions, nodes: Sequence[PlannedNode]) -> dict[str, int]:
     kinds = {(kind.pool.metadata.name, kind.offering.id): kind for kind in market.kinds}
     rooms = [kinds[one.pool.metadata.name, one.offering.id].room for one in nodes]
     return {name: sum(room.get(name, 0) for room in rooms) for name in _WEIGHED}
 
 
-def _asked(stage: Stage, pods: Sequence[Pod]) -> dict[str, int]:
+def _asked(stage: SimulatedCluster, pods: Sequence[Pod]) -> dict[str, int]:
     asked = [stage.requests(pod) for pod in pods]
     return {name: sum(one.get(name, 0) for one in asked) for name in _WEIGHED}
 
@@ -122,7 +130,7 @@ def _of_those_who_wait(solution: PlacementSolution, expected: Collection[str]) -
         solution,
         outcome="IncompletePlacement" if left_out else "AllPlaced",
         buy=buy,
-        existing=tuple(Filled(one.node, own) for one in solution.existing if (own := here(one.pods))),
+        existing=tuple(FilledNode(one.node, own) for one in solution.existing if (own := here(one.pods))),
         left_out=left_out,
         keep=solution.keep.difference(expected),
         cost_per_hour=cost,

@@ -16,14 +16,14 @@ import msgspec
 
 from growth.api.offering import Offering
 from growth.api.pod import Pod, PodSpec
-from growth.api.provider_state import Cloud
-from growth.decide.capacity.availability import Access
-from growth.decide.capacity.offering_catalog import Shop
-from growth.decide.facts.gangs import Gang, Unplaced
-from growth.decide.fit.demand import SetAside, importance
-from growth.decide.fit.simulated_cluster import Stage
-from growth.decide.solver.node_options import Market
-from growth.decide.solver.placement_solution import LeftOut, PlacementSolution
+from growth.api.provider_state import ProviderState
+from growth.decide.capacity.availability import Availability
+from growth.decide.capacity.offering_catalog import OfferingCatalog
+from growth.decide.facts.gangs import Gang, UnplacedGang
+from growth.decide.fit.demand import ExcludedPod, importance
+from growth.decide.fit.simulated_cluster import SimulatedCluster
+from growth.decide.solver.node_options import NodeOptions
+from growth.decide.solver.placement_solution import PlacementSolution, UnplacedPod
 from growth.decide.solver.planner import plan
 
 # Each gang that is added costs one more plan. Those for which this one has no time are demand in the next one.
@@ -33,21 +33,21 @@ _LARGE: Final = 1000
 """Pods."""
 
 
-class Together(msgspec.Struct, frozen=True):
+class GangPlacement(msgspec.Struct, frozen=True):
     """A plan without torn gangs."""
 
     pods: list[Pod]
     """The demand that is planned for."""
     solution: PlacementSolution
     """What there is for it."""
-    unplaced: tuple[Unplaced, ...] = ()
-    left_out: tuple[LeftOut, ...] = ()
+    unplaced: tuple[UnplacedGang, ...] = ()
+    left_out: tuple[UnplacedPod, ...] = ()
     """The pods of the unplaced gangs."""
 
 
 def without_held_back(
-    demand: Sequence[Pod], set_aside: Sequence[SetAside], gangs: Sequence[Gang]
-) -> tuple[list[Pod], list[SetAside]]:
+    demand: Sequence[Pod], set_aside: Sequence[ExcludedPod], gangs: Sequence[Gang]
+) -> tuple[list[Pod], list[ExcludedPod]]:
     """Set aside the whole gang of a pod that no machine helps now: the others could not start without it."""
     reasons = {one.pod.metadata.uid: one.reason for one in set_aside if not one.node}
     held: dict[str, str] = {}
@@ -55,17 +55,17 @@ def without_held_back(
         first = min(gang.pods & reasons.keys(), default=None)
         if first is not None:
             held |= dict.fromkeys(gang.pods, f"it starts together with a pod of which holds: {reasons[first]}")
-    more = [SetAside(pod, "Gang", held[pod.metadata.uid]) for pod in demand if pod.metadata.uid in held]
+    more = [ExcludedPod(pod, "Gang", held[pod.metadata.uid]) for pod in demand if pod.metadata.uid in held]
     return [pod for pod in demand if pod.metadata.uid not in held], [*set_aside, *more]
 
 
 def plan_together(
-    stage: Stage,
+    stage: SimulatedCluster,
     pods: Sequence[Pod],
-    market: Market,
+    market: NodeOptions,
     gangs: Sequence[Gang],
-    if_tried: Callable[[], Market] | None = None,
-) -> Together:
+    if_tried: Callable[[], NodeOptions] | None = None,
+) -> GangPlacement:
     """Plan for these pods; ``if_tried`` is the market as it would be if all that is on trial could be had."""
     solution = plan(stage, pods, market)
     uids = {pod.metadata.uid for pod in pods}
@@ -76,22 +76,22 @@ def plan_together(
         gangs = [gang for gang in gangs if gang.workload not in lacking or gang.workload in hopeless]
         lacking = {workload: why for workload, why in lacking.items() if workload in hopeless}
     if not lacking:
-        return Together(list(pods), solution)
+        return GangPlacement(list(pods), solution)
     return _Sharing(stage, pods, market, gangs, lacking).run(solution)
 
 
-def offerings_if_tried(shop: Shop, providers: Mapping[str, Cloud]) -> tuple[Offering, ...]:
+def offerings_if_tried(shop: OfferingCatalog, providers: Mapping[str, ProviderState]) -> tuple[Offering, ...]:
     """Everything that may be launched, with all the stock that providers list of what is on trial; nothing if nothing
     is."""
-    if not shop.trials and all(one.access is not Access.ON_TRIAL for one in shop.sold.values()):
+    if not shop.trials and all(one.access is not Availability.ON_TRIAL for one in shop.sold.values()):
         return ()
     listed = {one.id: one.stock for provider in providers.values() for one in provider.offerings}
     return tuple(
         msgspec.structs.replace(one.offering, stock=listed.get(one.offering.id))
-        if one.access is Access.ON_TRIAL
+        if one.access is Availability.ON_TRIAL
         else one.offering
         for one in shop.sold.values()
-        if one.access is not Access.CLOSED
+        if one.access is not Availability.CLOSED
     )
 
 
@@ -99,24 +99,29 @@ class _Sharing:
     """Which of the gangs that lack a place can have one, if others go without."""
 
     def __init__(
-        self, stage: Stage, pods: Sequence[Pod], market: Market, gangs: Sequence[Gang], lacking: dict[str, str]
+        self,
+        stage: SimulatedCluster,
+        pods: Sequence[Pod],
+        market: NodeOptions,
+        gangs: Sequence[Gang],
+        lacking: dict[str, str],
     ) -> None:
         self._stage, self._pods, self._market = stage, pods, market
         self._gangs = {gang.workload: gang for gang in gangs}
         self._lacking = lacking
         """By workload, why."""
 
-    def run(self, solution: PlacementSolution) -> Together:
+    def run(self, solution: PlacementSolution) -> GangPlacement:
         out = set(self._lacking)
         if self._are_torn(solution):
             out, solution = self._without(out)
             out, solution, later = self._added(out, solution)
         else:
             later = set[str]()
-        unplaced = tuple(Unplaced(self._gangs[name], self._lacking[name]) for name in sorted(out - later))
+        unplaced = tuple(UnplacedGang(self._gangs[name], self._lacking[name]) for name in sorted(out - later))
         reasons = {uid: one.why for one in unplaced for uid in one.gang.pods}
-        left_out = [LeftOut(pod, reasons[pod.metadata.uid]) for pod in self._pods if pod.metadata.uid in reasons]
-        return Together(self._but(out), _only(solution, self._uids_of(out)), unplaced, tuple(left_out))
+        left_out = [UnplacedPod(pod, reasons[pod.metadata.uid]) for pod in self._pods if pod.metadata.uid in reasons]
+        return GangPlacement(self._but(out), _only(solution, self._uids_of(out)), unplaced, tuple(left_out))
 
     def _are_torn(self, solution: PlacementSolution) -> bool:
         placed = {pod.metadata.uid for node in (*solution.buy, *solution.existing) for pod in node.pods}

@@ -9,11 +9,11 @@ from growth.api.node_pool import NodePool
 from growth.api.node_request import FORESEES, HANDS_KEYS, PLANNED_FOR, PROBE, WAKES, NodeRequest
 from growth.api.references import reference_by_name, reference_to
 from growth.decide.facts.pending_pods import is_announced, is_successor
-from growth.decide.scale_up.context import Outlook
-from growth.decide.scale_up.planned_launch import Wanted
+from growth.decide.scale_up.context import ScaleUpContext
+from growth.decide.scale_up.planned_launch import PlannedLaunch
 
 
-def asked_for(wanted: Wanted) -> CreateObject:
+def asked_for(wanted: PlannedLaunch) -> CreateObject:
     """Ask for a machine."""
     pool, offering = wanted.pool, wanted.offering
     annotations = {
@@ -39,7 +39,7 @@ def asked_for(wanted: Wanted) -> CreateObject:
     )
 
 
-def _reason_for(wanted: Wanted) -> str:
+def _reason_for(wanted: PlannedLaunch) -> str:
     if wanted.is_probe:
         return (
             f"launches of pool {wanted.pool.metadata.name} fail: one machine of {wanted.offering.id} shows if it works"
@@ -59,7 +59,7 @@ def _for_whom(uids: tuple[str, ...]) -> str:
     return f"{count} pods wait" if count > 1 else "a pod waits"
 
 
-def _for_who_follows(wanted: Wanted) -> str:
+def _for_who_follows(wanted: PlannedLaunch) -> str:
     return " with room for those who follow: more and more is wanted" if wanted.foresees else ""
 
 
@@ -69,7 +69,7 @@ def owned_by(pool: NodePool) -> dict[str, str]:
     return {"apiVersion": NODE_POOLS.api_version, "kind": NODE_POOLS.name, "name": meta.name, "uid": meta.uid}
 
 
-def joined(outlook: Outlook) -> Iterator[PatchObject]:
+def joined(outlook: ScaleUpContext) -> Iterator[PatchObject]:
     """Note on machines that are coming which pods the last plan added to them."""
     waiting = outlook.waiting
     for one in outlook.plan.joining:

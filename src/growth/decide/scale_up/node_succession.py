@@ -31,10 +31,10 @@ from growth.api.node_request import MAX_NODE_NAME
 from growth.api.out_of_service import out_of_service_taint, proof_on
 from growth.api.pod import Pod
 from growth.api.pod_classification import is_daemon
-from growth.decide.capacity.pool_inventory import Holding
+from growth.decide.capacity.pool_inventory import PoolMachine
 from growth.decide.elapsed import is_ahead
 from growth.decide.facts.pending_pods import displaced_in
-from growth.decide.scale_up.planned_launch import Wanted
+from growth.decide.scale_up.planned_launch import PlannedLaunch
 from growth.observe.snapshot import Snapshot
 
 # Pods of a dead machine are gone soon after its taint (``decide.failover.replacement_pods``): so long, who comes may be
@@ -58,7 +58,7 @@ class Predecessor(msgspec.Struct, frozen=True):
     """Whether it goes because it was unready for long."""
 
 
-def predecessors(snapshot: Snapshot, held: Iterable[Holding]) -> tuple[Predecessor, ...]:
+def predecessors(snapshot: Snapshot, held: Iterable[PoolMachine]) -> tuple[Predecessor, ...]:
     """All of them; ``held`` are the machines that are ours."""
     stand_ins: dict[str, set[str]] = {}
     for uid, one in displaced_in(snapshot).items():
@@ -93,7 +93,7 @@ def _dead_since(node: Node, now: datetime) -> datetime | None:
     return proof.tainted_at if is_out else None
 
 
-def succeeding(wanted: list[Wanted], pods: Iterable[Pod], lost: Sequence[Predecessor]) -> list[Wanted]:
+def succeeding(wanted: list[PlannedLaunch], pods: Iterable[Pod], lost: Sequence[Predecessor]) -> list[PlannedLaunch]:
     """The machines that are wanted, with whom they replace; ``pods`` are those that they may be for."""
     if not lost:
         return wanted
@@ -109,13 +109,15 @@ def succeeding(wanted: list[Wanted], pods: Iterable[Pod], lost: Sequence[Predece
     return [msgspec.structs.replace(one, replaces=heirs.get(one.name, "")) for one in wanted]
 
 
-def _for_its_pods(lost: Predecessor, wanted: Sequence[Wanted], _: Mapping[str, Pod]) -> Wanted | None:
+def _for_its_pods(lost: Predecessor, wanted: Sequence[PlannedLaunch], _: Mapping[str, Pod]) -> PlannedLaunch | None:
     """The one that is for most of them."""
     best = max(wanted, key=lambda one: len(lost.stand_ins.intersection(one.pods)), default=None)
     return best if best is not None and not lost.stand_ins.isdisjoint(best.pods) else None
 
 
-def _for_pods_made_since(lost: Predecessor, wanted: Sequence[Wanted], pods: Mapping[str, Pod]) -> Wanted | None:
+def _for_pods_made_since(
+    lost: Predecessor, wanted: Sequence[PlannedLaunch], pods: Mapping[str, Pod]
+) -> PlannedLaunch | None:
     if lost.dead_since is None:
         return None
     since = lost.dead_since - _CLOCKS
@@ -130,7 +132,7 @@ def _for_pods_made_since(lost: Predecessor, wanted: Sequence[Wanted], pods: Mapp
     return next((one for one in wanted if any(map(is_made_since, one.pods))), None)
 
 
-def _for_its_pool(lost: Predecessor, wanted: Sequence[Wanted], _: Mapping[str, Pod]) -> Wanted | None:
+def _for_its_pool(lost: Predecessor, wanted: Sequence[PlannedLaunch], _: Mapping[str, Pod]) -> PlannedLaunch | None:
     if not lost.is_removed:
         return None
     alike = (one for one in wanted if one.shortage and one.offering.server_type.lower() == lost.server_type)

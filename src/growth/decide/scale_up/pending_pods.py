@@ -30,16 +30,16 @@ from growth.api.pod import Pod
 from growth.api.settings.model import GrowSettings
 from growth.decide.capacity.node_startup import shortfall
 from growth.decide.capacity.offering_catalog import offering_for
-from growth.decide.capacity.retry_fingerprint import Circumstances
+from growth.decide.capacity.retry_fingerprint import RetryFingerprint
 from growth.decide.capacity.upcoming_nodes import still_fitting
 from growth.decide.elapsed import is_ahead
 from growth.decide.facts.pending_pods import is_announced
 from growth.decide.fit.demand import why_not
 from growth.decide.fit.node_resources import has_room
 from growth.decide.fit.template_node import allocatable_from
-from growth.decide.scale_up.context import Outlook
-from growth.decide.scale_up.pod_results import Said, Verdict
-from growth.decide.scale_up.pool_selection import Matching, Unmatched
+from growth.decide.scale_up.context import ScaleUpContext
+from growth.decide.scale_up.pod_results import PodResult, PodResults
+from growth.decide.scale_up.pool_selection import NoMatchingPool, PoolSelection
 from growth.decide.solver.minimum_nodes import Shortage
 from growth.decide.writes.pod_wakeup import nudge
 
@@ -59,7 +59,7 @@ def failed(before: BackOff | None, now: datetime, saw: str, settings: GrowSettin
     return BackOff(failures, now, None if delay is None else now + delay, saw)
 
 
-def is_held(record: BackOff, now: datetime, circumstances: Circumstances, settings: GrowSettings) -> bool:
+def is_held(record: BackOff, now: datetime, circumstances: RetryFingerprint, settings: GrowSettings) -> bool:
     """Whether a pod with this record is left alone for now."""
     if not circumstances.hold_what(record.saw):
         return False
@@ -86,7 +86,7 @@ _EXPECTED: Final = timedelta(seconds=15)
 _NUDGE_AFTER: Final = timedelta(seconds=3)
 
 
-class Waiting(msgspec.Struct):
+class PendingPods(msgspec.Struct):
     """The pods that wait, each once."""
 
     unserved: list[Pod] = []
@@ -95,7 +95,7 @@ class Waiting(msgspec.Struct):
     expected: list[Pod] = []
     set_aside: list[tuple[Pod, str]] = []
     """Those of whom there is something to say."""
-    unmatched: list[tuple[Pod, Unmatched]] = []
+    unmatched: list[tuple[Pod, NoMatchingPool]] = []
     held: list[tuple[Pod, BackOff]] = []
     cold: list[tuple[Shortage, str]] = []
     """Not pods, but machines that pools want even without load, and cannot have now."""
@@ -104,7 +104,7 @@ class Waiting(msgspec.Struct):
     """When it may stand otherwise with one of them."""
 
 
-def sort_out(outlook: Outlook, *, is_node_new: bool) -> Waiting:
+def sort_out(outlook: ScaleUpContext, *, is_node_new: bool) -> PendingPods:
     """Look at everybody whom a scheduler refused; if one of them needs a machine, also at those it has not tried yet.
 
     A scheduler that refuses one of a crowd will refuse the others, in its time. Who is planned for together is packed
@@ -113,11 +113,11 @@ def sort_out(outlook: Outlook, *, is_node_new: bool) -> Waiting:
     Stand-ins of pods that are not there yet (``decide.facts.pending_pods``) are demand, although no scheduler refused
     them. The first pods of a job may be there while the others are announced: they are demand with these.
     """
-    found = Waiting()
+    found = PendingPods()
     sorting = _Sorting(outlook, _places(outlook, found), is_node_new=is_node_new)
     for uid, pod in outlook.snapshot.refused.items():
         sorting.put(uid, pod, found)
-    stand_ins = Waiting()
+    stand_ins = PendingPods()
     for uid, pod in outlook.stand_ins.items():
         sorting.put(uid, pod, stand_ins)
     is_refusing, starting = bool(found.unserved or found.seated), _starting(stand_ins)
@@ -127,7 +127,7 @@ def sort_out(outlook: Outlook, *, is_node_new: bool) -> Waiting:
     found.expected += stand_ins.expected
     found.wake_at += stand_ins.wake_at
     if is_refusing or starting:
-        crowd = Waiting()
+        crowd = PendingPods()
         for uid, pod in outlook.snapshot.untried.items():
             if is_refusing or _owner(pod) in starting:
                 sorting.put(uid, pod, crowd)
@@ -142,7 +142,7 @@ def sort_out(outlook: Outlook, *, is_node_new: bool) -> Waiting:
     return found
 
 
-def _keep_whole(outlook: Outlook, found: Waiting) -> None:
+def _keep_whole(outlook: ScaleUpContext, found: PendingPods) -> None:
     """Take pods out of the demand whose gangs are not demand as a whole: they would get machines in vain."""
     served = {pod.metadata.uid for pod in (*found.unserved, *found.seated, *found.expected)}
     held = frozenset[str]().union(*(gang.pods for gang in outlook.gangs if not gang.pods <= served))
@@ -158,7 +158,7 @@ def _keep_whole(outlook: Outlook, found: Waiting) -> None:
     found.unserved = kept
 
 
-def _starting(stand_ins: Waiting) -> set[str]:
+def _starting(stand_ins: PendingPods) -> set[str]:
     """Jobs of which pods are announced that need machines."""
     wanting = (*stand_ins.unserved, *stand_ins.seated)
     return {_owner(pod) for pod in wanting if is_announced(pod.metadata.uid)} - {""}
@@ -172,11 +172,11 @@ def _owner(pod: Pod) -> str:
 class _Sorting:
     """Puts each pod where it belongs."""
 
-    def __init__(self, outlook: Outlook, places: set[str], *, is_node_new: bool) -> None:
+    def __init__(self, outlook: ScaleUpContext, places: set[str], *, is_node_new: bool) -> None:
         self._outlook, self._places, self._is_node_new = outlook, places, is_node_new
-        self._matching = Matching(outlook.pools, outlook.usable)
+        self._matching = PoolSelection(outlook.pools, outlook.usable)
 
-    def put(self, uid: str, pod: Pod, found: Waiting) -> None:
+    def put(self, uid: str, pod: Pod, found: PendingPods) -> None:
         """One pod."""
         outlook, now = self._outlook, self._outlook.now
         again_after = outlook.settings.grow.back_off
@@ -186,10 +186,14 @@ class _Sorting:
             found.seated.append(pod)
         elif why_not(pod) is not None:
             return
-        elif verdict is not None and said is Said.EXPECTED and _is_expected(outlook, pod, verdict):
+        elif verdict is not None and said is PodResults.EXPECTED and _is_expected(outlook, pod, verdict):
             found.expected.append(pod)
             _expect(outlook, pod, verdict, found)
-        elif verdict is not None and said is Said.SET_ASIDE and is_ahead(verdict.at + again_after, now, again_after):
+        elif (
+            verdict is not None
+            and said is PodResults.SET_ASIDE
+            and is_ahead(verdict.at + again_after, now, again_after)
+        ):
             # What must happen first is nothing that we would hear of in particular, so it is asked about again.
             found.wake_at.append(verdict.at + again_after)
             if verdict.why:
@@ -204,17 +208,17 @@ class _Sorting:
             found.unserved.append(pod)
 
 
-def nodes_expected(outlook: Outlook) -> set[str]:
+def nodes_expected(outlook: ScaleUpContext) -> set[str]:
     """Nodes that stand and on which pods are expected that still wait."""
     waiting, found = outlook.waiting, set[str]()
     for uid, verdict in outlook.verdicts.items():
-        is_new = verdict.said is Said.EXPECTED and verdict.node not in found and uid in waiting
+        is_new = verdict.said is PodResults.EXPECTED and verdict.node not in found and uid in waiting
         if is_new and _is_expected(outlook, waiting[uid], verdict):
             found.add(verdict.node)
     return found
 
 
-def _places(outlook: Outlook, waiting: Waiting) -> set[str]:
+def _places(outlook: ScaleUpContext, waiting: PendingPods) -> set[str]:
     """Uids of pods that have a place on a machine that is coming."""
     found: set[str] = set()
     for request in outlook.requests.values():
@@ -231,7 +235,7 @@ def _places(outlook: Outlook, waiting: Waiting) -> set[str]:
     return found
 
 
-def _places_on(outlook: Outlook, request: NodeRequest) -> Iterable[str]:
+def _places_on(outlook: ScaleUpContext, request: NodeRequest) -> Iterable[str]:
     name, snapshot = request.metadata.name, outlook.snapshot
     node = snapshot.nodes.get(name)
     # Others may have taken room on a node that is open, and one that has less than promised has not room for all.
@@ -244,14 +248,14 @@ def _places_on(outlook: Outlook, request: NodeRequest) -> Iterable[str]:
     return request.planned_for if len(fitting) < waiting and _is_surprising(outlook, request, node) else fitting
 
 
-def _is_surprising(outlook: Outlook, request: NodeRequest, node: Node) -> bool:
+def _is_surprising(outlook: ScaleUpContext, request: NodeRequest, node: Node) -> bool:
     """Whether a node has less than is believed of its offering so far."""
     offering = offering_for(request, outlook.shop)
     pool = next((pool for pool in outlook.pools if pool.metadata.name == request.pool), None)
     return offering is not None and pool is not None and bool(shortfall(node, allocatable_from(offering, pool)))
 
 
-def _is_expected(outlook: Outlook, pod: Pod, verdict: Verdict) -> bool:
+def _is_expected(outlook: ScaleUpContext, pod: Pod, verdict: PodResult) -> bool:
     """Whether the scheduler may still place it where there was room: until others have taken that."""
     if verdict.node not in outlook.snapshot.nodes or verdict.node in outlook.leaving or verdict.node in outlook.dead:
         return False
@@ -261,7 +265,7 @@ def _is_expected(outlook: Outlook, pod: Pod, verdict: Verdict) -> bool:
     return has_room(snapshot.room.free(verdict.node), snapshot.shapes.requests_of(pod.spec))
 
 
-def _expect(outlook: Outlook, pod: Pod, verdict: Verdict, found: Waiting) -> None:
+def _expect(outlook: ScaleUpContext, pod: Pod, verdict: PodResult, found: PendingPods) -> None:
     found.wake_at.append(verdict.at + _EXPECTED)
     if is_ahead(verdict.at + _NUDGE_AFTER, outlook.now, _NUDGE_AFTER):
         found.wake_at.append(verdict.at + _NUDGE_AFTER)
@@ -272,15 +276,15 @@ def _expect(outlook: Outlook, pod: Pod, verdict: Verdict, found: Waiting) -> Non
         found.nudges.append(action)
 
 
-def _record(outlook: Outlook, pod: Pod, verdict: Verdict | None) -> BackOff | None:
+def _record(outlook: ScaleUpContext, pod: Pod, verdict: PodResult | None) -> BackOff | None:
     """What is written on a pod, or will be because a plan left it out."""
     written = back_off_of(pod)
-    if verdict is None or verdict.said is not Said.LEFT_OUT:
+    if verdict is None or verdict.said is not PodResults.LEFT_OUT:
         return written
     if written is not None and verdict.at < written.at <= outlook.now:
         return written
     return failed(written, verdict.at, verdict.circumstances, outlook.settings.grow)
 
 
-def _is_held(outlook: Outlook, record: BackOff) -> bool:
+def _is_held(outlook: ScaleUpContext, record: BackOff) -> bool:
     return is_held(record, outlook.now, outlook.circumstances, outlook.settings.grow)

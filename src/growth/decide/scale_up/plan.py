@@ -12,34 +12,34 @@ import msgspec
 from growth.api.node_pool import NodePool
 from growth.api.offering import Offering
 from growth.api.pod import Pod
-from growth.decide.capacity.pool_usage import Bought
-from growth.decide.capacity.retry_fingerprint import Circumstances
-from growth.decide.capacity.upcoming_nodes import Coming, enter, seat
-from growth.decide.facts.gangs import Findings, Gang
-from growth.decide.facts.pending_pods import Displaced, clear
-from growth.decide.fit.demand import SetAside, has_place, why_unplaceable
+from growth.decide.capacity.pool_usage import PoolUsage
+from growth.decide.capacity.retry_fingerprint import RetryFingerprint
+from growth.decide.capacity.upcoming_nodes import UpcomingNode, enter, seat
+from growth.decide.facts.gangs import Gang, GangFindings
+from growth.decide.facts.pending_pods import ReplacementPod, clear
+from growth.decide.fit.demand import ExcludedPod, has_place, why_unplaceable
 from growth.decide.fit.inter_pod_affinity import feared_by
-from growth.decide.fit.simulated_cluster import Stage
-from growth.decide.scale_up.demand_forecast import Foresight, foreseeing
+from growth.decide.fit.simulated_cluster import SimulatedCluster
+from growth.decide.scale_up.demand_forecast import DemandForecast, foreseeing
 from growth.decide.scale_up.gang_placement import plan_together, without_held_back
 from growth.decide.scale_up.node_succession import Predecessor, succeeding
-from growth.decide.scale_up.planned_launch import Wanted
+from growth.decide.scale_up.planned_launch import PlannedLaunch
 from growth.decide.scale_up.probes import Probe, launched
 from growth.decide.solver.minimum_nodes import Shortage, closed_by, less_bought, warmed
-from growth.decide.solver.node_options import Kind, Market, market_of
+from growth.decide.solver.node_options import NodeOption, NodeOptions, node_options_of
 from growth.decide.solver.placement_solution import Outcome, PlacementSolution
 from growth.decide.writes.node_patches import without_mark
 from growth.decide.writes.node_requests import request_name
 
 
-class Question(msgspec.Struct, frozen=True, kw_only=True):
+class ScaleUpProblem(msgspec.Struct, frozen=True, kw_only=True):
     """What a plan is asked for."""
 
-    stage: Stage
+    stage: SimulatedCluster
     pools: tuple[NodePool, ...]
     offerings: tuple[Offering, ...]
-    bought: tuple[Bought, ...]
-    coming: tuple[Coming, ...]
+    bought: tuple[PoolUsage, ...]
+    coming: tuple[UpcomingNode, ...]
     pods: tuple[Pod, ...]
     """Those that want a place, most important first."""
     seated: tuple[Pod, ...]
@@ -50,18 +50,18 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     taken: frozenset[str]
     """Names that are in use."""
     at: datetime
-    circumstances: Circumstances
+    circumstances: RetryFingerprint
     trials: tuple[str, ...] = ()
     """Providers of which one machine may be bought."""
     closed: frozenset[tuple[str, str]] = frozenset()
     """Pools and offerings that are not bought for them now: too much of that is amiss."""
-    displaced: tuple[Displaced, ...] = ()
+    displaced: tuple[ReplacementPod, ...] = ()
     """Pods that lose their machine: their stand-ins are among those above."""
     spare: tuple[str, ...] = ()
     """Nodes that are marked because nobody needs them: free room, which costs nothing more."""
     predecessors: tuple[Predecessor, ...] = ()
     """Machines of ours that are lost, and whose place nobody takes yet."""
-    foresight: Foresight = Foresight()
+    foresight: DemandForecast = DemandForecast()
     """Who is expected while more and more is wanted."""
     probes: tuple[Probe, ...] = ()
     """Offerings to test, one machine each."""
@@ -71,7 +71,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     """What could be launched if all that is on trial could be had; nothing if nothing is on trial."""
 
 
-class Joining(msgspec.Struct, frozen=True):
+class UpcomingPlacements(msgspec.Struct, frozen=True):
     """Pods that find room on a machine that is coming already."""
 
     request: str
@@ -80,20 +80,20 @@ class Joining(msgspec.Struct, frozen=True):
     wakes: tuple[str, ...] = ()
 
 
-class Plan(Findings, frozen=True, kw_only=True):
+class ScaleUpPlan(GangFindings, frozen=True, kw_only=True):
     """What came of it."""
 
     at: datetime
     circumstances: str
     """Those that there are once the machines that it wants are asked for."""
     outcome: Outcome
-    wanted: tuple[Wanted, ...] = ()
-    joining: tuple[Joining, ...] = ()
+    wanted: tuple[PlannedLaunch, ...] = ()
+    joining: tuple[UpcomingPlacements, ...] = ()
     expected: Mapping[str, str] = {}
     """By uid, pods for which a node that stands has room: the scheduler will see that, too."""
     left_out: Mapping[str, str] = {}
     """By uid (or by the name of a shortage), why there is no place."""
-    set_aside: Mapping[str, SetAside] = {}
+    set_aside: Mapping[str, ExcludedPod] = {}
     cost_per_hour: float = 0.0
     bound_per_hour: float = 0.0
 
@@ -105,34 +105,34 @@ class Plan(Findings, frozen=True, kw_only=True):
         return found
 
 
-NO_PLAN: Final = Plan(at=datetime.min.replace(tzinfo=UTC), circumstances="", outcome="NoDemands")
+NO_PLAN: Final = ScaleUpPlan(at=datetime.min.replace(tzinfo=UTC), circumstances="", outcome="NoDemands")
 """What a process knows that has just begun."""
 
 
-def answer(question: Question) -> Plan:
+def answer(question: ScaleUpProblem) -> ScaleUpPlan:
     """Think. The same question has the same answer."""
     stage = question.stage
     clear(stage, question.displaced)
     for name in question.spare:
         stage.change_node(without_mark(stage.nodes[name]))
-    market = market_of(
+    market = node_options_of(
         stage, question.pools, question.offerings, question.bought, question.trials, closed=question.closed
     )
     warm, cold = warmed(market, question.shortages)
     if warm:
-        bought = [Bought.of(kind.pool.metadata.name, kind.offering) for kind in warm]
+        bought = [PoolUsage.of(kind.pool.metadata.name, kind.offering) for kind in warm]
         offerings = less_bought(question.offerings, warm, question.trials)
         closed = question.closed | closed_by(warm, question.trials, question.offerings)
-        market = market_of(
+        market = node_options_of(
             stage, question.pools, offerings, (*question.bought, *bought), question.trials, closed=closed
         )
     enter(stage, question.coming, market.maker)
     taken = set(question.taken)
-    wanted: list[Wanted] = []
+    wanted: list[PlannedLaunch] = []
     for kind in warm:
         name = request_name(kind.pool, kind.offering.id, ("min",), taken)
         taken.add(name)
-        wanted.append(Wanted(name, kind.pool, kind.offering, shortage=_shortage(kind, question)))
+        wanted.append(PlannedLaunch(name, kind.pool, kind.offering, shortage=_shortage(kind, question)))
         market.maker.make(name, kind.pool, kind.offering).enter(stage)
     _, lost = seat(stage, question.seated, _places(question))
     demand, set_aside = without_held_back(*_sorted_out(stage, (*lost, *question.pods)), question.gangs)
@@ -148,7 +148,7 @@ def answer(question: Question) -> Plan:
         hands_keys = any(uid in solution.keep for uid in uids)
         wakes = tuple(uid for uid in uids if uid in shy)
         foresees = solution is not found
-        wanted.append(Wanted(name, node.pool, node.offering, uids, hands_keys, wakes, foresees=foresees))
+        wanted.append(PlannedLaunch(name, node.pool, node.offering, uids, hands_keys, wakes, foresees=foresees))
     wanted = succeeding(wanted, (*question.seated, *question.pods), question.predecessors)
     wanted += launched(stage, question.pools, question.probes, bought=question.bought, wanted=wanted, taken=taken)
     own = {one.name for one in wanted}
@@ -157,7 +157,7 @@ def answer(question: Question) -> Plan:
     expected |= {one.pod.metadata.uid: one.node for one in set_aside if one.node}
     left_out = {one.pod.metadata.uid: one.reason for one in (*solution.left_out, *together.left_out)}
     left_out |= {shortage.name: why for shortage, why in cold}
-    return Plan(
+    return ScaleUpPlan(
         at=question.at,
         circumstances=question.circumstances.after((one.pool, one.offering) for one in wanted).text,
         outcome="IncompletePlacement" if together.unplaced else solution.outcome,
@@ -172,7 +172,7 @@ def answer(question: Question) -> Plan:
     )
 
 
-def _places(question: Question) -> dict[str, list[str]]:
+def _places(question: ScaleUpProblem) -> dict[str, list[str]]:
     """By uid, where each pod has a place: on machines that are coming first, for those keep it."""
     found: dict[str, list[str]] = {}
     for one in question.coming:
@@ -183,22 +183,22 @@ def _places(question: Question) -> dict[str, list[str]]:
     return found
 
 
-def _if_tried(stage: Stage, question: Question) -> Callable[[], Market] | None:
+def _if_tried(stage: SimulatedCluster, question: ScaleUpProblem) -> Callable[[], NodeOptions] | None:
     """The market as it would be if all that is on trial could be had; None if nothing is on trial."""
     if not question.if_tried:
         return None
-    return lambda: market_of(stage, question.pools, question.if_tried, question.bought, closed=question.closed)
+    return lambda: node_options_of(stage, question.pools, question.if_tried, question.bought, closed=question.closed)
 
 
-def _shortage(kind: Kind, question: Question) -> str:
+def _shortage(kind: NodeOption, question: ScaleUpProblem) -> str:
     pool, server_type = kind.pool.metadata.name, kind.offering.server_type.lower()
     return next(one.name for one in question.shortages if (one.pool, one.server_type.lower()) == (pool, server_type))
 
 
-def _sorted_out(stage: Stage, pods: Sequence[Pod]) -> tuple[list[Pod], list[SetAside]]:
+def _sorted_out(stage: SimulatedCluster, pods: Sequence[Pod]) -> tuple[list[Pod], list[ExcludedPod]]:
     """Those that a machine could help, and the others with the reason."""
     demand: list[Pod] = []
-    set_aside: list[SetAside] = []
+    set_aside: list[ExcludedPod] = []
     for pod in pods:
         aside = why_unplaceable(stage, pod) or has_place(stage, pod)
         if aside is None:
@@ -210,7 +210,7 @@ def _sorted_out(stage: Stage, pods: Sequence[Pod]) -> tuple[list[Pod], list[SetA
     return demand, set_aside
 
 
-def _shy(stage: Stage, pods: Sequence[Pod]) -> frozenset[str]:
+def _shy(stage: SimulatedCluster, pods: Sequence[Pod]) -> frozenset[str]:
     """Pods that others' anti-affinity keeps away from somewhere: no new node wakes those that nothing else hinders."""
     if not stage.nodes or not stage.has_repellents:
         return frozenset()
@@ -222,10 +222,10 @@ def _shy(stage: Stage, pods: Sequence[Pod]) -> frozenset[str]:
     return frozenset(pod.metadata.uid for pod in pods if known[pod.metadata.namespace, id(pod.metadata.labels)])
 
 
-def _with_pods(warm: list[Wanted], solution: PlacementSolution, shy: frozenset[str]) -> list[Wanted]:
+def _with_pods(warm: list[PlannedLaunch], solution: PlacementSolution, shy: frozenset[str]) -> list[PlannedLaunch]:
     """Machines that are kept ready anyway, with the pods that found room on them."""
     filled = {one.node: one.pods for one in solution.existing}
-    found: list[Wanted] = []
+    found: list[PlannedLaunch] = []
     for one in warm:
         uids = tuple(pod.metadata.uid for pod in filled.get(one.name, ()))
         hands_keys = any(uid in solution.keep for uid in uids)
@@ -235,10 +235,10 @@ def _with_pods(warm: list[Wanted], solution: PlacementSolution, shy: frozenset[s
 
 
 def _joining(
-    question: Question, solution: PlacementSolution, shy: frozenset[str], own: set[str]
-) -> tuple[tuple[Joining, ...], dict[str, str]]:
+    question: ScaleUpProblem, solution: PlacementSolution, shy: frozenset[str], own: set[str]
+) -> tuple[tuple[UpcomingPlacements, ...], dict[str, str]]:
     coming = {one.name: one for one in question.coming}
-    joining: list[Joining] = []
+    joining: list[UpcomingPlacements] = []
     expected: dict[str, str] = {}
     for filled in solution.existing:
         if filled.node in own:
@@ -249,5 +249,5 @@ def _joining(
             expected |= dict.fromkeys(uids, filled.node)
             continue
         hands_keys = known.hands_keys or any(uid in solution.keep for uid in uids)
-        joining.append(Joining(filled.node, uids, hands_keys, tuple(uid for uid in uids if uid in shy)))
+        joining.append(UpcomingPlacements(filled.node, uids, hands_keys, tuple(uid for uid in uids if uid in shy)))
     return tuple(joining), expected

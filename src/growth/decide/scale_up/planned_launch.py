@@ -6,7 +6,7 @@ from growth.api.node_pool import NodePool
 from growth.api.offering import Offering
 
 
-class Wanted(msgspec.Struct, frozen=True):
+class PlannedLaunch(msgspec.Struct, frozen=True):
     """A machine to ask for."""
 
     name: str

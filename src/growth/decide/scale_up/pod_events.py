@@ -11,14 +11,14 @@ from growth.api.pod import Pod
 from growth.api.references import reference_to
 from growth.decide.capacity.upcoming_nodes import is_live
 from growth.decide.fit.demand import why_not
-from growth.decide.scale_up.context import Outlook
-from growth.decide.scale_up.pending_pods import Waiting
-from growth.decide.scale_up.pool_selection import POOL_UNUSABLE, Matching
+from growth.decide.scale_up.context import ScaleUpContext
+from growth.decide.scale_up.pending_pods import PendingPods
+from growth.decide.scale_up.pool_selection import POOL_UNUSABLE, PoolSelection
 
 _ACTION: Final = "Planning"
 
 
-def told(outlook: Outlook, waiting: Waiting) -> Iterator[Action | Hold]:
+def told(outlook: ScaleUpContext, waiting: PendingPods) -> Iterator[Action | Hold]:
     """Everything that there is to say now."""
     for pod, unmatched in waiting.unmatched:
         if unmatched.reason == POOL_UNUSABLE:  # the pool itself says why
@@ -39,7 +39,7 @@ def told(outlook: Outlook, waiting: Waiting) -> Iterator[Action | Hold]:
     yield from _cleared(outlook, waiting)
 
 
-def halted(outlook: Outlook, why: str) -> Iterator[Action | Hold]:
+def halted(outlook: ScaleUpContext, why: str) -> Iterator[Action | Hold]:
     """Tell pods for which no machine is on its way that nothing is launched now."""
     served = {uid for request in outlook.requests.values() if is_live(request) for uid in request.planned_for}
     for uid, pod in outlook.snapshot.refused.items():
@@ -47,11 +47,11 @@ def halted(outlook: Outlook, why: str) -> Iterator[Action | Hold]:
             yield from _said(pod, "ClusterUnhealthy", why)
 
 
-def _failing_launches(outlook: Outlook, pod: Pod) -> Iterator[str]:
+def _failing_launches(outlook: ScaleUpContext, pod: Pod) -> Iterator[str]:
     """What fails in the pools that the pod asks for."""
     if not outlook.shop.launches:
         return
-    for pool in Matching(outlook.pools, outlook.usable).pools_of(pod):
+    for pool in PoolSelection(outlook.pools, outlook.usable).pools_of(pod):
         record = outlook.shop.launches.get(pool)
         if record is not None:
             yield record.sentence
@@ -75,7 +75,7 @@ def _said(pod: Pod, reason: str, why: str) -> tuple[Action | Hold, ...]:
     return held_and_told(reference_to(PODS, pod.metadata), reason=reason, why=why, action=_ACTION)
 
 
-def _cleared(outlook: Outlook, waiting: Waiting) -> Iterator[PatchObject]:
+def _cleared(outlook: ScaleUpContext, waiting: PendingPods) -> Iterator[PatchObject]:
     """End the count of failures of pods that have a node, or a place by a plan: only failures in a row count."""
     placed = {pod.metadata.uid for pod in (*waiting.seated, *waiting.expected)}
     for uid, pod in outlook.snapshot.marked.items():

@@ -10,10 +10,10 @@ from enum import StrEnum
 
 import msgspec
 
-from growth.decide.scale_up.plan import Plan
+from growth.decide.scale_up.plan import ScaleUpPlan
 
 
-class Said(StrEnum):
+class PodResults(StrEnum):
     """What was said."""
 
     EXPECTED = "expected"
@@ -24,10 +24,10 @@ class Said(StrEnum):
     """There is no place for it."""
 
 
-class Verdict(msgspec.Struct, frozen=True):
+class PodResult(msgspec.Struct, frozen=True):
     """What was said of one pod, by its uid, or of one shortage, by its name."""
 
-    said: Said
+    said: PodResults
     at: datetime
     why: str = ""
     node: str = ""
@@ -36,7 +36,7 @@ class Verdict(msgspec.Struct, frozen=True):
     """Under which it was left out."""
 
 
-def after(plan: Plan, before: Mapping[str, Verdict], waiting: Container[str]) -> dict[str, Verdict]:
+def after(plan: ScaleUpPlan, before: Mapping[str, PodResult], waiting: Container[str]) -> dict[str, PodResult]:
     """All verdicts, now that this plan was made. Who has a place on a machine that is coming needs none."""
     placed = plan.places
     found = {
@@ -44,10 +44,10 @@ def after(plan: Plan, before: Mapping[str, Verdict], waiting: Container[str]) ->
         for name, one in before.items()
         if name not in placed and (name in waiting or (_is_shortage(name) and one.circumstances == plan.circumstances))
     }
-    found |= {uid: Verdict(Said.EXPECTED, plan.at, node=node) for uid, node in plan.expected.items()}
-    found |= {uid: Verdict(Said.SET_ASIDE, plan.at) for uid in plan.set_aside}
+    found |= {uid: PodResult(PodResults.EXPECTED, plan.at, node=node) for uid, node in plan.expected.items()}
+    found |= {uid: PodResult(PodResults.SET_ASIDE, plan.at) for uid in plan.set_aside}
     for name, why in plan.left_out.items():
-        found[name] = Verdict(Said.LEFT_OUT, plan.at, why, circumstances=plan.circumstances)
+        found[name] = PodResult(PodResults.LEFT_OUT, plan.at, why, circumstances=plan.circumstances)
     return found
 
 

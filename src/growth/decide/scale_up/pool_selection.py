@@ -26,22 +26,22 @@ NO_SUCH_POOL: Final = "NoSuchPool"
 POOL_UNUSABLE: Final = "PoolUnusable"
 
 
-class Unmatched(msgspec.Struct, frozen=True):
+class NoMatchingPool(msgspec.Struct, frozen=True):
     """Why no pool serves a pod."""
 
     reason: Literal["NoPool", "NoSuchPool", "PoolUnusable"]
     why: str
 
 
-class Matching:
+class PoolSelection:
     """The rules for the pools that there are; worked out once for each spec."""
 
     def __init__(self, pools: Iterable[NodePool], usable: Iterable[NodePool]) -> None:
         self._names = sorted(pool.metadata.name for pool in pools if pool.metadata.deletion_timestamp is None)
         self._usable = {pool.metadata.name for pool in usable}
-        self._known: dict[int, tuple[PodSpec, Unmatched | None]] = {}
+        self._known: dict[int, tuple[PodSpec, NoMatchingPool | None]] = {}
 
-    def of(self, pod: Pod) -> Unmatched | None:
+    def of(self, pod: Pod) -> NoMatchingPool | None:
         """None if some pool may serve the pod."""
         known = self._known.get(id(pod.spec))
         if known is None:
@@ -55,20 +55,22 @@ class Matching:
             return [name for name in self._names if name == DEFAULT_POOL]
         return [name for name in self._names if self._serves(name, named, terms)]
 
-    def _match(self, pod: Pod) -> Unmatched | None:
+    def _match(self, pod: Pod) -> NoMatchingPool | None:
         serving, named = self.pools_of(pod), pod.spec.node_selector.get(POOL)
         if serving:
             return self._if_usable(serving)
         if named is None and not _terms_about_pools(pod.spec):
-            return Unmatched(NO_POOL, f"it asks for no pool, and there is none named {DEFAULT_POOL!r}; {self._hint()}")
+            return NoMatchingPool(
+                NO_POOL, f"it asks for no pool, and there is none named {DEFAULT_POOL!r}; {self._hint()}"
+            )
         asked = f"for pool {named!r}" if named is not None else "by its node affinity for a pool"
-        return Unmatched(NO_SUCH_POOL, f"it asks {asked}, and there is no such pool; {self._hint()}")
+        return NoMatchingPool(NO_SUCH_POOL, f"it asks {asked}, and there is no such pool; {self._hint()}")
 
-    def _if_usable(self, names: list[str]) -> Unmatched | None:
+    def _if_usable(self, names: list[str]) -> NoMatchingPool | None:
         if not self._usable.isdisjoint(names):
             return None
         why = f"nothing can be bought for pool {', '.join(names)} now: its conditions Valid and Healthy say why"
-        return Unmatched(POOL_UNUSABLE, why)
+        return NoMatchingPool(POOL_UNUSABLE, why)
 
     def _serves(self, name: str, named: str | None, terms: tuple[NodeSelectorTerm, ...]) -> bool:
         if named is not None and named != name:

@@ -23,14 +23,14 @@ import msgspec
 from growth.api.node_pool import NodePool
 from growth.api.offering import Offering
 from growth.api.pod import Pod
-from growth.decide.capacity.availability import Access
+from growth.decide.capacity.availability import Availability
 from growth.decide.capacity.launch_failures import LaunchRecord
 from growth.decide.capacity.pool_inventory import shortages
 from growth.decide.capacity.pool_usage import may_buy
 from growth.decide.capacity.upcoming_nodes import is_live
 from growth.decide.fit.demand import why_not
-from growth.decide.scale_up.context import Outlook
-from growth.decide.scale_up.pool_selection import Matching
+from growth.decide.scale_up.context import ScaleUpContext
+from growth.decide.scale_up.pool_selection import PoolSelection
 from growth.decide.scale_up.probes import Probe
 
 MOST_AT_ONCE: Final = 12
@@ -41,7 +41,7 @@ _MOST_PODS: Final = 32
 _PARTS: Final = 3
 
 
-class Probing(msgspec.Struct):
+class ProbeSchedule(msgspec.Struct):
     """The probes of one pass."""
 
     due: list[Probe] = []
@@ -50,13 +50,13 @@ class Probing(msgspec.Struct):
     wake_at: list[datetime] = []
 
 
-def probing(outlook: Outlook, planned: Collection[str], unplanned: Collection[str]) -> Probing:
+def probing(outlook: ScaleUpContext, planned: Collection[str], unplanned: Collection[str]) -> ProbeSchedule:
     """Which probes are due.
 
     ``planned`` are uids of pods that have a place on what is coming, ``unplanned`` of those for which plans found
     nothing that they may launch. All others get a plan first.
     """
-    found = Probing()
+    found = ProbeSchedule()
     usable = {pool.metadata.name: pool for pool in outlook.usable}
     for name, record in sorted(outlook.shop.launches.items()):
         if name in usable:
@@ -67,12 +67,12 @@ def probing(outlook: Outlook, planned: Collection[str], unplanned: Collection[st
 class _Pool:
     """One pool in which launches fail."""
 
-    def __init__(self, outlook: Outlook, pool: NodePool, record: LaunchRecord) -> None:
+    def __init__(self, outlook: ScaleUpContext, pool: NodePool, record: LaunchRecord) -> None:
         self._outlook, self._pool, self._record = outlook, pool, record
         self._offerings = [
             one.offering
             for one in outlook.shop.sold.values()
-            if may_buy(pool, one.offering) and one.access is not Access.CLOSED and one.offering.stock != 0
+            if may_buy(pool, one.offering) and one.access is not Availability.CLOSED and one.offering.stock != 0
         ]
         self._live = [
             one
@@ -81,7 +81,7 @@ class _Pool:
         ]
         self._awaited = {one.spec.target_offering for one in self._live}
 
-    def look(self, planned: Collection[str], unplanned: Collection[str], found: Probing) -> None:
+    def look(self, planned: Collection[str], unplanned: Collection[str], found: ProbeSchedule) -> None:
         """Note what is due now, and when something will be."""
         probes = sum(one.is_probe for one in self._live)
         if not self._offerings or probes >= MOST_AT_ONCE:
@@ -95,7 +95,7 @@ class _Pool:
         elif everyone and not self._awaited & self._record.suspects.keys():
             self._look_beside(everyone, found)
 
-    def _is_due(self, pods: Sequence[Pod], unplanned: Collection[str], tried: int, found: Probing) -> bool:
+    def _is_due(self, pods: Sequence[Pod], unplanned: Collection[str], tried: int, found: ProbeSchedule) -> bool:
         is_any_unplanned = any(pod.metadata.uid in unplanned for pod in pods)
         if tried == len(self._offerings):
             return not self._awaited and self._waits_in_vain(pods, found, is_any_unplanned=is_any_unplanned)
@@ -105,7 +105,7 @@ class _Pool:
 
     def _pods(self) -> list[Pod]:
         """Pods that wait for the pool, the oldest first; of those with the same spec only that one."""
-        matching, now = Matching(self._outlook.pools, self._outlook.usable), self._outlook.now
+        matching, now = PoolSelection(self._outlook.pools, self._outlook.usable), self._outlook.now
         waiting = sorted(
             self._outlook.waiting.values(), key=lambda pod: (pod.metadata.creation_timestamp or now, pod.metadata.uid)
         )
@@ -125,7 +125,7 @@ class _Pool:
         since = min(outlook.state.since(pod.metadata.creation_timestamp, outlook.now) for pod in pods)
         return since + outlook.settings.provision.machine_within
 
-    def _waits_in_vain(self, pods: Sequence[Pod], found: Probing, *, is_any_unplanned: bool) -> bool:
+    def _waits_in_vain(self, pods: Sequence[Pod], found: ProbeSchedule, *, is_any_unplanned: bool) -> bool:
         """Whether one more machine is tested, now that all failed: one in each failure time, however soon they fail."""
         due_at = self._record.launched_at + self._outlook.settings.provision.machine_within
         if not is_any_unplanned:
@@ -133,7 +133,7 @@ class _Pool:
         found.wake_at.append(due_at)
         return self._outlook.now >= due_at
 
-    def _is_turn(self, pods: Sequence[Pod], tried: int, found: Probing, *, is_any_unplanned: bool) -> bool:
+    def _is_turn(self, pods: Sequence[Pod], tried: int, found: ProbeSchedule, *, is_any_unplanned: bool) -> bool:
         """Whether less of the pool was tested than should be by now."""
         part = self._outlook.settings.provision.machine_within / _PARTS
         starts_at = max(self._record.failing_since, self._overdue_at(pods))
@@ -166,7 +166,7 @@ class _Pool:
             ),
         )
 
-    def _look_beside(self, pods: Sequence[Pod], found: Probing) -> None:
+    def _look_beside(self, pods: Sequence[Pod], found: ProbeSchedule) -> None:
         """Test a suspect type whose wait is over."""
         over = {name for name, at in self._record.retry_at.items() if self._outlook.now >= at}
         offerings = [one for one in self._in_order() if one.type_id in over and one.id in self._record.suspects]
@@ -174,7 +174,7 @@ class _Pool:
             probe = Probe(self._pool.metadata.name, tuple(offerings), tuple(pods), is_beside=True)
             found.beside.append(probe)
 
-    def _look_for_shortages(self, found: Probing) -> None:
+    def _look_for_shortages(self, found: ProbeSchedule) -> None:
         """Machines that the pool keeps without load (``min``) are of a named type, which nothing can stand in for: one
         machine of it is tested in each failure time."""
         for shortage in shortages((self._pool,), self._outlook.held):

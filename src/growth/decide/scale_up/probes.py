@@ -7,12 +7,12 @@ import msgspec
 from growth.api.node_pool import NodePool
 from growth.api.offering import Offering
 from growth.api.pod import Pod
-from growth.decide.capacity.pool_usage import Bought
+from growth.decide.capacity.pool_usage import PoolUsage
 from growth.decide.fit.predicates import fit
-from growth.decide.fit.simulated_cluster import Stage
-from growth.decide.scale_up.planned_launch import Wanted
+from growth.decide.fit.simulated_cluster import SimulatedCluster
+from growth.decide.scale_up.planned_launch import PlannedLaunch
 from growth.decide.solver.minimum_nodes import hindrance
-from growth.decide.solver.node_options import Kind, market_of
+from growth.decide.solver.node_options import NodeOption, node_options_of
 from growth.decide.writes.node_requests import request_name
 
 
@@ -28,24 +28,24 @@ class Probe(msgspec.Struct, frozen=True):
 
 
 def launched(
-    stage: Stage,
+    stage: SimulatedCluster,
     pools: Iterable[NodePool],
     probes: Iterable[Probe],
     *,
-    bought: Sequence[Bought],
-    wanted: Sequence[Wanted],
+    bought: Sequence[PoolUsage],
+    wanted: Sequence[PlannedLaunch],
     taken: Collection[str],
-) -> list[Wanted]:
+) -> list[PlannedLaunch]:
     """What to request for these probes, beside what is wanted already."""
-    found: list[Wanted] = []
+    found: list[PlannedLaunch] = []
     by_name = {pool.metadata.name: pool for pool in pools}
     for probe in probes:
         all_wanted = (*wanted, *found)
         launching = {one.offering.id for one in all_wanted if one.pool.metadata.name == probe.pool}
         prices = [one.offering.price_per_hour for one in wanted if one.pool.metadata.name == probe.pool]
         pool = by_name[probe.pool]
-        had = [*bought, *(Bought.of(one.pool.metadata.name, one.offering) for one in all_wanted)]
-        market = market_of(stage, (pool,), probe.offerings, had)
+        had = [*bought, *(PoolUsage.of(one.pool.metadata.name, one.offering) for one in all_wanted)]
+        market = node_options_of(stage, (pool,), probe.offerings, had)
         left = [limit.left for limit in market.limits]
         order = {one.id: place for place, one in enumerate(probe.offerings)}
         numbers = sorted(range(len(market.kinds)), key=lambda number: order[market.kinds[number].offering.id])
@@ -57,12 +57,12 @@ def launched(
             if is_new and not hindrance(market, left, number) and _serves(stage, kind, probe.pods):
                 names = {*taken, *(one.name for one in all_wanted)}
                 name = request_name(pool, kind.offering.id, ("probe",), names)
-                found.append(Wanted(name, pool, kind.offering, is_probe=True))
+                found.append(PlannedLaunch(name, pool, kind.offering, is_probe=True))
                 break
     return found
 
 
-def _serves(stage: Stage, kind: Kind, pods: Sequence[Pod]) -> bool:
+def _serves(stage: SimulatedCluster, kind: NodeOption, pods: Sequence[Pod]) -> bool:
     """Whether one of these pods would fit on a machine of this kind; without pods the machine itself is wanted."""
     if not pods:
         return True
@@ -74,7 +74,7 @@ def _serves(stage: Stage, kind: Kind, pods: Sequence[Pod]) -> bool:
         stage.back_to(mark)
 
 
-def _fits(stage: Stage, pod: Pod, node: str) -> bool:
+def _fits(stage: SimulatedCluster, pod: Pod, node: str) -> bool:
     mark = stage.mark()
     if stage.is_placed(pod.metadata.uid):
         stage.remove(pod.metadata.uid)

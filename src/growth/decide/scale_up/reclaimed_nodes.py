@@ -9,12 +9,12 @@ from growth.api.references import reference_to
 from growth.api.taints import has_traces, is_tainted
 from growth.decide.consolidation.active_moves import moving_in
 from growth.decide.facts.nominated_nodes import note_expected
-from growth.decide.scale_up.context import Outlook
+from growth.decide.scale_up.context import ScaleUpContext
 from growth.decide.scale_up.pending_pods import nodes_expected
 from growth.decide.writes.node_patches import unmarked
 
 
-def spare_nodes(outlook: Outlook) -> tuple[str, ...]:
+def spare_nodes(outlook: ScaleUpContext) -> tuple[str, ...]:
     """Marked nodes that can be had back: their removal has not begun, and their pool stays."""
     going = moving_in(outlook.snapshot).going
     staying = {pool.metadata.name for pool in outlook.pools if pool.metadata.deletion_timestamp is None}
@@ -27,7 +27,7 @@ def spare_nodes(outlook: Outlook) -> tuple[str, ...]:
     )
 
 
-def taken_back(outlook: Outlook) -> Iterator[Action]:
+def taken_back(outlook: ScaleUpContext) -> Iterator[Action]:
     """Take the mark off nodes on which pods are expected; those who remove nodes are told to leave them alone."""
     nodes = nodes_expected(outlook)
     note_expected(outlook.snapshot, nodes)

@@ -8,13 +8,13 @@ rare and counted.
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from growth.decide.solver.equivalence_groups import Group
-from growth.decide.solver.pod_constraints import Rules
+from growth.decide.solver.equivalence_groups import EquivalenceGroup
+from growth.decide.solver.pod_constraints import PodConstraints
 from growth.decide.solver.problem_rows import Cliques
 
 
 @dataclass(slots=True)
-class Company:
+class NodeNeighbors:
     """The pods of one node as their neighbours see them. ``caps`` never rise again, which errs on the safe side."""
 
     has: int = 0
@@ -26,7 +26,7 @@ class Company:
 
 
 @dataclass(frozen=True, slots=True)
-class Tags:
+class NeighborTags:
     """What a group means for its neighbours."""
 
     carries: int = 0
@@ -53,7 +53,7 @@ class Tags:
         """Whether it restricts its neighbours, and is not only restricted by them."""
         return bool(self.apart_from or self.alone_in or self.beside_one or self.more)
 
-    def may_join(self, company: Company) -> bool:
+    def may_join(self, company: NodeNeighbors) -> bool:
         """Whether a pod of the group may lie there, as far as neighbours go."""
         if self.carries & (company.cap_none | company.cap_one & company.has):
             return False
@@ -66,7 +66,7 @@ class Tags:
             company.counts.get(s, 0) < company.caps.get(s, 1 << 60) for s in carried
         )
 
-    def join(self, company: Company) -> None:
+    def join(self, company: NodeNeighbors) -> None:
         """A pod of the group lies there now."""
         company.has_two |= company.has & self.carries
         company.has |= self.carries
@@ -78,10 +78,10 @@ class Tags:
             company.caps[selector] = min(cap, company.caps.get(selector, cap))
 
 
-NO_TAGS = Tags()
+NO_TAGS = NeighborTags()
 
 
-def tags_of(groups: Sequence[Group], cliques: Cliques) -> list[Tags]:
+def tags_of(groups: Sequence[EquivalenceGroup], cliques: Cliques) -> list[NeighborTags]:
     """The tags of each group. Cliques are kept by the packing itself, if all their members are packed by them."""
     kept = {
         selector
@@ -90,20 +90,20 @@ def tags_of(groups: Sequence[Group], cliques: Cliques) -> list[Tags]:
     }
     capped = {s for g in groups for s in (*g.rules.host_apart, *(n for n, _ in g.rules.host_caps))} - kept
     order = sorted(capped)
-    known: dict[tuple[int, Rules], Tags] = {}
+    known: dict[tuple[int, PodConstraints], NeighborTags] = {}
     for group in groups:
         if (group.carries, group.rules) not in known:
             known[group.carries, group.rules] = _tags(group, order)
     return [known[group.carries, group.rules] for group in groups]
 
 
-def _tags(group: Group, capped: Sequence[int]) -> Tags:
+def _tags(group: EquivalenceGroup, capped: Sequence[int]) -> NeighborTags:
     numbers = tuple(s for s in capped if group.carries >> s & 1)
     carries = _bits(numbers)
     apart = [s for s in group.rules.host_apart if s in capped]
     caps = [(s, cap) for s, cap in group.rules.host_caps if s in capped]
     ones = _bits([s for s, cap in caps if cap == 1]) | _bits([s for s in apart if s in numbers])
-    tags = Tags(
+    tags = NeighborTags(
         carries,
         _bits([s for s in apart if s not in numbers]),
         ones & carries,

@@ -8,11 +8,11 @@ new ones. At the end fractions are rounded down and the rest is packed by the gr
 
 import numpy as np
 
-from growth.decide.solver.greedy_packer import Taste, fill
-from growth.decide.solver.knapsack import Shelves, best_content
-from growth.decide.solver.linear_program import INFINITE, LinearProgram, LpAnswer, Unsolved
-from growth.decide.solver.problem import Bin, Floats, Ints, Packing, Problem, packing_of
-from growth.decide.solver.relaxed_problem import Collapsed
+from growth.decide.solver.greedy_packer import GreedyOptions, fill
+from growth.decide.solver.knapsack import Knapsacks, best_content
+from growth.decide.solver.linear_program import INFINITE, LinearProgram, LinearSolution, Unsolved
+from growth.decide.solver.problem import Bin, Floats, Ints, Packing, PackingProblem, packing_of
+from growth.decide.solver.relaxed_problem import RelaxedProblem
 
 Column = tuple[int, tuple[tuple[int, int], ...]]
 
@@ -30,15 +30,15 @@ _PATIENCE = 10
 _STALLED = 4e-4
 
 
-class Columns:
+class ColumnGeneration:
     """The programme and its columns."""
 
-    def __init__(self, problem: Problem, start: list[Bin], row_value: Floats) -> None:
+    def __init__(self, problem: PackingProblem, start: list[Bin], row_value: Floats) -> None:
         self.problem = problem
         self._prices = row_value
         self._master = _Master(problem)
         self._master.add([(one.kind, one.content) for one in start])
-        self._shelves = Shelves(problem, np.arange(problem.kinds))
+        self._shelves = Knapsacks(problem, np.arange(problem.kinds))
         self._left: list[int] = problem.count.tolist()
         self.rounds = 0
         self.is_done = False
@@ -102,7 +102,7 @@ class Columns:
 class _Master:
     """The linear programme over columns: every row gets its pods, no limit is exceeded."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: PackingProblem) -> None:
         self._problem = problem
         self.columns: list[Column] = []
         self._known: set[Column] = set()
@@ -111,7 +111,7 @@ class _Master:
         upper = np.concatenate([np.full(problem.rows, INFINITE), problem.limit_left])
         self._programme = LinearProgram(lower, upper)
 
-    def solve(self) -> LpAnswer:
+    def solve(self) -> LinearSolution:
         return self._programme.solve()
 
     def knows(self, column: Column) -> bool:
@@ -152,7 +152,7 @@ class _Master:
         return np.maximum(0.0, prices[:rows]), np.minimum(0.0, prices[rows:])
 
 
-def rounded(small: Collapsed, columns: list[Column], shelves: Shelves, taste: Taste) -> list[Packing]:
+def rounded(small: RelaxedProblem, columns: list[Column], shelves: Knapsacks, taste: GreedyOptions) -> list[Packing]:
     """Whole plans from fractional ones: every column offered in every zone, solved, rounded, the rest packed."""
     problem = shelves.problem
     master = _Master(problem)
@@ -176,7 +176,9 @@ def rounded(small: Collapsed, columns: list[Column], shelves: Shelves, taste: Ta
     return packings
 
 
-def _whole(problem: Problem, columns: list[Column], amounts: Floats, up_from: float) -> tuple[list[Bin], Ints, Floats]:
+def _whole(
+    problem: PackingProblem, columns: list[Column], amounts: Floats, up_from: float
+) -> tuple[list[Bin], Ints, Floats]:
     """So many of each column as the programme wants, in whole numbers, never past the demand or a limit."""
     left: list[int] = problem.count.tolist()
     limits = problem.limit_left.copy()

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from itertools import count
 
 from growth.api.pod import Pod
-from growth.decide.fit.simulated_cluster import Stage
-from growth.decide.solver.equivalence_groups import Group
-from growth.decide.solver.placement_solution import LeftOut
+from growth.decide.fit.simulated_cluster import SimulatedCluster
+from growth.decide.solver.equivalence_groups import EquivalenceGroup
+from growth.decide.solver.placement_solution import UnplacedPod
 from growth.decide.solver.problem import Bools, Floats
-from growth.decide.solver.problem_rows import KindTable
+from growth.decide.solver.problem_rows import NodeOptionTable
 
 State = tuple[dict[str, list[Pod]], dict[str, tuple[int, list[Pod]]], Floats]
 
@@ -18,12 +18,12 @@ PLANNED = "planned-"
 
 
 @dataclass(slots=True)
-class Sketch:
+class DraftPlan:
     """Nodes with their pods, and pods that are left out."""
 
-    stage: Stage
-    table: KindTable
-    groups: Sequence[Group]
+    stage: SimulatedCluster
+    table: NodeOptionTable
+    groups: Sequence[EquivalenceGroup]
     masks: Sequence[Bools]
     """[group] which kinds take its pods."""
 
@@ -34,7 +34,7 @@ class Sketch:
     bought: dict[str, tuple[int, list[Pod]]] = field(default_factory=dict[str, tuple[int, list[Pod]]])
     """By name, the kind and its pods."""
 
-    left_out: list[LeftOut] = field(default_factory=list[LeftOut])
+    left_out: list[UnplacedPod] = field(default_factory=list[UnplacedPod])
     _numbers: "count[int]" = field(default_factory=lambda: count(1))
 
     def new_name(self) -> str:

@@ -8,17 +8,17 @@ from growth.api.reasons import formatting
 from growth.api.tolerations import untolerated
 from growth.decide.fit.node_affinity import matcher
 from growth.decide.fit.predicates import fit
-from growth.decide.fit.simulated_cluster import Stage
-from growth.decide.solver.equivalence_groups import Group
-from growth.decide.solver.node_options import DEFAULT_POOL, Kind
+from growth.decide.fit.simulated_cluster import SimulatedCluster
+from growth.decide.solver.equivalence_groups import EquivalenceGroup
+from growth.decide.solver.node_options import DEFAULT_POOL, NodeOption
 from growth.decide.solver.problem import Bools
-from growth.decide.solver.problem_rows import KindTable
+from growth.decide.solver.problem_rows import NodeOptionTable
 
 
-class Allowed:
+class EligibleTypes:
     """Masks over kinds: by pool, by selector and taints, by size; each worked out once for all groups alike."""
 
-    def __init__(self, table: KindTable, stage: Stage) -> None:
+    def __init__(self, table: NodeOptionTable, stage: SimulatedCluster) -> None:
         self._table, self._stage = table, stage
         kinds = table.market.kinds
         pools = [kind.pool.metadata.name for kind in kinds]
@@ -26,7 +26,7 @@ class Allowed:
         self._none = np.zeros(len(kinds), dtype=np.bool_)
         self._rules: dict[tuple[int, str], Bools] = {}
 
-    def masks(self, groups: Sequence[Group]) -> list[Bools]:
+    def masks(self, groups: Sequence[EquivalenceGroup]) -> list[Bools]:
         """[group] which kinds take its pods, other pods aside. Equal masks of equal groups are the same array."""
         keys = [(g.node_rules, g.pool, tuple(sorted(g.banned_zones)), g.request_key) for g in groups]
         firsts = dict(zip(reversed(keys), reversed(groups), strict=True))
@@ -37,14 +37,14 @@ class Allowed:
         known = {key: self._mask(group, fits[at]) for at, (key, group) in enumerate(firsts.items())}
         return [known[key] for key in keys]
 
-    def _mask(self, group: Group, fits: Bools) -> Bools:
+    def _mask(self, group: EquivalenceGroup, fits: Bools) -> Bools:
         mask = self.by_rules(group) & fits
         for zone in group.banned_zones:
             if zone in self._table.zones:
                 mask &= self._table.kind_zone != self._table.zones.index(zone)
         return mask
 
-    def by_rules(self, group: Group) -> Bools:
+    def by_rules(self, group: EquivalenceGroup) -> Bools:
         """Which kinds the group's pool, selector, affinity and tolerations allow, whatever their size."""
         key = (group.node_rules, group.pool)
         known = self._rules.get(key)
@@ -60,13 +60,13 @@ class Allowed:
             self._rules[key] = known
         return known
 
-    def _in_pools(self, group: Group) -> Bools:
+    def _in_pools(self, group: EquivalenceGroup) -> Bools:
         """Pods that ask for no pool get the one named default; those that ask in their affinity are asked about all."""
         if group.pool == "*":
             return ~self._none
         return self._pool_masks.get(group.pool or DEFAULT_POOL, self._none)
 
-    def why_none(self, group: Group) -> str:
+    def why_none(self, group: EquivalenceGroup) -> str:
         """The nearest miss, for a group that no kind takes."""
         pools = self._table.market.pools
         if group.pool not in ("", "*") and group.pool not in pools:
@@ -82,12 +82,12 @@ class Allowed:
             return f"no offering in {where} will do: {self._refusal(group, np.flatnonzero(in_pools).tolist())}"
         return self._too_large(group, np.flatnonzero(allowed).tolist(), where)
 
-    def _refusal(self, group: Group, kinds: Sequence[int]) -> str:
+    def _refusal(self, group: EquivalenceGroup, kinds: Sequence[int]) -> str:
         """What the scheduler would say about the kind that comes nearest: the last filter to refuse."""
         reasons = [self.misfit(group, self._table.market.kinds[at]) for at in kinds[:64]]
         return min(reasons, key=lambda reason: ("taint" in reason, reason))
 
-    def misfit(self, group: Group, kind: Kind) -> str:
+    def misfit(self, group: EquivalenceGroup, kind: NodeOption) -> str:
         """What Fit says about a pod of the group on a fresh machine of this kind; empty if it fits."""
         mark = self._stage.mark()
         kind.new.enter(self._stage)
@@ -95,7 +95,7 @@ class Allowed:
         self._stage.back_to(mark)
         return "" if found is None else found.reason
 
-    def _too_large(self, group: Group, kinds: Sequence[int], where: str) -> str:
+    def _too_large(self, group: EquivalenceGroup, kinds: Sequence[int], where: str) -> str:
         room = self._table.room[list(kinds)]
         for at, name in enumerate(self._table.resources):
             need, most = group.requests.get(name, 0), int(room[:, at].max())

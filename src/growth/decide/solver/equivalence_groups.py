@@ -15,15 +15,15 @@ from growth.api.pod import Pod, PodSpec
 from growth.decide.fit.inter_pod_affinity import feared_by
 from growth.decide.fit.node_affinity import required_affinity
 from growth.decide.fit.node_resources import is_counted
-from growth.decide.fit.simulated_cluster import Stage
-from growth.decide.solver.pod_constraints import ODD, Rules, Selectors, rules_of
+from growth.decide.fit.simulated_cluster import SimulatedCluster
+from growth.decide.solver.pod_constraints import ODD, PodConstraints, Selectors, rules_of
 from growth.observe.pod_requests import Requests
 
 _encode = msgspec.msgpack.Encoder(order="deterministic").encode
 
 
 @dataclass(slots=True)
-class Group:
+class EquivalenceGroup:
     """Pods that are interchangeable."""
 
     pods: list[Pod]
@@ -37,7 +37,7 @@ class Group:
     node_rules: int
     """Which class of rules about nodes (selector, affinity, tolerations) they have."""
 
-    rules: Rules
+    rules: PodConstraints
     carries: int
     """Bit by bit, the selectors that select them."""
 
@@ -56,10 +56,10 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Grouped:
+class EquivalenceGroups:
     """All groups, most important first, then those of the largest pods, and what they refer to."""
 
-    groups: list[Group]
+    groups: list[EquivalenceGroup]
     selectors: Selectors
 
 
@@ -71,10 +71,10 @@ class _Known:
     requests: Mapping[str, int]
     request_key: tuple[tuple[str, int], ...]
     node_rules: int
-    rules: dict[str, Rules] = field(default_factory=dict[str, Rules])
+    rules: dict[str, PodConstraints] = field(default_factory=dict[str, PodConstraints])
 
 
-def grouped(pods: Iterable[Pod], stage: Stage) -> Grouped:
+def grouped(pods: Iterable[Pod], stage: SimulatedCluster) -> EquivalenceGroups:
     """Sort pods into groups, in an order that depends on nothing but what they are."""
     kin: dict[tuple[str, int, int], list[Pod]] = {}
     for pod in pods:
@@ -97,13 +97,16 @@ def grouped(pods: Iterable[Pod], stage: Stage) -> Grouped:
             known = specs[identity] = _known(alike[0], stage, node_rules)
         if namespace not in known.rules:
             known.rules[namespace] = rules_of(alike[0], selectors)
-    return Grouped(_merged(kin, specs, selectors, stage), selectors)
+    return EquivalenceGroups(_merged(kin, specs, selectors, stage), selectors)
 
 
 def _merged(
-    kin: Mapping[tuple[str, int, int], list[Pod]], specs: Mapping[int, _Known], selectors: Selectors, stage: Stage
-) -> list[Group]:
-    groups: dict[tuple[object, ...], Group] = {}
+    kin: Mapping[tuple[str, int, int], list[Pod]],
+    specs: Mapping[int, _Known],
+    selectors: Selectors,
+    stage: SimulatedCluster,
+) -> list[EquivalenceGroup]:
+    groups: dict[tuple[object, ...], EquivalenceGroup] = {}
     is_haunted = bool(stage.nodes) and stage.has_repellents
     for (namespace, identity, _), alike in kin.items():
         known = specs[identity]
@@ -120,7 +123,7 @@ def _merged(
         key = (known.request_key, known.node_rules, rules, carries, pod.spec.priority, fears, odd)
         group = groups.get(key)
         if group is None:
-            groups[key] = Group(
+            groups[key] = EquivalenceGroup(
                 pods=list(alike),
                 sample=pod,
                 requests=known.requests,
@@ -139,11 +142,11 @@ def _merged(
     return sorted(groups.values(), key=_order)
 
 
-def _order(group: Group) -> tuple[int, int, int]:
+def _order(group: EquivalenceGroup) -> tuple[int, int, int]:
     return -group.priority, -group.requests.get("cpu", 0), -group.requests.get("memory", 0)
 
 
-def _known(pod: Pod, stage: Stage, node_rules: dict[bytes, int]) -> _Known:
+def _known(pod: Pod, stage: SimulatedCluster, node_rules: dict[bytes, int]) -> _Known:
     spec = pod.spec
     requests = _counted(stage.requests(pod))
     required = required_affinity(spec) if spec.affinity else None

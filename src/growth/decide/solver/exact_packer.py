@@ -8,7 +8,7 @@ pods they hold. Only contents that cannot grow without a dearer machine are need
 import numpy as np
 from numpy.typing import NDArray
 
-from growth.decide.solver.problem import NO_CLIQUE, Bin, Bools, Floats, Ints, Packing, Problem, packing_of
+from growth.decide.solver.problem import NO_CLIQUE, Bin, Bools, Floats, Ints, Packing, PackingProblem, packing_of
 
 MAX_STATES = 10_000
 # More contents in more states than this, and the ordinary search is quicker than the proof; it would take 12 MB, too.
@@ -19,7 +19,7 @@ _MAX_COMPARED = 128
 _PER_MACHINE = 1e-7
 
 
-def states_of(problem: Problem) -> int:
+def states_of(problem: PackingProblem) -> int:
     """How many demands there are between nothing and everything; capped well above MAX_STATES."""
     states = 1
     for count in problem.count.tolist():
@@ -29,7 +29,7 @@ def states_of(problem: Problem) -> int:
     return states
 
 
-def cheapest(problem: Problem) -> Packing | None:
+def cheapest(problem: PackingProblem) -> Packing | None:
     """The optimum, or None if there is too much to look at, or if the limits forbid what would be cheapest."""
     # What is sold only in other zones than a row's own is not for it: such rows stay left.
     rows = np.flatnonzero((problem.count > 0) & problem.visible().any(axis=1))
@@ -63,7 +63,7 @@ def _all_states(count: Ints) -> tuple[Ints, Ints]:
     return number[:, None] // radix % (count + 1), radix
 
 
-def _cheapest_kinds(problem: Problem, rows: Ints, digits: Ints) -> tuple[Ints, Floats]:
+def _cheapest_kinds(problem: PackingProblem, rows: Ints, digits: Ints) -> tuple[Ints, Floats]:
     """[state] the cheapest machine that holds all of it at once, and its price (infinite if none does)."""
     total = digits @ problem.need[rows]
     fits_cliques = np.ones(len(digits), dtype=np.bool_)
@@ -88,7 +88,7 @@ def _cheapest_kinds(problem: Problem, rows: Ints, digits: Ints) -> tuple[Ints, F
     return kind_of, best
 
 
-def _worth_asking(problem: Problem, visible: Bools) -> list[int]:
+def _worth_asking(problem: PackingProblem, visible: Bools) -> list[int]:
     """Kinds, the cheapest first, without those that hold nothing which one before them does not hold: most are the same
     machine in another place, or a dearer one of the same size."""
     order = np.lexsort((np.arange(problem.kinds), problem.price))
@@ -135,7 +135,7 @@ def _solved(pods: Ints, step: NDArray[np.int32], price: Floats) -> Ints:
     return chosen
 
 
-def _is_within_limits(problem: Problem, packing: Packing) -> bool:
+def _is_within_limits(problem: PackingProblem, packing: Packing) -> bool:
     used = np.zeros(len(problem.limit_left))
     for one in packing.bins:
         used += problem.limit_use[:, one.kind] * one.times

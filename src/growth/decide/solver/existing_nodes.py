@@ -14,10 +14,10 @@ from growth.api.pod import Pod
 from growth.api.taints import without_keys
 from growth.decide.fit.node_affinity import matcher
 from growth.decide.fit.predicates import fit
-from growth.decide.fit.simulated_cluster import Stage
+from growth.decide.fit.simulated_cluster import SimulatedCluster
 from growth.decide.fit.taint_toleration import prepare as taint_check
 from growth.decide.fit.taint_toleration import prepare_unschedulable
-from growth.decide.solver.equivalence_groups import Group
+from growth.decide.solver.equivalence_groups import EquivalenceGroup
 from growth.decide.solver.pod_constraints import PLAIN
 from growth.decide.solver.problem import Bools, Floats, Ints
 
@@ -31,10 +31,10 @@ _MAX_REFUSALS: Final = 256
 _FEW: Final = 64
 
 
-class Standing:
+class ExistingNodes:
     """The nodes of a stage as columns of free room, kept up while pods are placed on the stage."""
 
-    def __init__(self, stage: Stage, resources: Sequence[str]) -> None:
+    def __init__(self, stage: SimulatedCluster, resources: Sequence[str]) -> None:
         self._stage = stage
         room, nodes = stage.snapshot.room, stage.nodes
         rows = room.rows
@@ -82,7 +82,7 @@ class Standing:
         self.free[node] -= need * pods
         self._emptiness[node] -= float(need @ self._scale) * pods
 
-    def place(self, group: Group) -> list[tuple[str, list[Pod]]]:
+    def place(self, group: EquivalenceGroup) -> list[tuple[str, list[Pod]]]:
         """Place as many of the group's pods as there is room for, fullest nodes first; returns who went where."""
         need = np.array([group.requests.get(name, 0) for name in self._resources], dtype=np.int64)
         where = self.roomy(need)
@@ -95,7 +95,9 @@ class Standing:
             return self._place_plain(group, need, where, slack)
         return self._place_one_by_one(group, need, where[np.argsort(slack, kind="stable")])
 
-    def _place_plain(self, group: Group, need: Ints, where: Ints, slack: Floats) -> list[tuple[str, list[Pod]]]:
+    def _place_plain(
+        self, group: EquivalenceGroup, need: Ints, where: Ints, slack: Floats
+    ) -> list[tuple[str, list[Pod]]]:
         pods = list(group.pods)
         placed: list[tuple[str, list[Pod]]] = []
         refusals = 0
@@ -121,10 +123,10 @@ class Standing:
                 return placed + self._rest(group, pods)
         return placed
 
-    def _rest(self, group: Group, pods: list[Pod]) -> list[tuple[str, list[Pod]]]:
+    def _rest(self, group: EquivalenceGroup, pods: list[Pod]) -> list[tuple[str, list[Pod]]]:
         return self.place(replace(group, pods=pods))
 
-    def _place_one_by_one(self, group: Group, need: Ints, where: Ints) -> list[tuple[str, list[Pod]]]:
+    def _place_one_by_one(self, group: EquivalenceGroup, need: Ints, where: Ints) -> list[tuple[str, list[Pod]]]:
         """Pods with rules about other pods: each is asked about by Fit, on the stage as it is by then."""
         placed: dict[int, list[Pod]] = {}
         pods = group.pods[::-1]
@@ -161,7 +163,7 @@ class Standing:
         for pod in pods:
             self._stage.place(pod, self.names[node])
 
-    def _ask_all(self, group: Group) -> None:
+    def _ask_all(self, group: EquivalenceGroup) -> None:
         """Which nodes the group's selector, affinity and tolerations allow."""
         spec = group.sample.spec
         matches = matcher(spec)

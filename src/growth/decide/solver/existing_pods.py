@@ -7,14 +7,14 @@ from growth.api.offering import ZONE
 from growth.decide.fit.inter_pod_affinity import FILTER as INTERPOD
 from growth.decide.fit.node_affinity import matcher
 from growth.decide.fit.predicates import fit
-from growth.decide.fit.simulated_cluster import Stage
-from growth.decide.solver.equivalence_groups import Group
-from growth.decide.solver.node_options import Market
+from growth.decide.fit.simulated_cluster import SimulatedCluster
+from growth.decide.solver.equivalence_groups import EquivalenceGroup
+from growth.decide.solver.node_options import NodeOptions
 from growth.decide.solver.pod_constraints import Selectors
 
 
 @dataclass(slots=True)
-class Scene:
+class ExistingPods:
     """Pods that stand there, by selector and zone."""
 
     counts: dict[int, dict[str, int]] = field(default_factory=dict[int, dict[str, int]])
@@ -23,10 +23,12 @@ class Scene:
     that these do not look at. For affinity they would."""
 
 
-def count_by_zone(stage: Stage, selectors: Selectors, spread: Mapping[int, Group]) -> Scene:
+def count_by_zone(
+    stage: SimulatedCluster, selectors: Selectors, spread: Mapping[int, EquivalenceGroup]
+) -> ExistingPods:
     """Count the pods that stand there; ``spread`` says by selector who is spread over it, and so what counts."""
     matchers = {selector: matcher(group.sample.spec) for selector, group in spread.items()}
-    scene = Scene()
+    scene = ExistingPods()
     for site in stage.sites():
         zone = site.labels.get(ZONE)
         if zone is None:
@@ -50,7 +52,7 @@ def count_by_zone(stage: Stage, selectors: Selectors, spread: Mapping[int, Group
     return scene
 
 
-def zones_with_nodes(stage: Stage, group: Group) -> set[str]:
+def zones_with_nodes(stage: SimulatedCluster, group: EquivalenceGroup) -> set[str]:
     """Zones whose nodes count for the group's spread: those that its selector and affinity allow."""
     matches = matcher(group.sample.spec)
     found: set[str] = set()
@@ -61,7 +63,7 @@ def zones_with_nodes(stage: Stage, group: Group) -> set[str]:
     return found
 
 
-def mark_the_wary(stage: Stage, groups: Sequence[Group], market: Market) -> None:
+def mark_the_wary(stage: SimulatedCluster, groups: Sequence[EquivalenceGroup], market: NodeOptions) -> None:
     """Note which groups are kept away, by pods that stand there, from nodes or from whole zones."""
     if not stage.nodes or not stage.has_repellents or not any(True for _ in stage.crowd.repellents):
         return

@@ -14,23 +14,25 @@ import numpy as np
 from growth.api.offering import HOSTNAME
 from growth.api.pod import Pod
 from growth.decide.fit.predicates import fit, fits_anywhere
-from growth.decide.fit.simulated_cluster import Stage
-from growth.decide.solver.draft_plan import Sketch
-from growth.decide.solver.existing_nodes import Standing
+from growth.decide.fit.simulated_cluster import SimulatedCluster
+from growth.decide.solver.draft_plan import DraftPlan
+from growth.decide.solver.existing_nodes import ExistingNodes
 from growth.decide.solver.improvement import dissolve
-from growth.decide.solver.placement_solution import LeftOut
+from growth.decide.solver.placement_solution import UnplacedPod
 from growth.decide.solver.problem import Bools, Floats, Ints
-from growth.decide.solver.problem_rows import KindTable
+from growth.decide.solver.problem_rows import NodeOptionTable
 from growth.decide.solver.reachability import stuck
 
 # Machines of so many different prices are tried in each zone before a pod is given up.
 _TRIED_PER_ZONE = 4
 
 
-class OneByOne:
+class SinglePodPlacement:
     """Places single pods on a stage."""
 
-    def __init__(self, stage: Stage, table: KindTable, limits: Floats, new_name: Callable[[], str]) -> None:
+    def __init__(
+        self, stage: SimulatedCluster, table: NodeOptionTable, limits: Floats, new_name: Callable[[], str]
+    ) -> None:
         self._stage, self._table, self._limits = stage, table, limits
         self._new_name = new_name
         self._refusal = ""
@@ -40,13 +42,13 @@ class OneByOne:
     def place(self, pods: Sequence[Pod], allowed: Bools, need: Mapping[str, int]) -> list[tuple[Pod, str, str]]:
         """Where each pod went: (pod, node, ""), or (pod, "", why not)."""
         placed: list[tuple[Pod, str, str]] = []
-        standing = Standing(self._stage, self._table.resources)
+        standing = ExistingNodes(self._stage, self._table.resources)
         amounts = np.array([need.get(name, 0) for name in self._table.resources], dtype=np.int64)
         for number, pod in enumerate(pods):
             roomy = self._for_company(pod, allowed, amounts, len(pods) - number)
             node = self._on_standing(standing, pod, amounts) or self._on_new(pod, roomy)
             if node in self.bought and node not in standing.names:
-                standing = Standing(self._stage, self._table.resources)
+                standing = ExistingNodes(self._stage, self._table.resources)
             placed.append((pod, node, "" if node else self._why_not(pod)))
         return placed
 
@@ -67,7 +69,7 @@ class OneByOne:
         holds = np.where(allowed & is_left, (self._table.room[:, asked] // need[asked]).min(axis=1), 0)
         return allowed & (holds >= min(pods, int(holds.max(initial=0))))
 
-    def _on_standing(self, standing: Standing, pod: Pod, need: Ints) -> str:
+    def _on_standing(self, standing: ExistingNodes, pod: Pod, need: Ints) -> str:
         room = standing.roomy(need)
         slack = standing.slack(room)
         order: list[int] = room[np.argsort(slack, kind="stable")].tolist()
@@ -116,20 +118,20 @@ CHECKED_PODS = 400
 SIFTED_PODS = 200
 
 
-def place_singly(sketch: Sketch, singles: Sequence[tuple[int, list[Pod]]]) -> None:
+def place_singly(sketch: DraftPlan, singles: Sequence[tuple[int, list[Pod]]]) -> None:
     """Find places for (group, pods) with Fit, buying where nothing else helps; who finds none is left out."""
     sketch.enact()
-    placer = OneByOne(sketch.stage, sketch.table, sketch.limits, sketch.new_name)
+    placer = SinglePodPlacement(sketch.stage, sketch.table, sketch.limits, sketch.new_name)
     for number, pods in sorted(singles, key=lambda item: item[0]):
         mask = sketch.masks[number]
         for pod, node, reason in placer.place(pods, mask, sketch.groups[number].requests):
             if node:
                 sketch.put(pod, node, placer.bought.get(node, -1))
             else:
-                sketch.left_out.append(LeftOut(pod, _spent_limits(sketch, mask) or reason))
+                sketch.left_out.append(UnplacedPod(pod, _spent_limits(sketch, mask) or reason))
 
 
-def check(sketch: Sketch, *, is_proven: bool, is_cheapest: bool, hopeless: int) -> None:
+def check(sketch: DraftPlan, *, is_proven: bool, is_cheapest: bool, hopeless: int) -> None:
     """Replay what is not proven, and every small plan; in the smallest no machine is bought that could be spared.
 
     Whoever would wait for ever in some order is placed anew, where it fits beside all the others; if that does not help
@@ -148,7 +150,7 @@ def check(sketch: Sketch, *, is_proven: bool, is_cheapest: bool, hopeless: int) 
     _make_reachable(sketch, may_move=False)
 
 
-def _make_reachable(sketch: Sketch, *, may_move: bool) -> None:
+def _make_reachable(sketch: DraftPlan, *, may_move: bool) -> None:
     while never := _stuck(sketch):
         taken = sketch.take_away(set(never))
         if may_move:
@@ -156,11 +158,12 @@ def _make_reachable(sketch: Sketch, *, may_move: bool) -> None:
             may_move = False
         else:
             sketch.left_out += [
-                LeftOut(pod, f"must wait for other pods: {never[pod.metadata.uid]}", is_for_now=True) for pod in taken
+                UnplacedPod(pod, f"must wait for other pods: {never[pod.metadata.uid]}", is_for_now=True)
+                for pod in taken
             ]
 
 
-def _stuck(sketch: Sketch) -> dict[str, str]:
+def _stuck(sketch: DraftPlan) -> dict[str, str]:
     mark = sketch.stage.mark()
     sketch.enact()
     sketch.clear()
@@ -169,7 +172,7 @@ def _stuck(sketch: Sketch) -> dict[str, str]:
     return never
 
 
-def _place_anew(sketch: Sketch, pods: Sequence[Pod]) -> None:
+def _place_anew(sketch: DraftPlan, pods: Sequence[Pod]) -> None:
     """Where they fit beside all the others, on a stage that holds the sketch and nothing else."""
     by_uid = {pod.metadata.uid: pod for pod in pods}
     singles = [
@@ -178,7 +181,7 @@ def _place_anew(sketch: Sketch, pods: Sequence[Pod]) -> None:
     place_singly(sketch, [(number, mine) for number, mine in singles if mine])
 
 
-def _spent_limits(sketch: Sketch, mask: Bools) -> str:
+def _spent_limits(sketch: DraftPlan, mask: Bools) -> str:
     """The limits that stand in the way of every kind that would do, if they do."""
     use = sketch.table.limit_use[:, mask]
     over = use > sketch.limits[:, None] + 1e-9

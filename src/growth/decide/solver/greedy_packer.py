@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from growth.decide.solver.knapsack import Shelf, Shelves, best_content
-from growth.decide.solver.problem import ANY_ZONE, Bin, Floats, Ints, Problem
+from growth.decide.solver.knapsack import KnapsackRows, Knapsacks, best_content
+from growth.decide.solver.problem import ANY_ZONE, Bin, Floats, Ints, PackingProblem
 
 # How much of the demand may be used up before machines are weighed anew; more where there are few pods of each row.
 _EPOCH = 0.12
@@ -19,7 +19,7 @@ _EPOCH_OF_SINGLES = 0.35
 _MANY = 1 << 40
 
 
-def dominant_price(problem: Problem) -> Floats:
+def dominant_price(problem: PackingProblem) -> Floats:
     """What a pod costs if it pays by the resource of which it takes the largest share, where that is cheapest."""
     share = np.zeros((problem.rows, problem.kinds))
     for resource in range(problem.need.shape[1]):
@@ -29,7 +29,7 @@ def dominant_price(problem: Problem) -> Floats:
 
 
 @dataclass(frozen=True, slots=True)
-class Taste:
+class GreedyOptions:
     """What the greedy planner goes by."""
 
     value: Floats
@@ -42,13 +42,13 @@ class Taste:
     """How long to search for one machine's content."""
 
 
-def fill(shelves: Shelves, taste: Taste, left: Ints, limit_left: Floats) -> tuple[list[Bin], Ints, Floats]:
+def fill(shelves: Knapsacks, taste: GreedyOptions, left: Ints, limit_left: Floats) -> tuple[list[Bin], Ints, Floats]:
     """Pack what is left into new machines: the bins, what still is left, and what is left of the limits."""
     return _Filling(shelves, taste, left, limit_left).run()
 
 
 class _Filling:
-    def __init__(self, shelves: Shelves, taste: Taste, left: Ints, limit_left: Floats) -> None:
+    def __init__(self, shelves: Knapsacks, taste: GreedyOptions, left: Ints, limit_left: Floats) -> None:
         problem = shelves.problem
         self._shelves, self._value, self._steps = shelves, taste.value, taste.steps
         self._problem = problem
@@ -62,7 +62,7 @@ class _Filling:
         self._order: list[int] = np.lexsort((np.arange(problem.rows), -taste.size)).tolist()
         self._bins: list[Bin] = []
         self._is_fresh: set[int] = set()
-        self._shelf: dict[int, Shelf] = {}
+        self._shelf: dict[int, KnapsackRows] = {}
         # Bounds only fall while demand is used up, so an old one is still a bound.
         bounds = (shelves.first_bounds(taste.value) / problem.price[shelves.kinds]).tolist()
         self._rate: dict[int, float] = dict(zip(self._kinds, bounds, strict=True))
@@ -125,7 +125,7 @@ class _Filling:
                 best_rate, best = worth / self._price[kind], (kind, content)
         return best
 
-    def _fresh_shelf(self, kind: int) -> Shelf:
+    def _fresh_shelf(self, kind: int) -> KnapsackRows:
         if kind not in self._is_fresh:
             self._shelf[kind] = self._shelves.shelf(kind, self._value, self._left)
             self._rate[kind] = min(self._rate[kind], self._shelf[kind].bound / self._price[kind])

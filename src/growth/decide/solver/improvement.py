@@ -16,9 +16,9 @@ import numpy as np
 
 from growth.api.pod import Pod
 from growth.decide.fit.predicates import fit
-from growth.decide.solver.draft_plan import Sketch
-from growth.decide.solver.existing_nodes import Standing
-from growth.decide.solver.problem import NO_CLIQUE, Bin, Bools, Ints, Packing, Problem, packing_of
+from growth.decide.solver.draft_plan import DraftPlan
+from growth.decide.solver.existing_nodes import ExistingNodes
+from growth.decide.solver.problem import NO_CLIQUE, Bin, Bools, Ints, Packing, PackingProblem, packing_of
 
 # So many machines are tried, and each of their pods is asked about on so many nodes.
 _TRIED: Final = 40
@@ -27,7 +27,7 @@ _REFUSALS: Final = 32
 _CAREFUL: Final = 6
 
 
-def dissolve(sketch: Sketch, can_be_reached: Callable[[Sketch], bool]) -> bool:
+def dissolve(sketch: DraftPlan, can_be_reached: Callable[[DraftPlan], bool]) -> bool:
     """Take machines out of the sketch that it can spare, if there are any; the stage is brought up to the sketch."""
     sketch.enact()
     before, mark = sketch.state(), sketch.stage.mark()
@@ -56,9 +56,9 @@ def dissolve(sketch: Sketch, can_be_reached: Callable[[Sketch], bool]) -> bool:
 class _Dissolving:
     """Tries to give up machines one after the other, on nodes as columns that follow what happens on the stage."""
 
-    def __init__(self, sketch: Sketch) -> None:
+    def __init__(self, sketch: DraftPlan) -> None:
         self._sketch, self._stage = sketch, sketch.stage
-        self._standing = Standing(sketch.stage, sketch.table.resources)
+        self._standing = ExistingNodes(sketch.stage, sketch.table.resources)
         self._at = {name: at for at, name in enumerate(self._standing.names)}
         self._need: dict[int, Ints] = {}
 
@@ -123,7 +123,7 @@ _MOVERS = 40
 _MERGES = 100
 
 
-def merged(problem: Problem, packing: Packing) -> Packing:
+def merged(problem: PackingProblem, packing: Packing) -> Packing:
     """The same packing, with machines united where one machine holds both contents for no more money."""
     bins: list[Bin] = list(packing.bins)
     if packing.nodes < 2:
@@ -154,7 +154,7 @@ def merged(problem: Problem, packing: Packing) -> Packing:
 
 
 def _home(
-    problem: Problem, visible: Bools, bins: list[Bin], arrays: tuple[Ints, Ints, Ints], mover: int
+    problem: PackingProblem, visible: Bools, bins: list[Bin], arrays: tuple[Ints, Ints, Ints], mover: int
 ) -> tuple[int, int] | None:
     """A machine of the same zone, and the kind that holds what both hold for no more than both cost."""
     total, kinds, times = arrays
@@ -174,7 +174,7 @@ def _home(
     return None
 
 
-def _total(problem: Problem, one: Bin) -> Ints:
+def _total(problem: PackingProblem, one: Bin) -> Ints:
     return sum((pods * problem.need[row] for row, pods in one.content), np.zeros(problem.need.shape[1], dtype=np.int64))
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from growth.decide.solver.problem import NO_CLIQUE, Floats, Ints, Problem
+from growth.decide.solver.problem import NO_CLIQUE, Floats, Ints, PackingProblem
 
 # Weights tried for the two resources that demand presses on most.
 _GRID = 17
@@ -26,7 +26,7 @@ _LEADERS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Fields:
+class PackedFields:
     """How amounts are packed into one number: a field per resource and per clique."""
 
     guard: int
@@ -37,7 +37,7 @@ class Fields:
     """[kind] an empty machine, packed, all guard bits set."""
 
 
-def packed_fields(problem: Problem) -> Fields:
+def packed_fields(problem: PackingProblem) -> PackedFields:
     """Pack all rows and kinds of a problem."""
     widths = [int(most).bit_length() + 1 for most in problem.room.max(axis=0, initial=0)]
     cliques = [int(cap).bit_length() + 1 for cap in problem.clique_cap]
@@ -60,11 +60,11 @@ def packed_fields(problem: Problem) -> Fields:
         guard + caps + sum(amount << shift for amount, shift in zip(room, shifts, strict=False))
         for room in problem.room.tolist()
     ]
-    return Fields(guard, pods, rooms)
+    return PackedFields(guard, pods, rooms)
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class KnapsackSide:
     """Rows that press most on one resource, in the order of search, with what the search needs of each."""
 
     rows: list[int]
@@ -81,11 +81,11 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True)
-class Shelf:
+class KnapsackRows:
     """One kind's rows, ready for the search."""
 
     kind: int
-    sides: tuple[Side, Side]
+    sides: tuple[KnapsackSide, KnapsackSide]
     bound: float
     """No content of this machine is worth more."""
 
@@ -96,10 +96,10 @@ class Shelf:
     """The other rows of such cliques, which may still be a seed: value, size, packed pod, both shares."""
 
 
-class Shelves:
+class Knapsacks:
     """Everything about rows and kinds that stays the same from search to search."""
 
-    def __init__(self, problem: Problem, kinds: Ints) -> None:
+    def __init__(self, problem: PackingProblem, kinds: Ints) -> None:
         self.problem = problem
         self.kinds = kinds
         self.fields = packed_fields(problem)
@@ -143,7 +143,7 @@ class Shelves:
                 bounds[index] += self.problem.clique_cap[clique] * inside.max(initial=0.0)
         return bounds
 
-    def shelf(self, kind: int, value: Floats, left: Ints) -> Shelf:
+    def shelf(self, kind: int, value: Floats, left: Ints) -> KnapsackRows:
         """The kind's live rows, ordered for these values, under the weights that bound its content most tightly."""
         rows = self._rows[kind]
         most = np.minimum(left[rows], self._most[kind])
@@ -167,11 +167,11 @@ class Shelves:
         stays = ~crowded
         stays[leading] = True
         ranked = order[best][stays[order[best]]]
-        sides: list[Side] = []
+        sides: list[KnapsackSide] = []
         for chosen in (ranked[is_first[ranked]], ranked[~is_first[ranked]]):
             ordered: list[int] = rows[chosen].tolist()
             sides.append(
-                Side(
+                KnapsackSide(
                     ordered,
                     worth[chosen].tolist(),
                     size[best, chosen].tolist(),
@@ -192,7 +192,7 @@ class Shelves:
             )
             for at in np.flatnonzero(~stays).tolist()
         }
-        return Shelf(kind, (sides[0], sides[1]), float((bounds + bonus)[best]), rows[leading].tolist(), others)
+        return KnapsackRows(kind, (sides[0], sides[1]), float((bounds + bonus)[best]), rows[leading].tolist(), others)
 
     def _leaders(self, rows: Ints, surplus: Floats) -> tuple[list[list[int]], Floats]:
         """[grid] the rows of crowded cliques worth most beyond their room, and how much they can add to a machine."""
@@ -221,7 +221,7 @@ def _room_worth(filled: Floats, density: Floats) -> Floats:
     return worth
 
 
-def _weights(problem: Problem, kinds: Ints) -> tuple[Floats, list[int]]:
+def _weights(problem: PackingProblem, kinds: Ints) -> tuple[Floats, list[int]]:
     """[grid, resource] weights that sum to one, most of it on the two scarcest resources, and which these are."""
     resources = problem.need.shape[1]
     demand = (problem.need * problem.count[:, None]).sum(axis=0) / np.maximum(problem.room[kinds].mean(axis=0), 1)
@@ -237,7 +237,7 @@ def _weights(problem: Problem, kinds: Ints) -> tuple[Floats, list[int]]:
 
 
 def best_content(  # noqa: PLR0912, PLR0915 - one loop, because a call costs more than a step
-    shelf: Shelf, fields: Fields, left: list[int], steps: int, seed: int = -1
+    shelf: KnapsackRows, fields: PackedFields, left: list[int], steps: int, seed: int = -1
 ) -> tuple[float, list[tuple[int, int]]]:
     """The most valuable content found within the steps: its value and (row, pods) pairs; the seed is surely in it.
 

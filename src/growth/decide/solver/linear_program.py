@@ -19,7 +19,7 @@ INFINITE = highspy.kHighsInf
 
 
 @dataclass(frozen=True, slots=True)
-class LpAnswer:
+class LinearSolution:
     """An optimal answer: how much of each column, and what one more unit of each row's need would cost."""
 
     cost: float
@@ -45,14 +45,14 @@ class LinearProgram:
         """More columns; ``starts`` says where in ``rows`` and ``values`` each one begins."""
         self._highs.addCols(len(cost), cost, np.zeros(len(cost)), upper, len(rows), starts, rows, values)
 
-    def solve(self) -> LpAnswer:
+    def solve(self) -> LinearSolution:
         """The cheapest answer, or Unsolved."""
         self._highs.run()
         status = self._highs.getModelStatus()
         if status != highspy.HighsModelStatus.kOptimal:
             raise Unsolved(f"the linear programme ended as {self._highs.modelStatusToString(status)}")
         solution = self._highs.getSolution()
-        return LpAnswer(
+        return LinearSolution(
             cost=float(self._highs.getObjectiveValue()),
             amounts=np.asarray(solution.col_value, dtype=np.float64),
             row_prices=np.asarray(solution.row_dual, dtype=np.float64),

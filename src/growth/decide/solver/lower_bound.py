@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from growth.decide.solver.linear_program import INFINITE, LinearProgram, Unsolved
-from growth.decide.solver.problem import Bools, Floats, Ints, Problem
+from growth.decide.solver.problem import Bools, Floats, Ints, PackingProblem
 
 # Above so many different rows, rows that point in nearly the same direction are merged for the programme.
 MAX_LP_ROWS = 250
@@ -31,14 +31,14 @@ class FluidBound:
 
 
 @dataclass(frozen=True, slots=True)
-class Spare:
+class FreeSpace:
     """Room that costs nothing: what is free on nodes that exist, taken as one pool, and which rows may use it."""
 
     room: Ints
     allowed: Bools
 
 
-def spare_of(free: Ints, need: Ints) -> Spare:
+def spare_of(free: Ints, need: Ints) -> FreeSpace:
     """The spare room of nodes with so much free, [node, resource], for rows that need so much, [row, resource].
 
     Room on a node that is too small for every pod is no use, and neither is any room to a pod that fits on no node.
@@ -53,10 +53,10 @@ def spare_of(free: Ints, need: Ints) -> Spare:
         for resource in range(need.shape[1]):
             fits &= need[:, [resource]] <= free[None, :, resource]
         allowed, free = np.asarray(fits.any(axis=1)), free[fits.any(axis=0)]
-    return Spare(free.sum(axis=0), allowed)
+    return FreeSpace(free.sum(axis=0), allowed)
 
 
-def fluid_bound(problem: Problem, spare: Spare | None = None) -> FluidBound:
+def fluid_bound(problem: PackingProblem, spare: FreeSpace | None = None) -> FluidBound:
     """A lower bound of the cost of placing every pod that some kind takes, and a price for each row."""
     usable = problem.allowed.any(axis=1) & (problem.count > 0)
     kinds = undominated(problem)
@@ -93,7 +93,7 @@ def fluid_bound(problem: Problem, spare: Spare | None = None) -> FluidBound:
     return FluidBound(max(0.0, cost * (1 - 1e-12)), np.where(usable, value, 0.0))
 
 
-def undominated(problem: Problem) -> Ints:
+def undominated(problem: PackingProblem) -> Ints:
     """Kinds that some mix of demand could need in the fluid picture: no other gives more per price and limit."""
     signature = np.column_stack(
         [problem.room, problem.price, problem.limit_use.T, np.packbits(problem.allowed, axis=0).T]

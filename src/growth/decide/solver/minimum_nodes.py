@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from growth.api.offering import Offering, in_pool
-from growth.decide.solver.node_options import Kind, Market
+from growth.decide.solver.node_options import NodeOption, NodeOptions
 from growth.decide.solver.placement_solution import PlannedNode
 
 # Prices are fractions: three times 0.1 must fit into 0.3.
@@ -27,10 +27,10 @@ class Shortage(msgspec.Struct, frozen=True):
         return f"{self.pool}/{self.server_type}/{self.missing}"
 
 
-def warmed(market: Market, shortages: Sequence[Shortage]) -> tuple[list[Kind], list[tuple[Shortage, str]]]:
+def warmed(market: NodeOptions, shortages: Sequence[Shortage]) -> tuple[list[NodeOption], list[tuple[Shortage, str]]]:
     """What to buy, and the shortages that cannot be ended now, each with all that hinders it."""
     left: list[float] = [limit.left for limit in market.limits]
-    bought: list[Kind] = []
+    bought: list[NodeOption] = []
     cold: list[tuple[Shortage, str]] = []
     for shortage in shortages:
         # The market's order is by price, which stays among those that are equally preferred.
@@ -48,7 +48,7 @@ def warmed(market: Market, shortages: Sequence[Shortage]) -> tuple[list[Kind], l
 
 
 def less_bought(
-    offerings: Sequence[Offering], bought: Sequence[Kind | PlannedNode], trials: Collection[str]
+    offerings: Sequence[Offering], bought: Sequence[NodeOption | PlannedNode], trials: Collection[str]
 ) -> tuple[Offering, ...]:
     """What is left of these offerings; a provider or family that is on trial sells one machine, and nothing beside."""
     counts = Counter(kind.offering.id for kind in bought)
@@ -61,7 +61,7 @@ def less_bought(
 
 
 def closed_by(
-    bought: Sequence[Kind | PlannedNode], trials: Collection[str], offerings: Sequence[Offering]
+    bought: Sequence[NodeOption | PlannedNode], trials: Collection[str], offerings: Sequence[Offering]
 ) -> frozenset[tuple[str, str]]:
     """By pool, offerings that are on trial there, alone or with their type, and of which it has its one machine now."""
     pairs = {(one.pool.metadata.name, one.offering.id) for one in bought}
@@ -71,7 +71,7 @@ def closed_by(
     return frozenset(alike | {pair for pair in pairs if in_pool(*pair) in trials})
 
 
-def _kinds_of(market: Market, shortage: Shortage) -> list[int]:
+def _kinds_of(market: NodeOptions, shortage: Shortage) -> list[int]:
     pool, server_type = shortage.pool, shortage.server_type.lower()
     return [
         number
@@ -80,7 +80,7 @@ def _kinds_of(market: Market, shortage: Shortage) -> list[int]:
     ]
 
 
-def hindrance(market: Market, left: Sequence[float], number: int) -> str:
+def hindrance(market: NodeOptions, left: Sequence[float], number: int) -> str:
     """Which limit is in the way of one more of this kind; empty if none is."""
     limits = zip(market.limits, left, strict=True)
     return next((limit.what for limit, rest in limits if limit.use.get(number, 0) > rest + _ROUNDING), "")

@@ -11,21 +11,21 @@ from growth.api.node_pool import NodePool, ServerType
 from growth.api.offering import ZONE, Offering, in_pool
 from growth.api.quantity import milli_value, parse, value
 from growth.decide.capacity.offering_catalog import as_billed
-from growth.decide.capacity.pool_usage import Bought, Limit, sells
-from growth.decide.fit.simulated_cluster import Stage
-from growth.decide.fit.template_node import NewNode, NewNodes
+from growth.decide.capacity.pool_usage import PoolUsage, PurchaseLimit, sells
+from growth.decide.fit.simulated_cluster import SimulatedCluster
+from growth.decide.fit.template_node import TemplateNode, TemplateNodes
 from growth.observe.pod_requests import amounts_from, requests_of
 
 DEFAULT_POOL = "default"
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class NodeOption:
     """A machine that may be bought."""
 
     pool: NodePool
     offering: Offering
-    new: NewNode
+    new: TemplateNode
     """The node it would become, under a name that no node has."""
 
     room: Mapping[str, int]
@@ -44,36 +44,36 @@ class Kind:
 
 
 @dataclass(frozen=True, slots=True)
-class Market:
+class NodeOptions:
     """All kinds and limits, and the maker of their nodes."""
 
-    kinds: tuple[Kind, ...]
-    limits: tuple[Limit, ...]
+    kinds: tuple[NodeOption, ...]
+    limits: tuple[PurchaseLimit, ...]
     pools: tuple[str, ...]
-    maker: NewNodes
+    maker: TemplateNodes
 
-    def node(self, name: str, kind: int) -> NewNode:
+    def node(self, name: str, kind: int) -> TemplateNode:
         """A node of this kind under this name."""
         return self.maker.make(name, self.kinds[kind].pool, self.kinds[kind].offering)
 
 
-def market_of(
-    stage: Stage,
+def node_options_of(
+    stage: SimulatedCluster,
     pools: Sequence[NodePool],
     offerings: Sequence[Offering],
-    bought: Sequence[Bought] = (),
+    bought: Sequence[PoolUsage] = (),
     trials: Collection[str] = (),
     *,
     closed: Collection[tuple[str, str]] = (),
-) -> Market:
+) -> NodeOptions:
     """Everything that these pools may buy; offerings that cannot be had right now are left out by the caller, and those
     that one pool must not buy are said (``closed``, pool and offering).
 
     Of a provider or family that is on trial one machine may be bought, whichever it is; and of an offering that is on
     trial in one pool.
     """
-    maker = NewNodes(stage)
-    kinds: list[Kind] = []
+    maker = TemplateNodes(stage)
+    kinds: list[NodeOption] = []
     daemons = _DaemonRoom()
     for pool in sorted(pools, key=lambda one: one.metadata.name):
         types = {one.name.lower(): one for one in pool.spec.server_types}
@@ -86,10 +86,10 @@ def market_of(
     kinds.sort(key=lambda kind: (kind.offering.price_per_hour, kind.offering.id, kind.pool.metadata.name))
     names = sorted(pool.metadata.name for pool in pools)
     limits = (*_limits(kinds, pools, bought), *_trial_limits(kinds, trials))
-    return Market(tuple(kinds), limits, tuple(names), maker)
+    return NodeOptions(tuple(kinds), limits, tuple(names), maker)
 
 
-def without_tiers(market: Market) -> Market:
+def without_tiers(market: NodeOptions) -> NodeOptions:
     """The same market with nothing bought before anything else but for its price."""
     return replace(market, kinds=tuple(replace(kind, tier=(0, 0, 0)) for kind in market.kinds))
 
@@ -100,7 +100,7 @@ class _DaemonRoom:
     def __init__(self) -> None:
         self._requests: dict[int, Mapping[str, int]] = {}
 
-    def taken(self, new: NewNode) -> dict[str, int]:
+    def taken(self, new: TemplateNode) -> dict[str, int]:
         taken: dict[str, int] = {}
         for pod in new.daemon_pods:
             known = self._requests.get(id(pod.spec))
@@ -112,64 +112,66 @@ class _DaemonRoom:
 
 
 def _kind(
-    maker: NewNodes,
+    maker: TemplateNodes,
     pool: NodePool,
     offering: Offering,
     server_type: ServerType,
     daemons: _DaemonRoom,
-) -> Kind:
+) -> NodeOption:
     new = maker.make(f"new-{pool.metadata.name}-{offering.id}", pool, offering)
     room = dict(amounts_from(new.node.status.allocatable))
     for name, amount in daemons.taken(new).items():
         room[name] = max(0, room.get(name, 0) - amount)
     tier = (pool.spec.priority, server_type.priority, offering.priority)
-    return Kind(pool, offering, new, room, tier)
+    return NodeOption(pool, offering, new, room, tier)
 
 
-def _limits(kinds: Sequence[Kind], pools: Sequence[NodePool], bought: Sequence[Bought]) -> list[Limit]:
-    limits: list[Limit] = []
+def _limits(kinds: Sequence[NodeOption], pools: Sequence[NodePool], bought: Sequence[PoolUsage]) -> list[PurchaseLimit]:
+    limits: list[PurchaseLimit] = []
     for pool in sorted(pools, key=lambda one: one.metadata.name):
         name, stated = pool.metadata.name, pool.spec.limits
         own = [number for number, kind in enumerate(kinds) if kind.pool.metadata.name == name]
         had = [one for one in bought if one.pool == name]
         if stated.nodes is not None:
             left = stated.nodes - sum(one.nodes for one in had)
-            limits.append(Limit(f"pool {name} may have {stated.nodes} nodes", left, dict.fromkeys(own, 1.0)))
+            limits.append(PurchaseLimit(f"pool {name} may have {stated.nodes} nodes", left, dict.fromkeys(own, 1.0)))
         if stated.cpu is not None:
             left = milli_value(str(stated.cpu)) - sum(one.cpu_millis for one in had)
             use = {number: float(milli_value(kinds[number].offering.resources["cpu"])) for number in own}
-            limits.append(Limit(f"pool {name} may have {stated.cpu} CPU", left, use))
+            limits.append(PurchaseLimit(f"pool {name} may have {stated.cpu} CPU", left, use))
         if stated.memory is not None:
             left = value(str(stated.memory)) - sum(one.memory_bytes for one in had)
             use = {number: float(value(kinds[number].offering.resources["memory"])) for number in own}
-            limits.append(Limit(f"pool {name} may have {stated.memory} memory", left, use))
+            limits.append(PurchaseLimit(f"pool {name} may have {stated.memory} memory", left, use))
         if stated.cost_per_hour is not None:
             left = parse(str(stated.cost_per_hour)).nanos / 1e9 - sum(one.cost_per_hour for one in had)
             use = {number: kinds[number].offering.price_per_hour for number in own}
-            limits.append(Limit(f"pool {name} may cost {stated.cost_per_hour} an hour", left, use))
+            limits.append(PurchaseLimit(f"pool {name} may cost {stated.cost_per_hour} an hour", left, use))
         for one in pool.spec.server_types:
             if one.max is not None:
                 same = [number for number in own if kinds[number].offering.server_type.lower() == one.name.lower()]
                 had_of_type = [b.nodes for b in had if b.server_type.lower() == one.name.lower()]
                 what = f"pool {name} may have {one.max} of {one.name}"
-                limits.append(Limit(what, one.max - sum(had_of_type), dict.fromkeys(same, 1.0)))
+                limits.append(PurchaseLimit(what, one.max - sum(had_of_type), dict.fromkeys(same, 1.0)))
     for offering in {kind.offering.id: kind.offering for kind in kinds}.values():
         if offering.stock is not None:
             same = [number for number, kind in enumerate(kinds) if kind.offering.id == offering.id]
             limits.append(
-                Limit(f"{offering.id} has {offering.stock} in stock", offering.stock, dict.fromkeys(same, 1.0))
+                PurchaseLimit(f"{offering.id} has {offering.stock} in stock", offering.stock, dict.fromkeys(same, 1.0))
             )
     return [limit for limit in limits if limit.use]
 
 
-def _trial_limits(kinds: Sequence[Kind], trials: Collection[str]) -> Iterator[Limit]:
+def _trial_limits(kinds: Sequence[NodeOption], trials: Collection[str]) -> Iterator[PurchaseLimit]:
     for group in trials:
         same = [number for number, kind in enumerate(kinds) if group in _tried_as(kind)]
         if same:
-            yield Limit(f"of {group} one machine comes first, to see whether it works", 1, dict.fromkeys(same, 1.0))
+            yield PurchaseLimit(
+                f"of {group} one machine comes first, to see whether it works", 1, dict.fromkeys(same, 1.0)
+            )
 
 
-def _tried_as(kind: Kind) -> tuple[str, ...]:
+def _tried_as(kind: NodeOption) -> tuple[str, ...]:
     """Whose trial it would be to launch one of these."""
     pool = kind.pool.metadata.name
     return (*kind.offering.groups, in_pool(pool, kind.offering.id), in_pool(pool, kind.offering.type_id))

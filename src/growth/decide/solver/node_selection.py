@@ -14,13 +14,13 @@ from typing import Final
 import numpy as np
 
 from growth.api.pod import Pod
-from growth.decide.solver.colocation import Tags
-from growth.decide.solver.equivalence_groups import Group
+from growth.decide.solver.colocation import NeighborTags
+from growth.decide.solver.equivalence_groups import EquivalenceGroup
 from growth.decide.solver.exact_packer import cheapest
 from growth.decide.solver.lower_bound import fluid_bound
-from growth.decide.solver.pod_assignment import HandOut, Slotted
-from growth.decide.solver.problem import Bin, Bools, Budget, Floats, Ints, Packing, Problem, packing_of
-from growth.decide.solver.problem_rows import KindTable, Rows, rows_of
+from growth.decide.solver.pod_assignment import AssignedMachine, PodAssignment
+from growth.decide.solver.problem import Bin, Bools, Floats, Ints, Packing, PackingProblem, StepBudget, packing_of
+from growth.decide.solver.problem_rows import NodeOptionTable, ProblemRows, rows_of
 from growth.decide.solver.search import packings
 from growth.decide.solver.zone_assignment import Portion
 
@@ -30,7 +30,7 @@ _MOST: Final = 6
 _OF_PRICE: Final = 1e-3
 
 
-def sparing(problem: Problem, best: Packing, budget: Budget) -> list[Packing]:
+def sparing(problem: PackingProblem, best: Packing, budget: StepBudget) -> list[Packing]:
     """Plans that leave fewer out than the best so far, each better than the one before."""
     better: list[Packing] = []
     for limit in _binding(problem, best):
@@ -43,7 +43,7 @@ def sparing(problem: Problem, best: Packing, budget: Budget) -> list[Packing]:
     return better
 
 
-def _binding(problem: Problem, packing: Packing) -> list[int]:
+def _binding(problem: PackingProblem, packing: Packing) -> list[int]:
     """Limits of which less is left than some machine uses, the scarcest first."""
     left = problem.limit_left.copy()
     for one in packing.bins:
@@ -54,16 +54,16 @@ def _binding(problem: Problem, packing: Packing) -> list[int]:
     return [limit for limit in order if is_binding[limit]][:_MOST]
 
 
-def _by_limit(problem: Problem, limit: int) -> Floats:
+def _by_limit(problem: PackingProblem, limit: int) -> Floats:
     use = problem.limit_use[limit] / max(float(problem.limit_use[limit].max()), 1e-9)
     return use + _OF_PRICE * problem.price / max(float(problem.price.max()), 1e-9)
 
 
 @dataclass(slots=True)
-class Purchase:
+class NodeSelection:
     """Machines with their pods, pods that found no slot, and whether the packing is proven to be the cheapest."""
 
-    nodes: list[Slotted]
+    nodes: list[AssignedMachine]
     homeless: list[Pod]
     left: list[Portion]
     limits: Floats
@@ -80,18 +80,23 @@ class Purchase:
     """Whether the search found no plan before this one."""
 
 
-class Buyer:
+class NodeSelector:
     """Buys for the portions of one plan."""
 
     def __init__(
-        self, table: KindTable, groups: Sequence[Group], allowed: Sequence[Bools], tags: Sequence[Tags], budget: Budget
+        self,
+        table: NodeOptionTable,
+        groups: Sequence[EquivalenceGroup],
+        allowed: Sequence[Bools],
+        tags: Sequence[NeighborTags],
+        budget: StepBudget,
     ) -> None:
         self._table, self._groups, self._allowed = table, groups, allowed
         self._tags, self._budget = tags, budget
         self._limits = table.limit_left.copy()
         self._found: dict[tuple[tuple[int, int, int], tuple[int, ...], bytes], _Found] = {}
 
-    def purchases(self, portions: Sequence[Portion], queues: dict[int, list[Pod]]) -> Iterator[Purchase]:
+    def purchases(self, portions: Sequence[Portion], queues: dict[int, list[Pod]]) -> Iterator[NodeSelection]:
         """The best plan for these portions first, then those that were found before it, each dearer than the last.
 
         Somebody who repairs what a plan leaves open may find that an earlier plan needs less of it.
@@ -104,18 +109,18 @@ class Buyer:
                 return
             back += 1
 
-    def _buy(self, portions: Sequence[Portion], queues: dict[int, list[Pod]], back: int) -> Purchase:
+    def _buy(self, portions: Sequence[Portion], queues: dict[int, list[Pod]], back: int) -> NodeSelection:
         whole = self._by_tiers(portions, self._limits, back)
-        nodes: list[Slotted] = []
+        nodes: list[AssignedMachine] = []
         homeless: list[Pod] = []
         for rows, kinds, bins in whole.batches:
             bins.sort(key=partial(_slack, rows))  # the fullest first: see PlacementSolution.buy
-            placed, without = HandOut(self._tags, rows, queues).run(bins)
+            placed, without = PodAssignment(self._tags, rows, queues).run(bins)
             for node in placed:
                 node.kind = int(kinds[node.kind])
             nodes += [node for node in placed if node.pods]
             homeless += without
-        return Purchase(
+        return NodeSelection(
             nodes, homeless, whole.left, whole.limits, whole.is_optimal, whole.bound, queues, whole.is_first
         )
 
@@ -148,7 +153,7 @@ class Buyer:
             found = self._found[key] = self._packed(rows, list(portions), limits)
         return found
 
-    def _packed(self, rows: Rows, portions: list[Portion], limits: Floats) -> "_Found":
+    def _packed(self, rows: ProblemRows, portions: list[Portion], limits: Floats) -> "_Found":
         problem = replace(rows.problem, limit_left=limits)
         exact = cheapest(problem)
         if exact is not None:
@@ -162,7 +167,7 @@ class Buyer:
 
 @dataclass(slots=True)
 class _Found:
-    rows: Rows
+    rows: ProblemRows
     packings: list[Packing]
     """Each better than the one before."""
 
@@ -177,7 +182,7 @@ class _Found:
 
 @dataclass(slots=True)
 class _Batches:
-    batches: list[tuple[Rows, Ints, list[Bin]]]
+    batches: list[tuple[ProblemRows, Ints, list[Bin]]]
     left: list[Portion]
     limits: Floats
     is_optimal: bool
@@ -185,7 +190,7 @@ class _Batches:
     is_first: bool = True
 
 
-def _slack(rows: Rows, one: Bin) -> float:
+def _slack(rows: ProblemRows, one: Bin) -> float:
     """How much of a machine's scarcest resource would stay free: 0 is full."""
     problem = rows.problem
     used = sum(problem.need[row] * pods for row, pods in one.content)
@@ -193,7 +198,7 @@ def _slack(rows: Rows, one: Bin) -> float:
     return float(((room - used) / room).min())
 
 
-def _split(rows: Rows, packing: Packing) -> tuple[Rows, list[Portion]]:
+def _split(rows: ProblemRows, packing: Packing) -> tuple[ProblemRows, list[Portion]]:
     """Portions that got slots, and those that did not: of a row, the last ones go without."""
     if not packing.left.any():
         return rows, []

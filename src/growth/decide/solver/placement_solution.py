@@ -22,14 +22,14 @@ class PlannedNode(msgspec.Struct, frozen=True):
     pods: tuple[Pod, ...]
 
 
-class Filled(msgspec.Struct, frozen=True):
+class FilledNode(msgspec.Struct, frozen=True):
     """A node that exists or is coming, and the pods that find room there."""
 
     node: str
     pods: tuple[Pod, ...]
 
 
-class LeftOut(msgspec.Struct, frozen=True):
+class UnplacedPod(msgspec.Struct, frozen=True):
     """A pod that found no place, and the nearest miss in words."""
 
     pod: Pod
@@ -43,8 +43,8 @@ class PlacementSolution(msgspec.Struct, frozen=True):
 
     outcome: Outcome
     buy: tuple[PlannedNode, ...] = ()
-    existing: tuple[Filled, ...] = ()
-    left_out: tuple[LeftOut, ...] = ()
+    existing: tuple[FilledNode, ...] = ()
+    left_out: tuple[UnplacedPod, ...] = ()
     keep: frozenset[str] = frozenset()
     """Uids of pods whose places must be kept (``api.taints``), because the scheduler's own choice could spoil the
     plan. On one node it is all or none of them."""

@@ -14,32 +14,34 @@ import msgspec
 import numpy as np
 
 from growth.api.pod import Pod
-from growth.decide.fit.simulated_cluster import Stage
+from growth.decide.fit.simulated_cluster import SimulatedCluster
 from growth.decide.solver.colocation import tags_of
-from growth.decide.solver.draft_plan import Sketch
-from growth.decide.solver.eligible_types import Allowed
-from growth.decide.solver.equivalence_groups import Group, grouped
-from growth.decide.solver.existing_nodes import Standing
+from growth.decide.solver.draft_plan import DraftPlan
+from growth.decide.solver.eligible_types import EligibleTypes
+from growth.decide.solver.equivalence_groups import EquivalenceGroup, grouped
+from growth.decide.solver.existing_nodes import ExistingNodes
 from growth.decide.solver.existing_pods import count_by_zone, mark_the_wary, zones_with_nodes
 from growth.decide.solver.final_placement import SIFTED_PODS, check, place_singly
 from growth.decide.solver.lower_bound import fluid_bound, spare_of
-from growth.decide.solver.node_options import Market, without_tiers
-from growth.decide.solver.node_selection import Buyer, Purchase
-from growth.decide.solver.placement_solution import Filled, LeftOut, PlacementSolution, PlannedNode
+from growth.decide.solver.node_options import NodeOptions, without_tiers
+from growth.decide.solver.node_selection import NodeSelection, NodeSelector
+from growth.decide.solver.placement_solution import FilledNode, PlacementSolution, PlannedNode, UnplacedPod
 from growth.decide.solver.pod_constraints import PLAIN
 from growth.decide.solver.priority_levels import left_out_by_importance, plan_by_levels, wrongs_the_important
-from growth.decide.solver.problem import Bools, Budget, Ints
-from growth.decide.solver.problem_rows import KindTable, cliques_of, resources_of, rows_of
+from growth.decide.solver.problem import Bools, Ints, StepBudget
+from growth.decide.solver.problem_rows import NodeOptionTable, cliques_of, resources_of, rows_of
 from growth.decide.solver.reachability import STANDS, to_keep
-from growth.decide.solver.zone_assignment import ANYWHERE, Ask, Portion, ZonePlan, share_out
+from growth.decide.solver.zone_assignment import ANYWHERE, Portion, ZoneDemand, ZonePlan, share_out
 
 
-def plan(stage: Stage, pods: Sequence[Pod], market: Market, budget: Budget | None = None) -> PlacementSolution:
+def plan(
+    stage: SimulatedCluster, pods: Sequence[Pod], market: NodeOptions, budget: StepBudget | None = None
+) -> PlacementSolution:
     """The best answer within the budget. ``pods`` is demand (see fit.demand): what is not demand is not here."""
     if not pods:
         return PlacementSolution("NoDemands")
     mark = stage.mark()
-    planning = _Planning(stage, pods, market, budget or Budget())
+    planning = _Planning(stage, pods, market, budget or StepBudget())
     try:
         return planning.run()
     finally:
@@ -48,19 +50,19 @@ def plan(stage: Stage, pods: Sequence[Pod], market: Market, budget: Budget | Non
 
 
 class _Planning:
-    def __init__(self, stage: Stage, pods: Sequence[Pod], market: Market, budget: Budget) -> None:
+    def __init__(self, stage: SimulatedCluster, pods: Sequence[Pod], market: NodeOptions, budget: StepBudget) -> None:
         self._stage, self._budget, self._pods = stage, budget, pods
         self._start = stage.mark()
         found = grouped(pods, stage)
         self._groups, self._selectors = found.groups, found.selectors
         self._market, self._resources = market, resources_of(self._groups)
         self._existing: dict[str, list[Pod]] = {}
-        self._left_out: list[LeftOut] = []
+        self._left_out: list[UnplacedPod] = []
         self._queues: dict[int, list[Pod]] = {}
         self._has_rules_on_standing = False
         self._odd: list[int] = []
         self._spare: Ints | None = None  # [node, resource] what was free before anything was placed
-        self._table: KindTable
+        self._table: NodeOptionTable
         self._levels = sorted({group.priority for group in self._groups}, reverse=True)
 
     def run(self) -> PlacementSolution:
@@ -68,9 +70,9 @@ class _Planning:
         self._fill_standing()
         if not any(group.pods for group in self._groups) and not self._has_rules_on_standing:
             return self._without_buying()
-        self._table = KindTable(self._market, self._resources)
+        self._table = NodeOptionTable(self._market, self._resources)
         self._queues = {number: group.pods[::-1] for number, group in enumerate(self._groups) if group.pods}
-        allowed = Allowed(self._table, self._stage)
+        allowed = EligibleTypes(self._table, self._stage)
         masks = allowed.masks(self._groups)
         able = self._refuse_hopeless(allowed, masks)
         if able and self._left_out and any(group.rules is not PLAIN for group in self._groups):
@@ -78,7 +80,7 @@ class _Planning:
         self._odd = [number for number in able if self._groups[number].rules.is_odd]
         zones = self._zones([number for number in able if not self._groups[number].rules.is_odd], masks)
         tags = tags_of(self._groups, cliques_of(self._groups))
-        buyer = Buyer(self._table, self._groups, masks, tags, self._budget)
+        buyer = NodeSelector(self._table, self._groups, masks, tags, self._budget)
         best: PlacementSolution | None = None
         is_small = sum(map(len, self._queues.values())) <= SIFTED_PODS
         for purchase in buyer.purchases(zones.portions, self._queues):
@@ -118,7 +120,7 @@ class _Planning:
         """The important pods first, each level beside what is planned for those above it."""
         mark = self._stage.mark()
         existing = {name: list(pods) for name, pods in self._existing.items()}
-        sketch = Sketch(self._stage, self._table, self._groups, masks, self._table.limit_left.copy(), existing)
+        sketch = DraftPlan(self._stage, self._table, self._groups, masks, self._table.limit_left.copy(), existing)
         sketch.left_out += self._left_out
         waiting = [pod for queue in self._queues.values() for pod in reversed(queue)]
         plan_by_levels(sketch, waiting, lambda pods, market: _Planning(self._stage, pods, market, self._budget).run())
@@ -127,10 +129,10 @@ class _Planning:
         self._stage.back_to(mark)
         return solution
 
-    def _settled(self, zones: ZonePlan, purchase: Purchase, masks: Sequence[Bools]) -> PlacementSolution:
+    def _settled(self, zones: ZonePlan, purchase: NodeSelection, masks: Sequence[Bools]) -> PlacementSolution:
         """A purchase with everything repaired that it left open."""
         existing = {name: list(pods) for name, pods in self._existing.items()}
-        sketch = Sketch(self._stage, self._table, self._groups, masks, purchase.limits, existing)
+        sketch = DraftPlan(self._stage, self._table, self._groups, masks, purchase.limits, existing)
         sketch.left_out += self._left_out
         for node in purchase.nodes:
             sketch.bought[sketch.new_name()] = (node.kind, node.pods)
@@ -143,13 +145,13 @@ class _Planning:
         check(sketch, is_proven=is_proven, is_cheapest=is_cheapest, hopeless=len(self._left_out))
         return self._solution(sketch, self._bound(sketch, purchase, zones))
 
-    def _price_of(self, purchase: Purchase) -> float:
+    def _price_of(self, purchase: NodeSelection) -> float:
         kinds = self._table.market.kinds
         return sum(kinds[node.kind].offering.price_per_hour for node in purchase.nodes)
 
     def _without_buying(self) -> PlacementSolution:
         nodes = [(STANDS, pods) for pods in self._existing.values()]
-        filled = tuple(Filled(name, tuple(pods)) for name, pods in self._existing.items())
+        filled = tuple(FilledNode(name, tuple(pods)) for name, pods in self._existing.items())
         return PlacementSolution("AllPlaced", existing=filled, keep=to_keep(nodes, [], self._slots))
 
     # 2. Free room
@@ -157,7 +159,7 @@ class _Planning:
     def _fill_standing(self) -> None:
         if not self._stage.nodes:
             return
-        standing = Standing(self._stage, self._resources)
+        standing = ExistingNodes(self._stage, self._resources)
         before = standing.free.copy()
         # Who is let in by others is asked once more when those have come.
         for group in [*self._groups, *(group for group in self._groups if group.rules.may_be_let_in_later)]:
@@ -173,7 +175,7 @@ class _Planning:
 
     # 3. Machines for each group
 
-    def _refuse_hopeless(self, allowed: Allowed, masks: Sequence[Bools]) -> list[int]:
+    def _refuse_hopeless(self, allowed: EligibleTypes, masks: Sequence[Bools]) -> list[int]:
         able: list[int] = []
         for number in self._queues:
             if masks[number].any():
@@ -193,7 +195,7 @@ class _Planning:
 
     def _leave_out(self, group: int, pods: int, reason: str) -> None:
         queue = self._queues[group]
-        self._left_out += [LeftOut(pod, reason) for pod in queue[:pods]]
+        self._left_out += [UnplacedPod(pod, reason) for pod in queue[:pods]]
         del queue[:pods]
 
     # 4. Zones
@@ -206,8 +208,8 @@ class _Planning:
             portions = [Portion(number, ANYWHERE, len(self._queues[number])) for number in able]
             return ZonePlan(portions)
         zones_of: dict[int, tuple[tuple[str, ...], int]] = {}
-        spread: dict[int, Group] = {}
-        asks: list[Ask] = []
+        spread: dict[int, EquivalenceGroup] = {}
+        asks: list[ZoneDemand] = []
         for number in able:
             mask, group = masks[number], groups[number]
             known = zones_of.get(id(mask))
@@ -217,7 +219,7 @@ class _Planning:
             if group.rules.zone_spread:
                 closed = tuple(sorted(zones_with_nodes(self._stage, group) - set(known[0])))
                 spread.setdefault(group.rules.zone_spread[0][0], group)
-            asks.append(Ask(number, len(self._queues[number]), known[0], closed, known[1]))
+            asks.append(ZoneDemand(number, len(self._queues[number]), known[0], closed, known[1]))
         scene = count_by_zone(self._stage, self._selectors, spread)
         plan = share_out(groups, asks, scene.counts)
         plan.is_proven = plan.is_proven and not scene.uncounted
@@ -227,7 +229,7 @@ class _Planning:
 
     # 6. The odd ones
 
-    def _singles(self, zones: ZonePlan, purchase: Purchase) -> list[tuple[int, list[Pod]]]:
+    def _singles(self, zones: ZonePlan, purchase: NodeSelection) -> list[tuple[int, list[Pod]]]:
         """Pods that must be placed one by one: odd ones, and those for which the packing found no place."""
         singles: list[tuple[int, list[Pod]]] = []
         for number, pods in [*zones.odd, *((portion.group, portion.count) for portion in purchase.left)]:
@@ -248,7 +250,7 @@ class _Planning:
         left_out = left_out_by_importance(self._levels, solution.left_out)
         return left_out, round(solution.cost_per_hour, 9), len(solution.buy)
 
-    def _solution(self, sketch: Sketch, bound: float) -> PlacementSolution:
+    def _solution(self, sketch: DraftPlan, bound: float) -> PlacementSolution:
         kinds = self._table.market.kinds
         buy = [
             PlannedNode(name, kinds[kind].pool, kinds[kind].offering, tuple(pods))
@@ -260,14 +262,14 @@ class _Planning:
         return PlacementSolution(
             outcome="IncompletePlacement" if sketch.left_out else "AllPlaced",
             buy=tuple(buy),
-            existing=tuple(Filled(name, tuple(pods)) for name, pods in sketch.existing.items()),
+            existing=tuple(FilledNode(name, tuple(pods)) for name, pods in sketch.existing.items()),
             left_out=tuple(sketch.left_out),
             keep=to_keep(nodes, distinct, self._slots, self._rivals(sketch)),
             cost_per_hour=cost,
             bound_per_hour=min(cost, bound),
         )
 
-    def _rivals(self, sketch: Sketch) -> list[Bools]:
+    def _rivals(self, sketch: DraftPlan) -> list[Bools]:
         """What those would take who are left out, if it stood open."""
         out = {one.pod.metadata.uid for one in sketch.left_out}
         if not out:
@@ -279,7 +281,7 @@ class _Planning:
         requests = self._stage.requests(pod)
         return min(room.get(name, 0) // amount for name, amount in requests.items() if amount and name in room)
 
-    def _bound(self, sketch: Sketch, purchase: Purchase, zones: ZonePlan) -> float:
+    def _bound(self, sketch: DraftPlan, purchase: NodeSelection, zones: ZonePlan) -> float:
         """What placing these pods costs at least, if possible as the search has proved it."""
         is_whole = not (self._has_use_for_room(sketch) or zones.odd or self._odd)
         is_whole = is_whole and len(sketch.left_out) == len(self._left_out) and not self._table.has_gifts
@@ -287,7 +289,7 @@ class _Planning:
             return purchase.bound
         return self._fluid_bound(sketch)
 
-    def _fluid_bound(self, sketch: Sketch) -> float:
+    def _fluid_bound(self, sketch: DraftPlan) -> float:
         """The bound for everybody who is placed; room that exists is free, and may be cut into fractions, too."""
         if not sketch.bought:
             return 0.0
@@ -304,7 +306,7 @@ class _Planning:
             spare = spare_of(self._spare // rows.unit, rows.problem.need)
         return fluid_bound(replace(rows.problem, price=self._table.true_price), spare).cost
 
-    def _has_use_for_room(self, sketch: Sketch) -> bool:
+    def _has_use_for_room(self, sketch: DraftPlan) -> bool:
         """Whether some plan may use room that exists: pods without rules that found none there never will."""
         return bool(sketch.existing) or (self._spare is not None and any(g.rules is not PLAIN for g in self._groups))
 

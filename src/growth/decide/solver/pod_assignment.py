@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from growth.api.pod import Pod
-from growth.decide.solver.colocation import NO_TAGS, Company, Tags
+from growth.decide.solver.colocation import NO_TAGS, NeighborTags, NodeNeighbors
 from growth.decide.solver.problem import Bin
-from growth.decide.solver.problem_rows import Rows
+from growth.decide.solver.problem_rows import ProblemRows
 
 
 @dataclass(slots=True)
-class Slotted:
+class AssignedMachine:
     """One machine of the plan with its pods."""
 
     kind: int
@@ -23,7 +23,7 @@ class Slotted:
     places: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
     """(row, group) of each pod, in the order of ``pods``."""
 
-    company: Company = field(default_factory=Company)
+    company: NodeNeighbors = field(default_factory=NodeNeighbors)
     holes: list[int] = field(default_factory=list[int])
     """Rows of which a slot stayed empty."""
 
@@ -37,10 +37,10 @@ class _Waiting:
     age: int = 0
 
 
-class HandOut:
+class PodAssignment:
     """Hands the pods of groups to the bins of a packing; ``queues`` holds each group's pods and is used up."""
 
-    def __init__(self, tags: Sequence[Tags], rows: Rows, queues: dict[int, list[Pod]]) -> None:
+    def __init__(self, tags: Sequence[NeighborTags], rows: ProblemRows, queues: dict[int, list[Pod]]) -> None:
         self._tags, self._queues = tags, queues
         self._tagged: list[_Waiting] = []
         self._plain: list[list[list[int]]] = []
@@ -55,18 +55,18 @@ class HandOut:
             self._tagged.append(_Waiting(tagged))
             self._plain.append(plain)
 
-    def run(self, bins: Sequence[Bin]) -> tuple[list[Slotted], list[Pod]]:
+    def run(self, bins: Sequence[Bin]) -> tuple[list[AssignedMachine], list[Pod]]:
         """The machines with their pods, and pods that found no slot."""
-        nodes: list[Slotted] = []
+        nodes: list[AssignedMachine] = []
         for one in bins:
             for _ in range(one.times):
-                node = Slotted(one.kind)
+                node = AssignedMachine(one.kind)
                 nodes.append(node)
                 for row, pods in one.content:
                     self._fill(node, row, pods)
         return nodes, self._swap(nodes)
 
-    def _fill(self, node: Slotted, row: int, pods: int) -> None:
+    def _fill(self, node: AssignedMachine, row: int, pods: int) -> None:
         while pods and self._tagged[row].left:
             group = self._next(node, row)
             if group < 0:
@@ -87,7 +87,7 @@ class HandOut:
                 plain.pop()
         node.holes += [row] * pods
 
-    def _next(self, node: Slotted, row: int) -> int:
+    def _next(self, node: AssignedMachine, row: int) -> int:
         """A group that may join, among the first of those with the most left; they are sorted anew now and then."""
         waiting, tags = self._tagged[row], self._tags
         if waiting.age <= 0:
@@ -100,7 +100,7 @@ class HandOut:
                 return group
         return -1
 
-    def _put(self, node: Slotted, row: int, group: int) -> None:
+    def _put(self, node: AssignedMachine, row: int, group: int) -> None:
         self._tags[group].join(node.company)
         node.pods.append(self._queues[group].pop())
         node.places.append((row, group))
@@ -109,7 +109,7 @@ class HandOut:
         if not left[group]:
             del left[group]
 
-    def _swap(self, nodes: Sequence[Slotted]) -> list[Pod]:
+    def _swap(self, nodes: Sequence[AssignedMachine]) -> list[Pod]:
         """Pods without a slot take one from a pod of the same row that can fill a hole."""
         homeless: list[Pod] = []
         for row, waiting in enumerate(self._tagged):
@@ -119,7 +119,7 @@ class HandOut:
                         homeless += [self._queues[group].pop() for _ in range(waiting.left.pop(group))]
         return homeless
 
-    def _swap_one(self, nodes: Sequence[Slotted], row: int, group: int) -> bool:
+    def _swap_one(self, nodes: Sequence[AssignedMachine], row: int, group: int) -> bool:
         holes = [node for node in nodes if row in node.holes]
         for node in nodes:
             if not any(here == row for here, _ in node.places):
@@ -141,8 +141,8 @@ class HandOut:
                     return True
         return False
 
-    def _company_without(self, node: Slotted, leaving: int) -> Company:
-        company = Company()
+    def _company_without(self, node: AssignedMachine, leaving: int) -> NodeNeighbors:
+        company = NodeNeighbors()
         for at, (_, group) in enumerate(node.places):
             if at != leaving:
                 self._tags[group].join(company)

@@ -18,7 +18,7 @@ _encode = msgspec.msgpack.Encoder(order="deterministic").encode
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class PodConstraints:
     """Constraints by selector number (see Selectors)."""
 
     host_caps: tuple[tuple[int, int], ...] = ()
@@ -40,8 +40,8 @@ class Rules:
         return bool(self.is_odd or self.zone_spread or self.zone_together or self.host_caps)
 
 
-PLAIN = Rules()
-ODD = Rules(is_odd=True)
+PLAIN = PodConstraints()
+ODD = PodConstraints(is_odd=True)
 
 
 class Selectors:
@@ -80,7 +80,7 @@ class Selectors:
         return known[1]
 
 
-def rules_of(pod: Pod, selectors: Selectors) -> Rules:
+def rules_of(pod: Pod, selectors: Selectors) -> PodConstraints:
     """The rules of a pod; they depend on its spec and namespace alone."""
     spec, namespace = pod.spec, pod.metadata.namespace
     affinity = spec.affinity
@@ -96,7 +96,7 @@ def rules_of(pod: Pod, selectors: Selectors) -> Rules:
     spread = [one for one in spread if _reads_labels(one.label_selector)]
     numbered = [(selectors.number(namespace, _own(one.label_selector)), one) for one in spread]
     away = [(selectors.number(namespace, _own(term.label_selector)), term) for term in apart if term.label_selector]
-    rules = Rules(
+    rules = PodConstraints(
         host_caps=tuple((number, one.max_skew) for number, one in numbered if one.topology_key == HOSTNAME),
         host_apart=tuple(number for number, term in away if term.topology_key == HOSTNAME),
         zone_spread=tuple((number, one.max_skew) for number, one in numbered if one.topology_key == ZONE),

@@ -11,25 +11,25 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from growth.api.pod import Pod
-from growth.decide.solver.draft_plan import Sketch
-from growth.decide.solver.node_options import Market
-from growth.decide.solver.placement_solution import LeftOut, PlacementSolution
+from growth.decide.solver.draft_plan import DraftPlan
+from growth.decide.solver.node_options import NodeOptions
+from growth.decide.solver.placement_solution import PlacementSolution, UnplacedPod
 
 
-def left_out_by_importance(levels: Sequence[int], left_out: Sequence[LeftOut]) -> tuple[int, ...]:
+def left_out_by_importance(levels: Sequence[int], left_out: Sequence[UnplacedPod]) -> tuple[int, ...]:
     """How many are left out of each level, the most important first: what is smaller serves the important better."""
     counts = Counter(one.pod.spec.priority for one in left_out)
     return tuple(counts[level] for level in levels)
 
 
-def wrongs_the_important(solution: PlacementSolution, left_out: Sequence[LeftOut]) -> bool:
+def wrongs_the_important(solution: PlacementSolution, left_out: Sequence[UnplacedPod]) -> bool:
     """Whether a machine is bought for somebody who matters less than one of these who are left out."""
     most = max((one.pod.spec.priority for one in left_out), default=None)
     return most is not None and any(pod.spec.priority < most for node in solution.buy for pod in node.pods)
 
 
 def plan_by_levels(
-    sketch: Sketch, pods: Sequence[Pod], subplan: Callable[[Sequence[Pod], Market], PlacementSolution]
+    sketch: DraftPlan, pods: Sequence[Pod], subplan: Callable[[Sequence[Pod], NodeOptions], PlacementSolution]
 ) -> None:
     """Fill an empty sketch level by level; ``subplan`` plans on the sketch's stage, within the limits it is given.
 
@@ -38,7 +38,7 @@ def plan_by_levels(
     waiting: dict[int, list[Pod]] = {}
     for pod in pods:
         waiting.setdefault(pod.spec.priority, []).append(pod)
-    left: list[LeftOut] = []
+    left: list[UnplacedPod] = []
     for level in sorted(waiting, reverse=True):
         left += _adopted(sketch, waiting[level], subplan)
     if left and len(left) < len(pods):
@@ -47,8 +47,8 @@ def plan_by_levels(
 
 
 def _adopted(
-    sketch: Sketch, pods: Sequence[Pod], subplan: Callable[[Sequence[Pod], Market], PlacementSolution]
-) -> list[LeftOut]:
+    sketch: DraftPlan, pods: Sequence[Pod], subplan: Callable[[Sequence[Pod], NodeOptions], PlacementSolution]
+) -> list[UnplacedPod]:
     """Plan for these beside what the sketch holds, and take it into the sketch; returned are those left out."""
     market = sketch.table.market
     limits = [replace(limit, left=left) for limit, left in zip(market.limits, sketch.limits.tolist(), strict=True)]

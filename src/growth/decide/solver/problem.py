@@ -19,7 +19,7 @@ NO_CLIQUE = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class PackingProblem:
     """Pods to be packed into machines yet to be bought."""
 
     need: Ints
@@ -102,7 +102,7 @@ class Packing:
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
+class StepBudget:
     """How much thinking is allowed, in steps: seconds would give another plan on another day.
 
     Each of these only adds plans to choose from, so more budget never makes the plan dearer.
@@ -118,7 +118,7 @@ class Budget:
     """Steps of a single search for the best content of one machine."""
 
 
-def packing_of(problem: Problem, bins: list[Bin]) -> Packing:
+def packing_of(problem: PackingProblem, bins: list[Bin]) -> Packing:
     """The packing that these bins make."""
     left = problem.count.copy()
     cost = 0.0

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from growth.decide.solver.equivalence_groups import Group
-from growth.decide.solver.node_options import Market
-from growth.decide.solver.problem import ANY_ZONE, NO_CLIQUE, Bools, Floats, Ints, Problem
+from growth.decide.solver.equivalence_groups import EquivalenceGroup
+from growth.decide.solver.node_options import NodeOptions
+from growth.decide.solver.problem import ANY_ZONE, NO_CLIQUE, Bools, Floats, Ints, PackingProblem
 from growth.decide.solver.zone_assignment import ANYWHERE, Portion
 
 # A machine that costs nothing is weighed as this part of the cheapest that does not.
@@ -15,10 +15,10 @@ _OF_CHEAPEST = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class ProblemRows:
     """A problem and which portions each of its rows is made of."""
 
-    problem: Problem
+    problem: PackingProblem
     portions: list[list[Portion]]
     unit: Ints
     """[resource] in which the problem counts."""
@@ -31,13 +31,13 @@ class Cliques:
     of_selector: Mapping[int, int]
     caps: list[int]
 
-    def of(self, group: Group) -> int:
+    def of(self, group: EquivalenceGroup) -> int:
         """The clique that a group is packed by, or NO_CLIQUE."""
         selectors = [*group.rules.host_apart, *(selector for selector, _ in group.rules.host_caps)]
         return next((self.of_selector[s] for s in selectors if s in self.of_selector), NO_CLIQUE)
 
 
-def cliques_of(groups: Sequence[Group]) -> Cliques:
+def cliques_of(groups: Sequence[EquivalenceGroup]) -> Cliques:
     """Find the selectors whose pods and whose rules are the same groups, all with the same cap."""
     caps: dict[int, set[int]] = {}
     capping: dict[int, set[int]] = {}
@@ -55,17 +55,17 @@ def cliques_of(groups: Sequence[Group]) -> Cliques:
     return Cliques(found, sizes)
 
 
-def resources_of(groups: Sequence[Group]) -> list[str]:
+def resources_of(groups: Sequence[EquivalenceGroup]) -> list[str]:
     """Every resource that somebody asks for, the common ones first."""
     names = {name for group in groups for name in group.requests}
     common = [name for name in ("cpu", "memory", "pods") if name in names]
     return [*common, *sorted(names - set(common))]
 
 
-class KindTable:
+class NodeOptionTable:
     """Kinds as arrays, and which of them each group may be bought."""
 
-    def __init__(self, market: Market, resources: Sequence[str]) -> None:
+    def __init__(self, market: NodeOptions, resources: Sequence[str]) -> None:
         self.market = market
         self.resources = tuple(resources)
         self.room = np.array(
@@ -87,7 +87,7 @@ class KindTable:
         self.tier_rank = np.array([tiers.index(kind.tier) for kind in market.kinds], dtype=np.int64)
         """[kind] 0 is bought first."""
 
-    def zones_of(self, group: Group, mask: Bools) -> tuple[tuple[str, ...], int]:
+    def zones_of(self, group: EquivalenceGroup, mask: Bools) -> tuple[tuple[str, ...], int]:
         """Where a group may be bought machines, the best tier and price first, and how many of these are equally good.
 
         Zones in which everything is sold out are no help, unless that is all of them.
@@ -105,7 +105,7 @@ class KindTable:
         found = [self.zones[int(zone[at])] for at in best]
         return (*sorted(found[:equals]), *found[equals:]), equals
 
-    def needs_of(self, groups: Iterable[Group]) -> Ints:
+    def needs_of(self, groups: Iterable[EquivalenceGroup]) -> Ints:
         """[group, resource] what one of its pods asks for."""
         names = self.resources
         amounts = [[asked.get(name, 0) for name in names] for asked in (group.requests for group in groups)]
@@ -113,8 +113,12 @@ class KindTable:
 
 
 def rows_of(
-    table: KindTable, groups: Sequence[Group], portions: Sequence[Portion], allowed: Sequence[Bools], kinds: Ints
-) -> Rows:
+    table: NodeOptionTable,
+    groups: Sequence[EquivalenceGroup],
+    portions: Sequence[Portion],
+    allowed: Sequence[Bools],
+    kinds: Ints,
+) -> ProblemRows:
     """The problem of packing these portions into these kinds; ``allowed`` says per group which kinds take it."""
     cliques = cliques_of(groups)
     clique_of = [cliques.of(group) for group in groups]
@@ -134,7 +138,7 @@ def rows_of(
     firsts = [groups[row[0].group] for row in members]
     need = table.needs_of(firsts)
     unit = np.maximum(np.gcd.reduce(need, axis=0), 1) if len(need) else np.ones(need.shape[1], dtype=np.int64)
-    problem = Problem(
+    problem = PackingProblem(
         need=need // unit,
         count=np.array([sum(portion.count for portion in row) for row in members], dtype=np.int64),
         zone=np.array([_zone(table, row[0].zone) for row in members], dtype=np.int64),
@@ -147,7 +151,7 @@ def rows_of(
         limit_use=table.limit_use[:, kinds],
         limit_left=table.limit_left,
     )
-    return Rows(problem, members, unit)
+    return ProblemRows(problem, members, unit)
 
 
 def _weighed(prices: Floats) -> Floats:
@@ -156,5 +160,5 @@ def _weighed(prices: Floats) -> Floats:
     return np.where(prices > 0, prices, _OF_CHEAPEST * paid.min() if len(paid) else 1.0)
 
 
-def _zone(table: KindTable, zone: str) -> int:
+def _zone(table: NodeOptionTable, zone: str) -> int:
     return ANY_ZONE if zone == ANYWHERE else table.zones.index(zone)

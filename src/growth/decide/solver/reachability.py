@@ -11,7 +11,7 @@ from typing import Final
 
 from growth.api.pod import Pod
 from growth.decide.fit.predicates import fit
-from growth.decide.fit.simulated_cluster import Stage
+from growth.decide.fit.simulated_cluster import SimulatedCluster
 from growth.decide.solver.problem import Bools
 
 Placement = tuple[Pod, str]
@@ -25,7 +25,7 @@ MAX_LEFT_ALONE: Final = 2_000
 _SEED: Final = 20_260_301
 
 
-def stuck(stage: Stage, placements: Sequence[Placement]) -> dict[str, str]:
+def stuck(stage: SimulatedCluster, placements: Sequence[Placement]) -> dict[str, str]:
     """Replay the plan in several orders, each pod only to its node; who never gets there, by uid, and why.
 
     The planned nodes must be on the stage, without the pods. Besides seeded orders there are two that do harm most:
@@ -60,7 +60,7 @@ def stuck(stage: Stage, placements: Sequence[Placement]) -> dict[str, str]:
     return never
 
 
-def _too_late(stage: Stage, placements: Sequence[Placement]) -> dict[str, str]:
+def _too_late(stage: SimulatedCluster, placements: Sequence[Placement]) -> dict[str, str]:
     """Who could not come any more if all the others were there before."""
     never: dict[str, str] = {}
     mark = stage.mark()

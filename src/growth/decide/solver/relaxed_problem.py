@@ -8,17 +8,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from growth.decide.solver.problem import ANY_ZONE, NO_CLIQUE, Bin, Bools, Floats, Ints, Problem
+from growth.decide.solver.problem import ANY_ZONE, NO_CLIQUE, Bin, Bools, Floats, Ints, PackingProblem
 
 # More kinds than this add search time and hardly ever a better content.
 MAX_KINDS = 24
 
 
 @dataclass(frozen=True, slots=True)
-class Collapsed:
+class RelaxedProblem:
     """A problem in which zones do not exist, and the way back."""
 
-    problem: Problem
+    problem: PackingProblem
     row_of: Ints
     """[row of the original] row here."""
 
@@ -53,7 +53,7 @@ class Collapsed:
         return Bin(kind, tuple(sorted(content.items())), one.times)
 
 
-def collapsed(problem: Problem, kinds: Ints) -> Collapsed:
+def collapsed(problem: PackingProblem, kinds: Ints) -> RelaxedProblem:
     """Merge rows and kinds that differ in nothing but their zone."""
     is_free = (problem.zone == ANY_ZONE)[:, None]
     masks = np.packbits(problem.allowed[:, kinds], axis=1)
@@ -92,7 +92,7 @@ def collapsed(problem: Problem, kinds: Ints) -> Collapsed:
         kind_zone=np.zeros(len(kept), dtype=np.int64),
         limit_use=problem.limit_use[:, kept],
     )
-    return Collapsed(smaller, row_of, members, kind_of, twins)
+    return RelaxedProblem(smaller, row_of, members, kind_of, twins)
 
 
 def _ordinals(keys: Ints) -> Ints:
@@ -106,14 +106,14 @@ def _ordinals(keys: Ints) -> Ints:
     return ordinals
 
 
-def promising_kinds(problem: Problem) -> Ints:
+def promising_kinds(problem: PackingProblem) -> Ints:
     """Kinds worth looking at: none that another one replaces, none far too large, and not too many."""
     kinds = _without_oversized(problem, np.flatnonzero(problem.allowed.any(axis=0)))
     kinds = _without_replaceable(problem, kinds)
     return _thinned(problem, kinds)
 
 
-def _without_replaceable(problem: Problem, kinds: Ints) -> Ints:
+def _without_replaceable(problem: PackingProblem, kinds: Ints) -> Ints:
     """Leave out kinds for which another one in the same zone takes the same pods, has the room and costs no more.
 
     If no row is bound to a zone, zones make no difference.
@@ -129,7 +129,7 @@ def _without_replaceable(problem: Problem, kinds: Ints) -> Ints:
     return np.sort(np.array(kept, dtype=np.int64))
 
 
-def _best_in_zone(problem: Problem, kinds: Ints) -> list[int]:
+def _best_in_zone(problem: PackingProblem, kinds: Ints) -> list[int]:
     kinds = kinds[np.lexsort((kinds, problem.price[kinds]))]
     room, use, takes = problem.room[kinds], problem.limit_use[:, kinds], problem.allowed[:, kinds]
     kept: list[int] = []
@@ -144,7 +144,7 @@ def _best_in_zone(problem: Problem, kinds: Ints) -> list[int]:
     return kinds[kept].tolist()
 
 
-def _without_oversized(problem: Problem, kinds: Ints) -> Ints:
+def _without_oversized(problem: PackingProblem, kinds: Ints) -> Ints:
     """If cliques force many machines, those much larger than the average share of the demand only strand room."""
     in_clique = problem.clique != NO_CLIQUE
     if not in_clique.any():
@@ -157,7 +157,7 @@ def _without_oversized(problem: Problem, kinds: Ints) -> Ints:
     return kinds[fine] if bool(takes_all.all()) else kinds
 
 
-def _thinned(problem: Problem, kinds: Ints) -> Ints:
+def _thinned(problem: PackingProblem, kinds: Ints) -> Ints:
     """At most MAX_KINDS in each zone, spread over all sizes, the cheapest for its size first."""
     kept: list[int] = []
     for zone in np.unique(problem.kind_zone[kinds]).tolist():
@@ -168,7 +168,7 @@ def _thinned(problem: Problem, kinds: Ints) -> Ints:
     return np.sort(np.array(kept, dtype=np.int64))
 
 
-def _spread_over_sizes(problem: Problem, kinds: Ints) -> Ints:
+def _spread_over_sizes(problem: PackingProblem, kinds: Ints) -> Ints:
     room: Floats = problem.room[kinds] / np.maximum(problem.room[kinds].max(axis=0), 1)
     size = np.maximum(room.mean(axis=1), 1e-12)
     rate = problem.price[kinds] / size

@@ -16,12 +16,12 @@ from itertools import chain, islice
 
 import numpy as np
 
-from growth.decide.solver.column_generation import Columns, rounded
-from growth.decide.solver.greedy_packer import Taste, dominant_price, fill
+from growth.decide.solver.column_generation import ColumnGeneration, rounded
+from growth.decide.solver.greedy_packer import GreedyOptions, dominant_price, fill
 from growth.decide.solver.improvement import merged
-from growth.decide.solver.knapsack import Shelves
+from growth.decide.solver.knapsack import Knapsacks
 from growth.decide.solver.lower_bound import FluidBound
-from growth.decide.solver.problem import Bin, Budget, Floats, Ints, Packing, Problem, packing_of
+from growth.decide.solver.problem import Bin, Floats, Ints, Packing, PackingProblem, StepBudget, packing_of
 from growth.decide.solver.relaxed_problem import collapsed, promising_kinds
 
 MAX_ROWS = 400
@@ -30,7 +30,7 @@ _WINDOW = 120
 _POOR = 0.12
 
 
-def fill_by_windows(problem: Problem, kinds: Ints, taste: Taste) -> list[Bin]:
+def fill_by_windows(problem: PackingProblem, kinds: Ints, taste: GreedyOptions) -> list[Bin]:
     """Pack everything, window after window."""
     left = problem.count.copy()
     limits = problem.limit_left.copy()
@@ -41,8 +41,8 @@ def fill_by_windows(problem: Problem, kinds: Ints, taste: Taste) -> list[Bin]:
         rows = np.concatenate([carried, window])
         is_last = number == len(windows) - 1
         small = _part(problem, rows, left)
-        own = Taste(taste.value[rows], taste.size[rows], taste.steps)
-        found, _, _ = fill(Shelves(small, kinds), own, small.count, limits)
+        own = GreedyOptions(taste.value[rows], taste.size[rows], taste.steps)
+        found, _, _ = fill(Knapsacks(small, kinds), own, small.count, limits)
         for one in found if is_last else _well_filled(problem, found, own.value):
             content = tuple(sorted((int(rows[row]), pods) for row, pods in one.content))
             bins.append(Bin(one.kind, content, one.times))
@@ -60,7 +60,7 @@ def _dealt(size: Floats) -> Iterator[Ints]:
         yield order[hand::hands]
 
 
-def _part(problem: Problem, rows: Ints, left: Ints) -> Problem:
+def _part(problem: PackingProblem, rows: Ints, left: Ints) -> PackingProblem:
     return replace(
         problem,
         need=problem.need[rows],
@@ -71,7 +71,7 @@ def _part(problem: Problem, rows: Ints, left: Ints) -> Problem:
     )
 
 
-def _well_filled(problem: Problem, bins: list[Bin], value: Floats) -> list[Bin]:
+def _well_filled(problem: PackingProblem, bins: list[Bin], value: Floats) -> list[Bin]:
     """All but the worst."""
     rates = [
         sum(float(value[row]) * pods for row, pods in one.content) / float(problem.price[one.kind]) for one in bins
@@ -96,7 +96,7 @@ _CHECKPOINTS = (60, 150, 400, 1000)
 _NEAR = 2e-4
 
 
-def packings(problem: Problem, bound: FluidBound, budget: Budget) -> Iterator[Packing]:
+def packings(problem: PackingProblem, bound: FluidBound, budget: StepBudget) -> Iterator[Packing]:
     """Plans, each better than the one before."""
     kinds = promising_kinds(problem)
     if not len(kinds) or not problem.rows:
@@ -108,7 +108,7 @@ def packings(problem: Problem, bound: FluidBound, budget: Budget) -> Iterator[Pa
     if problem.rows > MAX_ROWS:
         attempts = _windowed(problem, bound, size, kinds, budget)
     else:
-        shelves = Shelves(problem, kinds)
+        shelves = Knapsacks(problem, kinds)
         attempts = chain(
             _greedy(shelves, bound, size, budget, starts), _generated(shelves, bound, size, budget, starts)
         )
@@ -120,18 +120,22 @@ def packings(problem: Problem, bound: FluidBound, budget: Budget) -> Iterator[Pa
             return
 
 
-def _tastes(bound: FluidBound, size: Floats, budget: Budget) -> Iterator[Taste]:
+def _tastes(bound: FluidBound, size: Floats, budget: StepBudget) -> Iterator[GreedyOptions]:
     for share, power in _TASTES:
-        yield Taste((share * size + (1 - share) * bound.row_value) ** power, size, budget.steps)
+        yield GreedyOptions((share * size + (1 - share) * bound.row_value) ** power, size, budget.steps)
 
 
-def _windowed(problem: Problem, bound: FluidBound, size: Floats, kinds: Ints, budget: Budget) -> Iterator[Packing]:
+def _windowed(
+    problem: PackingProblem, bound: FluidBound, size: Floats, kinds: Ints, budget: StepBudget
+) -> Iterator[Packing]:
     for taste in islice(_tastes(bound, size, budget), max(1, budget.passes // 3)):
         quick = replace(taste, steps=max(20, budget.steps // 3))
         yield packing_of(problem, fill_by_windows(problem, kinds, quick))
 
 
-def _greedy(shelves: Shelves, bound: FluidBound, size: Floats, budget: Budget, starts: list[Bin]) -> Iterator[Packing]:
+def _greedy(
+    shelves: Knapsacks, bound: FluidBound, size: Floats, budget: StepBudget, starts: list[Bin]
+) -> Iterator[Packing]:
     problem = shelves.problem
     for number, taste in enumerate(islice(_tastes(bound, size, budget), max(1, budget.passes))):
         # The first plan should be there soon.
@@ -142,7 +146,7 @@ def _greedy(shelves: Shelves, bound: FluidBound, size: Floats, budget: Budget, s
 
 
 def _generated(
-    shelves: Shelves, bound: FluidBound, size: Floats, budget: Budget, starts: list[Bin]
+    shelves: Knapsacks, bound: FluidBound, size: Floats, budget: StepBudget, starts: list[Bin]
 ) -> Iterator[Packing]:
     """Column generation, as long as everything has a place: what limits forbid, it cannot cure."""
     problem = shelves.problem
@@ -152,7 +156,7 @@ def _generated(
     begin = [here for one in starts if (here := small.bin_here(one)) is not None]
     value = np.zeros(small.problem.rows)
     value[small.row_of] = bound.row_value
-    columns = Columns(small.problem, begin, value)
+    columns = ColumnGeneration(small.problem, begin, value)
     taste = next(_tastes(bound, size, budget))
     for checkpoint in _CHECKPOINTS:
         if checkpoint > budget.rounds or columns.is_done:

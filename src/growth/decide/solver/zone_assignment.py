@@ -14,8 +14,8 @@ sharing out zones cannot deadlock, and only they are called proven here:
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from growth.decide.solver.equivalence_groups import Group
-from growth.decide.solver.pod_constraints import Rules
+from growth.decide.solver.equivalence_groups import EquivalenceGroup
+from growth.decide.solver.pod_constraints import PodConstraints
 
 
 def levelled(pods: int, zones: Sequence[str], have: Mapping[str, int], ceiling: int | None = None) -> dict[str, int]:
@@ -64,7 +64,7 @@ class Portion:
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class ZoneDemand:
     """One group that needs machines."""
 
     group: int
@@ -89,13 +89,17 @@ class ZonePlan:
     is_proven: bool = True
 
 
-def share_out(groups: Sequence[Group], asks: Sequence[Ask], standing: Mapping[int, Mapping[str, int]]) -> ZonePlan:
+def share_out(
+    groups: Sequence[EquivalenceGroup], asks: Sequence[ZoneDemand], standing: Mapping[int, Mapping[str, int]]
+) -> ZonePlan:
     """Give every ask a zone where its rules need one; ``standing`` counts the pods there are, by selector and zone."""
     return _Sharing(groups, asks, standing).run()
 
 
 class _Sharing:
-    def __init__(self, groups: Sequence[Group], asks: Sequence[Ask], standing: Mapping[int, Mapping[str, int]]) -> None:
+    def __init__(
+        self, groups: Sequence[EquivalenceGroup], asks: Sequence[ZoneDemand], standing: Mapping[int, Mapping[str, int]]
+    ) -> None:
         self._groups, self._asks, self._standing = groups, asks, standing
         self._plan = ZonePlan()
         spreading = {s for ask in asks for s, _ in groups[ask.group].rules.zone_spread}
@@ -110,11 +114,11 @@ class _Sharing:
         self._filled: dict[int, set[str]] = {s: set() for s in self._spread}
         self._load: dict[str, int] = {}
 
-    def _rules(self, ask: Ask) -> Rules:
+    def _rules(self, ask: ZoneDemand) -> PodConstraints:
         return self._groups[ask.group].rules
 
     def run(self) -> ZonePlan:
-        by_rule: dict[str, list[Ask]] = {"apart": [], "together": [], "spread": [], "free": []}
+        by_rule: dict[str, list[ZoneDemand]] = {"apart": [], "together": [], "spread": [], "free": []}
         for ask in self._asks:
             rules = self._rules(ask)
             if rules.zone_apart:
@@ -142,7 +146,7 @@ class _Sharing:
         self._plan.is_proven = self._plan.is_proven and self._all_find_company(by_rule["together"])
         return self._plan
 
-    def _put(self, ask: Ask, zone: str, pods: int, *, is_sure: bool) -> None:
+    def _put(self, ask: ZoneDemand, zone: str, pods: int, *, is_sure: bool) -> None:
         self._plan.portions.append(Portion(ask.group, zone, pods))
         self._load[zone] = self._load.get(zone, 0) + pods
         for s in self._carried(ask):
@@ -151,7 +155,7 @@ class _Sharing:
             if is_sure and s in self._sure:
                 self._sure[s][zone] = self._sure[s].get(zone, 0) + pods
 
-    def _carried(self, ask: Ask) -> tuple[int, ...]:
+    def _carried(self, ask: ZoneDemand) -> tuple[int, ...]:
         """The selectors in play that select these pods."""
         carries = self._groups[ask.group].carries
         known = self._numbers.get(carries)
@@ -159,10 +163,10 @@ class _Sharing:
             known = self._numbers[carries] = tuple(s for s in self._count if carries >> s & 1)
         return known
 
-    def _carries(self, ask: Ask, selector: int) -> bool:
+    def _carries(self, ask: ZoneDemand, selector: int) -> bool:
         return bool(self._groups[ask.group].carries >> selector & 1)
 
-    def _choose_low_zones(self, spread: Sequence[Ask]) -> None:
+    def _choose_low_zones(self, spread: Sequence[ZoneDemand]) -> None:
         """For each selector over which pods are spread that it does not select: the zone to be kept lowest."""
         zones: dict[int, list[str]] = {}
         foreign: set[int] = set()
@@ -177,7 +181,7 @@ class _Sharing:
                 counts = self._count[selector]
                 self._low[selector] = min(here, key=lambda z: (counts.get(z, 0), (here.index(z) - turn) % len(here)))
 
-    def _apart(self, ask: Ask) -> None:
+    def _apart(self, ask: ZoneDemand) -> None:
         """One in each zone, and three zones are three nodes at once."""
         selector = self._rules(ask).zone_apart[0]
         is_shared = any(
@@ -194,7 +198,7 @@ class _Sharing:
             reason = f"must be the only one of its kind in a zone (anti-affinity); {where}"
             self._plan.refused.append((ask.group, ask.count - len(free), reason))
 
-    def _without_others(self, together: Sequence[Ask]) -> set[int]:
+    def _without_others(self, together: Sequence[ZoneDemand]) -> set[int]:
         """Selectors that select nobody but pods that want to be together themselves."""
         lone = {self._rules(ask).zone_together[0] for ask in together}
         for ask in self._asks:
@@ -202,11 +206,11 @@ class _Sharing:
                 lone.difference_update(self._carried(ask))
         return lone
 
-    def _together(self, asks: Sequence[Ask]) -> list[Ask]:
+    def _together(self, asks: Sequence[ZoneDemand]) -> list[ZoneDemand]:
         """Groups that want to be in one zone with others; returned are those whose others are nowhere yet."""
         waiting = list(asks)
         while True:
-            left: list[Ask] = []
+            left: list[ZoneDemand] = []
             for ask in waiting:
                 selector = self._rules(ask).zone_together[0]
                 at = [zone for zone in ask.zones if self._count[selector].get(zone)]
@@ -221,7 +225,7 @@ class _Sharing:
                 return left
             waiting = left
 
-    def _home(self, ask: Ask) -> str:
+    def _home(self, ask: ZoneDemand) -> str:
         """A zone that is not the low one of a label these pods carry; of the best, the least loaded."""
         low = {self._low[s] for s in self._carried(ask) if s in self._low}
         places = [
@@ -229,7 +233,7 @@ class _Sharing:
         ]
         return ask.zones[min(places)[3]]
 
-    def _free(self, ask: Ask) -> None:
+    def _free(self, ask: ZoneDemand) -> None:
         """Pods that may go anywhere: if somebody is spread over them, they are shared out, too."""
         carried = [s for s in self._carried(ask) if s in self._filled]
         if not carried or len(ask.zones) < 2:
@@ -240,7 +244,7 @@ class _Sharing:
         for zone, pods in levelled(ask.count, zones, self._count[carried[0]]).items():
             self._put(ask, zone, pods, is_sure=True)
 
-    def _spread_out(self, ask: Ask) -> None:
+    def _spread_out(self, ask: ZoneDemand) -> None:
         selector, skew = self._rules(ask).zone_spread[0]
         counts = self._count[selector]
         ceiling = min((counts.get(zone, 0) for zone in ask.closed), default=None)
@@ -260,7 +264,7 @@ class _Sharing:
             reason = f"must be spread over zones (maxSkew {skew}), and nothing can be bought in {closed or 'any zone'}"
             self._plan.refused.append((ask.group, missing, reason))
 
-    def _prove(self, spread: Sequence[Ask]) -> None:
+    def _prove(self, spread: Sequence[ZoneDemand]) -> None:
         """Whether the spread holds whatever order the scheduler takes the pods in; see the module's words."""
         # Pods on nodes that others do not look at count for some and not for others.
         looks: dict[int, set[int]] = {selector: set() for selector in self._spread}
@@ -282,7 +286,7 @@ class _Sharing:
                 is_fine = highest - min((counts.get(zone, 0) for zone in domains), default=0) <= skew
             self._plan.is_proven = self._plan.is_proven and is_fine
 
-    def _all_find_company(self, together: Sequence[Ask]) -> bool:
+    def _all_find_company(self, together: Sequence[ZoneDemand]) -> bool:
         """Whether those who want to be together get there in any order.
 
         Somebody they follow stands in their zone or comes there unconditionally; or they are the only ones of their

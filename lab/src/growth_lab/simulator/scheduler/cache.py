@@ -15,15 +15,15 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from growth.api import kinds
-from growth.api.change import Change, Happened
+from growth.api.change import Change, ChangeType
 from growth.api.decoding import Reader
-from growth.api.interning import Sharing
+from growth.api.interning import InternTables
 from growth.api.kinds import Kind
 from growth.api.node import Node
 from growth.api.pod import Pod
 from growth.api.tolerations import PREFER_NO_SCHEDULE
-from growth.decide.fit import Stage
-from growth.observe.cache import World
+from growth.decide.fit import SimulatedCluster
+from growth.observe.cache import ClusterCache
 from growth.observe.pod_requests import Requests, amounts_from
 from growth_lab.simulator import served_kinds
 from growth_lab.simulator.clock import Clock
@@ -46,7 +46,7 @@ TABLED: Final[dict[Resource, Kind[Any]]] = {
 _STAGE_CHANGES: Final = 20_000
 # Who was away for more changes than these asks everybody again.
 _CHANGES: Final = 10_000
-_HAPPENED: Final = {"ADDED": Happened.ADDED, "MODIFIED": Happened.MODIFIED, "DELETED": Happened.DELETED}
+_HAPPENED: Final = {"ADDED": ChangeType.ADDED, "MODIFIED": ChangeType.MODIFIED, "DELETED": ChangeType.DELETED}
 
 
 class PodChange(NamedTuple):
@@ -75,12 +75,12 @@ class Picture:
 
     def __init__(self, clock: Clock, store: Store) -> None:
         self._clock, self._store = clock, store
-        sharing = Sharing()
+        sharing = InternTables()
         self._pods = Reader(kinds.PODS, sharing)
         self._nodes = Reader(kinds.NODES, sharing)
         self._things = {resource: Reader(kind, sharing) for resource, kind in TABLED.items()}
-        self._world = World()
-        self._stage: Stage | None = None
+        self._world = ClusterCache()
+        self._stage: SimulatedCluster | None = None
         self.board = Board()
         self.pods: dict[str, Pod] = {}
         """All pods that have not ended, by uid; those that were given a node show it."""
@@ -93,12 +93,12 @@ class Picture:
         self._priorities: Counter[int] = Counter()
 
     @property
-    def stage(self) -> Stage:
+    def stage(self) -> SimulatedCluster:
         """What Fit asks. Valid until the next change."""
         if self._stage is not None and self._stage.mark() > _STAGE_CHANGES:
             self._stage = None
         if self._stage is None:
-            self._stage = Stage.of(self._world.snapshot(self._clock.now()))
+            self._stage = SimulatedCluster.of(self._world.snapshot(self._clock.now()))
         return self._stage
 
     @property
@@ -211,7 +211,7 @@ class Picture:
         stage = self._stage_with(now.node_name)
         if stage is not None:
             stage.place(now, now.node_name)
-        happened = Happened.ADDED if known is None else Happened.MODIFIED
+        happened = ChangeType.ADDED if known is None else ChangeType.MODIFIED
         self._world.hear_of_pods([Change(happened, now, known)])
         if now.node_name in self.board.rows:
             self.board.put(now.node_name, self._world.shapes.of(now.spec).requests)
@@ -223,7 +223,7 @@ class Picture:
     def _forget(self, known: Pod) -> None:
         del self.pods[known.metadata.uid]
         self._leave(known)
-        self._world.hear_of_pods([Change(Happened.DELETED, known, known)])
+        self._world.hear_of_pods([Change(ChangeType.DELETED, known, known)])
         self._follow_nominations(known, None)
 
     def _leave(self, known: Pod | None) -> None:
@@ -237,7 +237,7 @@ class Picture:
             self.board.take(known.node_name, self._world.shapes.of(known.spec).requests)
         self._touch(known.node_name)
 
-    def _stage_with(self, node: str) -> Stage | None:
+    def _stage_with(self, node: str) -> SimulatedCluster | None:
         """The stage, if there is one that can be told of a pod there. It cannot follow pods on nodes that are gone."""
         if node and node not in self._world.nodes:
             self._stage = None

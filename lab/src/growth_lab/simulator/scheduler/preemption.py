@@ -9,7 +9,7 @@ scheduler prefers to respect them, but does not promise it.
 from typing import Final, NamedTuple
 
 from growth.api.pod import Pod
-from growth.decide.fit import Stage, fit
+from growth.decide.fit import SimulatedCluster, fit
 from growth_lab.simulator.clock import Clock
 from growth_lab.simulator.pod_conditions import with_condition
 from growth_lab.simulator.pod_deletion import delete_pod
@@ -86,7 +86,7 @@ def _is_victim(pod: Pod) -> bool:
     return pod.metadata.deletion_timestamp is not None and condition is not None and condition.reason == _BY_US
 
 
-def _spare(stage: Stage, pod: Pod, node: str, below: list[Pod]) -> list[Pod]:
+def _spare(stage: SimulatedCluster, pod: Pod, node: str, below: list[Pod]) -> list[Pod]:
     """Those who have to go: who still fits beside the pod is put back."""
     victims: list[Pod] = []
     for other in below:

@@ -12,8 +12,8 @@ import msgspec
 
 from growth.api.kinds import PERSISTENT_VOLUME_CLAIMS
 from growth.api.pod import Pod
-from growth.decide.fit import Misfit, Stage
-from growth.decide.fit.node_info import Site
+from growth.decide.fit import FilterRefusal, SimulatedCluster
+from growth.decide.fit.node_info import NodeInfo
 from growth.decide.fit.node_resources import is_counted
 from growth.decide.fit.volume_claims import named_claims
 from growth.observe.pod_requests import Requests
@@ -95,7 +95,7 @@ class Refusal(msgspec.Struct, frozen=True):
         return f"{self.reason} {self.eviction}" if self.eviction else self.reason
 
 
-def refused(misfit: Misfit, site: Site, requests: Requests) -> Refused:
+def refused(misfit: FilterRefusal, site: NodeInfo, requests: Requests) -> Refused:
     """A misfit in the scheduler's words."""
     if misfit.filter == RESOURCES:
         return _same(RESOURCES, _lacking(site, requests), misfit.is_permanent)
@@ -139,7 +139,7 @@ def refusal_of_all(answers: Mapping[str, Refused], nodes: int, pod: Pod, *, not_
     )
 
 
-def refusal_before_nodes(stage: Stage, pod: Pod, misfit: Misfit, nodes: int) -> Refusal:
+def refusal_before_nodes(stage: SimulatedCluster, pod: Pod, misfit: FilterRefusal, nodes: int) -> Refusal:
     """The pod was refused before any node was looked at.
 
     What comes after the filters then stumbles over what they did not leave behind (1.36): it says "not found", and
@@ -168,7 +168,7 @@ def _is_meek(pod: Pod) -> bool:
     return pod.spec.preemption_policy == "Never"
 
 
-def _lacking(site: Site, requests: Requests) -> tuple[str, ...]:
+def _lacking(site: NodeInfo, requests: Requests) -> tuple[str, ...]:
     found: list[str] = []
     for name, amount in requests.items():
         if amount > site.free.get(name, 0) and is_counted(name):
@@ -176,7 +176,7 @@ def _lacking(site: Site, requests: Requests) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _unplaceable(stage: Stage, pod: Pod, misfit: Misfit) -> str:
+def _unplaceable(stage: SimulatedCluster, pod: Pod, misfit: FilterRefusal) -> str:
     if misfit.filter == AFFINITY:
         return "pod affinity terms conflict"
     for volume, name in named_claims(pod):

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from growth.api.pod import Pod
 from growth.api.storage import PersistentVolumeClaim
-from growth.decide.fit import Misfit
+from growth.decide.fit import FilterRefusal
 from growth.decide.fit.volume_binding import Binding, bind
 from growth.decide.fit.volume_claims import is_bound, named_claims, unbound_claims
 from growth_lab.simulator.clock import Clock
@@ -54,7 +54,7 @@ class VolumeWaits:
         """What taking this node means for the pod's claims; empty if all have their volumes."""
         stage = self._picture.stage
         found = bind(stage, unbound_claims(stage, pod), stage.site(node))
-        return [] if isinstance(found, Misfit) else found
+        return [] if isinstance(found, FilterRefusal) else found
 
     def begin(self, pod: Pod, node: str, bindings: list[Binding]) -> None:
         """Say what is wanted, and wait for it."""
