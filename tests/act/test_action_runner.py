@@ -17,7 +17,7 @@ from growth.kube.errors import (
     Invalid,
     KubeError,
     NotFound,
-    ServerFailure,
+    ServerTrouble,
     TooManyRequests,
 )
 from growth.kube.transport import Request
@@ -161,7 +161,7 @@ ANSWERS = [
     pytest.param(TooManyRequests("", status=429, reason="", retry_after=7), Result.REFUSED, id="a budget says no"),
     pytest.param(Invalid("", status=422, reason=""), Result.REFUSED, id="it makes no sense to the server"),
     pytest.param(Forbidden("", status=403, reason=""), Result.REFUSED, id="the role lacks the verb"),
-    pytest.param(ServerFailure("", status=500, reason=""), Result.FAILED, id="the server failed, perhaps afterwards"),
+    pytest.param(ServerTrouble("", status=500, reason=""), Result.FAILED, id="the server failed, perhaps afterwards"),
 ]
 
 

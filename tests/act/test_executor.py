@@ -13,7 +13,7 @@ from growth.api.core import ObjectReference
 from growth.api.growth_kinds import NODE_REQUESTS
 from growth.api.kinds import EVENTS
 from growth.cloud.errors import OutOfStock
-from growth.kube.errors import ServerFailure
+from growth.kube.errors import ServerTrouble
 from growth.kube.transport import Method, Request
 from tests.act.workshop import (
     MACHINE,
@@ -144,7 +144,7 @@ async def test_failures_rest_for_longer_and_longer_and_are_told_as_events() -> N
     async def fail(request: Request) -> None:
         if EVENTS.plural not in request.path:
             times.append(workshop.clock())
-            raise ServerFailure("boom", status=500, reason="")
+            raise ServerTrouble("boom", status=500, reason="")
 
     workshop.send.before = fail
     telling = asyncio.create_task(workshop.recorder.run())

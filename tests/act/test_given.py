@@ -8,7 +8,7 @@ from growth.api.core import ObjectReference
 from growth.api.kinds import NODES
 from growth.api.node_memory import MEMORIES
 from growth.api.references import reference_by_name
-from growth.kube.errors import Forbidden, KubeError, ServerFailure, Unreachable
+from growth.kube.errors import Forbidden, KubeError, ServerTrouble, Unreachable
 from growth.kube.transport import Method, Request
 from tests.act.workshop import Workshop
 from tests.kube.replica import virtual
@@ -68,7 +68,7 @@ def test_what_has_changed_since_makes_it_stale_and_nothing_is_sent(seen: str) ->
     ("error", "result"),
     [
         (Unreachable("no route", sent=False), Result.FAILED),
-        (ServerFailure("busy", status=503, reason=""), Result.FAILED),
+        (ServerTrouble("busy", status=503, reason=""), Result.FAILED),
         (Forbidden("not yours", status=403, reason="Forbidden"), Result.REFUSED),
     ],
 )

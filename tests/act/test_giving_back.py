@@ -8,7 +8,7 @@ import msgspec
 from growth.act.action_runner import carry_out
 from growth.api.actions import DeleteMachine, Result
 from growth.api.kinds import PODS
-from growth.kube.errors import Forbidden, KubeError, ServerFailure, Unreachable
+from growth.kube.errors import Forbidden, KubeError, ServerTrouble, Unreachable
 from growth.kube.transport import Request
 from tests.act.workshop import REQUEST, Workshop, a_purchase
 from tests.builders import Json, a_list, a_pod
@@ -61,7 +61,7 @@ async def test_of_a_node_that_seemed_never_to_be_ready_only_those_count_that_run
 
 
 TROUBLE: list[KubeError] = [
-    ServerFailure("oh", status=500, reason="InternalError"),
+    ServerTrouble("oh", status=500, reason="InternalError"),
     Unreachable("no answer", sent=True),
     Forbidden("no", status=403, reason="Forbidden"),
 ]

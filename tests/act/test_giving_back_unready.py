@@ -7,7 +7,7 @@ import msgspec
 from growth.act.action_runner import carry_out
 from growth.api.actions import DeleteMachine, Result
 from growth.api.kinds import NODES, PODS
-from growth.kube.errors import Forbidden, KubeError, ServerFailure, Unreachable
+from growth.kube.errors import Forbidden, KubeError, ServerTrouble, Unreachable
 from growth.kube.transport import Request
 from tests.act.workshop import REQUEST, Workshop, a_purchase
 from tests.builders import Json, a_list, a_node, a_pod
@@ -78,7 +78,7 @@ async def test_both_are_looked_at_if_both_were_asked() -> None:
 
 
 TROUBLE: list[KubeError] = [
-    ServerFailure("oh", status=500, reason="InternalError"),
+    ServerTrouble("oh", status=500, reason="InternalError"),
     Unreachable("no answer", sent=True),
     Forbidden("no", status=403, reason="Forbidden"),
 ]

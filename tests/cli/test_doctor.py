@@ -19,7 +19,7 @@ from growth.cli.doctor_seeing import read_report
 from growth.cli.doctor_view import view
 from growth.cli.main import main
 from growth.kube.client import Client
-from growth.kube.errors import NotAuthenticated
+from growth.kube.errors import Unauthorized
 from growth.kube.transport import Request, Response
 from growth.run.capability import CAPABILITIES, chosen
 from growth_lab.simulator.virtual_loop import run_virtually
@@ -184,7 +184,7 @@ def test_refused_user_is_an_error_and_not_a_report() -> None:
         async def send(self, request: Request) -> Response:  # noqa: ARG002 - every request is refused
             return no(401, "Unauthorized", "Unauthorized")
 
-    with pytest.raises(NotAuthenticated):
+    with pytest.raises(Unauthorized):
         report_of(Locked())
 
 

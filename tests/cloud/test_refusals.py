@@ -16,14 +16,14 @@ def refusal(kind: type[kube.ApiError], message: str = "no", retry_after: float |
     [
         (kube.Unreachable("refused", sent=False), errors.Unavailable),
         (kube.Fenced("the lease has run out"), errors.Unavailable),
-        (refusal(kube.NotAuthenticated), errors.Unauthorized),
+        (refusal(kube.Unauthorized), errors.Unauthorized),
         (refusal(kube.Forbidden), errors.Unauthorized),
         (refusal(kube.Forbidden, 'configmaps "x" is forbidden: exceeded quota: small'), errors.QuotaExceeded),
         (refusal(kube.NotFound, 'namespaces "growth-system" not found'), errors.Invalid),
         (refusal(kube.Invalid), errors.Invalid),
         (refusal(kube.TooManyRequests), errors.RateLimited),
         (refusal(kube.Conflict), errors.Unavailable),
-        (refusal(kube.ServerFailure), errors.Unavailable),
+        (refusal(kube.ServerTrouble), errors.Unavailable),
     ],
     ids=lambda value: value.__name__ if isinstance(value, type) else f"{type(value).__name__}: {value}",
 )
@@ -34,7 +34,7 @@ def test_every_refusal_has_its_meaning(error: kube.KubeError, expected: type[err
     assert raised.value.__cause__ is error
 
 
-@pytest.mark.parametrize("error", [kube.Unreachable("reset", sent=True), refusal(kube.ServerFailure)])
+@pytest.mark.parametrize("error", [kube.Unreachable("reset", sent=True), refusal(kube.ServerTrouble)])
 def test_who_may_have_acted_says_so(error: kube.KubeError) -> None:
     with pytest.raises(errors.Unavailable) as raised, as_provider_errors("create web"):
         raise error

@@ -18,7 +18,7 @@ from growth.kube.errors import (
     Forbidden,
     KubeError,
     NotFound,
-    ServerFailure,
+    ServerTrouble,
     TooManyRequests,
     Unreachable,
 )
@@ -35,7 +35,7 @@ KILLS = 5
 WRITERS = 20
 NAMESPACE = "changes"
 # Forbidden: for a moment after its start the API server knows neither roles nor service accounts.
-PASSING = (Unreachable, ServerFailure, TooManyRequests, Forbidden)
+PASSING = (Unreachable, ServerTrouble, TooManyRequests, Forbidden)
 
 
 class Writer:

@@ -17,7 +17,7 @@ from growth.cloud.hetzner.join_tokens import JoinTokens
 from growth.kube.access import access_from_kubeconfig
 from growth.kube.client import Client, connect
 from growth.kube.credentials import StaticCredentials, bearer
-from growth.kube.errors import Forbidden, NotAuthenticated
+from growth.kube.errors import Forbidden, Unauthorized
 from growth.kube.transport import Method, Request
 from growth_lab.local_cluster.cluster import LocalCluster
 from tests.cluster.conftest import wait_until
@@ -85,7 +85,7 @@ async def test_the_token_lets_a_machine_in_until_its_request_is_gone(control_pla
         async def is_shut_out() -> bool:
             try:
                 await who_is(machine)
-            except NotAuthenticated:
+            except Unauthorized:
                 return True
             return False
 
@@ -97,6 +97,6 @@ async def test_a_token_whose_hour_is_over_lets_nobody_in(control_plane: LocalClu
     request = await asked_for(control_plane.admin, name)
     tokens = JoinTokens(control_plane.admin, lambda: datetime.now(UTC) - timedelta(minutes=61))
     async with joining_with(control_plane, await tokens.token_for(request)) as machine:
-        with pytest.raises(NotAuthenticated):
+        with pytest.raises(Unauthorized):
             await who_is(machine)
     await control_plane.admin.delete(NODE_REQUESTS, name)

@@ -14,7 +14,7 @@ from growth.api.queue.kueue_installation import KUEUE_VALIDATING
 from growth.api.queue.workload import QUEUE_NAME
 from growth.api.settings.model import QueueSettings
 from growth.kube.client import Client
-from growth.kube.errors import ServerFailure
+from growth.kube.errors import ServerTrouble
 from growth.kube.patches import MergePatch
 from growth.run.capability import chosen
 from growth.run.replica import ReplicaConfig, control, new_health
@@ -89,7 +89,7 @@ async def test_what_they_block_is_told_and_the_others_go_on(control_plane: Local
     async def is_blocked() -> bool:
         try:
             await admin.patch(JOBS, "job", MergePatch({"metadata": {"labels": {"tried": "yes"}}}), namespace)
-        except ServerFailure as error:
+        except ServerTrouble as error:
             return 'failed calling webhook "vjob.kb.io"' in str(error)
         return False
 

@@ -10,7 +10,7 @@ from growth.api.interning import InternTables
 from growth.api.kinds import CSI_NODES, JOBS, NODES, PODS
 from growth.api.node import Node
 from growth.kube.client import PAGE_SIZE, Client, ListResult
-from growth.kube.errors import AlreadyExists, Conflict, Gone, ServerFailure, TooManyRequests, Unreachable
+from growth.kube.errors import AlreadyExists, Conflict, Gone, ServerTrouble, TooManyRequests, Unreachable
 from growth.kube.patches import ApplyPatch, JsonPatch, MergePatch
 from growth.kube.transport import Method, Request, Response
 from growth_lab.simulator.virtual_loop import run_virtually
@@ -243,7 +243,7 @@ def test_a_stream_that_is_refused_raises_the_typed_error() -> None:
         async with client.stream(Request(Method.GET, NODES.collection(), (("watch", "true"),))):
             raise AssertionError("there is nothing to read")
 
-    with pytest.raises(ServerFailure, match="etcd is gone"):
+    with pytest.raises(ServerTrouble, match="etcd is gone"):
         run(using, no(500, "InternalError", "etcd is gone"))
 
 

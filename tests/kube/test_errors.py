@@ -12,10 +12,10 @@ from growth.kube.errors import (
     Forbidden,
     Gone,
     Invalid,
-    NotAuthenticated,
     NotFound,
-    ServerFailure,
+    ServerTrouble,
     TooManyRequests,
+    Unauthorized,
     error_from,
     error_from_line,
 )
@@ -33,7 +33,7 @@ CREATE_POD = Request(Method.POST, PODS.collection("shop"))
     ("response", "kind"),
     [
         pytest.param(no(400, "BadRequest"), Invalid, id="a request that makes no sense is invalid"),
-        pytest.param(no(401, "Unauthorized"), NotAuthenticated, id="an unknown user is unauthorized"),
+        pytest.param(no(401, "Unauthorized"), Unauthorized, id="an unknown user is unauthorized"),
         pytest.param(no(403, "Forbidden"), Forbidden, id="a missing right is forbidden"),
         pytest.param(no(404, "NotFound"), NotFound, id="what is not there is not found"),
         pytest.param(no(405, "MethodNotAllowed"), ApiError, id="a status without a class of its own is still typed"),
@@ -43,10 +43,10 @@ CREATE_POD = Request(Method.POST, PODS.collection("shop"))
         pytest.param(no(410, "Expired"), Gone, id="an expired page token is gone"),
         pytest.param(no(422, "Invalid"), Invalid, id="an object against the schema is invalid"),
         pytest.param(no(429, "TooManyRequests"), TooManyRequests, id="a full queue is too many requests"),
-        pytest.param(no(500, "InternalError"), ServerFailure, id="a failure is the server's trouble"),
-        pytest.param(no(503, "ServiceUnavailable"), ServerFailure, id="so is a server that is not ready"),
-        pytest.param(no(504, "Timeout"), ServerFailure, id="and one that ran out of time"),
-        pytest.param(no(599, ""), ServerFailure, id="and any 5xx that nobody has heard of"),
+        pytest.param(no(500, "InternalError"), ServerTrouble, id="a failure is the server's trouble"),
+        pytest.param(no(503, "ServiceUnavailable"), ServerTrouble, id="so is a server that is not ready"),
+        pytest.param(no(504, "Timeout"), ServerTrouble, id="and one that ran out of time"),
+        pytest.param(no(599, ""), ServerTrouble, id="and any 5xx that nobody has heard of"),
     ],
 )
 def test_a_refusal_is_typed(response: Response, kind: type[ApiError]) -> None:
@@ -144,8 +144,8 @@ def test_forbidden_outside_the_resource_trees_names_no_verb() -> None:
     [
         pytest.param(410, "Expired", Gone, id="a version that is too old"),
         pytest.param(410, "Gone", Gone, id="the same in an older server's word"),
-        pytest.param(504, "Timeout", ServerFailure, id="a version that the server has not reached"),
-        pytest.param(500, "InternalError", ServerFailure, id="a failure in the middle"),
+        pytest.param(504, "Timeout", ServerTrouble, id="a version that the server has not reached"),
+        pytest.param(500, "InternalError", ServerTrouble, id="a failure in the middle"),
         pytest.param(0, "", ApiError, id="an error without a code"),
     ],
 )

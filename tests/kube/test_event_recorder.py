@@ -10,7 +10,7 @@ import pytest
 
 from growth.api.core import ObjectReference
 from growth.kube.client import Client
-from growth.kube.errors import Forbidden, ServerFailure, Unreachable
+from growth.kube.errors import Forbidden, ServerTrouble, Unreachable
 from growth.kube.event_recorder import EventRecorder, EventType
 from growth.kube.transport import Method, Request
 from growth_lab.simulator.virtual_loop import run_virtually
@@ -129,7 +129,7 @@ async def test_an_outage_delays_events_and_loses_none() -> None:
 
     async def fail(_: Request) -> None:
         if is_down:
-            raise ServerFailure("down", status=503, reason="")
+            raise ServerTrouble("down", status=503, reason="")
 
     process.send.before = fail
     for number in range(100):

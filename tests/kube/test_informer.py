@@ -10,7 +10,7 @@ from growth.api.change import Change, ChangeType
 from growth.api.kinds import NODES
 from growth.api.node import Node
 from growth.kube.client import Client
-from growth.kube.errors import BadAccess, Forbidden, Invalid, NotAuthenticated, NotFound, Unreachable, Untrusted
+from growth.kube.errors import BadAccess, Forbidden, Invalid, NotFound, Unauthorized, Unreachable, Untrusted
 from growth.kube.informer import Informer
 from growth.kube.transport import Response
 from growth_lab.simulator.virtual_loop import run_virtually
@@ -387,7 +387,7 @@ def test_what_needs_a_person_stops_the_start_and_later_only_waits(error: object)
     async def at_the_start() -> None:
         scene = Scene(await a_server("a"))
         scene.server.trouble = lambda _: trouble
-        with pytest.raises((NotAuthenticated, Forbidden, NotFound, Invalid, Untrusted, BadAccess)):
+        with pytest.raises((Unauthorized, Forbidden, NotFound, Invalid, Untrusted, BadAccess)):
             await scene.informer.run()
 
     async def later() -> None:

@@ -11,10 +11,10 @@ from growth.kube.errors import (
     Gone,
     Invalid,
     KubeError,
-    NotAuthenticated,
     NotFound,
-    ServerFailure,
+    ServerTrouble,
     TooManyRequests,
+    Unauthorized,
     Unreachable,
     Untrusted,
 )
@@ -59,7 +59,7 @@ REPEATED_READS = [
 ]
 FINAL = [
     pytest.param(no(400), Invalid, id="an invalid request"),
-    pytest.param(no(401), NotAuthenticated, id="an unknown user"),
+    pytest.param(no(401), Unauthorized, id="an unknown user"),
     pytest.param(no(403), Forbidden, id="a missing right"),
     pytest.param(no(404), NotFound, id="a missing object"),
     pytest.param(no(409), Conflict, id="a failed precondition"),
@@ -88,7 +88,7 @@ def test_a_write_is_repeated_after(trouble: Answer, request_: Request) -> None:
 @pytest.mark.parametrize("trouble", REPEATED_READS)
 def test_a_write_that_may_have_happened_is_never_repeated_after(trouble: Answer, request_: Request) -> None:
     send = Scripted(trouble, DONE)
-    assert isinstance(ask(send, request_), ServerFailure | Unreachable)
+    assert isinstance(ask(send, request_), ServerTrouble | Unreachable)
     assert len(send.requests) == 1
 
 
@@ -109,7 +109,7 @@ def test_a_write_that_was_first_refused_and_then_lost_is_not_repeated() -> None:
 def test_the_last_error_is_told_when_all_attempts_are_used() -> None:
     send = Scripted(*[no(503)] * (ATTEMPTS - 1), no(500, "InternalError", "etcd is gone"))
     error = ask(send, READ)
-    assert isinstance(error, ServerFailure)
+    assert isinstance(error, ServerTrouble)
     assert error.status == 500
     assert len(send.requests) == ATTEMPTS
 

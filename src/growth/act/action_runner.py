@@ -62,7 +62,7 @@ from growth.kube.errors import (
     Invalid,
     KubeError,
     NotFound,
-    ServerFailure,
+    ServerTrouble,
     Unreachable,
 )
 from growth.kube.event_recorder import EventRecorder, EventType
@@ -351,7 +351,7 @@ def _outcome_of(action: Action, error: KubeError | ProviderError, at: datetime) 
             result = Result.FENCED
         case _ if is_stale:
             result = Result.STALE
-        case ServerFailure() | Unreachable() | Unavailable():
+        case ServerTrouble() | Unreachable() | Unavailable():
             result = Result.FAILED
         case _:
             result = Result.REFUSED

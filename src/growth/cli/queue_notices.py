@@ -24,7 +24,7 @@ from growth.decide.contract import DeciderState
 from growth.decide.queue.kueue_coexistence import advice, live_kueue
 from growth.decide.queue.unreadable_objects import told_of_unreadable
 from growth.kube.client import Client
-from growth.kube.errors import NEEDS_A_PERSON, KubeError, ServerFailure
+from growth.kube.errors import NEEDS_A_PERSON, KubeError, ServerTrouble
 from growth.kube.transport import Method, Request
 from growth.observe.cache import ClusterCache
 from growth.observe.lease_heartbeats import Held
@@ -56,7 +56,7 @@ async def check_readable(client: Client) -> None:
 async def _check(client: Client, kind: Kind[Any]) -> None:
     try:
         await client.request(Request(Method.GET, kind.collection(), (("limit", "1"),), timeout_seconds=60))
-    except ServerFailure as error:
+    except ServerTrouble as error:
         more = advice(str(error))
         name = f"{kind.plural}.{kind.group}"
         why = f"nothing can be seen of the queue, and Growth decides nothing, because {name} cannot be read: {error}"

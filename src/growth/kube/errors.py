@@ -79,7 +79,7 @@ class ApiError(KubeError):
         self.retry_after = retry_after
 
 
-class NotAuthenticated(ApiError):
+class Unauthorized(ApiError):
     """The server does not know who we are."""
 
 
@@ -113,7 +113,7 @@ class TooManyRequests(ApiError):
     """Not now. For an eviction this is a disruption budget's answer."""
 
 
-class ServerFailure(ApiError):
+class ServerTrouble(ApiError):
     """The server failed; whether it acted first is not known."""
 
 
@@ -136,12 +136,12 @@ class WireStatus(msgspec.Struct, frozen=True):
     details: _Details | None = None
 
 
-NEEDS_A_PERSON: Final = (BadAccess, NotAuthenticated, Forbidden, NotFound, Invalid, Untrusted)
+NEEDS_A_PERSON: Final = (BadAccess, Unauthorized, Forbidden, NotFound, Invalid, Untrusted)
 """What waiting cannot mend. It ends a start, so that somebody sees it; later it may pass (a role is being edited)."""
 
 _BY_STATUS: Final[dict[int, type[ApiError]]] = {
     400: Invalid,
-    401: NotAuthenticated,
+    401: Unauthorized,
     403: Forbidden,
     404: NotFound,
     409: Conflict,
@@ -179,7 +179,7 @@ def _missing_permission(request: Request, message: str) -> Permission | None:
 
 
 def _typed(status: WireStatus, what: str, code: int, retry_after_header: str | None = None) -> ApiError:
-    kind = _BY_STATUS.get(code, ServerFailure if code >= 500 else ApiError)
+    kind = _BY_STATUS.get(code, ServerTrouble if code >= 500 else ApiError)
     if status.reason == "AlreadyExists":
         kind = AlreadyExists
     elif status.reason == "Expired":

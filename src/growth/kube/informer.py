@@ -28,7 +28,7 @@ from growth.kube.errors import (
     Gone,
     Invalid,
     KubeError,
-    ServerFailure,
+    ServerTrouble,
     error_from_line,
 )
 from growth.kube.retry import Backoff
@@ -156,7 +156,7 @@ class Informer(Generic[ObjectT]):
                 self._is_well()
                 alive = True
         if not alive:
-            raise ServerFailure("the watch ended before it said anything", status=200, reason="")
+            raise ServerTrouble("the watch ended before it said anything", status=200, reason="")
 
     async def _streamed_list(self, batches: AsyncGenerator[list[WatchLine]]) -> list[WatchLine]:
         """The list as the first events of a watch: the server need not build it in memory, nor we a page.
@@ -182,7 +182,7 @@ class Informer(Generic[ObjectT]):
                     strangers[item.metadata.uid] = item
                 else:
                     fresh[item.metadata.uid] = item
-        raise ServerFailure(f"the stream of {self.kind.plural} ended before the list did", status=200, reason="")
+        raise ServerTrouble(f"the stream of {self.kind.plural} ended before the list did", status=200, reason="")
 
     async def _replace(self, fresh: dict[str, ObjectT], strangers: dict[str, Unreadable], version: str) -> None:
         """The whole picture anew; the consumer is told only what differs from the one it has."""

@@ -11,7 +11,7 @@ import asyncio
 import random
 from typing import Final
 
-from growth.kube.errors import ApiError, KubeError, ServerFailure, TooManyRequests, Unreachable, Untrusted, error_from
+from growth.kube.errors import ApiError, KubeError, ServerTrouble, TooManyRequests, Unreachable, Untrusted, error_from
 from growth.kube.transport import Request, Response, Send
 
 
@@ -72,7 +72,7 @@ def may_repeat(request: Request, error: KubeError) -> bool:
             return False
         case Unreachable():
             return not request.writes or not error.sent
-        case ServerFailure():
+        case ServerTrouble():
             return not request.writes
         case _:
             return False

@@ -14,7 +14,7 @@ from growth.api.kinds import NODES
 from growth.api.node_memory import MEMORIES, TRANSACTIONS
 from growth.api.settings.model import MemorySettings
 from growth.kube.client import Client
-from growth.kube.errors import Conflict, KubeError, NotFound, ServerFailure, Unreachable
+from growth.kube.errors import Conflict, KubeError, NotFound, ServerTrouble, Unreachable
 from growth.kube.patches import MergePatch
 from growth_lab.local_cluster.nodes import kwok_node, taint
 from tests.trust.memoirs import MARKER
@@ -101,7 +101,7 @@ class Cast:
         try:
             async with asyncio.timeout(self._patience):
                 while True:
-                    with suppress(ServerFailure, Unreachable):  # it may be away for a while
+                    with suppress(ServerTrouble, Unreachable):  # it may be away for a while
                         if await look():
                             return
                     await asyncio.sleep(_LOOK_SECONDS)
@@ -133,7 +133,7 @@ class Cast:
         while True:
             try:
                 await doing()
-            except (ServerFailure, Unreachable):
+            except (ServerTrouble, Unreachable):
                 is_again = True
                 await asyncio.sleep(_LOOK_SECONDS)
             except KubeError as error:

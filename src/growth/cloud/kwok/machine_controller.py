@@ -31,12 +31,12 @@ from growth.cloud.kwok.machine_record import (
 )
 from growth.cloud.kwok.node_manifest import csi_node_manifest, node_manifest, owner_reference
 from growth.cloud.kwok.transitions import (
-    ForgetMachine,
+    Enliven,
+    Forget,
     Move,
-    RegisterNode,
-    RemoveNode,
-    StartKubelet,
-    StopKubelet,
+    Register,
+    Remove,
+    Silence,
     has_yet_to_reboot,
     next_move,
 )
@@ -151,7 +151,7 @@ class MachineController:
             machine = self._machines.get(name)
             record = record_from(machine) if machine else None
             move = next_move(record, self._nodes.get(name), self._now())
-            if move is not None and not isinstance(move, RegisterNode | StartKubelet):
+            if move is not None and not isinstance(move, Register | Enliven):
                 # Nothing ends on hearsay. What begins too late ends by itself, when we hear that its machine is gone.
                 record = await self._read_anew(name)
                 move = next_move(record, self._nodes.get(name), self._now())
@@ -183,17 +183,17 @@ class MachineController:
         _LOG.info("%s: %s", move.name, type(move).__name__.lower())
         try:
             match move:
-                case ForgetMachine(record):
+                case Forget(record):
                     await self._client.delete(
                         CONFIG_MAPS, config_map_name(record.name), self._namespace, uid=record.uid
                     )
-                case RegisterNode(record):
+                case Register(record):
                     await self._client.create(NODES, node_manifest(record))
-                case StartKubelet(record, node):
+                case Enliven(record, node):
                     await self._enliven(record, node)
-                case StopKubelet(record, node):
+                case Silence(record, node):
                     await self._silence(record, node)
-                case RemoveNode(node):
+                case Remove(node):
                     await self._client.delete(NODES, node.metadata.name, uid=node.metadata.uid)
         except (AlreadyExists, NotFound):
             return  # done by somebody else, or not to be done any more: the change is on its way to us

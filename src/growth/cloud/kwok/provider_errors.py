@@ -27,7 +27,7 @@ def _provider_error(what: str, error: kube.KubeError) -> ProviderError:
             return RateLimited(message, retry_after=error.retry_after or _RETRY_AFTER_SECONDS)
         case kube.Forbidden() if "exceeded quota" in str(error):
             return QuotaExceeded(message)
-        case kube.NotAuthenticated() | kube.Forbidden():
+        case kube.Unauthorized() | kube.Forbidden():
             return Unauthorized(message)
         case kube.Invalid() | kube.NotFound():
             return Invalid(message)

@@ -22,7 +22,7 @@ from growth.api.node import Node
 from growth.cloud.kwok.machine_record import POWER_CUT_AT, MachineRecord, state_of
 
 
-class ForgetMachine(FrozenValue, frozen=True):
+class Forget(FrozenValue, frozen=True):
     """A machine that vanished leaves nothing behind."""
 
     record: MachineRecord
@@ -33,7 +33,7 @@ class ForgetMachine(FrozenValue, frozen=True):
         return self.record.name
 
 
-class RegisterNode(FrozenValue, frozen=True):
+class Register(FrozenValue, frozen=True):
     """A machine has booted: its node appears, silent."""
 
     record: MachineRecord
@@ -44,7 +44,7 @@ class RegisterNode(FrozenValue, frozen=True):
         return self.record.name
 
 
-class StartKubelet(FrozenValue, frozen=True):
+class Enliven(FrozenValue, frozen=True):
     """The kubelet of a node begins to speak, for the first time or again."""
 
     record: MachineRecord
@@ -56,7 +56,7 @@ class StartKubelet(FrozenValue, frozen=True):
         return self.node.metadata.name
 
 
-class StopKubelet(FrozenValue, frozen=True):
+class Silence(FrozenValue, frozen=True):
     """The kubelet of a node is heard no more; ``record`` is None if its machine is gone."""
 
     record: MachineRecord | None
@@ -68,7 +68,7 @@ class StopKubelet(FrozenValue, frozen=True):
         return self.node.metadata.name
 
 
-class RemoveNode(FrozenValue, frozen=True):
+class Remove(FrozenValue, frozen=True):
     """A node whose machine is gone for good."""
 
     node: Node
@@ -79,24 +79,24 @@ class RemoveNode(FrozenValue, frozen=True):
         return self.node.metadata.name
 
 
-Move = ForgetMachine | RegisterNode | StartKubelet | StopKubelet | RemoveNode
+Move = Forget | Register | Enliven | Silence | Remove
 
 
 def next_move(record: MachineRecord | None, node: Node | None, now: datetime) -> Move | None:
     """What must be done now, if anything. ``node`` has the machine's name and is one of this cloud's."""
     if record is not None and state_of(record, now).power is Power.GONE:
-        return ForgetMachine(record)
+        return Forget(record)
     if node is not None and (record is None or node.spec.provider_id != record.provider_id):
         return _left_behind(node)
     if record is None:
         return None
     state = state_of(record, now)
     if node is None:
-        return RegisterNode(record) if state.registers else None
+        return Register(record) if state.registers else None
     if state.speaks and (not _is_played(node) or has_yet_to_reboot(record, node)):
-        return StartKubelet(record, node)
+        return Enliven(record, node)
     if not state.speaks and _is_played(node):
-        return StopKubelet(record, node)
+        return Silence(record, node)
     return None
 
 
@@ -108,8 +108,8 @@ def has_yet_to_reboot(record: MachineRecord, node: Node) -> bool:
 def _left_behind(node: Node) -> Move | None:
     """The node of a machine that is gone falls silent; when the control plane has noticed, it is removed."""
     if _is_played(node):
-        return StopKubelet(None, node)
-    return None if node.is_ready else RemoveNode(node)
+        return Silence(None, node)
+    return None if node.is_ready else Remove(node)
 
 
 def _is_played(node: Node) -> bool:
