@@ -127,7 +127,7 @@ def memory(width: int) -> RenderableType:
 def queue(width: int) -> RenderableType:
     """Two queues on a busy afternoon, and what there is to say about one who waits."""
     seen = see(queue_world_of(an_afternoon()).snapshot(QUEUE_NOW), SETTINGS)
-    one = workload_meant(seen.scene, "ml/label-images", "")
+    one = workload_meant(seen.context, "ml/label-images", "")
     return Group(
         Text("$ growth queue", style="bold"),
         queue_view(queue_report_of(seen), width, 10),
@@ -139,7 +139,7 @@ def queue(width: int) -> RenderableType:
 def cohorts(width: int) -> RenderableType:
     """One queue of a cohort takes back what is its own, and what there is to say about who goes for it."""
     seen = see(queue_world_of(an_evening()).snapshot(QUEUE_NOW), SETTINGS)
-    one = workload_meant(seen.scene, "web/checkout", "")
+    one = workload_meant(seen.context, "web/checkout", "")
     return Group(
         Text("$ growth queue", style="bold"),
         queue_view(queue_report_of(seen), width, 10),

@@ -32,12 +32,12 @@ def seen_on(stage: Stage, terms: Settings | None = None) -> QueueView:
 
 def story(stage: Stage, job: str, terms: Settings | None = None) -> WorkloadReport:
     seen = seen_on(stage, terms)
-    return explained(seen, workload_meant(seen.scene, job, ""), ())
+    return explained(seen, workload_meant(seen.context, job, ""), ())
 
 
 def in_the_afternoon(job: str) -> WorkloadReport:
     seen = see(world_of(an_afternoon()).snapshot(NOW), SETTINGS)
-    return explained(seen, workload_meant(seen.scene, job, ""), ())
+    return explained(seen, workload_meant(seen.context, job, ""), ())
 
 
 def shown(told: WorkloadReport, width: int = 120) -> list[str]:
@@ -94,7 +94,7 @@ def test_who_waits_for_a_machine_has_the_time_that_growth_gives_it() -> None:
     stage = a_stage(settings(extend=True))
     a_job_without_a_node(stage)
     seen = seen_on(stage)
-    key = workload_meant(seen.scene, "job", "")
+    key = workload_meant(seen.context, "job", "")
     assert entry_of(seen, key).until is None
     assert "waits for a machine, expected by 09:15 UTC" in entry_of(seen, key).why
     told = explained(seen, key, [read(PODS, stage.objects[PODS, "default", "job-1"])])
@@ -200,7 +200,7 @@ def test_one_that_has_finished_has_no_future() -> None:
 
 def test_pods_are_told_with_what_keeps_them_the_troubled_first() -> None:
     seen = see(world_of(an_afternoon()).snapshot(NOW), SETTINGS)
-    key = workload_meant(seen.scene, "sweep-7", "")
+    key = workload_meant(seen.context, "sweep-7", "")
     fine = Pod(ObjectMeta(name="fine"), PodSpec(), "worker", PodStatus("Running", conditions=(READY,)))
     stuck = Pod(ObjectMeta(name="stuck"), PodSpec(), "worker", PodStatus("Pending", trouble="there is no such image"))
     told = explained(seen, key, [fine, stuck])
@@ -227,14 +227,14 @@ def test_a_job_is_as_good_as_its_workload_with_or_without_the_namespace() -> Non
     stage = a_stage(settings(wait=False))
     stage.a_job("a")
     stage.settle()
-    scene, name = seen_on(stage).scene, stage.workload("a").metadata.name
+    scene, name = seen_on(stage).context, stage.workload("a").metadata.name
     for text in ("a", "default/a", name, f"default/{name}"):
         assert workload_meant(scene, text, "") == ("default", name)
     assert workload_meant(scene, "a", "default") == ("default", name)
 
 
 def test_a_name_that_nobody_bears_is_refused_with_the_closest() -> None:
-    scene = see(world_of(an_afternoon()).snapshot(NOW), SETTINGS).scene
+    scene = see(world_of(an_afternoon()).snapshot(NOW), SETTINGS).context
     with pytest.raises(UsageError, match=r"no workload 'distil'.* close to it is distill"):
         workload_meant(scene, "distil", "")
     with pytest.raises(UsageError, match=r"no workload 'ml/distil'.* close to it .*ml/distill"):
@@ -253,7 +253,7 @@ def test_a_name_that_several_bear_needs_its_namespace() -> None:
     for namespace in ("default", "other"):
         name = {"name": "job-a-12345", "namespace": namespace, "uid": f"uid-{namespace}"}
         stage.put(WORKLOADS, {"metadata": name, "spec": {"queueName": "door"}})
-    scene = seen_on(stage).scene
+    scene = seen_on(stage).context
     with pytest.raises(UsageError, match="any of 2: default/job-a-12345, other/job-a-12345; write the namespace"):
         workload_meant(scene, "job-a-12345", "")
     assert workload_meant(scene, "other/job-a-12345", "") == ("other", "job-a-12345")
@@ -263,7 +263,7 @@ def test_a_job_without_a_workload_says_that_nobody_looked_at_it() -> None:
     stage = a_stage()
     stage.a_job("a")
     with pytest.raises(UsageError, match=r"Job default/a .* has no Workload yet: does growth run, with queue.enabled"):
-        workload_meant(seen_on(stage).scene, "a", "")
+        workload_meant(seen_on(stage).context, "a", "")
 
 
 def test_of_two_jobs_of_one_name_the_one_that_lives_is_meant() -> None:
@@ -282,12 +282,12 @@ def test_of_two_jobs_of_one_name_the_one_that_lives_is_meant() -> None:
         },
     )
     stage.settle()
-    scene = seen_on(stage).scene
+    scene = seen_on(stage).context
     assert not scene.drafts[workload_meant(scene, "a", "")].before.is_finished
 
 
 def test_a_queue_or_namespace_that_is_not_there_is_refused() -> None:
-    scene = see(world_of(an_afternoon()).snapshot(NOW), SETTINGS).scene
+    scene = see(world_of(an_afternoon()).snapshot(NOW), SETTINGS).context
     with pytest.raises(UsageError, match="--queue reserch: there is no such ClusterQueue; close to it is research"):
         check_queue(scene, "reserch")
     with pytest.raises(UsageError, match="--queue train: that is a LocalQueue; expected its ClusterQueue, research"):

@@ -26,36 +26,36 @@ async def follow_wish(client: Client, settings: Settings, name: str, talk: Opera
     """Tell what happens until the node is empty, and goes. Raises NotDone if it stays after all."""
     teller, began = MoveProgress(talk), talk.now()
     async with looks(client, settings, talk, aside) as scenes:
-        async for scene in scenes:
-            node = scene.snapshot.nodes.get(name)
-            if node is None or name in scene.leaving:
+        async for context in scenes:
+            node = context.snapshot.nodes.get(name)
+            if node is None or name in context.leaving:
                 teller.say(f"node {name} is empty, and goes" if node is not None else f"node {name} is gone")
                 return
-            move = next((one for one in scene.moves if name in one.spec.nodes and one.status.phase != "Done"), None)
+            move = next((one for one in context.moves if name in one.spec.nodes and one.status.phase != "Done"), None)
             if move is not None:
-                teller.hear(scene, move)
+                teller.hear(context, move)
                 if move.status.phase == "Undone":
                     again = f"growth drain {name} --reason ... tries it again, --undo takes the wish back"
                     raise NotDone(f"node {name} stays: its move was undone, {move.status.message}. {again}")
             elif DRAIN not in node.metadata.annotations:
                 raise NotDone(f"node {name} stays: somebody has taken the wish back")
-            elif scene.now - began >= _BEGUN_WITHIN:
-                _say_why_not(scene, name, teller, is_long=scene.now - began >= _SILENT_FOR)
+            elif context.now - began >= _BEGUN_WITHIN:
+                _say_why_not(context, name, teller, is_long=context.now - began >= _SILENT_FOR)
 
 
-def _say_why_not(scene: ConsolidationContext, name: str, teller: MoveProgress, *, is_long: bool) -> None:
+def _say_why_not(context: ConsolidationContext, name: str, teller: MoveProgress, *, is_long: bool) -> None:
     """What Growth waits for, as far as it can be seen from here."""
-    if why := why_stays(scene.snapshot, scene.settings, name, {}, "Requested"):
+    if why := why_stays(context.snapshot, context.settings, name, {}, "Requested"):
         teller.say_once(f"it stays for now: {why}")
-    elif why := why_restless(scene):
+    elif why := why_restless(context):
         teller.say_once(f"Growth does not begin yet: {why}")
-    elif why := _why_not_let(scene, name):
+    elif why := _why_not_let(context, name):
         teller.say_once(f"it stays for now: {why}")
     elif is_long:
         teller.say_once(f"Growth has not begun; what it says about the node: kubectl describe node {name}")
 
 
-def _why_not_let(scene: ConsolidationContext, name: str) -> str:
-    pool = scene.pools[scene.snapshot.nodes[name].metadata.labels[POOL]]
-    allowed = allowance_in(scene, pool, "Requested")
+def _why_not_let(context: ConsolidationContext, name: str) -> str:
+    pool = context.pools[context.snapshot.nodes[name].metadata.labels[POOL]]
+    allowed = allowance_in(context, pool, "Requested")
     return "" if allowed.left else f"{allowed.set_by} of its pool lets {allowed.most} nodes go at one time"

@@ -96,51 +96,51 @@ def moving_in(snapshot: Snapshot, settings: Settings, name: str) -> MoveReport |
     node = snapshot.nodes.get(name)
     if node is None or POOL not in node.metadata.labels:
         return None
-    scene = ConsolidationContext(snapshot, DeciderState(), settings)
+    context = ConsolidationContext(snapshot, DeciderState(), settings)
     wish = node.metadata.annotations.get(DRAIN, "")
     # The last word is that of the newest.
     move = max(
-        (one for one in scene.moves if name in one.spec.nodes or name in _bought(one)),
-        key=lambda one: (not one.is_over, one.metadata.creation_timestamp or scene.now),
+        (one for one in context.moves if name in one.spec.nodes or name in _bought(one)),
+        key=lambda one: (not one.is_over, one.metadata.creation_timestamp or context.now),
         default=None,
     )
     if move is None or (move.is_over and name in _bought(move)):
-        return _staying(scene, MoveReport(wish), name)
+        return _staying(context, MoveReport(wish), name)
     moving = MoveReport(
         wish,
         move.metadata.name,
         move.status.phase,
         move.status.phase_since or move.metadata.creation_timestamp,
-        _words(scene, move, name),
+        _words(context, move, name),
     )
     if move.is_over:
-        return _staying(scene, moving, name)
-    return msgspec.structs.replace(moving, kept_by=tuple(what_keeps(scene, move)))
+        return _staying(context, moving, name)
+    return msgspec.structs.replace(moving, kept_by=tuple(what_keeps(context, move)))
 
 
 def _bought(move: NodeMove) -> list[str]:
     return [one.name for one in move.spec.buys]
 
 
-def _words(scene: ConsolidationContext, move: NodeMove, name: str) -> str:
+def _words(context: ConsolidationContext, move: NodeMove, name: str) -> str:
     made_for = f"{move.spec.reason}: {move.spec.why}"
     if name in _bought(move):
         return f"it was bought in the place of {', '.join(move.spec.nodes)} ({made_for})"
-    left = len(scene.workers(scene.snapshot.nodes[name]))
+    left = len(context.workers(context.snapshot.nodes[name]))
     is_draining = move.status.phase == "Draining"
     how_far = f"{counted(left, 'pod')} to leave it" if is_draining else move.status.message
     return f"{made_for}{f'; {how_far}' if how_far else ''}"
 
 
-def _staying(scene: ConsolidationContext, moving: MoveReport, name: str) -> MoveReport:
+def _staying(context: ConsolidationContext, moving: MoveReport, name: str) -> MoveReport:
     """With why it stays."""
-    ages = {pool: min_age_of(one) for pool, one in scene.pools.items()}
+    ages = {pool: min_age_of(one) for pool, one in context.pools.items()}
     reason = "Requested" if moving.wish else "Cheaper"
-    if why := why_stays(scene.snapshot, scene.settings, name, ages, reason):
+    if why := why_stays(context.snapshot, context.settings, name, ages, reason):
         return msgspec.structs.replace(moving, stays=why)
     if moving.wish:
         return msgspec.structs.replace(moving, stays="nothing keeps it: it goes when it can be replaced")
-    pool = scene.pools[scene.snapshot.nodes[name].metadata.labels[POOL]]
+    pool = context.pools[context.snapshot.nodes[name].metadata.labels[POOL]]
     return msgspec.structs.replace(moving, stays=_until_it_pays(pool), waits_for_money=True)
 
 

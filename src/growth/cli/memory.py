@@ -96,11 +96,11 @@ def show(effective: EffectiveSettings, name: str, output: str) -> None:
     settings = effective.settings
 
     async def ask(client: Client) -> MemoryHistory:
-        scene = await read_scene(client, settings, name, _now)
-        if scene.page(name).is_blank:
+        context = await read_scene(client, settings, name, _now)
+        if context.page(name).is_blank:
             pages = (await read_book(client, settings.memory, _now)).pages
             raise unknown(f"nothing is remembered of {name!r}, and there is no such node", name, pages.keys())
-        return story_of(scene, name)
+        return story_of(context, name)
 
     story = asking(settings.kube, ask)
     _print(story, story_view(story, Console().width), output)
@@ -166,8 +166,8 @@ def policy(effective: EffectiveSettings, name: str | None, output: str) -> None:
     settings = effective.settings
 
     async def ask(client: Client) -> PolicyReport:
-        node, scene = await read_node(client, settings, str(name), _now)
-        return report_of(settings.memory, node, scene)
+        node, context = await read_node(client, settings, str(name), _now)
+        return report_of(settings.memory, node, context)
 
     report = asking(settings.kube, ask) if name else report_of(settings.memory)
     _print(report, policy_view(report), output)

@@ -52,11 +52,11 @@ class PolicyReport(msgspec.Struct, frozen=True):
 
 
 def report_of(
-    settings: MemorySettings, node: Node | None = None, scene: NodeMemoryContext | None = None
+    settings: MemorySettings, node: Node | None = None, context: NodeMemoryContext | None = None
 ) -> PolicyReport:
     """What holds, and for the labels of this node."""
     beginnings = tuple(key[:-1] for key in settings.owned_keys if key.endswith("*"))
-    rules = tuple(_rules(scene, node)) if node is not None and scene is not None else ()
+    rules = tuple(_rules(context, node)) if node is not None and context is not None else ()
     return PolicyReport(
         mode=settings.mode,
         owned_keys=tuple(key for key in settings.owned_keys if not key.endswith("*")),
@@ -73,8 +73,8 @@ def report_of(
     )
 
 
-def _rules(scene: NodeMemoryContext, node: Node) -> Iterator[LabelRule]:
-    template, policy, labels = template_of(node, scene.snapshot), scene.policy, node.metadata.labels
+def _rules(context: NodeMemoryContext, node: Node) -> Iterator[LabelRule]:
+    template, policy, labels = template_of(node, context.snapshot), context.policy, node.metadata.labels
     for key in sorted(labels, key=lambda key: (policy.is_owned(key, template), key)):
         owner = _owner(policy, key, f"pool {labels.get(POOL, '')}") if policy.is_owned(key, template) else ""
         yield LabelRule(key, labels[key], owner)

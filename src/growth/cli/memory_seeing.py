@@ -77,12 +77,12 @@ async def read_scene(client: Client, settings: Settings, name: str, now: Now) ->
 
 async def read_node(client: Client, settings: Settings, name: str, now: Now) -> tuple[Node, NodeMemoryContext]:
     """A node that is there, with its pool; refused with the closest name if it is not."""
-    scene = await read_scene(client, settings, name, now)
-    node = scene.page(name).node
+    context = await read_scene(client, settings, name, now)
+    node = context.page(name).node
     if node is None:
         names = [one.metadata.name for one in (await client.list(NODES)).items]
         raise unknown(f"there is no node {name!r}", name, names)
-    return node, scene
+    return node, context
 
 
 async def found(client: Client, kind: Kind[T], name: str, namespace: str = "") -> T | None:

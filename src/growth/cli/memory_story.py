@@ -68,17 +68,17 @@ class MemoryHistory(msgspec.Struct, frozen=True):
     waiting: tuple[PendingTransaction, ...] = ()
 
 
-def story_of(scene: NodeMemoryContext, name: str) -> MemoryHistory:
+def story_of(context: NodeMemoryContext, name: str) -> MemoryHistory:
     """What there is to say about this name now."""
-    page = scene.page(name)
+    page = context.page(name)
     node, memory = page.node, page.memory
     receives = node is not None and not is_marked(node)
-    source, follows = _source(scene, name, node if receives else None)
+    source, follows = _source(context, name, node if receives else None)
     return MemoryHistory(
         node=name,
-        at=scene.now,
+        at=context.now,
         standing=standing_of(page),
-        mode=scene.settings.mode,
+        mode=context.settings.mode,
         live_uid=page.uid,
         marker=marker_on(node) if node is not None else "",
         provider_id=node.spec.provider_id if node is not None else "",
@@ -88,19 +88,19 @@ def story_of(scene: NodeMemoryContext, name: str) -> MemoryHistory:
         problem=page.problem,
         receiver="it" if receives else "a new node",
         follows=follows,
-        items=tuple(_items(scene, node, memory.memento if memory is not None else None, source)),
+        items=tuple(_items(context, node, memory.memento if memory is not None else None, source)),
         waiting=tuple(waiting_of(page)),
     )
 
 
-def _source(scene: NodeMemoryContext, name: str, receiver: Node | None) -> tuple[NodeContents | None, str]:
+def _source(context: NodeMemoryContext, name: str, receiver: Node | None) -> tuple[NodeContents | None, str]:
     """What is given to a node of this name, and whose it is if not its own."""
-    memory = scene.page(name).memory
-    if scene.settings.mode == "off" or (memory is not None and memory.claimed_by):
+    memory = context.page(name).memory
+    if context.settings.mode == "off" or (memory is not None and memory.claimed_by):
         return None, ""
     if memory is not None:
         return memory.memento, ""
-    before = scene.page(scene.predecessor_of(name))
+    before = context.page(context.predecessor_of(name))
     if before.memory is None or receiver is None or not _may_have(receiver, before.memory, before.node):
         return None, ""
     return before.memory.memento, before.name
@@ -119,15 +119,15 @@ def _may_have(node: Node, memory: NodeRecord, predecessor: Node | None) -> bool:
 
 
 def _items(
-    scene: NodeMemoryContext, node: Node | None, memento: NodeContents | None, source: NodeContents | None
+    context: NodeMemoryContext, node: Node | None, memento: NodeContents | None, source: NodeContents | None
 ) -> Iterator[RecordItem]:
     """Labels, then annotations and taints that are remembered."""
     known = source or memento
     if known is None:
         return
     receiver = node if node is not None and not is_marked(node) else _fresh(known)
-    patch = scene.policy.restored(receiver, known, template_of(receiver, scene.snapshot))
-    yield from _labels(scene, node, receiver, known, patch["metadata"]["labels"] if source else None)
+    patch = context.policy.restored(receiver, known, template_of(receiver, context.snapshot))
+    yield from _labels(context, node, receiver, known, patch["metadata"]["labels"] if source else None)
     has, brings = node.metadata.annotations if node is not None else {}, receiver.metadata.annotations
     given: Mapping[str, str] = patch["metadata"].get("annotations", {}) if source else {}
     for key, value in sorted(known.annotations.items()):
@@ -142,14 +142,14 @@ def _items(
 
 
 def _labels(
-    scene: NodeMemoryContext,
+    context: NodeMemoryContext,
     node: Node | None,
     receiver: Node,
     known: NodeContents,
     changes: Mapping[str, str | None] | None,
 ) -> Iterator[RecordItem]:
     """Those first that memory is about, then those that a node knows better."""
-    policy, now, template = scene.policy, node.metadata.labels if node else {}, template_of(receiver, scene.snapshot)
+    policy, now, template = context.policy, node.metadata.labels if node else {}, template_of(receiver, context.snapshot)
     takeable = legal(known.labels)
 
     def fate(key: str) -> RestoreOutcome:

@@ -51,15 +51,15 @@ class MoveProgress:
         self._last: dict[str, tuple[str, datetime]] = {}
         self._told: set[str] = set()
 
-    def hear(self, scene: ConsolidationContext, move: NodeMove) -> None:
+    def hear(self, context: ConsolidationContext, move: NodeMove) -> None:
         """How far one move is now."""
-        name, words = move.metadata.name, progress_of(scene, move)
-        before, since = self._last.get(name, ("", scene.now))
+        name, words = move.metadata.name, progress_of(context, move)
+        before, since = self._last.get(name, ("", context.now))
         if words != before:
             self.say(f"{name}: {words}")
-            self._last[name] = (words, scene.now)
-        elif scene.now - since >= _SLOW_AFTER:
-            for why in what_keeps(scene, move):
+            self._last[name] = (words, context.now)
+        elif context.now - since >= _SLOW_AFTER:
+            for why in what_keeps(context, move):
                 self.say_once(f"{name}: {why}")
 
     def say_once(self, words: str) -> None:
@@ -79,10 +79,10 @@ async def follow(
     """Tell what happens until all these moves are over; raises NotDone if some were undone, or deleted."""
     teller, last = MoveProgress(talk), dict[str, NodeMove]()
     async with looks(client, settings, talk, aside) as scenes:
-        async for scene in scenes:
-            there = {move.metadata.name: move for move in scene.moves if move.metadata.name in names}
+        async for context in scenes:
+            there = {move.metadata.name: move for move in context.moves if move.metadata.name in names}
             for move in there.values():
-                teller.hear(scene, move)
+                teller.hear(context, move)
             last |= there
             if all(name not in there or there[name].is_over for name in names):
                 break

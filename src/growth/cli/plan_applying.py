@@ -43,10 +43,10 @@ async def check_that_growth_runs(client: Client, settings: Settings, talk: Opera
 
 def written(snapshot: Snapshot, settings: Settings, wave: MoveWave) -> list[CreateObject]:
     """The moves as they are written. Raises NotDone if this is no time for moves."""
-    scene = ConsolidationContext(snapshot, DeciderState(), settings)
-    if why := why_restless(scene):
+    context = ConsolidationContext(snapshot, DeciderState(), settings)
+    if why := why_restless(context):
         raise NotDone(f"this is no time for moves: {why}; nothing was done")
-    return [made(spec_of(scene, move)) for move in wave.moves]
+    return [made(spec_of(context, move)) for move in wave.moves]
 
 
 def agree(moves: Sequence[CreateObject], planned_at: datetime, talk: OperatorDialog) -> None:

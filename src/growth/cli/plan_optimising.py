@@ -113,13 +113,13 @@ def first_wave(snapshot: Snapshot, settings: Settings, pool: str = "", new_pools
 def _thought(
     snapshot: Snapshot, settings: Settings, pool: str, new_pools: Sequence[str], *, is_whole: bool
 ) -> MoveWave:
-    scene = ConsolidationContext(snapshot, DeciderState(), settings)
-    choice = choice_in(snapshot, DeciderState(), settings, {name: min_age_of(one) for name, one in scene.pools.items()})
+    context = ConsolidationContext(snapshot, DeciderState(), settings)
+    choice = choice_in(snapshot, DeciderState(), settings, {name: min_age_of(one) for name, one in context.pools.items()})
     if pool:
         choice = _only(choice, pool, snapshot.nodes)
-    allowances = {name: allowance_in(scene, one, "Cheaper") for name, one in sorted(scene.pools.items())}
+    allowances = {name: allowance_in(context, one, "Cheaper") for name, one in sorted(context.pools.items())}
     at_once = {name: one.most if is_whole else one.left for name, one in allowances.items()}
-    worth = {name: worth_of(one) for name, one in scene.pools.items()}
+    worth = {name: worth_of(one) for name, one in context.pools.items()}
     question = question_of(snapshot, DeciderState(), settings, choice, at_once=at_once, worth=worth)
     advice = advise(question, None if is_whole else 1)
     others = [one for one in choice.others if pool in ("", one.pool)]

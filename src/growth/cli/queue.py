@@ -139,8 +139,8 @@ async def stay(client: Client, settings: Settings, wish: QueueOptions, console: 
 
 
 def _report(seen: QueueView, wish: QueueOptions) -> QueueReport:
-    check_queue(seen.scene, wish.queue)
-    check_namespace(seen.scene, wish.namespace)
+    check_queue(seen.context, wish.queue)
+    check_namespace(seen.context, wish.namespace)
     return report_of(seen, wish.queue, wish.namespace)
 
 

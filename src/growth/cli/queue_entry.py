@@ -88,9 +88,9 @@ class WorkloadRow(msgspec.Struct, frozen=True):
 
 def entry_of(seen: QueueView, key: Key) -> WorkloadRow:
     """What there is to say about this workload."""
-    workload = seen.scene.drafts[key].before
+    workload = seen.context.drafts[key].before
     meta, state, owner = workload.metadata, workload.status.requeue_state, workload.metadata.controller
-    queue = seen.scene.queue_of(workload)
+    queue = seen.context.queue_of(workload)
     name = queue.metadata.name if queue is not None else ""
     position = seen.positions.get(key, 0)
     standing = _standing(seen, workload, position)
@@ -122,7 +122,7 @@ def _asked_by(seen: QueueView, workload: Workload) -> dict[str, int]:
     """What it asks for in all; what it holds, if it was admitted. Empty if that cannot be read."""
     total: dict[str, int] = {}
     try:
-        for one in needs_of(workload, seen.scene.filling):
+        for one in needs_of(workload, seen.context.filling):
             for resource, amount in one.amounts.items():
                 total[resource] = total.get(resource, 0) + amount
     except (QuantityError, msgspec.ValidationError):
@@ -154,7 +154,7 @@ def _standing(seen: QueueView, workload: Workload, position: int) -> WorkloadPha
         return WorkloadPhase.INACTIVE
     if position:
         return WorkloadPhase.QUEUED
-    return WorkloadPhase.BACKOFF if is_waiting(workload, seen.scene.now) else WorkloadPhase.HELD
+    return WorkloadPhase.BACKOFF if is_waiting(workload, seen.context.now) else WorkloadPhase.HELD
 
 
 _TOLD_BY = {
@@ -176,10 +176,10 @@ def _since(workload: Workload, standing: WorkloadPhase) -> datetime | None:
 
 
 def _until(seen: QueueView, workload: Workload, standing: WorkloadPhase) -> datetime | None:
-    readiness, state = seen.scene.terms.readiness, workload.status.requeue_state
+    readiness, state = seen.context.terms.readiness, workload.status.requeue_state
     if standing is WorkloadPhase.STARTING and readiness is not None:
         # Who waits for machines has more time. How much is written there; exactly, only those know who see them.
-        is_given_more = seen.scene.terms.extends and EXPECTED in _message(workload, PODS_READY)
+        is_given_more = seen.context.terms.extends and EXPECTED in _message(workload, PODS_READY)
         return None if is_given_more else deadline(workload, readiness)
     return state.requeue_at if standing is WorkloadPhase.BACKOFF and state is not None else None
 
@@ -214,7 +214,7 @@ def _why_queued(seen: QueueView, key: Key, workload: Workload) -> str:
 
 
 def _what_is_short(seen: QueueView, key: Key, workload: Workload) -> str:
-    queue, said = seen.scene.queue_of(workload), workload.condition(QUOTA_RESERVED)
+    queue, said = seen.context.queue_of(workload), workload.condition(QUOTA_RESERVED)
     if key in seen.served and (said is None or said.reason != "WaitingForPodsReady"):
         return "there is quota for it now"
     if queue is not None and queue.spec.queueing_strategy == "StrictFIFO":
@@ -239,7 +239,7 @@ def _why_held(seen: QueueView, key: Key, workload: Workload) -> str:
     requeued = workload.condition(REQUEUED)
     if workload.metadata.deletion_timestamp is not None:
         return "it is being deleted"
-    if seen.scene.is_awaited(workload):
+    if seen.context.is_awaited(workload):
         return "its job is not seen: it was deleted, or names no queue any more"
     if requeued is not None and requeued.status == "False":
         return f"{_message(workload, EVICTED) or 'it was evicted'}: it comes back when that is over"

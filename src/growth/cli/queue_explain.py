@@ -74,15 +74,15 @@ async def _connected(settings: Settings, name: str, namespace: str) -> WorkloadR
 async def explain_workload(client: Client, settings: Settings, name: str, namespace: str, now: Now) -> WorkloadReport:
     """Read it, and conclude; raises Refused for a name that nobody bears."""
     async with looking(client, settings, now) as look:
-        key = workload_meant(look.seen().scene, name, namespace)
+        key = workload_meant(look.seen().context, name, namespace)
         pods = await look.add(PODS, key[0])
         if settings.queue.extend_while_provisioning:
             await look.add(NODES)
             await look.add(NODE_REQUESTS)
         seen = look.seen()
         # It may have gone while these were read.
-        workload_meant(seen.scene, "/".join(key), "")
-        owner = seen.scene.drafts[key].before.metadata.controller
+        workload_meant(seen.context, "/".join(key), "")
+        owner = seen.context.drafts[key].before.metadata.controller
         return explained(seen, key, [pod for pod in pods if owner is not None and _is_of(pod, owner.uid)])
 
 

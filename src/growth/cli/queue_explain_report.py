@@ -107,14 +107,14 @@ class WorkloadReport(msgspec.Struct, frozen=True):
 
 def explained(seen: QueueView, key: Key, pods: Sequence[Pod]) -> WorkloadReport:
     """What there is to say about this workload."""
-    workload, entry = seen.scene.drafts[key].before, entry_of(seen, key)
+    workload, entry = seen.context.drafts[key].before, entry_of(seen, key)
     if pods and entry.standing is WorkloadPhase.STARTING:
         entry = msgspec.structs.replace(entry, until=deadline_of(seen, key) or entry.until)
-    queue = seen.scene.queue_of(workload)
+    queue = seen.context.queue_of(workload)
     line = seen.lines.get(entry.cluster_queue, ())
     offers = tuple(offers_for(seen, workload)) if entry.standing not in (*HOLDING, WorkloadPhase.FINISHED) else ()
     return WorkloadReport(
-        at=seen.scene.now,
+        at=seen.context.now,
         notices=seen.notices,
         entry=entry,
         strategy=queue.spec.queueing_strategy if queue is not None else "",
@@ -135,7 +135,7 @@ def explained(seen: QueueView, key: Key, pods: Sequence[Pod]) -> WorkloadReport:
 
 
 def _held_up_by(seen: QueueView, key: Key, entry: WorkloadRow) -> str:
-    queue = seen.scene.queues.get(entry.cluster_queue)
+    queue = seen.context.queues.get(entry.cluster_queue)
     first = seen.firsts.get(entry.cluster_queue, key)
     if not entry.position or first == key or queue is None or queue.spec.queueing_strategy != "StrictFIFO":
         return ""
@@ -145,7 +145,7 @@ def _held_up_by(seen: QueueView, key: Key, entry: WorkloadRow) -> str:
 def _victim(seen: QueueView, name: str) -> str:
     if name not in seen.going:
         return name
-    held = _holds(seen.scene.drafts[seen.going[name]].before)
+    held = _holds(seen.context.drafts[seen.going[name]].before)
     return f"{title_of(seen, seen.going[name])} ({'; '.join(held.values())})"
 
 
@@ -164,7 +164,7 @@ def _steps(seen: QueueView, workload: Workload, entry: WorkloadRow) -> Iterable[
 
 
 def _past(seen: QueueView, workload: Workload) -> Iterator[WorkloadStep]:
-    job, meta = seen.scene.job_of(workload), workload.metadata
+    job, meta = seen.context.job_of(workload), workload.metadata
     if job is not None and job.metadata.creation_timestamp is not None:
         yield WorkloadStep(job.metadata.creation_timestamp, "", f"Job {job.metadata.name} was made")
     if meta.creation_timestamp is not None:
@@ -205,7 +205,7 @@ def _future(seen: QueueView, workload: Workload, entry: WorkloadRow) -> Iterator
 
 
 def _job(seen: QueueView, workload: Workload) -> str:
-    job = seen.scene.job_of(workload)
+    job = seen.context.job_of(workload)
     if job is None:
         return ""
     status, spec = job.status, job.spec

@@ -28,14 +28,14 @@ def failed_words(workload: Workload) -> str:
 
 def untried(seen: QueueView, workload: Workload) -> list[str]:
     """The flavors of its queue on which it has not failed."""
-    queue, failed = seen.scene.queue_of(workload), failures_of(workload)
+    queue, failed = seen.context.queue_of(workload), failures_of(workload)
     groups = queue.spec.resource_groups if queue is not None else ()
     return list(dict.fromkeys(one.name for group in groups for one in group.flavors if one.name not in failed))
 
 
 def waits_for_others(seen: QueueView, workload: Workload) -> bool:
     """Whether its backoff is not over, and a flavor on which it has not failed may serve it all the same."""
-    return seen.scene.settings.queue.try_other_flavors and is_early(workload, seen.scene.now)
+    return seen.context.settings.queue.try_other_flavors and is_early(workload, seen.context.now)
 
 
 def failing_words(seen: QueueView, workload: Workload) -> str:

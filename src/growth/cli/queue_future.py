@@ -20,7 +20,7 @@ _SHOWN = 3
 def deadline_of(seen: QueueView, key: Key) -> datetime | None:
     """By when the pods of one that starts must be ready, with the time that is given to machines which come; None if
     that is over. Its pods, nodes and requests must have been read."""
-    trial = QueueContext(seen.scene.snapshot, DeciderState(), seen.scene.settings)
+    trial = QueueContext(seen.context.snapshot, DeciderState(), seen.context.settings)
     if trial.terms.readiness is not None:
         draft = trial.drafts[key]
         follow_readiness(trial, draft, trial.job_of(draft.workload))
@@ -35,8 +35,8 @@ def coming(seen: QueueView, workload: Workload, entry: WorkloadRow) -> str:
 
 
 def _put_back(seen: QueueView, workload: Workload, entry: WorkloadRow) -> str:
-    until = entry.until or seen.scene.now
-    state = next_state(workload, seen.scene.terms.requeuing, until)
+    until = entry.until or seen.context.now
+    state = next_state(workload, seen.context.terms.requeuing, until)
     if state is None or state.requeue_at is None:
         return f"it is deactivated: it was tried {times(entry.attempts)} already, and that is the limit"
     return f"it is put back, and waits for {span(state.requeue_at - until)}"
@@ -44,7 +44,7 @@ def _put_back(seen: QueueView, workload: Workload, entry: WorkloadRow) -> str:
 
 def next_words(seen: QueueView, workload: Workload, entry: WorkloadRow) -> str:
     """One sentence."""
-    at, until = seen.scene.now, entry.until
+    at, until = seen.context.now, entry.until
     match entry.standing:
         case WorkloadPhase.FINISHED:
             return "Nothing: it has finished."
@@ -56,7 +56,7 @@ def next_words(seen: QueueView, workload: Workload, entry: WorkloadRow) -> str:
             return "When its job has ended, its quota is free for others."
         case WorkloadPhase.STARTING if until is not None:
             return f"By {due(until, at)} its pods must be ready, or {_put_back(seen, workload, entry)}."
-        case WorkloadPhase.STARTING if seen.scene.terms.readiness is not None:
+        case WorkloadPhase.STARTING if seen.context.terms.readiness is not None:
             return "When its machines are there, its pods have their time to get ready."
         case WorkloadPhase.STARTING:
             return "When its pods are ready, that is said. By when they must be is in Growth's settings (--settings)."

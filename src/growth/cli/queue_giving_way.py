@@ -54,11 +54,11 @@ def sent_back(seen: QueueView, workload: Workload) -> Preempted | None:
         return None
     found = _GOES.match(said.message)
     key = (found[1], found[2]) if found is not None else ("", "")
-    winner = seen.scene.drafts[key].before if key in seen.scene.desk.seats else None
+    winner = seen.context.drafts[key].before if key in seen.context.carry.seats else None
     if winner is None:
         by, of_queue, priority = "/".join(key) if found is not None else "another workload", "another queue", ""
     else:
-        queue = seen.scene.queue_of(winner)
+        queue = seen.context.queue_of(winner)
         by = title_of(seen, key)
         of_queue = f"queue {queue.metadata.name}" if queue is not None else "another queue"
         priority = f" (priority {winner.priority:,} against {workload.priority:,})"

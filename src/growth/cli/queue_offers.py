@@ -56,10 +56,10 @@ class FlavorOffer(msgspec.Struct, frozen=True):
 
 def offers_for(seen: QueueView, workload: Workload) -> Iterator[FlavorOffer]:
     """Each flavor is asked alone, by the function that admits: so its own reason is told, and no other's."""
-    queue = seen.scene.queue_of(workload)
+    queue = seen.context.queue_of(workload)
     if queue is None:
         return
-    member = seen.scene.members[queue.metadata.name]
+    member = seen.context.members[queue.metadata.name]
     refused = frozenset(supplies_seen_by(workload))
     for needs in _needs(seen, workload):
         for group in queue.spec.resource_groups:
@@ -68,7 +68,7 @@ def offers_for(seen: QueueView, workload: Workload) -> Iterator[FlavorOffer]:
             for flavor in group.flavors if asked else ():
                 alone = msgspec.structs.replace(group, flavors=(flavor,))
                 found = assign(
-                    *(_with(queue, alone), member, seen.scene.flavors, [only]),
+                    *(_with(queue, alone), member, seen.context.flavors, [only]),
                     closed=seen.closed,
                     tried=FailedFlavors(refused=refused),
                 )
@@ -93,7 +93,7 @@ def offers_for(seen: QueueView, workload: Workload) -> Iterator[FlavorOffer]:
 
 def _needs(seen: QueueView, workload: Workload) -> tuple[PodSetNeeds, ...]:
     try:
-        return needs_of(workload, seen.scene.filling)
+        return needs_of(workload, seen.context.filling)
     except (QuantityError, msgspec.ValidationError):
         return ()
 
@@ -105,14 +105,14 @@ def _with(queue: ClusterQueue, *groups: object) -> ClusterQueue:
 
 def holders_of(seen: QueueView, key: Key, offers: Iterable[FlavorOffer]) -> Iterator[str]:
     """By flavor, who of its ClusterQueue, or of its cohort, holds most of what is short."""
-    queue = seen.scene.queue_of(seen.scene.drafts[key].before)
+    queue = seen.context.queue_of(seen.context.drafts[key].before)
     if queue is None:
         return
-    root = seen.scene.members[queue.metadata.name].root
+    root = seen.context.members[queue.metadata.name].root
     holders = [
         holder
-        for name, there in seen.scene.holders.items()
-        if name in seen.scene.members and seen.scene.members[name].root is root
+        for name, there in seen.context.holders.items()
+        if name in seen.context.members and seen.context.members[name].root is root
         for holder in there.values()
     ]
     for offer in {one.flavor: one for one in offers if one.lacks and not one.is_too_small}.values():
@@ -144,7 +144,7 @@ def changes_for(
         yield from _openings(seen, workload)
     if entry.standing is not WorkloadPhase.QUEUED or (entry.namespace, entry.name) in seen.served or entry.waits_for:
         return
-    queue = seen.scene.queue_of(workload)
+    queue = seen.context.queue_of(workload)
     covered = {one for group in queue.spec.resource_groups for one in group.covered_resources} if queue else set[str]()
     for resource in entry.asks:
         if resource not in covered:
@@ -171,7 +171,7 @@ def _change(offer: FlavorOffer) -> str:
 
 def _loosened(seen: QueueView, queue: ClusterQueue, offer: FlavorOffer) -> Iterator[str]:
     """Which limits of its cohort could be less strict."""
-    member, name = seen.scene.members[queue.metadata.name], queue.metadata.name
+    member, name = seen.context.members[queue.metadata.name], queue.metadata.name
     for resource, limits in offer.limits.items():
         slot, told = (offer.flavor, resource), f"of {resource}, flavor {offer.flavor}"
         for field in dict.fromkeys(one.field for one in limits):
@@ -184,15 +184,15 @@ def _loosened(seen: QueueView, queue: ClusterQueue, offer: FlavorOffer) -> Itera
 
 
 def _openings(seen: QueueView, workload: Workload) -> Iterator[str]:
-    door, queue = seen.scene.door_of(workload), seen.scene.queue_of(workload)
+    door, queue = seen.context.door_of(workload), seen.context.queue_of(workload)
     patch = '--type merge -p \'{"spec":{"stopPolicy":"None"}}\''
     if door is not None and door.spec.stop_policy != "None":
         meta = door.metadata
         yield f"open its LocalQueue: kubectl -n {meta.namespace} patch localqueues {meta.name} {patch}"
     if queue is not None and queue.spec.stop_policy != "None":
         yield f"open its ClusterQueue: kubectl patch clusterqueues {queue.metadata.name} {patch}"
-    elif queue is not None and not standing_of(queue, seen.scene.flavors).is_active:
-        yield f"mend ClusterQueue {queue.metadata.name}: {standing_of(queue, seen.scene.flavors).why}"
+    elif queue is not None and not standing_of(queue, seen.context.flavors).is_active:
+        yield f"mend ClusterQueue {queue.metadata.name}: {standing_of(queue, seen.context.flavors).why}"
     elif door is None:
         meta = workload.metadata
         yield f"create LocalQueue {workload.spec.queue_name} in namespace {meta.namespace}, or name another one"

@@ -70,12 +70,12 @@ class QueueReport(msgspec.Struct, frozen=True):
 
 def report_of(seen: QueueView, queue: str = "", namespace: str = "") -> QueueReport:
     """What there is to say; of one ClusterQueue, or of one namespace, if they are named."""
-    scene = seen.scene
-    entries = [entry_of(seen, key) for key in scene.drafts if not namespace or key[0] == namespace]
-    names = {door.spec.cluster_queue for (where, _), door in scene.doors.items() if where == namespace}
+    context = seen.context
+    entries = [entry_of(seen, key) for key in context.drafts if not namespace or key[0] == namespace]
+    names = {door.spec.cluster_queue for (where, _), door in context.doors.items() if where == namespace}
     names |= {entry.cluster_queue for entry in entries}
     wanted = [
-        one for name, one in scene.queues.items() if (not queue or name == queue) and (not namespace or name in names)
+        one for name, one in context.queues.items() if (not queue or name == queue) and (not namespace or name in names)
     ]
     wanted.sort(key=lambda one: branch(path_of(seen, one), one.metadata.name))
     alive = [entry for entry in entries if entry.standing is not WorkloadPhase.FINISHED]
@@ -84,7 +84,7 @@ def report_of(seen: QueueView, queue: str = "", namespace: str = "") -> QueueRep
         inside[entry.cluster_queue].append(entry)
     lent = LentQuota()
     return QueueReport(
-        at=scene.now,
+        at=context.now,
         notices=seen.notices,
         queues=tuple(_queue(seen, one, inside[one.metadata.name], lent) for one in wanted),
         cohorts=tuple(cohorts_of(seen, wanted, lent)),
@@ -93,14 +93,14 @@ def report_of(seen: QueueView, queue: str = "", namespace: str = "") -> QueueRep
         finished=sum(
             entry.standing is WorkloadPhase.FINISHED and queue in ("", entry.cluster_queue) for entry in entries
         ),
-        knows_deadlines=scene.terms.readiness is not None,
+        knows_deadlines=context.terms.readiness is not None,
         narrowed_to=namespace,
     )
 
 
 def _queue(seen: QueueView, queue: ClusterQueue, own: Sequence[WorkloadRow], lent: LentQuota) -> Queue:
     name, said = queue.metadata.name, condition_of(queue.status.conditions, ACTIVE)
-    standing = seen.scene.standings[name]
+    standing = seen.context.standings[name]
     return Queue(
         name=name,
         strategy=queue.spec.queueing_strategy,
@@ -132,15 +132,15 @@ def _warnings(seen: QueueView, queue: ClusterQueue) -> Iterator[str]:
     told_elsewhere = {ACTIVE, SHORT} if seen.closed else {ACTIVE}
     warnings = [one for one in queue.status.conditions if one.type not in told_elsewhere and one.status == "True"]
     yield from (one.message for one in warnings)
-    for (namespace, name), door in sorted(seen.scene.doors.items()):
+    for (namespace, name), door in sorted(seen.context.doors.items()):
         if door.spec.cluster_queue == queue.metadata.name and door.spec.stop_policy != "None":
-            yield f"LocalQueue {namespace}/{name}: {standing_of_door(door, seen.scene.standings).why}"
+            yield f"LocalQueue {namespace}/{name}: {standing_of_door(door, seen.context.standings).why}"
 
 
 def _unmade(seen: QueueView, namespace: str) -> Iterator[str]:
     """Jobs for which a Workload should be made, and is not yet."""
-    owners = {owner.uid for draft in seen.scene.drafts.values() if (owner := draft.before.metadata.controller)}
-    for job in seen.scene.jobs.values():
+    owners = {owner.uid for draft in seen.context.drafts.values() if (owner := draft.before.metadata.controller)}
+    for job in seen.context.jobs.values():
         meta = job.metadata
         is_over = job.ended is not None or meta.deletion_timestamp is not None or meta.uid in owners
         if not is_over and namespace in ("", meta.namespace):

@@ -53,7 +53,7 @@ _AROUND: Final = timedelta(seconds=10)
 class QueueView(msgspec.Struct, frozen=True):
     """What was read, and what would come of it."""
 
-    scene: QueueContext
+    context: QueueContext
     """As it is: nothing was tried on it."""
     lines: Mapping[str, Sequence[Key]]
     """Who waits for quota, by ClusterQueue, in the order in which they are tried."""
@@ -91,7 +91,7 @@ def see(snapshot: Snapshot, settings: Settings) -> QueueView:
     served = frozenset(admit(trial, AssumedAdmission()).given)
     said = {key: draft.workload.condition(QUOTA_RESERVED) for key, draft in trial.drafts.items()}
     return QueueView(
-        scene=QueueContext(snapshot, DeciderState(), settings),
+        context=QueueContext(snapshot, DeciderState(), settings),
         lines=lines,
         positions={key: position for line in lines.values() for position, key in enumerate(line, 1)},
         served=served,
@@ -149,5 +149,5 @@ async def looking(client: Client, settings: Settings, now: Now) -> AsyncGenerato
 
 def title_of(seen: QueueView, key: Key) -> str:
     """What people call a workload."""
-    owner = seen.scene.drafts[key].before.metadata.controller
+    owner = seen.context.drafts[key].before.metadata.controller
     return f"{key[0]}/{owner.name if owner is not None else key[1]}"

@@ -57,7 +57,7 @@ class LentQuota:
 
 def shares_of(seen: QueueView, queue: ClusterQueue, lent: LentQuota) -> Iterator[QuotaShare]:
     """What is used of a queue's quota."""
-    member = seen.scene.members[queue.metadata.name]
+    member = seen.context.members[queue.metadata.name]
     for slot, quota in member.quotas.items():
         yield QuotaShare(
             *slot,
@@ -72,7 +72,7 @@ def shares_of(seen: QueueView, queue: ClusterQueue, lent: LentQuota) -> Iterator
 
 def path_of(seen: QueueView, queue: ClusterQueue) -> tuple[str, ...]:
     """The cohorts above a queue, from the highest down."""
-    return tuple(one.name for one in reversed(seen.scene.members[queue.metadata.name].path[1:]))
+    return tuple(one.name for one in reversed(seen.context.members[queue.metadata.name].path[1:]))
 
 
 def branch(path: Iterable[str], queue: str = "") -> list[tuple[bool, str]]:
@@ -82,10 +82,10 @@ def branch(path: Iterable[str], queue: str = "") -> list[tuple[bool, str]]:
 
 def cohorts_of(seen: QueueView, queues: Iterable[ClusterQueue], lent: LentQuota) -> list[CohortView]:
     """All cohorts above these queues, and those beside them that have quota to lend."""
-    queue_members = {id(member) for member in seen.scene.members.values()}
+    queue_members = {id(member) for member in seen.context.members.values()}
     found: dict[int, QuotaNode] = {}
     for queue in queues:
-        member = seen.scene.members[queue.metadata.name]
+        member = seen.context.members[queue.metadata.name]
         found |= {id(one): one for one in member.path[1:]}
         if id(member.root) not in queue_members:
             lenders = [one for one in _below(member.root) if one.quotas and id(one) not in queue_members]
@@ -113,7 +113,7 @@ def _own(member: QuotaNode, slot: Slot, lent: LentQuota) -> QuotaShare:
 
 
 def _circle(seen: QueueView, name: str) -> str:
-    cohorts, path = seen.scene.snapshot.table(COHORTS), list[str]()
+    cohorts, path = seen.context.snapshot.table(COHORTS), list[str]()
     while name and name not in path:
         path.append(name)
         found = cohorts.get(("", name))

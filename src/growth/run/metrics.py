@@ -163,11 +163,11 @@ class Metrics:
         for seconds in memory.recovered:
             self.failover_seconds.observe(seconds)
 
-    def remembered(self, desk: NodeMemoryCarry, now: datetime) -> None:
+    def remembered(self, index: NodeMemoryCarry, now: datetime) -> None:
         """Show how far memory is behind, and how long nodes waited for theirs."""
-        self.memory_oldest.set((now - desk.oldest).total_seconds() if desk.oldest is not None else 0)
-        self.memory_waiting.set(len(desk.awaiting))
-        for seconds in desk.restored:
+        self.memory_oldest.set((now - index.oldest).total_seconds() if index.oldest is not None else 0)
+        self.memory_waiting.set(len(index.awaiting))
+        for seconds in index.restored:
             self.memory_seconds.observe(seconds)
 
     def follow(self, world: ClusterCache, recorder: EventRecorder) -> None:

@@ -106,10 +106,10 @@ class _Showing:
     async def _draw(self, play: Play, is_over: Callable[[], bool]) -> None:
         with Live(console=self.console, auto_refresh=False) as live:
             while not is_over():
-                scene = scene_of(self.world.snapshot(play.now()))
-                shown = frame(scene, self.scenes, play.acts, play.trace.seen, self.console.width)
+                context = scene_of(self.world.snapshot(play.now()))
+                shown = frame(context, self.scenes, play.acts, play.trace.seen, self.console.width)
                 live.update(shown, refresh=True)
-                self.scenes.append(scene)
+                self.scenes.append(context)
                 await asyncio.sleep(min(_FRAME_SECONDS * self.speed, _LONGEST_FRAME_SECONDS))
 
     async def _print(self, play: Play, is_over: Callable[[], bool]) -> None:

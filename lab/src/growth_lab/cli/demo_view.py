@@ -50,18 +50,18 @@ _BOUND: Final = (
 )
 
 
-def frame(scene: Scene, past: Sequence[Scene], acts: Sequence[str], seen: Sequence[Seen], width: int) -> RenderableType:
+def frame(context: Scene, past: Sequence[Scene], acts: Sequence[str], seen: Sequence[Seen], width: int) -> RenderableType:
     """The act, the machines, the curves of the day so far, and what happened last."""
     act = acts[-1] if acts else "the curtain rises"
     lines = _happenings(seen)
     return Group(
         Panel(
-            Text(act, style="bold"), title=f"{_seconds([*past, scene]):5.1f} s", title_align="left", border_style="cyan"
+            Text(act, style="bold"), title=f"{_seconds([*past, context]):5.1f} s", title_align="left", border_style="cyan"
         ),
-        _machines(scene, width),
-        *(Text(f"✗ given up: {why}", style="magenta", no_wrap=True, overflow="ellipsis") for why in scene.given_up),
+        _machines(context, width),
+        *(Text(f"✗ given up: {why}", style="magenta", no_wrap=True, overflow="ellipsis") for why in context.given_up),
         Text(),
-        _curves([*past, scene], width),
+        _curves([*past, context], width),
         Text(),
         *lines,
         *[Text()] * (_SHOWN_HAPPENINGS - len(lines)),
@@ -70,8 +70,8 @@ def frame(scene: Scene, past: Sequence[Scene], acts: Sequence[str], seen: Sequen
 
 def line(scenes: Sequence[Scene], act: str) -> str:
     """One act where nobody looks at a terminal."""
-    scene = scenes[-1]
-    counts = f"{scene.ready} machines ready, {scene.running} pods run, {scene.waiting} wait"
+    context = scenes[-1]
+    counts = f"{context.ready} machines ready, {context.running} pods run, {context.waiting} wait"
     return f"{_seconds(scenes):5.1f} s  {counts:46}  {act}"
 
 
@@ -80,7 +80,7 @@ def _seconds(scenes: Sequence[Scene]) -> float:
     return (scenes[-1].at - scenes[0].at).total_seconds()
 
 
-def _machines(scene: Scene, width: int) -> Table:
+def _machines(context: Scene, width: int) -> Table:
     # Two bars share what the names, signs and phases leave, within what looks like a bar at all.
     long = max(6, min(24, (width - 68) // 2))
     table = Table(box=None, pad_edge=False, header_style="dim")
@@ -93,16 +93,16 @@ def _machines(scene: Scene, width: int) -> Table:
         ("MEMORY", long + 5),
     ):
         table.add_column(name, no_wrap=True, min_width=least)
-    for row in scene.rows:
+    for row in context.rows:
         signs = Text.assemble(*(_STANDS[stand] for stand in row.stands))
         bars = [bar(filled, long) if filled.total else "" for filled in (row.cpu_millis, row.memory_bytes)]
-        table.add_row(row.offering.partition("-")[2], signs, _phases(row, scene), *bars)
-    if not scene.rows:
+        table.add_row(row.offering.partition("-")[2], signs, _phases(row, context), *bars)
+    if not context.rows:
         table.add_row(Text("none yet", style="dim"))
     return table
 
 
-def _phases(row: Row, scene: Scene) -> Text:
+def _phases(row: Row, context: Scene) -> Text:
     """Of all that are not ready; that the others are is seen."""
     counts = Counter(row.stands)
     ready = counts.pop(Stand.READY, 0)
@@ -110,7 +110,7 @@ def _phases(row: Row, scene: Scene) -> Text:
         return Text(f"{ready} Ready", style=_STANDS[Stand.READY][1])
     text = Text()
     for stand, count in counts.items():
-        age = f" {(scene.at - row.since).total_seconds():.0f} s" if row.since and stand in COMING else ""
+        age = f" {(context.at - row.since).total_seconds():.0f} s" if row.since and stand in COMING else ""
         text.append(f"{', ' if text else ''}{count} {stand}{age}", style=_STANDS[stand][1])
     return text
 
@@ -118,7 +118,7 @@ def _phases(row: Row, scene: Scene) -> Text:
 def _curves(scenes: Sequence[Scene], width: int) -> Table:
     shown = _by_step(scenes)[-(width - 28) :]  # what the names and the present values leave
     rows: list[tuple[str, list[float], str, str]] = [
-        ("pods wait", [scene.waiting for scene in shown], "yellow", f"{scenes[-1].waiting}"),
+        ("pods wait", [context.waiting for context in shown], "yellow", f"{scenes[-1].waiting}"),
         ("pods run", [scene.running for scene in shown], "green", f"{scenes[-1].running}"),
         ("cost", [scene.cost_per_hour for scene in shown], "cyan", f"{scenes[-1].cost_per_hour:.4f} an hour"),
     ]
@@ -134,7 +134,7 @@ def _curves(scenes: Sequence[Scene], width: int) -> Table:
 def _by_step(scenes: Sequence[Scene]) -> list[Scene]:
     """The last scene of each step of time."""
     began = scenes[0].at
-    steps = groupby(scenes, key=lambda scene: (scene.at - began).total_seconds() // _STEP_SECONDS)
+    steps = groupby(scenes, key=lambda context: (context.at - began).total_seconds() // _STEP_SECONDS)
     return [list(alike)[-1] for _, alike in steps]
 
 

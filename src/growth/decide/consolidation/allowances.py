@@ -39,39 +39,39 @@ def min_age_of(pool: NodePool) -> timedelta:
     return parse_duration(pool.spec.disruption.min_node_age)
 
 
-def at_once_in(scene: ConsolidationContext, pools: Iterable[NodePool]) -> dict[str, int]:
+def at_once_in(context: ConsolidationContext, pools: Iterable[NodePool]) -> dict[str, int]:
     """By pool, how many nodes may go now because others are cheaper."""
-    return {pool.metadata.name: allowance_in(scene, pool, "Cheaper").left for pool in pools}
+    return {pool.metadata.name: allowance_in(context, pool, "Cheaper").left for pool in pools}
 
 
-def allowance_in(scene: ConsolidationContext, pool: NodePool, reason: Reason) -> Allowance:
+def allowance_in(context: ConsolidationContext, pool: NodePool, reason: Reason) -> Allowance:
     """How many nodes of a pool may go now for a reason. Each move that is ready asks, and all nodes are counted: so
     that is done once, until another begins to be emptied."""
-    about = (pool.metadata.name, reason, len(scene.emptied))
-    if about not in scene.allowances:
-        scene.allowances[about] = allowance(
+    about = (pool.metadata.name, reason, len(context.emptied))
+    if about not in context.allowances:
+        context.allowances[about] = allowance(
             pool,
             pool.spec.disruption.budgets,
             reason,
-            nodes=scene.snapshot.makes.of_pool(pool.metadata.name),
-            leaving=scene.leaving | moving_in(scene.snapshot).going | scene.emptied,
-            now=scene.now,
+            nodes=context.snapshot.makes.of_pool(pool.metadata.name),
+            leaving=context.leaving | moving_in(context.snapshot).going | context.emptied,
+            now=context.now,
         )
-    return scene.allowances[about]
+    return context.allowances[about]
 
 
-def why_not_let(scene: ConsolidationContext, move: NodeMove) -> str:
+def why_not_let(context: ConsolidationContext, move: NodeMove) -> str:
     """Which budget does not let the nodes of a move go now, as a sentence; empty if all do.
 
     Budgets were asked when it was decided. Until its machines work, others may have gone, and a time may have begun in
     which nobody may.
     """
     going: dict[str, int] = {}
-    for node in scene.standing(move):
+    for node in context.standing(move):
         pool = node.metadata.labels.get(POOL, "")
         going[pool] = going.get(pool, 0) + 1
     for name, count in sorted(going.items()):
-        pool = scene.pools.get(name)
-        if pool is not None and (allowed := allowance_in(scene, pool, move.spec.reason)).left < count:
+        pool = context.pools.get(name)
+        if pool is not None and (allowed := allowance_in(context, pool, move.spec.reason)).left < count:
             return f"{allowed.set_by} of pool {name} lets {allowed.most} nodes go at one time, and {allowed.going} do"
     return ""

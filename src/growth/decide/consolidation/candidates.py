@@ -49,7 +49,7 @@ def choice_in(
     snapshot: Snapshot, state: DeciderState, settings: Settings, min_age: Mapping[str, timedelta]
 ) -> CandidateSet:
     """Who may go. ``min_age`` is by pool, and younger nodes stay; in a pool that is not named none is too young."""
-    scene = ScaleDownContext(snapshot, state, settings, ScaleDownCarry())
+    context = ScaleDownContext(snapshot, state, settings, ScaleDownCarry())
     held = {
         one.name: one for one in holdings(snapshot, shop_in(snapshot, settings.provision), just_bought(snapshot, state))
     }
@@ -58,17 +58,17 @@ def choice_in(
     standing, movable = list[PoolMachine](), list[PoolMachine]()
     for name, node in sorted(snapshot.nodes.items()):
         holding = held.get(name)
-        why = _why_out(scene, node, lost) or _why_not_there(scene, node)
+        why = _why_out(context, node, lost) or _why_not_there(context, node)
         if why or holding is None:
             staying[name] = why or _UNLISTED
             continue
         standing.append(holding)
-        why = _why_kept(scene, node, min_age) or _why_unpriced(holding) or _why_bound(scene, bonds, node)
+        why = _why_kept(context, node, min_age) or _why_unpriced(holding) or _why_bound(context, bonds, node)
         if why:
             staying[name] = why
         else:
             movable.append(holding)
-    staying |= _kept_ready(scene, standing, movable)
+    staying |= _kept_ready(context, standing, movable)
     bought = {name: one.bought for name, one in held.items()}
     candidates = tuple(Candidate(one.name, bought[one.name]) for one in movable if one.name not in staying)
     chosen = {one.name for one in candidates}
@@ -80,9 +80,9 @@ def why_stays(
 ) -> str:
     """Why one node stays, as far as that can be told without its provider; empty if nothing is known against moving
     it."""
-    scene, node = ScaleDownContext(snapshot, DeciderState(), settings, ScaleDownCarry()), snapshot.nodes[name]
-    why = _why_out(scene, node, ()) or _why_kept(scene, node, min_age, reason)
-    return why or _why_bound(scene, PodBindings(snapshot, is_for_money=reason == "Cheaper"), node)
+    context, node = ScaleDownContext(snapshot, DeciderState(), settings, ScaleDownCarry()), snapshot.nodes[name]
+    why = _why_out(context, node, ()) or _why_kept(context, node, min_age, reason)
+    return why or _why_bound(context, PodBindings(snapshot, is_for_money=reason == "Cheaper"), node)
 
 
 def wished_in(
@@ -94,7 +94,7 @@ def wished_in(
 ) -> CandidateSet:
     """Who of these nodes may go, in their order, whatever that costs; nobody else is asked about. Each has its reason:
     what a person asks for, neither its age nor its pool forbids."""
-    scene = ScaleDownContext(snapshot, state, settings, ScaleDownCarry())
+    context = ScaleDownContext(snapshot, state, settings, ScaleDownCarry())
     shop = shop_in(snapshot, settings.provision)
     bought = {one.name: one.bought for one in holdings(snapshot, shop, just_bought(snapshot, state))}
     bonds, staying = PodBindings(snapshot), dict[str, str]()
@@ -102,8 +102,8 @@ def wished_in(
     candidates: list[Candidate] = []
     for name, reason in wishes.items():
         node = snapshot.nodes[name]
-        why = _why_out(scene, node, lost) or ("" if name in bought else _UNLISTED)
-        why = why or _why_kept(scene, node, min_age, reason) or _why_bound(scene, bonds, node)
+        why = _why_out(context, node, lost) or ("" if name in bought else _UNLISTED)
+        why = why or _why_kept(context, node, min_age, reason) or _why_bound(context, bonds, node)
         if why:
             staying[name] = why
         else:
@@ -113,19 +113,19 @@ def wished_in(
     return CandidateSet(tuple(candidates), staying, others)
 
 
-def _why_out(scene: ScaleDownContext, node: Node, lost: Collection[str]) -> str:
+def _why_out(context: ScaleDownContext, node: Node, lost: Collection[str]) -> str:
     """Why this is no node of a pool that stands and works; empty if it is one. ``lost`` are about to be tainted."""
-    name, snapshot, pool_name = node.metadata.name, scene.snapshot, node.metadata.labels.get(POOL)
+    name, snapshot, pool_name = node.metadata.name, context.snapshot, node.metadata.labels.get(POOL)
     if pool_name is None:
         return "it belongs to no pool"
-    pool = scene.pools.get(pool_name)
+    pool = context.pools.get(pool_name)
     if pool is None:
         return f"its pool {pool_name} does not exist"
     if pool.metadata.deletion_timestamp is not None:
         return f"its pool {pool_name} is being deleted"
     if name in snapshot.out_of_service or name in lost:
         return "it is out of service"
-    if name in scene.leaving:
+    if name in context.leaving:
         return "it is being removed already"
     if name in snapshot.to_go:
         return "it is marked to go already"
@@ -134,17 +134,17 @@ def _why_out(scene: ScaleDownContext, node: Node, lost: Collection[str]) -> str:
     return "it is being prepared" if name in snapshot.closed else ""
 
 
-def _why_not_there(scene: ScaleDownContext, node: Node) -> str:
+def _why_not_there(context: ScaleDownContext, node: Node) -> str:
     """What its provider says against it."""
-    if not is_ours(scene, node):
+    if not is_ours(context, node):
         return _UNLISTED
-    return "its machine is off" if is_off(scene, node) else ""
+    return "its machine is off" if is_off(context, node) else ""
 
 
-def _why_kept(scene: ScaleDownContext, node: Node, min_age: Mapping[str, timedelta], reason: Reason = "Cheaper") -> str:
+def _why_kept(context: ScaleDownContext, node: Node, min_age: Mapping[str, timedelta], reason: Reason = "Cheaper") -> str:
     """Who wants to keep it as it is; empty if nobody does."""
     is_asked_for = reason == "Requested"
-    pool = scene.pools[node.metadata.labels[POOL]]
+    pool = context.pools[node.metadata.labels[POOL]]
     if not pool.spec.scale_down.enabled and not is_asked_for:
         return f"scaleDown.enabled is false in pool {pool.metadata.name}"
     if pool.spec.disruption.mode == "off" and not is_asked_for:
@@ -156,20 +156,20 @@ def _why_kept(scene: ScaleDownContext, node: Node, min_age: Mapping[str, timedel
     if node.spec.unschedulable and not is_asked_for:
         return "it is cordoned, so somebody has plans for it"
     youngest = min_age.get(pool.metadata.name, _AT_ONCE)
-    if not is_asked_for and scene.now < scene.since(node.metadata.creation_timestamp) + youngest:
+    if not is_asked_for and context.now < context.since(node.metadata.creation_timestamp) + youngest:
         return f"it is younger than {format_duration(youngest)}"
-    return why_awaited(scene, node)
+    return why_awaited(context, node)
 
 
 def _why_unpriced(holding: PoolMachine) -> str:
     return "" if holding.offering is not None else "nobody says what it costs: its offering is not sold any more"
 
 
-def _why_bound(scene: ScaleDownContext, bonds: PodBindings, node: Node) -> str:
+def _why_bound(context: ScaleDownContext, bonds: PodBindings, node: Node) -> str:
     """The first pod on it that must stay, by name; empty if there is none."""
     found = [
         (f"{pod.metadata.namespace}/{pod.metadata.name}", why)
-        for pod in scene.snapshot.pods_by_node.get(node.metadata.name, {}).values()
+        for pod in context.snapshot.pods_by_node.get(node.metadata.name, {}).values()
         if (why := bonds.why_stays(pod))
     ]
     if not found:
@@ -179,15 +179,15 @@ def _why_bound(scene: ScaleDownContext, bonds: PodBindings, node: Node) -> str:
     return f"pod {name} on it must stay{others}: {why}"
 
 
-def _kept_ready(scene: ScaleDownContext, standing: list[PoolMachine], movable: list[PoolMachine]) -> dict[str, str]:
+def _kept_ready(context: ScaleDownContext, standing: list[PoolMachine], movable: list[PoolMachine]) -> dict[str, str]:
     """Those that are needed for ``min`` of their type, with why: those on which most works, and the cheapest."""
     stands = _by_type(standing)
     kept: dict[str, str] = {}
     for (pool, server_type), going in _by_type(movable).items():
-        wanted = next((one for one in scene.pools[pool].spec.server_types if one.name.lower() == server_type), None)
+        wanted = next((one for one in context.pools[pool].spec.server_types if one.name.lower() == server_type), None)
         if wanted is None or not wanted.min:
             continue
-        going.sort(key=lambda one: (scene.snapshot.work.get(one.name, 0), -one.bought.cost_per_hour, one.name))
+        going.sort(key=lambda one: (context.snapshot.work.get(one.name, 0), -one.bought.cost_per_hour, one.name))
         spare = max(0, len(stands[pool, server_type]) - wanted.min)
         why = f"pool {pool} keeps {wanted.min} of {wanted.name} ready"
         kept |= {one.name: why for one in going[spare:]}

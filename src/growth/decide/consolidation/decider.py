@@ -75,122 +75,122 @@ class ConsolidationCarry(msgspec.Struct, frozen=True):
 def decide(snapshot: Snapshot, state: DeciderState, settings: Settings) -> Decision:
     """What should happen now."""
     memory = state.memory if isinstance(state.memory, ConsolidationCarry) else ConsolidationCarry()
-    scene = ConsolidationContext(snapshot, state, settings)
-    for move in scene.moves:
+    context = ConsolidationContext(snapshot, state, settings)
+    for move in context.moves:
         if (known := memory.crowded.get(move.metadata.name)) is not None:
-            scene.crowded[move.metadata.name] = known
-        carry(scene, move)
-    pools = [pool for _, pool in sorted(scene.pools.items()) if pool.spec.disruption.mode != "off"]
+            context.crowded[move.metadata.name] = known
+        carry(context, move)
+    pools = [pool for _, pool in sorted(context.pools.items()) if pool.spec.disruption.mode != "off"]
     # Without anybody to optimise nothing is remembered of what was there.
     demand = noted(memory.demand, snapshot, settings.consolidate.window) if pools else None
-    memory = msgspec.structs.replace(memory, demand=demand, crowded=scene.crowded)
+    memory = msgspec.structs.replace(memory, demand=demand, crowded=context.crowded)
     if pools:
-        scene.deadlines.append(scene.now + LOOKS_WITHIN * 0.8)
-    wishes = wishes_in(scene)
-    memory = _act_on_wishes(scene, memory, wishes)
-    memory = _act(scene, memory)
-    thought, memory = _think_of_wishes(scene, memory, wishes)
+        context.deadlines.append(context.now + LOOKS_WITHIN * 0.8)
+    wishes = wishes_in(context)
+    memory = _act_on_wishes(context, memory, wishes)
+    memory = _act(context, memory)
+    thought, memory = _think_of_wishes(context, memory, wishes)
     if thought is None and pools:
-        thought, memory = _think(scene, memory, pools, wishes)
-    _tell(scene, memory)
-    _tell_who_stays(scene, memory, wishes)
-    return Decision(tuple(scene.said), _first(scene), memory, thought)
+        thought, memory = _think(context, memory, pools, wishes)
+    _tell(context, memory)
+    _tell_who_stays(context, memory, wishes)
+    return Decision(tuple(context.said), _first(context), memory, thought)
 
 
-def _first(scene: ConsolidationContext) -> datetime | None:
-    return min((when for when in scene.deadlines if when > scene.now), default=None)
+def _first(context: ConsolidationContext) -> datetime | None:
+    return min((when for when in context.deadlines if when > context.now), default=None)
 
 
 # Nodes that must go
 
 
 def _think_of_wishes(
-    scene: ConsolidationContext, memory: ConsolidationCarry, wishes: list[ForcedDisruption]
+    context: ConsolidationContext, memory: ConsolidationCarry, wishes: list[ForcedDisruption]
 ) -> tuple[Callable[[], ForcedMovePlan] | None, ConsolidationCarry]:
     """Begin to think of how to empty them, as many as may go now. If none may, it is looked again after a while, or
     when others must go, or somebody who went is gone: then budgets may let the next one go."""
-    every = scene.settings.consolidate.every
+    every = context.settings.consolidate.every
     if any(wish.reason == "Requested" for wish in wishes):
         every = min(every, _PATIENCE)
-    about = (*(wish.node for wish in wishes), *sorted(scene.leaving))
+    about = (*(wish.node for wish in wishes), *sorted(context.leaving))
     if not wishes:
         return None, msgspec.structs.replace(memory, wished_at=None, wished=(), staying={})
-    if memory.wished == about and memory.wished_at is not None and is_ahead(memory.wished_at + every, scene.now, every):
-        scene.deadlines.append(memory.wished_at + every)
+    if memory.wished == about and memory.wished_at is not None and is_ahead(memory.wished_at + every, context.now, every):
+        context.deadlines.append(memory.wished_at + every)
         return None, memory
-    if scene.state.is_thinking or not _is_calm(scene, memory):
+    if context.state.is_thinking or not _is_calm(context, memory):
         return None, memory
-    choice = round_in(scene, wishes)
-    memory = msgspec.structs.replace(memory, wished_at=scene.now, wished=about, staying=choice.staying)
-    scene.deadlines.append(scene.now + every)
+    choice = round_in(context, wishes)
+    memory = msgspec.structs.replace(memory, wished_at=context.now, wished=about, staying=choice.staying)
+    context.deadlines.append(context.now + every)
     if not choice.candidates:
         return None, memory
-    question = question_of(scene.snapshot, scene.state, scene.settings, choice, at_once={})
+    question = question_of(context.snapshot, context.state, context.settings, choice, at_once={})
     shunned = [wish.node for wish in wishes]
     return lambda: empty(question, shunned), memory
 
 
 def _act_on_wishes(
-    scene: ConsolidationContext, memory: ConsolidationCarry, wishes: list[ForcedDisruption]
+    context: ConsolidationContext, memory: ConsolidationCarry, wishes: list[ForcedDisruption]
 ) -> ConsolidationCarry:
     """It is known how to empty them: decide on a move for each that still must go, and may."""
-    emptying = scene.state.answer
-    if not isinstance(emptying, ForcedMovePlan) or emptying is memory.emptying or scene.state.is_thinking:
+    emptying = context.state.answer
+    if not isinstance(emptying, ForcedMovePlan) or emptying is memory.emptying or context.state.is_thinking:
         return memory
     memory = msgspec.structs.replace(memory, emptying=emptying, staying={**memory.staying, **emptying.stuck})
     if not emptying.moves:
         return memory
-    if not _is_calm(scene, memory):
+    if not _is_calm(context, memory):
         return msgspec.structs.replace(memory, wished=())  # and is looked at anew as soon as it is
     by_name = {wish.node: wish for wish in wishes}
-    may_go = {one.name for one in round_in(scene, wishes).candidates}
+    may_go = {one.name for one in round_in(context, wishes).candidates}
     moves = [(by_name[name], move) for move in emptying.moves for name in move.leaving if name in may_go]
     for wish, move in moves:
-        scene.said.append(made(spec_of(scene, move, wish.reason, wish.why)))
-    return msgspec.structs.replace(memory, made_at=scene.now) if moves else memory
+        context.said.append(made(spec_of(context, move, wish.reason, wish.why)))
+    return msgspec.structs.replace(memory, made_at=context.now) if moves else memory
 
 
-def _tell_who_stays(scene: ConsolidationContext, memory: ConsolidationCarry, wishes: list[ForcedDisruption]) -> None:
+def _tell_who_stays(context: ConsolidationContext, memory: ConsolidationCarry, wishes: list[ForcedDisruption]) -> None:
     """A person who asked is told why nothing happens; why others stay stands among the reasons."""
     for wish in wishes[:_TOLD]:
         why = memory.staying.get(wish.node)
         if not why:
             continue
-        subject = reference_to(NODES, scene.snapshot.nodes[wish.node].metadata)
+        subject = reference_to(NODES, context.snapshot.nodes[wish.node].metadata)
         words = f"{wish.why}, and it stays for now: {why}"
         if wish.reason == "Requested":
-            scene.said += held_and_told(subject, reason="NotEmptied", why=words, action="Moving")
+            context.said += held_and_told(subject, reason="NotEmptied", why=words, action="Moving")
         else:
-            scene.said.append(Hold(subject=subject, why=words, reason="NotEmptied"))
+            context.said.append(Hold(subject=subject, why=words, reason="NotEmptied"))
 
 
 # Thinking of money
 
 
 def _think(
-    scene: ConsolidationContext, memory: ConsolidationCarry, pools: list[NodePool], wishes: list[ForcedDisruption]
+    context: ConsolidationContext, memory: ConsolidationCarry, pools: list[NodePool], wishes: list[ForcedDisruption]
 ) -> tuple[Callable[[], MoveAdvice] | None, ConsolidationCarry]:
     """Begin to think, if it is time and all is calm. Pools that act and pools that observe take turns: what is only
     told must not stand in the way of what is done."""
-    settings = scene.settings.consolidate
-    is_due = memory.asked_at is None or not is_ahead(memory.asked_at + settings.every, scene.now, settings.every)
+    settings = context.settings.consolidate
+    is_due = memory.asked_at is None or not is_ahead(memory.asked_at + settings.every, context.now, settings.every)
     if memory.asked_at is not None and not is_due:
-        scene.deadlines.append(memory.asked_at + settings.every)
-    if not is_due or scene.state.is_thinking or not _is_calm(scene, memory):
+        context.deadlines.append(memory.asked_at + settings.every)
+    if not is_due or context.state.is_thinking or not _is_calm(context, memory):
         return None, memory
     if memory.demand is None or not memory.demand.knows():
         # Whoever has just begun does not know who was there a while ago, and may come back.
         return None, memory
     turn = _turn(memory, pools)
-    choice = _choice(scene, turn)
+    choice = _choice(context, turn)
     gone, expected = memory.demand.ghosts(_GHOSTS), memory.demand.expected(_GHOSTS).pods
     fades_per_hour = memory.demand.fades_per_hour()
     question = question_of(
-        scene.snapshot,
-        scene.state,
-        scene.settings,
+        context.snapshot,
+        context.state,
+        context.settings,
         choice,
-        at_once=at_once_in(scene, turn),
+        at_once=at_once_in(context, turn),
         # What was bought for those who are expected is theirs.
         ghosts=(*gone, *expected),
         worth={pool.metadata.name: worth_of(pool) for pool in turn},
@@ -200,7 +200,7 @@ def _think(
     names = tuple(pool.metadata.name for pool in turn)
     # What was advised for these holds no longer; what was for others is told until they are asked about again.
     memory = msgspec.structs.replace(
-        memory, asked_at=scene.now, asked_about=names, told=tell(scene, turn, damping, memory.told)
+        memory, asked_at=context.now, asked_about=names, told=tell(context, turn, damping, memory.told)
     )
     waves = 1 if turn[0].spec.disruption.mode == "act" else None
     shunned = [wish.node for wish in wishes]
@@ -221,58 +221,58 @@ def _turn(memory: ConsolidationCarry, pools: list[NodePool]) -> list[NodePool]:
     return watching if watching and (not acting or (was_acting and not has_more)) else acting
 
 
-def _choice(scene: ConsolidationContext, pools: Iterable[NodePool]) -> CandidateSet:
+def _choice(context: ConsolidationContext, pools: Iterable[NodePool]) -> CandidateSet:
     """Who of these pools may go. Nodes of a move that was undone rest as long as it is kept: what failed it may well be
     there again, and its machines would be bought once more for nothing."""
     names = {pool.metadata.name for pool in pools}
-    ages = {name: min_age_of(pool) for name, pool in scene.pools.items()}
-    choice = choice_in(scene.snapshot, scene.state, scene.settings, ages)
-    resting = {name for move in scene.moves if move.status.phase == "Undone" for name in move.spec.nodes}
+    ages = {name: min_age_of(pool) for name, pool in context.pools.items()}
+    choice = choice_in(context.snapshot, context.state, context.settings, ages)
+    resting = {name for move in context.moves if move.status.phase == "Undone" for name in move.spec.nodes}
     mine = tuple(one for one in choice.candidates if one.pool in names and one.name not in resting)
     chosen = {one.name for one in mine}
     others = tuple(one.bought for one in choice.candidates if one.name not in chosen)
     return CandidateSet(mine, choice.staying, (*choice.others, *others))
 
 
-def _is_calm(scene: ConsolidationContext, memory: ConsolidationCarry) -> bool:
+def _is_calm(context: ConsolidationContext, memory: ConsolidationCarry) -> bool:
     """Whether nothing is under way that a plan would not know of."""
-    if memory.made_at is not None and is_ahead(memory.made_at + _SEEN_WITHIN, scene.now, _SEEN_WITHIN):
-        scene.deadlines.append(memory.made_at + _SEEN_WITHIN)
+    if memory.made_at is not None and is_ahead(memory.made_at + _SEEN_WITHIN, context.now, _SEEN_WITHIN):
+        context.deadlines.append(memory.made_at + _SEEN_WITHIN)
         return False
-    return not why_restless(scene)
+    return not why_restless(context)
 
 
 # Acting
 
 
-def _act(scene: ConsolidationContext, memory: ConsolidationCarry) -> ConsolidationCarry:
+def _act(context: ConsolidationContext, memory: ConsolidationCarry) -> ConsolidationCarry:
     """What was thought has come to an end: decide on its moves, as far as they still are what they were."""
-    advice = scene.state.answer
-    if not isinstance(advice, MoveAdvice) or advice is memory.advice or scene.state.is_thinking:
+    advice = context.state.answer
+    if not isinstance(advice, MoveAdvice) or advice is memory.advice or context.state.is_thinking:
         return memory
     memory = msgspec.structs.replace(memory, advice=advice)
-    pools = [scene.pools[name] for name in memory.asked_about if name in scene.pools]
+    pools = [context.pools[name] for name in memory.asked_about if name in context.pools]
     if not advice.moves or not pools or any(pool.spec.disruption.mode != "act" for pool in pools):
         return memory
-    if not _is_calm(scene, memory):
+    if not _is_calm(context, memory):
         return memory
-    may_go = {one.name for one in _choice(scene, pools).candidates}
+    may_go = {one.name for one in _choice(context, pools).candidates}
     moves = [move for move in advice.moves if may_go.issuperset(move.leaving)]
     for move in moves:
-        scene.said.append(made(spec_of(scene, move)))
-    return msgspec.structs.replace(memory, made_at=scene.now) if moves else memory
+        context.said.append(made(spec_of(context, move)))
+    return msgspec.structs.replace(memory, made_at=context.now) if moves else memory
 
 
 # Telling
 
 
-def _tell(scene: ConsolidationContext, memory: ConsolidationCarry) -> None:
+def _tell(context: ConsolidationContext, memory: ConsolidationCarry) -> None:
     """What could be saved, on the pools that only look."""
     advice = memory.advice
     if advice is None or not advice.moves:
         return
     for name in memory.asked_about:
-        pool = scene.pools.get(name)
+        pool = context.pools.get(name)
         if pool is None or pool.spec.disruption.mode != "observe":
             continue
         nodes = sum(len(move.leaving) for move in advice.moves)
@@ -280,4 +280,4 @@ def _tell(scene: ConsolidationContext, memory: ConsolidationCarry) -> None:
         could = f"{saved} an hour of {advice.now_per_hour:.4g} could be saved by moving {nodes} nodes"
         why = f"{could}: growth plan --optimise shows how"
         subject = reference_to(NODE_POOLS, pool.metadata)
-        scene.said.append(RecordEvent(subject=subject, why=why, reason="CouldSave", action="Optimising"))
+        context.said.append(RecordEvent(subject=subject, why=why, reason="CouldSave", action="Optimising"))

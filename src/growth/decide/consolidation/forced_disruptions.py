@@ -39,11 +39,11 @@ class ForcedDisruption(msgspec.Struct, frozen=True):
     why: str
 
 
-def wishes_in(scene: ConsolidationContext) -> list[ForcedDisruption]:
+def wishes_in(context: ConsolidationContext) -> list[ForcedDisruption]:
     """All of them, the most urgent first; without nodes that are on their way out already."""
-    snapshot = scene.snapshot
-    gone = scene.leaving | snapshot.to_go.keys()
-    judges = {name: _Judge(scene, pool) for name, pool in scene.pools.items()}
+    snapshot = context.snapshot
+    gone = context.leaving | snapshot.to_go.keys()
+    judges = {name: _Judge(context, pool) for name, pool in context.pools.items()}
     found: list[ForcedDisruption] = []
     for make, nodes in snapshot.makes.items():
         judge = judges.get(make.pool)
@@ -52,15 +52,15 @@ def wishes_in(scene: ConsolidationContext) -> list[ForcedDisruption]:
         for name, node in nodes.items():
             if name not in gone and (wish := judge.wish(node)) is not None:
                 found.append(wish)
-    scene.deadlines += [judge.next_at for judge in judges.values() if judge.next_at is not None]
+    context.deadlines += [judge.next_at for judge in judges.values() if judge.next_at is not None]
     return sorted(found, key=lambda wish: (_ORDER.index(wish.reason), wish.node))
 
 
 class _Judge:
     """What one pool says: worked out once, for all its nodes."""
 
-    def __init__(self, scene: ConsolidationContext, pool: NodePool) -> None:
-        self._scene = scene
+    def __init__(self, context: ConsolidationContext, pool: NodePool) -> None:
+        self._context = context
         self._acts = pool.spec.disruption.mode == "act"
         self._oldest = expires_after(pool)
         self._mark = mark_of(pool)
@@ -94,9 +94,9 @@ class _Judge:
         if born is None:
             return False
         ends_at = born + age
-        if ends_at > self._scene.now and (self.next_at is None or ends_at < self.next_at):
+        if ends_at > self._context.now and (self.next_at is None or ends_at < self.next_at):
             self.next_at = ends_at
-        return ends_at <= self._scene.now
+        return ends_at <= self._context.now
 
     def _why_withdrawn(self, offering: str) -> str:
         why = self._withdrawn.get(offering)
@@ -105,28 +105,28 @@ class _Judge:
         return why
 
     def _why_deprecated(self, offering: str) -> str:
-        sold = self._scene.shop.get(offering)
+        sold = self._context.shop.get(offering)
         if sold is not None:
             return f"it is not sold any more: {sold.withdrawn}" if sold.withdrawn else ""
-        cloud = cloud_of(offering, self._scene.snapshot.clouds)
+        cloud = cloud_of(offering, self._context.snapshot.clouds)
         # A provider that is silent, or has not said yet what it sells, has withdrawn nothing.
         knows = cloud is not None and cloud.answers and bool(cloud.offerings)
         return f"{offering} is not sold any more" if knows else ""
 
 
-def round_in(scene: ConsolidationContext, wishes: Sequence[ForcedDisruption]) -> CandidateSet:
+def round_in(context: ConsolidationContext, wishes: Sequence[ForcedDisruption]) -> CandidateSet:
     """Who of them may go now: nobody keeps it, the last try was not just undone, and budgets let it go."""
     undone = {
         name: f"its move {move.metadata.name} was undone: {move.status.message}; it is tried again when that is deleted"
-        for move in scene.moves
+        for move in context.moves
         if move.status.phase == "Undone"
         for name in move.spec.nodes
     }
     reasons: dict[str, Reason] = {wish.node: wish.reason for wish in wishes}
-    ages = {name: min_age_of(pool) for name, pool in scene.pools.items()}
-    choice = wished_in(scene.snapshot, scene.state, scene.settings, ages, reasons)
+    ages = {name: min_age_of(pool) for name, pool in context.pools.items()}
+    choice = wished_in(context.snapshot, context.state, context.settings, ages, reasons)
     staying, may_go, held_back = dict(choice.staying), list[Candidate](), list[Candidate]()
-    budgets = _Budgets(scene)
+    budgets = _Budgets(context)
     for one in choice.candidates:
         why = undone.get(one.name) or budgets.why_not(one.pool, reasons[one.name])
         if why:
@@ -140,8 +140,8 @@ def round_in(scene: ConsolidationContext, wishes: Sequence[ForcedDisruption]) ->
 class _Budgets:
     """What pools allow, less what was taken of it in this round."""
 
-    def __init__(self, scene: ConsolidationContext) -> None:
-        self._scene = scene
+    def __init__(self, context: ConsolidationContext) -> None:
+        self._context = context
         self._known: dict[tuple[str, Reason], Allowance] = {}
         self._taken: dict[str, int] = {}
 
@@ -149,7 +149,7 @@ class _Budgets:
         """Take one; or why there is none left."""
         allowed = self._known.get((pool, reason))
         if allowed is None:
-            allowed = self._known[pool, reason] = allowance_in(self._scene, self._scene.pools[pool], reason)
+            allowed = self._known[pool, reason] = allowance_in(self._context, self._context.pools[pool], reason)
         taken = self._taken.get(pool, 0)
         if taken >= allowed.left:
             going = allowed.going + taken

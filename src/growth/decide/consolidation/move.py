@@ -69,12 +69,12 @@ def made(spec: NodeMoveSpec) -> CreateObject:
     )
 
 
-def spec_of(scene: ConsolidationContext, move: Move, reason: Reason = "Cheaper", why: str = "") -> NodeMoveSpec:
+def spec_of(context: ConsolidationContext, move: Move, reason: Reason = "Cheaper", why: str = "") -> NodeMoveSpec:
     """A move as it is written down, with names for what is bought: nothing in the cluster has them yet. One that is
     made for money says itself why."""
-    snapshot = scene.snapshot
+    snapshot = context.snapshot
     machines = (machine.name for cloud in snapshot.clouds.values() for machine in cloud.machines)
-    taken = {*scene.requests, *scene.leaving, *snapshot.nodes, *machines}
+    taken = {*context.requests, *context.leaving, *snapshot.nodes, *machines}
     buys: list[Purchase] = []
     for one in move.buying:
         name = request_name(one.pool, one.offering.id, (pod.metadata.uid for pod in one.pods), taken)

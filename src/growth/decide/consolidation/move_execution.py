@@ -40,58 +40,58 @@ from growth.decide.writes.removal_requests import asked_to_go
 _LOOKS_FOR_ROOM_EVERY: Final = timedelta(seconds=5)
 
 
-def carry(scene: ConsolidationContext, move: NodeMove) -> None:
+def carry(context: ConsolidationContext, move: NodeMove) -> None:
     """The next step of one move."""
     if move.metadata.deletion_timestamp is not None:
         return
     if move.is_over:
-        _forget(scene, move)
+        _forget(context, move)
     elif move.status.phase == "Undoing":
-        _undo(scene, move)
-    elif why := why_undone(scene, move):
-        scene.tell(move, "MoveUndone", why, is_bad=True)
-        scene.said.append(into(move, "Undoing", scene.now, why))
+        _undo(context, move)
+    elif why := why_undone(context, move):
+        context.tell(move, "MoveUndone", why, is_bad=True)
+        context.said.append(into(move, "Undoing", context.now, why))
     elif move.status.phase == "Buying":
-        _buy(scene, move)
+        _buy(context, move)
     else:
-        _drain(scene, move)
+        _drain(context, move)
 
 
 # Buying
 
 
-def _buy(scene: ConsolidationContext, move: NodeMove) -> None:
-    awaited = [one for one in move.spec.buys if not _works(scene, one)]
+def _buy(context: ConsolidationContext, move: NodeMove) -> None:
+    awaited = [one for one in move.spec.buys if not _works(context, one)]
     for one in awaited:
-        if one.name not in scene.requests and one.name not in scene.snapshot.nodes:
-            scene.said.append(_asked_for(scene, move, one))
+        if one.name not in context.requests and one.name not in context.snapshot.nodes:
+            context.said.append(_asked_for(context, move, one))
     if awaited:
         return
-    if not (why := why_not_let(scene, move) or _why_still_no_room(scene, move)):
-        scene.emptied.update(move.spec.nodes)
+    if not (why := why_not_let(context, move) or _why_still_no_room(context, move)):
+        context.emptied.update(move.spec.nodes)
         nodes = ", ".join(move.spec.nodes)
-        scene.tell(move, "Draining", f"all that is bought works: {nodes} are emptied")
-        scene.said.append(into(move, "Draining", scene.now, "its pods are asked to leave"))
-    elif scene.is_over(scene.since(_complete_at(scene, move)) + scene.settings.consolidate.drain_within):
+        context.tell(move, "Draining", f"all that is bought works: {nodes} are emptied")
+        context.said.append(into(move, "Draining", context.now, "its pods are asked to leave"))
+    elif context.is_over(context.since(_complete_at(context, move)) + context.settings.consolidate.drain_within):
         # It waits a while for others that go, but what was bought costs money meanwhile.
-        scene.tell(move, "MoveUndone", why, is_bad=True)
-        scene.said.append(into(move, "Undoing", scene.now, why))
+        context.tell(move, "MoveUndone", why, is_bad=True)
+        context.said.append(into(move, "Undoing", context.now, why))
 
 
-def _complete_at(scene: ConsolidationContext, move: NodeMove) -> datetime | None:
+def _complete_at(context: ConsolidationContext, move: NodeMove) -> datetime | None:
     """When the last of what was bought came."""
-    came = [move.metadata, *(scene.snapshot.nodes[one.name].metadata for one in move.spec.buys)]
+    came = [move.metadata, *(context.snapshot.nodes[one.name].metadata for one in move.spec.buys)]
     return max((meta.creation_timestamp for meta in came if meta.creation_timestamp is not None), default=None)
 
 
-def _works(scene: ConsolidationContext, bought: Purchase) -> bool:
+def _works(context: ConsolidationContext, bought: Purchase) -> bool:
     """Whether the machine is there, ready, and open to pods."""
-    node = scene.snapshot.nodes.get(bought.name)
-    return node is not None and works(scene, node)
+    node = context.snapshot.nodes.get(bought.name)
+    return node is not None and works(context, node)
 
 
-def _asked_for(scene: ConsolidationContext, move: NodeMove, bought: Purchase) -> CreateObject:
-    offering, pool = scene.shop.get(bought.offering), scene.pools[bought.pool]
+def _asked_for(context: ConsolidationContext, move: NodeMove, bought: Purchase) -> CreateObject:
+    offering, pool = context.shop.get(bought.offering), context.pools[bought.pool]
     return CreateObject(
         subject=reference_by_name(NODE_REQUESTS, bought.name),
         why=f"{', '.join(move.spec.nodes)} go once it works ({move.spec.reason})",
@@ -109,26 +109,26 @@ def _asked_for(scene: ConsolidationContext, move: NodeMove, bought: Purchase) ->
     )
 
 
-def _why_still_no_room(scene: ConsolidationContext, move: NodeMove) -> str:
+def _why_still_no_room(context: ConsolidationContext, move: NodeMove) -> str:
     """What was found last, for a moment."""
-    looked_at, why = scene.crowded.pop(move.metadata.name, (scene.now, ""))
-    if not why or not is_ahead(looked_at + _LOOKS_FOR_ROOM_EVERY, scene.now, _LOOKS_FOR_ROOM_EVERY):
-        looked_at, why = scene.now, _why_no_room(scene, move)
+    looked_at, why = context.crowded.pop(move.metadata.name, (context.now, ""))
+    if not why or not is_ahead(looked_at + _LOOKS_FOR_ROOM_EVERY, context.now, _LOOKS_FOR_ROOM_EVERY):
+        looked_at, why = context.now, _why_no_room(context, move)
     if why:
-        scene.crowded[move.metadata.name] = looked_at, why
-        scene.deadlines.append(looked_at + _LOOKS_FOR_ROOM_EVERY)
+        context.crowded[move.metadata.name] = looked_at, why
+        context.deadlines.append(looked_at + _LOOKS_FOR_ROOM_EVERY)
     return why
 
 
-def _why_no_room(scene: ConsolidationContext, move: NodeMove) -> str:
+def _why_no_room(context: ConsolidationContext, move: NodeMove) -> str:
     """Who on these nodes would find no room now, beside all that wait and all that leave others; empty if nobody: only
     then are they asked to leave."""
-    stage = SimulatedCluster.of(scene.snapshot)
-    pods = _who_leaves(scene, move.spec.nodes)
+    stage = SimulatedCluster.of(context.snapshot)
+    pods = _who_leaves(context, move.spec.nodes)
     # Also those that are not marked yet: their moves have just come so far.
-    emptied = moving_in(scene.snapshot).going | scene.emptied
-    others = _who_leaves(scene, emptied - set(move.spec.nodes))
-    for name in scene.leaving | scene.snapshot.to_go.keys() | emptied | set(move.spec.nodes):
+    emptied = moving_in(context.snapshot).going | context.emptied
+    others = _who_leaves(context, emptied - set(move.spec.nodes))
+    for name in context.leaving | context.snapshot.to_go.keys() | emptied | set(move.spec.nodes):
         if name in stage.nodes:
             stage.remove_node(name)
     waiting = demand_of(stage).pods
@@ -138,43 +138,43 @@ def _why_no_room(scene: ConsolidationContext, move: NodeMove) -> str:
     return f"there is no room any more for pod {homeless[0]}" if homeless else ""
 
 
-def _who_leaves(scene: ConsolidationContext, names: Collection[str]) -> list[Pod]:
+def _who_leaves(context: ConsolidationContext, names: Collection[str]) -> list[Pod]:
     """Who works on these nodes, as it will be made anew. Whoever leaves already has somebody in its place, or wants
     none."""
-    nodes = [scene.snapshot.nodes[name] for name in sorted(names) if name in scene.snapshot.nodes]
-    return [anew(pod) for node in nodes for pod in scene.workers(node) if pod.metadata.deletion_timestamp is None]
+    nodes = [context.snapshot.nodes[name] for name in sorted(names) if name in context.snapshot.nodes]
+    return [anew(pod) for node in nodes for pod in context.workers(node) if pod.metadata.deletion_timestamp is None]
 
 
 # Draining
 
 
-def _drain(scene: ConsolidationContext, move: NodeMove) -> None:
+def _drain(context: ConsolidationContext, move: NodeMove) -> None:
     """All nodes take no new pods any more, so that nobody who leaves one of them goes to the next; then they are
     emptied, and go."""
-    standing = scene.standing(move)
+    standing = context.standing(move)
     if not standing:
-        scene.tell(move, "Moved", f"all its nodes go: {move.spec.why}")
-        scene.said.append(into(move, "Done", scene.now, "all its nodes are empty, and go"))
+        context.tell(move, "Moved", f"all its nodes go: {move.spec.why}")
+        context.said.append(into(move, "Done", context.now, "all its nodes are empty, and go"))
         return
     for node in standing:
         if not is_tainted(node):
-            scene.said.append(marked(node, scene.now, move.spec.why))
+            context.said.append(marked(node, context.now, move.spec.why))
     if not all(map(is_tainted, standing)):
         return
-    workers = {node.metadata.name: scene.workers(node) for node in standing}
+    workers = {node.metadata.name: context.workers(node) for node in standing}
     left = sum(map(len, workers.values()))
     for node in standing:
         pods = workers[node.metadata.name]
-        scene.said += [
+        context.said += [
             EvictPod(subject=reference_to(PODS, pod.metadata), why=move.spec.why)
             for pod in pods
             if pod.metadata.deletion_timestamp is None
         ]
         if not pods:
-            scene.said.append(_removal_of(node, move.spec.why))
+            context.said.append(_removal_of(node, move.spec.why))
             pods_left = "1 pod has" if left == 1 else f"{left} pods have"
             others = f"; {pods_left} to leave its other nodes" if left else ""
-            scene.tell(move, "Emptied", f"node {node.metadata.name} is empty, and goes{others}")
+            context.tell(move, "Emptied", f"node {node.metadata.name} is empty, and goes{others}")
 
 
 def _removal_of(node: Node, why: str) -> CreateObject:
@@ -184,21 +184,21 @@ def _removal_of(node: Node, why: str) -> CreateObject:
 # Undoing
 
 
-def _undo(scene: ConsolidationContext, move: NodeMove) -> None:
+def _undo(context: ConsolidationContext, move: NodeMove) -> None:
     """Nodes that are still there take pods again; what was bought and is empty goes, unless nothing may go now: then it
     does later, as every empty node."""
     why = f"its move was undone: {move.status.message}"
-    marks = [unmarked(node, why) for node in scene.standing(move) if has_traces(node)]
-    scene.said += marks
-    bought = [scene.snapshot.nodes[one.name] for one in move.spec.buys if _works(scene, one)]
-    if not scene.cluster.is_halted:
-        empty = [node for node in bought if node.metadata.name not in scene.leaving and not scene.workers(node)]
-        scene.said += [_removal_of(node, why) for node in empty]
+    marks = [unmarked(node, why) for node in context.standing(move) if has_traces(node)]
+    context.said += marks
+    bought = [context.snapshot.nodes[one.name] for one in move.spec.buys if _works(context, one)]
+    if not context.cluster.is_halted:
+        empty = [node for node in bought if node.metadata.name not in context.leaving and not context.workers(node)]
+        context.said += [_removal_of(node, why) for node in empty]
     if not marks:
-        scene.said.append(into(move, "Undone", scene.now, move.status.message))
+        context.said.append(into(move, "Undone", context.now, move.status.message))
 
 
-def _forget(scene: ConsolidationContext, move: NodeMove) -> None:
+def _forget(context: ConsolidationContext, move: NodeMove) -> None:
     """It was there to be looked at for long enough."""
-    if scene.is_over(scene.since(move.status.phase_since) + scene.settings.consolidate.kept_for):
-        scene.said.append(DeleteObject(subject=reference_to(NODE_MOVES, move.metadata), why="it is over"))
+    if context.is_over(context.since(move.status.phase_since) + context.settings.consolidate.kept_for):
+        context.said.append(DeleteObject(subject=reference_to(NODE_MOVES, move.metadata), why="it is over"))

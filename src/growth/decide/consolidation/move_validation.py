@@ -17,57 +17,57 @@ PLACE_WITHIN: Final = timedelta(seconds=10)
 """A pod that a scheduler refused, and that has no place after so long, wants one of the nodes that go."""
 
 
-def why_undone(scene: ConsolidationContext, move: NodeMove) -> str:
+def why_undone(context: ConsolidationContext, move: NodeMove) -> str:
     """What has failed, as a sentence; empty if it may go on."""
-    if scene.cluster.is_halted:
-        return f"the cluster is unhealthy: {scene.cluster.health.alarm}"
+    if context.cluster.is_halted:
+        return f"the cluster is unhealthy: {context.cluster.health.alarm}"
     return (
-        _why_not_bought(scene, move)
-        or _what_broke(scene, move)
-        or _why_left_alone(scene, move)
-        or _who_wants_a_place(scene, move)
-        or _who_does_not_leave(scene, move)
+        _why_not_bought(context, move)
+        or _what_broke(context, move)
+        or _why_left_alone(context, move)
+        or _who_wants_a_place(context, move)
+        or _who_does_not_leave(context, move)
     )
 
 
-def _why_not_bought(scene: ConsolidationContext, move: NodeMove) -> str:
+def _why_not_bought(context: ConsolidationContext, move: NodeMove) -> str:
     if move.status.phase != "Buying":
         return ""
     for one in move.spec.buys:
-        request = scene.requests.get(one.name)
+        request = context.requests.get(one.name)
         if request is not None and request.status.phase in ("Unmet", "Deprovisioning"):
             return f"{one.offering} could not be had for {one.name}"
-        if request is None and scene.shop.get(one.offering) is None:
+        if request is None and context.shop.get(one.offering) is None:
             return f"nobody sells {one.offering} any more"
-        if one.pool not in scene.pools or scene.pools[one.pool].metadata.deletion_timestamp is not None:
+        if one.pool not in context.pools or context.pools[one.pool].metadata.deletion_timestamp is not None:
             return f"pool {one.pool} is gone"
     return ""
 
 
-def _what_broke(scene: ConsolidationContext, move: NodeMove) -> str:
+def _what_broke(context: ConsolidationContext, move: NodeMove) -> str:
     """Who is asked to leave goes to what was bought: if that does not work, nobody is asked."""
-    if move.status.phase != "Draining" or not scene.standing(move):
+    if move.status.phase != "Draining" or not context.standing(move):
         return ""
     for one in move.spec.buys:
-        node = scene.snapshot.nodes.get(one.name)
-        if node is None or not works(scene, node):
+        node = context.snapshot.nodes.get(one.name)
+        if node is None or not works(context, node):
             return f"{one.name}, which was bought for it, does not work"
     return ""
 
 
-def works(scene: ConsolidationContext, node: Node) -> bool:
+def works(context: ConsolidationContext, node: Node) -> bool:
     """Whether a node is ready, and open to pods."""
-    return node.is_ready and node.metadata.name not in scene.snapshot.closed
+    return node.is_ready and node.metadata.name not in context.snapshot.closed
 
 
-def _why_left_alone(scene: ConsolidationContext, move: NodeMove) -> str:
+def _why_left_alone(context: ConsolidationContext, move: NodeMove) -> str:
     """Somebody wants that a node, or a pod on it, is not disturbed; or whoever wanted it to go took that back."""
-    for node in scene.standing(move):
+    for node in context.standing(move):
         if move.spec.reason == "Requested" and DRAIN not in node.metadata.annotations:
             return f"nobody wants node {node.metadata.name} to go any more"
         if annotation := forbids(node):
             return f"node {node.metadata.name} bears {annotation}"
-        for pod in scene.workers(node):
+        for pod in context.workers(node):
             if pod.metadata.deletion_timestamp is not None:
                 continue
             if annotation := forbids(pod):
@@ -77,31 +77,31 @@ def _why_left_alone(scene: ConsolidationContext, move: NodeMove) -> str:
     return ""
 
 
-def _who_wants_a_place(scene: ConsolidationContext, move: NodeMove) -> str:
+def _who_wants_a_place(context: ConsolidationContext, move: NodeMove) -> str:
     """Somebody who came after the move was decided finds no place: it was not reckoned with, or is one of those that
     were asked to leave."""
     decided_at = move.metadata.creation_timestamp
-    for pod in scene.snapshot.refused.values():
+    for pod in context.snapshot.refused.values():
         born, refused = pod.metadata.creation_timestamp, pod.condition("PodScheduled")
         if decided_at is None or born is None or born < decided_at or why_not(pod) is not None:
             continue
         since = refused.last_transition_time if refused is not None else None
-        if scene.is_over((since or born) + PLACE_WITHIN):
+        if context.is_over((since or born) + PLACE_WITHIN):
             return f"pod {_shown(pod)} finds no place"
     return ""
 
 
-def _who_does_not_leave(scene: ConsolidationContext, move: NodeMove) -> str:
+def _who_does_not_leave(context: ConsolidationContext, move: NodeMove) -> str:
     """Its budget does not let it go, or it takes too long to end."""
     if move.status.phase != "Draining":
         return ""
-    for node in scene.standing(move):
-        asked_at, pods = scale_down_at(node), scene.workers(node)
+    for node in context.standing(move):
+        asked_at, pods = scale_down_at(node), context.workers(node)
         if asked_at is None or not pods:
             continue
         patience = max((pod.spec.termination_grace_period_seconds for pod in pods), default=0)
         # Whoever ends as slowly as it said is not late.
-        if scene.is_over(scene.since(asked_at) + scene.settings.consolidate.drain_within + timedelta(seconds=patience)):
+        if context.is_over(context.since(asked_at) + context.settings.consolidate.drain_within + timedelta(seconds=patience)):
             return f"pod {_shown(pods[0])} does not leave node {node.metadata.name}"
     return ""
 

@@ -12,19 +12,19 @@ from growth.decide.fit.demand import why_not
 _HOPELESS_AFTER: Final = timedelta(minutes=10)
 
 
-def why_restless(scene: ConsolidationContext) -> str:
+def why_restless(context: ConsolidationContext) -> str:
     """The first of it, as a sentence; empty if all is calm. What time alone ends is looked at again then."""
-    if scene.cluster.is_halted:
-        return f"the cluster is unhealthy: {scene.cluster.health.alarm}"
-    for move in scene.moves:
+    if context.cluster.is_halted:
+        return f"the cluster is unhealthy: {context.cluster.health.alarm}"
+    for move in context.moves:
         if not move.is_over:
             return f"move {move.metadata.name} is under way ({move.status.phase})"
-    for name, request in sorted(scene.requests.items()):
+    for name, request in sorted(context.requests.items()):
         if is_live(request):
             return f"machine {name} is on its way"
-    for pod in scene.snapshot.waiting.values():
-        born = pod.metadata.creation_timestamp or scene.now
-        if why_not(pod) is None and is_ahead(born + _HOPELESS_AFTER, scene.now, _HOPELESS_AFTER):
-            scene.deadlines.append(born + _HOPELESS_AFTER)
+    for pod in context.snapshot.waiting.values():
+        born = pod.metadata.creation_timestamp or context.now
+        if why_not(pod) is None and is_ahead(born + _HOPELESS_AFTER, context.now, _HOPELESS_AFTER):
+            context.deadlines.append(born + _HOPELESS_AFTER)
             return f"pod {pod.metadata.namespace}/{pod.metadata.name} waits for a place"
     return ""

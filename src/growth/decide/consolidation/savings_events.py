@@ -57,18 +57,18 @@ class EventDamping(msgspec.Struct, frozen=True):
 
 
 def tell(
-    scene: ConsolidationContext, pools: Iterable[NodePool], damping: EventDamping, told: Mapping[str, datetime]
+    context: ConsolidationContext, pools: Iterable[NodePool], damping: EventDamping, told: Mapping[str, datetime]
 ) -> dict[str, datetime]:
     """Tell it on these pools, unless that was done a moment ago; returns when it was told last, by pool."""
-    latest = {name: at for name, at in told.items() if name in scene.pools}
+    latest = {name: at for name, at in told.items() if name in context.pools}
     words = list(damping.words())
     for pool in pools if words else ():
         name, subject = pool.metadata.name, reference_to(NODE_POOLS, pool.metadata)
-        if name in latest and is_ahead(latest[name] + TOLD_EVERY, scene.now, TOLD_EVERY):
+        if name in latest and is_ahead(latest[name] + TOLD_EVERY, context.now, TOLD_EVERY):
             continue
-        latest[name] = scene.now
+        latest[name] = context.now
         for reason, why in words:
-            scene.said.append(RecordEvent(subject=subject, why=why, reason=reason, action="Optimising"))
+            context.said.append(RecordEvent(subject=subject, why=why, reason=reason, action="Optimising"))
     return latest
 
 

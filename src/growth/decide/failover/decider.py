@@ -33,41 +33,41 @@ def decide(snapshot: Snapshot, state: DeciderState, settings: Settings) -> Decis
     memory = state.memory
     if not isinstance(memory, FailoverCarry):
         memory = FailoverCarry(timelines=remembered_timelines(snapshot, settings))
-    scene = FailoverContext(snapshot, state, settings, memory)
+    context = FailoverContext(snapshot, state, settings, memory)
     if settings.failover.mode == "off":
-        _report_taints(scene)
-        return Decision(tuple(scene.said))
-    follow_evidence(scene)
-    note_findings(scene)
-    follow_release(scene)
-    follow_return(scene)
-    take_out_of_service(scene)
-    note_who_moves(scene)
-    follow_running(scene)
-    ask(scene)
-    recovered = follow_recoveries(scene)
-    is_written = write_timelines(scene)
+        _report_taints(context)
+        return Decision(tuple(context.said))
+    follow_evidence(context)
+    note_findings(context)
+    follow_release(context)
+    follow_return(context)
+    take_out_of_service(context)
+    note_who_moves(context)
+    follow_running(context)
+    ask(context)
+    recovered = follow_recoveries(context)
+    is_written = write_timelines(context)
     remembered = FailoverCarry(
-        cases=scene.cases,
-        well_since=scene.well_since,
-        seen_out=scene.seen_out,
-        fencing=scene.fencing,
-        listed_at=scene.listed_at,
-        timelines=scene.timelines,
-        written_at=scene.now if is_written else memory.written_at,
-        noted={name: frozenset(noted) for name, noted in scene.noted.items()},
-        recoveries=scene.recoveries,
+        cases=context.cases,
+        well_since=context.well_since,
+        seen_out=context.seen_out,
+        fencing=context.fencing,
+        listed_at=context.listed_at,
+        timelines=context.timelines,
+        written_at=context.now if is_written else memory.written_at,
+        noted={name: frozenset(noted) for name, noted in context.noted.items()},
+        recoveries=context.recoveries,
         recovered=recovered,
-        findings=counted(scene),
-        stuck=scene.stuck,
+        findings=counted(context),
+        stuck=context.stuck,
     )
-    wake_at = min((when for when in scene.deadlines if when > scene.now), default=None)
-    return Decision(tuple(scene.said), wake_at, remembered)
+    wake_at = min((when for when in context.deadlines if when > context.now), default=None)
+    return Decision(tuple(context.said), wake_at, remembered)
 
 
-def _report_taints(scene: FailoverContext) -> None:
+def _report_taints(context: FailoverContext) -> None:
     """What we did stays done, and somebody must know."""
-    for node in scene.snapshot.out_of_service.values():
+    for node in context.snapshot.out_of_service.values():
         if PROOF in node.metadata.annotations:
             why = "Growth took it out of service, and failover.mode is off: its taint stays until a person removes it"
-            scene.alert(node, "OurTaintStays", why)
+            context.alert(node, "OurTaintStays", why)

@@ -12,47 +12,47 @@ from growth.decide.failover.safety_limits import NodeCensus, guard_of
 from growth.decide.writes.unreachable_event import UNREACHABLE_REASON, unreachable_event
 
 
-def follow_running(scene: FailoverContext) -> None:
+def follow_running(context: FailoverContext) -> None:
     """What becomes of silent nodes whose machines run."""
-    running = [case for case in scene.cases.values() if case.finding(scene.terms) is Finding.RUNNING]
-    census = NodeCensus(scene) if running and scene.terms.fence else None
+    running = [case for case in context.cases.values() if case.finding(context.terms) is Finding.RUNNING]
+    census = NodeCensus(context) if running and context.terms.fence else None
     for case in sorted(running, key=lambda one: (one.last_sign, one.name)):
-        node = scene.snapshot.nodes[case.name]
+        node = context.snapshot.nodes[case.name]
         if node.is_ready:
-            scene.note(node, "Running", "it missed renewals of its Lease; its machine runs")
+            context.note(node, "Running", "it missed renewals of its Lease; its machine runs")
             continue  # Kubernetes has not given it up yet, and most come back within that time
         why = "it is silent and its machine runs: the network or its system is broken, and its pods may be alive"
         if census is None:
-            scene.hold(node, UNREACHABLE_REASON, why)
-            scene.said.append(unreachable_event(node, scene.pool(node)))
-        elif not _is_sure(scene, case):
-            scene.hold(node, UNREACHABLE_REASON, why)
+            context.hold(node, UNREACHABLE_REASON, why)
+            context.said.append(unreachable_event(node, context.pool(node)))
+        elif not _is_sure(context, case):
+            context.hold(node, UNREACHABLE_REASON, why)
         else:
-            _fence(scene, census, node, case, why)
+            _fence(context, census, node, case, why)
 
 
-def _is_sure(scene: FailoverContext, case: NodeCase) -> bool:
+def _is_sure(context: FailoverContext, case: NodeCase) -> bool:
     """Whether its provider has said more than once, over a while, that the machine runs."""
     answers = case.answers
-    return answers is not None and answers.last_at - answers.first_at >= scene.terms.proven_after
+    return answers is not None and answers.last_at - answers.first_at >= context.terms.proven_after
 
 
-def _fence(scene: FailoverContext, census: NodeCensus, node: Node, case: NodeCase, why: str) -> None:
-    place = scene.machines.place(case.provider_id)
-    guard = guard_of(scene, census, node, case)
+def _fence(context: FailoverContext, census: NodeCensus, node: Node, case: NodeCase, why: str) -> None:
+    place = context.machines.place(case.provider_id)
+    guard = guard_of(context, census, node, case)
     if place is None:
         return
     if guard is not None:
-        scene.alert(node, guard.reason, f"{why}; it is not powered off: {guard.why}")
-    elif not scene.acts:
-        scene.alert(node, "Observing", f"{why}: with failover.mode act Growth would power it off now")
+        context.alert(node, guard.reason, f"{why}; it is not powered off: {guard.why}")
+    elif not context.acts:
+        context.alert(node, "Observing", f"{why}: with failover.mode act Growth would power it off now")
     else:
-        outcome = scene.state.outcome_of(FenceMachine, reference(node))
+        outcome = context.state.outcome_of(FenceMachine, reference(node))
         if outcome is not None and outcome.result is Result.REFUSED:
-            scene.alert(node, "NotFenced", f"{why}; its provider does not power it off: {outcome.message}")
-        scene.note(node, "Fencing", f"{why}: it is powered off")
-        scene.tell(reference(node), "Fencing", f"{why}: it is powered off", is_warning=True)
-        scene.begin(node)
-        scene.fencing.setdefault(case.uid, scene.now)
+            context.alert(node, "NotFenced", f"{why}; its provider does not power it off: {outcome.message}")
+        context.note(node, "Fencing", f"{why}: it is powered off")
+        context.tell(reference(node), "Fencing", f"{why}: it is powered off", is_warning=True)
+        context.begin(node)
+        context.fencing.setdefault(case.uid, context.now)
         fencing = FenceMachine(subject=reference(node), why=why, provider=place.provider, machine_id=place.machine_id)
-        scene.said.append(fencing)
+        context.said.append(fencing)

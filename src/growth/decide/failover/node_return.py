@@ -18,21 +18,21 @@ from growth.decide.failover.remaining_objects import left_on
 from growth.decide.writes.node_patches import annotation_path, edited
 
 
-def follow_return(scene: FailoverContext) -> None:
+def follow_return(context: FailoverContext) -> None:
     """What becomes of nodes that we took out of service and that may be back."""
-    for name, node in sorted(scene.snapshot.out_of_service.items()):
+    for name, node in sorted(context.snapshot.out_of_service.items()):
         proof = proof_on(node)
-        if proof is None or name in scene.leaving or not _is_back(scene, node, proof):
+        if proof is None or name in context.leaving or not _is_back(context, node, proof):
             continue
         if out_of_service_taint(node) is None:
-            if scene.acts:
-                scene.said.append(freed(node, "a person took the taint off, and the node was heard of since"))
+            if context.acts:
+                context.said.append(freed(node, "a person took the taint off, and the node was heard of since"))
             continue
         if who := _other_owner(node, proof):
             words = f"it is back; {who} took it out of service: growth node in-service {name}"
-            scene.note(node, "BackAgain", words)
+            context.note(node, "BackAgain", words)
         else:
-            _take_back(scene, node)
+            _take_back(context, node)
 
 
 def _other_owner(node: Node, proof: Proof) -> str:
@@ -41,56 +41,56 @@ def _other_owner(node: Node, proof: Proof) -> str:
     return proof.by or ("" if all(taint in (SHUTDOWN, HARDWARE) for taint in marks) else "a person")
 
 
-def _take_back(scene: FailoverContext, node: Node) -> None:
-    scene.note(node, "BackAgain", "the node is ready again, and its machine runs")
-    left = left_on(scene.snapshot, node)
+def _take_back(context: FailoverContext, node: Node) -> None:
+    context.note(node, "BackAgain", "the node is ready again, and its machine runs")
+    left = left_on(context.snapshot, node)
     if left.all:
         what = "volumes hang" if left.attachments else "pods of its old life are"
-        scene.hold(node, "OldLifeLeft", f"it is back, but stays out of service as long as {what} there")
+        context.hold(node, "OldLifeLeft", f"it is back, but stays out of service as long as {what} there")
         return
     uid = node.metadata.uid
-    known = scene.memory.well_since.get(uid, scene.now)
-    since = scene.well_since[uid] = counts_from(known, scene.now, scene.state.even_since)
-    due, delay = since + scene.terms.return_after, scene.terms.return_after
-    if is_ahead(due, scene.now, delay):
-        scene.remind(due)
-        scene.hold(node, "Returning", "it is back, and is taken into service when it has been well for a while")
-    elif not scene.acts:
-        scene.alert(node, "OurTaintStays", "it is back and well, but failover.mode is not act: our taint stays on it")
+    known = context.memory.well_since.get(uid, context.now)
+    since = context.well_since[uid] = counts_from(known, context.now, context.state.even_since)
+    due, delay = since + context.terms.return_after, context.terms.return_after
+    if is_ahead(due, context.now, delay):
+        context.remind(due)
+        context.hold(node, "Returning", "it is back, and is taken into service when it has been well for a while")
+    elif not context.acts:
+        context.alert(node, "OurTaintStays", "it is back and well, but failover.mode is not act: our taint stays on it")
     else:
         why = "it is back, and nothing of its old life is left on it"
-        scene.note(node, "InService", why)
-        scene.tell(reference(node), "InService", why)
-        scene.said.append(freed(node, why))
+        context.note(node, "InService", why)
+        context.tell(reference(node), "InService", why)
+        context.said.append(freed(node, why))
 
 
-def _is_back(scene: FailoverContext, node: Node, proof: Proof) -> bool:
+def _is_back(context: FailoverContext, node: Node, proof: Proof) -> bool:
     """Whether it was heard of since, is ready, and truly started anew."""
-    if not node.is_ready or node.metadata.uid in scene.silent:
+    if not node.is_ready or node.metadata.uid in context.silent:
         return False
-    heartbeat = scene.snapshot.heartbeats.of(node.metadata.name)
-    if heartbeat is not None and (not heartbeat.is_renewal or heartbeat.heard_at <= _counted(scene, proof.last_sign)):
+    heartbeat = context.snapshot.heartbeats.of(node.metadata.name)
+    if heartbeat is not None and (not heartbeat.is_renewal or heartbeat.heard_at <= _counted(context, proof.last_sign)):
         return False
     boot_id = node.status.node_info.boot_id
     if proof.boot_id and boot_id and boot_id != proof.boot_id:
         return True
-    reading = scene.machines.reading(node.spec.provider_id)
+    reading = context.machines.reading(node.spec.provider_id)
     return (
         reading is not None
         and reading.power is Power.ON
         and not reading.is_changing
-        and _counted(scene, proof.last_reading) < reading.read_at <= scene.now
+        and _counted(context, proof.last_reading) < reading.read_at <= context.now
     )
 
 
-def _counted(scene: FailoverContext, written: datetime) -> datetime:
+def _counted(context: FailoverContext, written: datetime) -> datetime:
     """What was written by a clock ahead of ours would keep the node waiting until ours is there, too.
 
     If it was our own, what we saw since it was set back counts. If it was another process's, all that we saw does.
     """
-    if written <= scene.now:
+    if written <= context.now:
         return written
-    return scene.state.even_since or datetime.min.replace(tzinfo=UTC)
+    return context.state.even_since or datetime.min.replace(tzinfo=UTC)
 
 
 def freed(node: Node, why: str) -> EditObject:

@@ -11,38 +11,38 @@ from growth.decide.failover.safety_limits import NodeCensus, guard_of
 from growth.decide.writes.node_patches import annotated, edited, taint_added
 
 
-def take_out_of_service(scene: FailoverContext) -> None:
+def take_out_of_service(context: FailoverContext) -> None:
     """All that are proven dead and not out of service yet, the longest silent first."""
-    dead = [case for case in scene.cases.values() if case.finding(scene.terms) is Finding.DEAD]
+    dead = [case for case in context.cases.values() if case.finding(context.terms) is Finding.DEAD]
     if not dead:
         return
-    census = NodeCensus(scene)
+    census = NodeCensus(context)
     for case in sorted(dead, key=lambda one: (one.last_sign, one.name)):
-        node = scene.snapshot.nodes[case.name]
+        node = context.snapshot.nodes[case.name]
         if out_of_service_taint(node) is not None:
             continue
         why = in_words(case)
         answers = case.answers.count if case.answers is not None else 0
-        scene.note(node, "Dead", f"{why}: {answers} answers, and none to the contrary")
-        guard = guard_of(scene, census, node, case)
+        context.note(node, "Dead", f"{why}: {answers} answers, and none to the contrary")
+        guard = guard_of(context, census, node, case)
         if guard is not None:
             words = f"{why}, but it stays in service: {guard.why}"
-            (scene.alert if guard.is_alarming else scene.hold)(node, guard.reason, words)
-        elif not scene.acts:
+            (context.alert if guard.is_alarming else context.hold)(node, guard.reason, words)
+        elif not context.acts:
             words = f"{why}: with failover.mode act Growth would take it out of service now"
-            scene.alert(node, "Observing", words)
-            scene.begin(node)
-        elif not case.is_fresh(scene.now):
-            scene.hold(node, "AnswerTooOld", f"{why}, but the last answer is too old to act on")
-            scene.pressing.add(case.uid)
+            context.alert(node, "Observing", words)
+            context.begin(node)
+        elif not case.is_fresh(context.now):
+            context.hold(node, "AnswerTooOld", f"{why}, but the last answer is too old to act on")
+            context.pressing.add(case.uid)
             if not case.is_ignored:
-                scene.begin(node)  # it is its turn: nobody overtakes it while its provider is asked once more
+                context.begin(node)  # it is its turn: nobody overtakes it while its provider is asked once more
         else:
-            scene.begin(node)
-            scene.note(node, "Tainted", f"{why}: it is taken out of service")
-            scene.tell(reference(node), "OutOfService", f"{why}: its pods are moved elsewhere", is_warning=True)
-            scene.said.append(tainted(node, proof_of(case, node, scene), why))
-            scene.tainted.append(node)
+            context.begin(node)
+            context.note(node, "Tainted", f"{why}: it is taken out of service")
+            context.tell(reference(node), "OutOfService", f"{why}: its pods are moved elsewhere", is_warning=True)
+            context.said.append(tainted(node, proof_of(case, node, context), why))
+            context.tainted.append(node)
 
 
 def tainted(node: Node, proof: Proof, why: str) -> EditObject:
@@ -51,13 +51,13 @@ def tainted(node: Node, proof: Proof, why: str) -> EditObject:
     return edited(node, [taint_added(node, taint), annotated(node, PROOF, proof.text)], why)
 
 
-def proof_of(case: NodeCase, node: Node, scene: FailoverContext) -> Proof:
+def proof_of(case: NodeCase, node: Node, context: FailoverContext) -> Proof:
     """All that is known, for the note on the node."""
     answers = case.answers
     if answers is None:
         raise ValueError(f"there is no proof about {case.name}")
     return Proof(
-        tainted_at=scene.now,
+        tainted_at=context.now,
         provider_id=case.provider_id,
         last_sign=case.last_sign,
         power=answers.power,

@@ -31,124 +31,124 @@ _STUCK_AFTER: Final = timedelta(minutes=1)
 _EVICTED_WITHIN: Final = timedelta(seconds=5)
 
 
-def follow_release(scene: FailoverContext) -> None:
+def follow_release(context: FailoverContext) -> None:
     """What becomes of each node that is out of service."""
-    census = NodeCensus(scene) if any(case.is_gone for case in scene.cases.values()) else None
-    for name, node in sorted(scene.snapshot.out_of_service.items()):
-        if out_of_service_taint(node) is None or name in scene.leaving:
+    census = NodeCensus(context) if any(case.is_gone for case in context.cases.values()) else None
+    for name, node in sorted(context.snapshot.out_of_service.items()):
+        if out_of_service_taint(node) is None or name in context.leaving:
             continue
-        _warn_of_running(scene, node)
-        left, case = left_on(scene.snapshot, node), scene.case(node)
+        _warn_of_running(context, node)
+        left, case = left_on(context.snapshot, node), context.case(node)
         if left.all:
-            scene.note(node, "Releasing", what_is_left(left))
+            context.note(node, "Releasing", what_is_left(left))
         else:
-            scene.note(node, "Released", "nothing of its old life is left on it")
-        if scene.acts and case is not None and (case.is_proven(scene.terms) or _is_written(scene, node, case)):
-            _release(scene, node, case, left)
+            context.note(node, "Released", "nothing of its old life is left on it")
+        if context.acts and case is not None and (case.is_proven(context.terms) or _is_written(context, node, case)):
+            _release(context, node, case, left)
             if not left.all and census is not None:
-                _delete_node(scene, census, node, case, left)
-        _tell_of_stuck(scene, node, left)
+                _delete_node(context, census, node, case, left)
+        _tell_of_stuck(context, node, left)
 
 
-def _is_written(scene: FailoverContext, node: Node, case: NodeCase) -> bool:
+def _is_written(context: FailoverContext, node: Node, case: NodeCase) -> bool:
     """Whether the proof on the node still holds: it is about this machine, and the node did not live since."""
-    proof, heartbeat = proof_on(node), scene.snapshot.heartbeats.of(node.metadata.name)
+    proof, heartbeat = proof_on(node), context.snapshot.heartbeats.of(node.metadata.name)
     if proof is None or proof.is_forced or proof.provider_id != case.provider_id:
         return False
-    if heartbeat is not None and heartbeat.is_renewal and not scene.now >= proof.tainted_at >= heartbeat.heard_at:
+    if heartbeat is not None and heartbeat.is_renewal and not context.now >= proof.tainted_at >= heartbeat.heard_at:
         return False  # it lived since; or that was written by a clock ahead of ours, and nobody can tell
     boot_id = node.status.node_info.boot_id
     return not (proof.boot_id and boot_id and boot_id != proof.boot_id)
 
 
-def _is_sure(scene: FailoverContext, case: NodeCase) -> bool:
+def _is_sure(context: FailoverContext, case: NodeCase) -> bool:
     """Whether what cannot be undone may be done now; if only a fresh answer is missing, that is asked for."""
-    if not case.is_fresh(scene.now):
-        scene.pressing.add(case.uid)
+    if not case.is_fresh(context.now):
+        context.pressing.add(case.uid)
         return False
     return True
 
 
-def _release(scene: FailoverContext, node: Node, case: NodeCase, left: RemainingObjects) -> None:
+def _release(context: FailoverContext, node: Node, case: NodeCase, left: RemainingObjects) -> None:
     # One that has ended and that nothing keeps was let go by halves: somebody was stopped before its deletion.
-    evicted = _evicted(scene, node, left.pods)
+    evicted = _evicted(context, node, left.pods)
     pods = (*evicted, *(pod for pod in left.lingering if not pod.metadata.finalizers))
     if not pods or case.answers is None or not case.answers.is_dead:
         return
-    is_ended = scene.terms.speed == "fast" and _is_sure(scene, case)
+    is_ended = context.terms.speed == "fast" and _is_sure(context, case)
     why = f"its machine is {case.answers.power.value}: node {case.name} is out of service"
     for pod in pods:
         subject, owner = reference_to(PODS, pod.metadata), pod.metadata.controller
         if is_ended:
-            scene.said.append(ReleasePod(subject=subject, why=why))
+            context.said.append(ReleasePod(subject=subject, why=why))
         if owner is not None and owner.kind == "StatefulSet":
-            scene.tell(subject, "FailedOver", f"it is ended here and starts elsewhere: {why}")
+            context.tell(subject, "FailedOver", f"it is ended here and starts elsewhere: {why}")
             key = (pod.metadata.namespace, pod.metadata.name)
-            if key not in scene.recoveries:
-                scene.recoveries[key] = PodRecovery(pod.metadata.uid, case.name, case.last_sign, scene.now)
+            if key not in context.recoveries:
+                context.recoveries[key] = PodRecovery(pod.metadata.uid, case.name, case.last_sign, context.now)
 
 
-def _evicted(scene: FailoverContext, node: Node, pods: Sequence[Pod]) -> Sequence[Pod]:
+def _evicted(context: FailoverContext, node: Node, pods: Sequence[Pod]) -> Sequence[Pod]:
     """Those that the taint has evicted by now, and in the end all."""
-    due = _begun_at(scene, node, proof_on(node)) + _EVICTED_WITHIN
-    if not pods or not is_ahead(due, scene.now, _EVICTED_WITHIN):
+    due = _begun_at(context, node, proof_on(node)) + _EVICTED_WITHIN
+    if not pods or not is_ahead(due, context.now, _EVICTED_WITHIN):
         return pods
-    scene.remind(due)
+    context.remind(due)
     return [pod for pod in pods if pod.metadata.deletion_timestamp is not None]
 
 
 def _delete_node(
-    scene: FailoverContext, census: NodeCensus, node: Node, case: NodeCase, left: RemainingObjects
+    context: FailoverContext, census: NodeCensus, node: Node, case: NodeCase, left: RemainingObjects
 ) -> None:
     """Volumes of a node that is deleted first are detached six minutes later, so this comes last."""
-    if not case.is_gone or not case.is_proven(scene.terms) or node.metadata.deletion_timestamp is not None:
+    if not case.is_gone or not case.is_proven(context.terms) or node.metadata.deletion_timestamp is not None:
         return
     if (stays := next(filter(is_work, left.staying), None)) is not None:
         name = f"{stays.metadata.namespace}/{stays.metadata.name}"
         words = f"its machine is gone for good, but its Node object stays: pod {name} tolerates the taint"
-        scene.hold(node, "HeldByToleration", words)
+        context.hold(node, "HeldByToleration", words)
         return
-    if (guard := guard_of(scene, census, node, case)) is not None and guard.reason != "TooMany":
-        scene.hold(node, guard.reason, f"its machine is gone for good, but its Node object stays: {guard.why}")
+    if (guard := guard_of(context, census, node, case)) is not None and guard.reason != "TooMany":
+        context.hold(node, guard.reason, f"its machine is gone for good, but its Node object stays: {guard.why}")
         return
-    if not _is_sure(scene, case):
+    if not _is_sure(context, case):
         return
     why = "its machine is gone for good, and nothing is left on it"
-    scene.note(node, "NodeDeleted", why)
-    scene.tell(reference(node), "NodeDeleted", why)
-    scene.said.append(DeleteObject(subject=reference(node), why=why))
+    context.note(node, "NodeDeleted", why)
+    context.tell(reference(node), "NodeDeleted", why)
+    context.said.append(DeleteObject(subject=reference(node), why=why))
 
 
-def _warn_of_running(scene: FailoverContext, node: Node) -> None:
+def _warn_of_running(context: FailoverContext, node: Node) -> None:
     """The taint takes away what keeps a volume attached until it is unmounted: a risk on a machine that runs."""
     proof = proof_on(node)
     if proof is not None and not proof.by:
         return
     who = proof.by if proof is not None else "a person"
-    reading = scene.machines.reading(node.spec.provider_id) if node.spec.provider_id else None
+    reading = context.machines.reading(node.spec.provider_id) if node.spec.provider_id else None
     if reading is not None and reading.power is Power.ON:
         why = f"{who} took it out of service, but its machine runs: what it writes to its volumes may be lost"
-        scene.alert(node, "OutOfServiceRunning", why)
+        context.alert(node, "OutOfServiceRunning", why)
     else:
-        scene.note(node, "TaintedByHand", f"{who} took it out of service; that is theirs to end")
+        context.note(node, "TaintedByHand", f"{who} took it out of service; that is theirs to end")
 
 
-def _tell_of_stuck(scene: FailoverContext, node: Node, left: RemainingObjects) -> None:
+def _tell_of_stuck(context: FailoverContext, node: Node, left: RemainingObjects) -> None:
     if not left.all:
         return
-    begun_at = _begun_at(scene, node, proof_on(node))
-    if is_ahead(begun_at + _STUCK_AFTER, scene.now, _STUCK_AFTER):
-        scene.remind(begun_at + _STUCK_AFTER)
+    begun_at = _begun_at(context, node, proof_on(node))
+    if is_ahead(begun_at + _STUCK_AFTER, context.now, _STUCK_AFTER):
+        context.remind(begun_at + _STUCK_AFTER)
         return
-    scene.stuck += len(left.attachments)
+    context.stuck += len(left.attachments)
     for reason, words in why_kept(left):
-        scene.alert(node, reason, words)
+        context.alert(node, reason, words)
 
 
-def _begun_at(scene: FailoverContext, node: Node, proof: Proof | None) -> datetime:
+def _begun_at(context: FailoverContext, node: Node, proof: Proof | None) -> datetime:
     """Since when it is to be free: when we tainted it, or first saw that somebody had."""
-    if proof is not None and proof.tainted_at <= scene.now:
+    if proof is not None and proof.tainted_at <= context.now:
         return proof.tainted_at
-    known = scene.memory.seen_out.get(node.metadata.uid, scene.now)
-    scene.seen_out[node.metadata.uid] = min(known, scene.now)
-    return scene.seen_out[node.metadata.uid]
+    known = context.memory.seen_out.get(node.metadata.uid, context.now)
+    context.seen_out[node.metadata.uid] = min(known, context.now)
+    return context.seen_out[node.metadata.uid]

@@ -32,29 +32,29 @@ def provider_reference(provider: str) -> ObjectReference:
     return ObjectReference(kind="Provider", name=provider)
 
 
-def ask(scene: FailoverContext) -> None:
+def ask(context: FailoverContext) -> None:
     """Ask what is due, and say when the next question is."""
     suspects: defaultdict[str, list[tuple[NodeCase, MachineLocation]]] = defaultdict(list)
-    for case in scene.cases.values():
-        if (place := scene.machines.place(case.provider_id)) is not None:
+    for case in context.cases.values():
+        if (place := context.machines.place(case.provider_id)) is not None:
             suspects[place.provider].append((case, place))
     for provider, known in sorted(suspects.items()):
         if is_crowd := len(known) > _AT_ONCE:
-            _list(scene, provider, len(known))
-        _ask_singly(scene, known, is_crowd=is_crowd)
+            _list(context, provider, len(known))
+        _ask_singly(context, known, is_crowd=is_crowd)
 
 
-def every(scene: FailoverContext, case: NodeCase) -> timedelta:
+def every(context: FailoverContext, case: NodeCase) -> timedelta:
     """How often to ask about it."""
-    usual = scene.terms.read_every
-    if case.uid in scene.pressing:
+    usual = context.terms.read_every
+    if case.uid in context.pressing:
         return usual
-    since = counts_from(case.suspected_at, scene.now, scene.state.even_since)
-    if not is_ahead(since + _LATE_AFTER, scene.now, _LATE_AFTER):
+    since = counts_from(case.suspected_at, context.now, context.state.even_since)
+    if not is_ahead(since + _LATE_AFTER, context.now, _LATE_AFTER):
         return max(usual, _LATE_EVERY)
-    if case.finding(scene.terms) is Finding.RUNNING:
+    if case.finding(context.terms) is Finding.RUNNING:
         return max(usual, _RUNNING_EVERY)
-    return _until_proof(case, usual, scene.terms.proven_after)
+    return _until_proof(case, usual, context.terms.proven_after)
 
 
 def _until_proof(case: NodeCase, usual: timedelta, proven_after: timedelta) -> timedelta:
@@ -69,52 +69,52 @@ def _until_proof(case: NodeCase, usual: timedelta, proven_after: timedelta) -> t
     return enough if usual < enough < 2 * usual else usual
 
 
-def _ask_singly(scene: FailoverContext, known: Sequence[tuple[NodeCase, MachineLocation]], *, is_crowd: bool) -> None:
+def _ask_singly(context: FailoverContext, known: Sequence[tuple[NodeCase, MachineLocation]], *, is_crowd: bool) -> None:
     open_ones = [(case, place) for case, place in known if case.is_open]
     for case, place in open_ones:
-        _ask_about(scene, case, place)  # what has not begun is forgotten, unless it is asked for again
+        _ask_about(context, case, place)  # what has not begun is forgotten, unless it is asked for again
     due: list[tuple[NodeCase, MachineLocation]] = []
     room = _AT_ONCE - len(open_ones)
     for case, place in known:
-        is_told = is_crowd and case.finding(scene.terms) is Finding.RUNNING  # the list tells
-        rest = scene.terms.read_every if is_told else every(scene, case)
-        if case.asked_at is not None and is_ahead(case.asked_at + rest, scene.now, rest):
-            scene.remind(case.asked_at + rest)
+        is_told = is_crowd and case.finding(context.terms) is Finding.RUNNING  # the list tells
+        rest = context.terms.read_every if is_told else every(context, case)
+        if case.asked_at is not None and is_ahead(case.asked_at + rest, context.now, rest):
+            context.remind(case.asked_at + rest)
             room -= not case.is_open
         elif not is_told and not case.is_open:
             due.append((case, place))
-    due.sort(key=lambda one: _turn(scene, one[0]))
+    due.sort(key=lambda one: _turn(context, one[0]))
     for case, place in due[: max(0, room)]:
-        _ask_about(scene, msgspec.structs.replace(case, asked_at=scene.now), place)
+        _ask_about(context, msgspec.structs.replace(case, asked_at=context.now), place)
 
 
-def _turn(scene: FailoverContext, case: NodeCase) -> tuple[bool, datetime, datetime, str]:
+def _turn(context: FailoverContext, case: NodeCase) -> tuple[bool, datetime, datetime, str]:
     """First whoever waits for nothing else, then who was never asked about, then who was longest ago."""
     never = datetime.min.replace(tzinfo=UTC)
-    return case.uid not in scene.pressing, case.asked_at or never, case.last_sign, case.name
+    return case.uid not in context.pressing, case.asked_at or never, case.last_sign, case.name
 
 
-def _ask_about(scene: FailoverContext, case: NodeCase, place: MachineLocation) -> None:
+def _ask_about(context: FailoverContext, case: NodeCase, place: MachineLocation) -> None:
     if case.asked_at is None:
         raise ValueError(f"nobody says when {case.name} is asked about")
-    scene.cases[case.uid] = case
-    node = scene.snapshot.nodes[case.name]
+    context.cases[case.uid] = case
+    node = context.snapshot.nodes[case.name]
     why = f"node {case.name} is silent since {case.last_sign:%H:%M:%S}"
     question = ReadPower(
         subject=reference(node), why=why, provider=place.provider, machine_id=place.machine_id, asked_at=case.asked_at
     )
-    scene.said.append(question)
+    context.said.append(question)
 
 
-def _list(scene: FailoverContext, provider: str, count: int) -> None:
-    rest = scene.terms.read_every * scene.machines.pages(provider, _PER_PAGE)
-    asked_at: datetime | None = scene.listed_at.get(provider)
-    outcome = scene.state.outcome_of(ReadPowers, provider_reference(provider))
+def _list(context: FailoverContext, provider: str, count: int) -> None:
+    rest = context.terms.read_every * context.machines.pages(provider, _PER_PAGE)
+    asked_at: datetime | None = context.listed_at.get(provider)
+    outcome = context.state.outcome_of(ReadPowers, provider_reference(provider))
     is_open = asked_at is not None and (outcome is None or getattr(outcome.action, "asked_at", None) != asked_at)
-    if asked_at is not None and not is_open and is_ahead(asked_at + rest, scene.now, rest):
-        scene.remind(asked_at + rest)
+    if asked_at is not None and not is_open and is_ahead(asked_at + rest, context.now, rest):
+        context.remind(asked_at + rest)
         return
     if asked_at is None or not is_open:
-        asked_at = scene.listed_at[provider] = scene.now
+        asked_at = context.listed_at[provider] = context.now
     why = f"{count} nodes are silent"
-    scene.said.append(ReadPowers(subject=provider_reference(provider), why=why, provider=provider, asked_at=asked_at))
+    context.said.append(ReadPowers(subject=provider_reference(provider), why=why, provider=provider, asked_at=asked_at))

@@ -22,24 +22,24 @@ from growth.decide.failover.remaining_objects import left_on
 _GONE_WITHIN: Final = timedelta(minutes=5)
 
 
-def note_who_moves(scene: FailoverContext) -> None:
+def note_who_moves(context: FailoverContext) -> None:
     """Note them for ``grow``."""
-    if scene.acts:
-        pods = (pod for node in _dead(scene) for pod in left_on(scene.snapshot, node).pods if _is_made_anew(pod))
-        note_displaced(scene.snapshot, pods)
+    if context.acts:
+        pods = (pod for node in _dead(context) for pod in left_on(context.snapshot, node).pods if _is_made_anew(pod))
+        note_displaced(context.snapshot, pods)
 
 
-def _dead(scene: FailoverContext) -> Iterator[Node]:
+def _dead(context: FailoverContext) -> Iterator[Node]:
     """Nodes that are proven dead and go out of service now, or went not long ago."""
-    for node in scene.tainted:
-        outcome = scene.state.outcome_of(EditObject, reference(node))
+    for node in context.tainted:
+        outcome = context.state.outcome_of(EditObject, reference(node))
         if outcome is None or outcome.result is not Result.REFUSED:
             yield node
-    for name, node in sorted(scene.snapshot.out_of_service.items()):
+    for name, node in sorted(context.snapshot.out_of_service.items()):
         proof = proof_on(node)
-        if proof is None or proof.is_forced or proof.provider_id != node.spec.provider_id or name in scene.leaving:
+        if proof is None or proof.is_forced or proof.provider_id != node.spec.provider_id or name in context.leaving:
             continue
-        if out_of_service_taint(node) and is_ahead(proof.tainted_at + _GONE_WITHIN, scene.now, _GONE_WITHIN):
+        if out_of_service_taint(node) and is_ahead(proof.tainted_at + _GONE_WITHIN, context.now, _GONE_WITHIN):
             yield node
 
 

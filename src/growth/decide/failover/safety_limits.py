@@ -41,44 +41,44 @@ class Guard(msgspec.Struct, frozen=True):
 class NodeCensus:
     """How many nodes there are, by zone and by pool, and how many of them do not work: counted once in a pass."""
 
-    def __init__(self, scene: FailoverContext) -> None:
+    def __init__(self, context: FailoverContext) -> None:
         self.members = 0
         self.bad: Counter[str] = Counter()
         """By zone, those that do not work although they neither come nor go."""
         self.zones: Counter[str] = Counter()
         self.pools: Counter[str] = Counter()
-        for node in scene.snapshot.nodes.values():
+        for node in context.snapshot.nodes.values():
             labels = node.metadata.labels
             self.members += 1
             self.zones[labels.get(_ZONE, "")] += 1
             self.pools[labels.get(POOL, "")] += 1
-            if _is_unwell(scene, node):
+            if _is_unwell(context, node):
                 self.bad[labels.get(_ZONE, "")] += 1
-        marked = scene.snapshot.out_of_service.values()
-        self.under_way = Counter(one.metadata.labels.get(POOL, "") for one in marked if _is_under_way(scene, one))
+        marked = context.snapshot.out_of_service.values()
+        self.under_way = Counter(one.metadata.labels.get(POOL, "") for one in marked if _is_under_way(context, one))
         self._doubts: dict[str, str] = {}
         self.under_way.update(
-            scene.snapshot.nodes[scene.cases[uid].name].metadata.labels.get(POOL, "") for uid in scene.fencing
+            context.snapshot.nodes[context.cases[uid].name].metadata.labels.get(POOL, "") for uid in context.fencing
         )
 
-    def doubt(self, scene: FailoverContext, provider: str, provider_id: str) -> str:
+    def doubt(self, context: FailoverContext, provider: str, provider_id: str) -> str:
         """Why a provider is not believed when it says that a machine is gone; empty if it is. The same for all."""
         if provider not in self._doubts:
-            nodes = scene.snapshot.nodes.values()
-            working = (one for one in nodes if _works(scene, one) and not scene.is_foreign(one))
-            self._doubts[provider] = why_not_believed(scene.machines, provider_id, working)
+            nodes = context.snapshot.nodes.values()
+            working = (one for one in nodes if _works(context, one) and not context.is_foreign(one))
+            self._doubts[provider] = why_not_believed(context.machines, provider_id, working)
         return self._doubts[provider]
 
 
-def guard_of(scene: FailoverContext, census: NodeCensus, node: Node, case: NodeCase) -> Guard | None:
+def guard_of(context: FailoverContext, census: NodeCensus, node: Node, case: NodeCase) -> Guard | None:
     """What keeps this node in service; None if nothing does."""
     return (
         _wish(node)
-        or _kind(scene, node)
-        or _disbelief(scene, census, node, case)
-        or _cluster(scene, census)
+        or _kind(context, node)
+        or _disbelief(context, census, node, case)
+        or _cluster(context, census)
         or _zone(census, node)
-        or (None if case.uid in scene.fencing else _turn(scene, census, node))
+        or (None if case.uid in context.fencing else _turn(context, census, node))
     )
 
 
@@ -92,36 +92,36 @@ def _wish(node: Node) -> Guard | None:
     return None
 
 
-def _kind(scene: FailoverContext, node: Node) -> Guard | None:
+def _kind(context: FailoverContext, node: Node) -> Guard | None:
     if CONTROL_PLANE not in node.metadata.labels:
         return None
-    if not scene.terms.control_plane:
+    if not context.terms.control_plane:
         return Guard("ControlPlane", "it belongs to the control plane, and failover.controlPlane is false")
-    members = [one for one in scene.snapshot.nodes.values() if CONTROL_PLANE in one.metadata.labels]
-    working = sum(_works(scene, one) for one in members)
+    members = [one for one in context.snapshot.nodes.values() if CONTROL_PLANE in one.metadata.labels]
+    working = sum(_works(context, one) for one in members)
     if 2 * working <= len(members):
         why = f"{working} of {len(members)} nodes of the control plane work, which is no majority"
         return Guard("Quorum", why)
     return None
 
 
-def _disbelief(scene: FailoverContext, census: NodeCensus, node: Node, case: NodeCase) -> Guard | None:
-    place = scene.machines.place(case.provider_id)
+def _disbelief(context: FailoverContext, census: NodeCensus, node: Node, case: NodeCase) -> Guard | None:
+    place = context.machines.place(case.provider_id)
     if place is None:
         return Guard("NotBelieved", "its provider does not say any more that it has machines")
     if case.answers is None or case.answers.power is not Power.GONE:
         return None
-    if scene.is_foreign(node):
+    if context.is_foreign(node):
         return Guard("NotBelieved", "its provider says that it has no such machine, and it may never have had it")
-    doubt = census.doubt(scene, place.provider, case.provider_id)
+    doubt = census.doubt(context, place.provider, case.provider_id)
     return Guard("NotBelieved", doubt) if doubt else None
 
 
-def _cluster(scene: FailoverContext, census: NodeCensus) -> Guard | None:
-    if scene.cluster.is_halted:
-        return Guard("ClusterUnhealthy", f"the cluster is unhealthy: {scene.cluster.health.alarm}", is_alarming=False)
+def _cluster(context: FailoverContext, census: NodeCensus) -> Guard | None:
+    if context.cluster.is_halted:
+        return Guard("ClusterUnhealthy", f"the cluster is unhealthy: {context.cluster.health.alarm}", is_alarming=False)
     # Who is silent is not unready yet, and the registry learns of it half a minute later.
-    registry, bad = scene.settings.registry, census.bad.total()
+    registry, bad = context.settings.registry, census.bad.total()
     if bad > registry.ok_unready and 100 * bad > registry.unready_percent * census.members:
         return Guard("ClusterUnhealthy", f"{bad} of {census.members} nodes are unready or silent")
     return None
@@ -136,11 +136,11 @@ def _zone(census: NodeCensus, node: Node) -> Guard | None:
     return None
 
 
-def _turn(scene: FailoverContext, census: NodeCensus, node: Node) -> Guard | None:
+def _turn(context: FailoverContext, census: NodeCensus, node: Node) -> Guard | None:
     """Only so many at once; who is silent for longest is asked first, and so comes first."""
     pool = node.metadata.labels.get(POOL, "")
     limit = max(_AT_ONCE, int(_AT_ONCE_SHARE * census.pools[pool]))
-    begun = sum(one.metadata.labels.get(POOL, "") == pool for one in scene.begun)
+    begun = sum(one.metadata.labels.get(POOL, "") == pool for one in context.begun)
     busy = census.under_way[pool] + begun
     if busy < limit:
         return None
@@ -149,27 +149,27 @@ def _turn(scene: FailoverContext, census: NodeCensus, node: Node) -> Guard | Non
     return Guard("TooMany", why, is_alarming=False)
 
 
-def _is_under_way(scene: FailoverContext, node: Node) -> bool:
+def _is_under_way(context: FailoverContext, node: Node) -> bool:
     proof = proof_on(node)
-    if proof is None or out_of_service_taint(node) is None or _is_in_vain(scene, proof.tainted_at):
+    if proof is None or out_of_service_taint(node) is None or _is_in_vain(context, proof.tainted_at):
         return False
-    return bool(left_on(scene.snapshot, node).all)
+    return bool(left_on(context.snapshot, node).all)
 
 
-def _is_in_vain(scene: FailoverContext, tainted_at: datetime) -> bool:
+def _is_in_vain(context: FailoverContext, tainted_at: datetime) -> bool:
     """Whether it takes so long that others need not wait for it. What was written by a clock that was set back since
     counts from then; where nobody saw that, nobody knows how long ago it was."""
-    if scene.state.steady_since is None and tainted_at > scene.now + CLOCKS_DIFFER:
+    if context.state.steady_since is None and tainted_at > context.now + CLOCKS_DIFFER:
         return True
-    return scene.now - counts_from(tainted_at, scene.now, scene.state.steady_since) > IN_THE_WAY
+    return context.now - counts_from(tainted_at, context.now, context.state.steady_since) > IN_THE_WAY
 
 
-def _is_unwell(scene: FailoverContext, node: Node) -> bool:
-    if _works(scene, node):
+def _is_unwell(context: FailoverContext, node: Node) -> bool:
+    if _works(context, node):
         return False
-    unit = scene.unit(node)
-    return unit is None or unit.is_unjustified or node.metadata.uid in scene.silent
+    unit = context.unit(node)
+    return unit is None or unit.is_unjustified or node.metadata.uid in context.silent
 
 
-def _works(scene: FailoverContext, node: Node) -> bool:
-    return node.is_ready and node.metadata.uid not in scene.silent
+def _works(context: FailoverContext, node: Node) -> bool:
+    return node.is_ready and node.metadata.uid not in context.silent

@@ -22,37 +22,37 @@ from growth.decide.failover.machine_lookup import MachineLocation
 from growth.decide.failover.power_queries import provider_reference
 
 
-def follow_evidence(scene: FailoverContext) -> None:
+def follow_evidence(context: FailoverContext) -> None:
     """What is known about each silent node now."""
-    for node, last_sign in _silent(scene):
-        scene.silent.add(node.metadata.uid)
-        if node.metadata.name in scene.leaving:
+    for node, last_sign in _silent(context):
+        context.silent.add(node.metadata.uid)
+        if node.metadata.name in context.leaving:
             continue  # its machine is being given back
-        if scene.is_foreign(node) and not scene.terms.foreign_nodes:
+        if context.is_foreign(node) and not context.terms.foreign_nodes:
             continue
-        scene.cases[node.metadata.uid] = _with_answers(scene, node, _known(scene, node, last_sign))
-        _keep_fencing(scene, node)
-    if (next_silence := scene.snapshot.heartbeats.next_silence(scene.now)) is not None:
-        scene.remind(next_silence)
+        context.cases[node.metadata.uid] = _with_answers(context, node, _known(context, node, last_sign))
+        _keep_fencing(context, node)
+    if (next_silence := context.snapshot.heartbeats.next_silence(context.now)) is not None:
+        context.remind(next_silence)
 
 
-def _keep_fencing(scene: FailoverContext, node: Node) -> None:
+def _keep_fencing(context: FailoverContext, node: Node) -> None:
     """Whose machine was powered off by us, and who is yet to be taken out of service."""
     uid = node.metadata.uid
-    begun_at = scene.memory.fencing.get(uid)
+    begun_at = context.memory.fencing.get(uid)
     if begun_at is None or out_of_service_taint(node) is not None:
         return
-    if is_ahead(begun_at + IN_THE_WAY, scene.now, IN_THE_WAY):
-        scene.fencing[uid] = begun_at
+    if is_ahead(begun_at + IN_THE_WAY, context.now, IN_THE_WAY):
+        context.fencing[uid] = begun_at
 
 
-def _silent(scene: FailoverContext) -> Iterator[tuple[Node, datetime | None]]:
+def _silent(context: FailoverContext) -> Iterator[tuple[Node, datetime | None]]:
     """Silent nodes, each with its last sign of life; None if nobody knows when that was."""
-    snapshot = scene.snapshot
-    troubled = [unit for units in scene.cluster.troubled.values() for unit in units]
+    snapshot = context.snapshot
+    troubled = [unit for units in context.cluster.troubled.values() for unit in units]
     # One that boots has said nothing yet, and so is not silent.
     unready = [unit.name for unit in troubled if not unit.is_ready and unit.state is not NodeState.BOOTING]
-    for name in dict.fromkeys((*snapshot.heartbeats.silent(scene.now), *unready)):
+    for name in dict.fromkeys((*snapshot.heartbeats.silent(context.now), *unready)):
         node, heartbeat = snapshot.nodes.get(name), snapshot.heartbeats.of(name)
         if node is None:
             continue
@@ -61,13 +61,13 @@ def _silent(scene: FailoverContext) -> Iterator[tuple[Node, datetime | None]]:
                 yield node, None
             continue
         # A clock that jumped tells nobody for how long it has been silent.
-        last_sign = counts_from(heartbeat.heard_at, scene.now, scene.state.even_since)
+        last_sign = counts_from(heartbeat.heard_at, context.now, context.state.even_since)
         # One whose Lease was only found as it was may be silent for longer than this process looks: others know.
         is_known = not heartbeat.is_renewal and _is_given_up(node)
-        if is_known or scene.now - last_sign >= heartbeat.silent_after:
+        if is_known or context.now - last_sign >= heartbeat.silent_after:
             yield node, last_sign
         else:
-            scene.remind(last_sign + heartbeat.silent_after)
+            context.remind(last_sign + heartbeat.silent_after)
 
 
 def _is_given_up(node: Node) -> bool:
@@ -76,49 +76,49 @@ def _is_given_up(node: Node) -> bool:
     return ready not in ("True", "False")
 
 
-def _known(scene: FailoverContext, node: Node, last_sign: datetime | None) -> NodeCase:
+def _known(context: FailoverContext, node: Node, last_sign: datetime | None) -> NodeCase:
     """The case so far. Another machine under the same node is another case."""
-    before, meta = scene.memory.cases.get(node.metadata.uid), node.metadata
-    if before is None or before.provider_id != node.spec.provider_id or before.last_sign > scene.now:
+    before, meta = context.memory.cases.get(node.metadata.uid), node.metadata
+    if before is None or before.provider_id != node.spec.provider_id or before.last_sign > context.now:
         # What was answered before this process looked is nothing that it has seen; and who registers lives.
-        born = min(meta.creation_timestamp or scene.now, scene.now)
-        sign = scene.now if last_sign is None else max(last_sign, born)
-        return NodeCase(meta.name, meta.uid, node.spec.provider_id, sign, scene.now)
-    sign = scene.state.even_since if last_sign is None else last_sign
+        born = min(meta.creation_timestamp or context.now, context.now)
+        sign = context.now if last_sign is None else max(last_sign, born)
+        return NodeCase(meta.name, meta.uid, node.spec.provider_id, sign, context.now)
+    sign = context.state.even_since if last_sign is None else last_sign
     return before if sign is None else before.heard(sign)
 
 
-def _with_answers(scene: FailoverContext, node: Node, case: NodeCase) -> NodeCase:
+def _with_answers(context: FailoverContext, node: Node, case: NodeCase) -> NodeCase:
     """With all that its provider said since, in the order in which it was read."""
-    for reading in sorted(_readings(scene, node, case), key=lambda one: one.read_at):
-        if reading.read_at <= scene.now:
+    for reading in sorted(_readings(context, node, case), key=lambda one: one.read_at):
+        if reading.read_at <= context.now:
             case = case.told(reading)
-    outcome = scene.state.outcome_of(ReadPower, reference(node))
+    outcome = context.state.outcome_of(ReadPower, reference(node))
     if outcome is not None and isinstance(outcome.action, ReadPower):
         case = msgspec.structs.replace(case, answered_at=outcome.action.asked_at)
     return case
 
 
-def _readings(scene: FailoverContext, node: Node, case: NodeCase) -> Iterator[PowerReading]:
-    place = scene.machines.place(case.provider_id)
+def _readings(context: FailoverContext, node: Node, case: NodeCase) -> Iterator[PowerReading]:
+    place = context.machines.place(case.provider_id)
     if place is None:
         return
-    if (listed := scene.machines.reading(case.provider_id)) is not None:
+    if (listed := context.machines.reading(case.provider_id)) is not None:
         yield listed
     for action in (ReadPower, FenceMachine):
-        for reading in _answered(scene.state.outcome_of(action, reference(node))):
+        for reading in _answered(context.state.outcome_of(action, reference(node))):
             if reading.machine_id == place.machine_id:
                 yield reading
-    if (reading := _in_list(scene, place)) is not None:
+    if (reading := _in_list(context, place)) is not None:
         yield reading
 
 
-def _in_list(scene: FailoverContext, place: MachineLocation) -> PowerReading | None:
+def _in_list(context: FailoverContext, place: MachineLocation) -> PowerReading | None:
     """What the last list says that was asked for; of many suspects each asks, so it is taken apart once."""
-    if place.provider not in scene.listings:
-        outcome = scene.state.outcome_of(ReadPowers, provider_reference(place.provider))
-        scene.listings[place.provider] = {reading.machine_id: reading for reading in _answered(outcome)}
-    return scene.listings[place.provider].get(place.machine_id)
+    if place.provider not in context.listings:
+        outcome = context.state.outcome_of(ReadPowers, provider_reference(place.provider))
+        context.listings[place.provider] = {reading.machine_id: reading for reading in _answered(outcome)}
+    return context.listings[place.provider].get(place.machine_id)
 
 
 def _answered(outcome: Outcome | None) -> tuple[PowerReading, ...]:

@@ -26,45 +26,45 @@ _KEPT_BYTES: Final = 400_000
 _RECOVERS_WITHIN: Final = timedelta(minutes=10)
 
 
-def note_findings(scene: FailoverContext) -> None:
+def note_findings(context: FailoverContext) -> None:
     """What each case has come to, as a step in the node's story."""
-    for case in scene.cases.values():
-        node, finding = scene.snapshot.nodes[case.name], case.finding(scene.terms)
-        if scene.machines.place(case.provider_id) is None:
+    for case in context.cases.values():
+        node, finding = context.snapshot.nodes[case.name], case.finding(context.terms)
+        if context.machines.place(case.provider_id) is None:
             why = "no provider that answers has such a machine" if case.provider_id else "it has no providerID"
-            scene.hold(node, Finding.UNKNOWABLE.value, f"it is silent, and nobody can be asked about it: {why}")
+            context.hold(node, Finding.UNKNOWABLE.value, f"it is silent, and nobody can be asked about it: {why}")
             continue
         match finding:
             case Finding.SILENT:
-                scene.note(node, finding.value, "it is silent: its provider is asked about its machine")
+                context.note(node, finding.value, "it is silent: its provider is asked about its machine")
             case Finding.CHANGING:
                 power = case.answers.power.value if case.answers is not None else ""
                 words = f"something is being done to its machine, which is {power}"
-                scene.note(node, f"{finding.value}-{power}", words)
+                context.note(node, f"{finding.value}-{power}", words)
             case Finding.OFF:
-                scene.note(node, finding.value, "its provider says that its machine does not run; that must be proven")
+                context.note(node, finding.value, "its provider says that its machine does not run; that must be proven")
             case _:
                 pass  # whoever acts on it says so
-    _note_who_is_heard_of(scene)
+    _note_who_is_heard_of(context)
 
 
-def _note_who_is_heard_of(scene: FailoverContext) -> None:
+def _note_who_is_heard_of(context: FailoverContext) -> None:
     """A silence that ends by itself is the end of the story; one that is out of service has another end."""
-    for uid, case in scene.memory.cases.items():
-        node, story = scene.snapshot.nodes.get(case.name), scene.timelines.get(case.name)
-        if uid in scene.silent or node is None or story is None or {node.metadata.uid, story.uid} != {uid}:
+    for uid, case in context.memory.cases.items():
+        node, story = context.snapshot.nodes.get(case.name), context.timelines.get(case.name)
+        if uid in context.silent or node is None or story is None or {node.metadata.uid, story.uid} != {uid}:
             continue
-        if case.name not in scene.snapshot.out_of_service and case.name not in scene.leaving:
-            scene.note(node, "HeardAgain", "it is heard of again, and nothing was done")
+        if case.name not in context.snapshot.out_of_service and case.name not in context.leaving:
+            context.note(node, "HeardAgain", "it is heard of again, and nothing was done")
 
 
-def counted(scene: FailoverContext) -> dict[str, int]:
+def counted(context: FailoverContext) -> dict[str, int]:
     """How many nodes are how."""
     findings: Counter[str] = Counter()
-    for case in scene.cases.values():
-        is_known = scene.machines.place(case.provider_id) is not None
-        findings[(case.finding(scene.terms) if is_known else Finding.UNKNOWABLE).value] += 1
-    findings["OutOfService"] = len(scene.snapshot.out_of_service)
+    for case in context.cases.values():
+        is_known = context.machines.place(case.provider_id) is not None
+        findings[(case.finding(context.terms) if is_known else Finding.UNKNOWABLE).value] += 1
+    findings["OutOfService"] = len(context.snapshot.out_of_service)
     return dict(findings)
 
 
@@ -73,39 +73,39 @@ def remembered_timelines(snapshot: Snapshot, settings: Settings) -> dict[str, Ti
     return {one.node: one for one in timelines_in(_status(snapshot, settings)) if one.entries}
 
 
-def write_timelines(scene: FailoverContext) -> bool:
+def write_timelines(context: FailoverContext) -> bool:
     """Write down what is new, not more than once in a moment; says whether it did."""
-    there = _status(scene.snapshot, scene.settings)
+    there = _status(context.snapshot, context.settings)
     if there is None:
         return False  # the registry makes it
-    wanted = _kept(scene)
+    wanted = _kept(context)
     changed: dict[str, Any] = {key: text for key, text in wanted.items() if there.data.get(key) != text}
     changed |= {key_of(one.node): None for one in timelines_in(there) if key_of(one.node) not in wanted}
     if not changed:
         return False
-    written_at = scene.memory.written_at
-    if written_at is not None and is_ahead(written_at + _EVERY, scene.now, _EVERY):
-        scene.remind(written_at + _EVERY)
+    written_at = context.memory.written_at
+    if written_at is not None and is_ahead(written_at + _EVERY, context.now, _EVERY):
+        context.remind(written_at + _EVERY)
         return False
     why = f"something happened to {', '.join(sorted(key.partition('.')[2] for key in changed))[:200]}"
     patch = PatchObject(subject=reference_to(CONFIG_MAPS, there.metadata), why=why, body={"data": changed})
-    scene.said.append(patch)
+    context.said.append(patch)
     return True
 
 
-def _kept(scene: FailoverContext) -> dict[str, str]:
+def _kept(context: FailoverContext) -> dict[str, str]:
     """The latest stories, as texts by their keys; what is too old, or too much, is forgotten."""
-    known = sorted(scene.timelines.values(), key=lambda one: (one.entries[-1].at, one.node), reverse=True)
+    known = sorted(context.timelines.values(), key=lambda one: (one.entries[-1].at, one.node), reverse=True)
     texts: dict[str, str] = {}
-    free_bytes, scene.timelines = _KEPT_BYTES, {}
+    free_bytes, context.timelines = _KEPT_BYTES, {}
     for one in known:
-        if one.node not in scene.noted and not is_ahead(one.entries[-1].at + _KEPT_FOR, scene.now, _KEPT_FOR):
+        if one.node not in context.noted and not is_ahead(one.entries[-1].at + _KEPT_FOR, context.now, _KEPT_FOR):
             continue
         text = msgspec.json.encode(one)
         free_bytes -= len(text)
         if free_bytes < 0 or len(texts) == _KEPT:
             break
-        texts[key_of(one.node)], scene.timelines[one.node] = text.decode(), one
+        texts[key_of(one.node)], context.timelines[one.node] = text.decode(), one
     return texts
 
 
@@ -113,28 +113,28 @@ def _status(snapshot: Snapshot, settings: Settings) -> ConfigMap | None:
     return snapshot.table(CONFIG_MAPS).get((settings.namespace, GROWTH_STATUS))
 
 
-def follow_recoveries(scene: FailoverContext) -> tuple[float, ...]:
+def follow_recoveries(context: FailoverContext) -> tuple[float, ...]:
     """Seconds from the last sign of life to running again, of pods that came to run."""
-    if not scene.recoveries:
+    if not context.recoveries:
         return ()
     running = {
         (pod.metadata.namespace, pod.metadata.name): pod.metadata.uid
-        for pods in scene.snapshot.pods_by_node.values()
+        for pods in context.snapshot.pods_by_node.values()
         for pod in pods.values()
         if pod.status.phase == "Running"
     }
     seconds: list[float] = []
-    for key, recovery in list(scene.recoveries.items()):
+    for key, recovery in list(context.recoveries.items()):
         if running.get(key, recovery.uid) != recovery.uid:
-            seconds.append((scene.now - recovery.last_sign).total_seconds())
-            _note_recovery(scene, recovery, key)
-            del scene.recoveries[key]
-        elif not is_ahead(recovery.ended_at + _RECOVERS_WITHIN, scene.now, _RECOVERS_WITHIN):
-            del scene.recoveries[key]
+            seconds.append((context.now - recovery.last_sign).total_seconds())
+            _note_recovery(context, recovery, key)
+            del context.recoveries[key]
+        elif not is_ahead(recovery.ended_at + _RECOVERS_WITHIN, context.now, _RECOVERS_WITHIN):
+            del context.recoveries[key]
     return tuple(seconds)
 
 
-def _note_recovery(scene: FailoverContext, recovery: PodRecovery, key: tuple[str, str]) -> None:
-    node = scene.snapshot.nodes.get(recovery.node)
+def _note_recovery(context: FailoverContext, recovery: PodRecovery, key: tuple[str, str]) -> None:
+    node = context.snapshot.nodes.get(recovery.node)
     if node is not None:
-        scene.note(node, f"Recovered-{key[0]}/{key[1]}", f"pod {key[0]}/{key[1]} runs elsewhere")
+        context.note(node, f"Recovered-{key[0]}/{key[1]}", f"pod {key[0]}/{key[1]} runs elsewhere")

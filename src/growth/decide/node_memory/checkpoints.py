@@ -37,7 +37,7 @@ def _checkpoint(look: PagePass, node: Node) -> bool:
         return False
     # Counted anew once something was written, else a node that never rests would be written down without any.
     since = f"unsaved since {memory.metadata.resource_version if memory is not None else 0}"
-    if _is_urgent(node) or look.has_been(since, look.scene.settings.checkpoint_after):
+    if _is_urgent(node) or look.has_been(since, look.context.settings.checkpoint_after):
         why = f"node {node.metadata.name} is {len(memento.labels)} labels now"
         look.remember(memento, why, is_final=False, ends_claim=is_itself)
     return False
@@ -49,7 +49,7 @@ def _is_urgent(node: Node) -> bool:
 
 def follow_finalizer(look: PagePass, node: Node, *, is_saved: bool) -> None:
     """Hold a node back while it should be, and let it go when that is over."""
-    meta, settings = node.metadata, look.scene.settings
+    meta, settings = node.metadata, look.context.settings
     is_there, is_wanted = FINALIZER in meta.finalizers, settings.finalizer and settings.mode != "off"
     if meta.deletion_timestamp is None:
         if is_wanted and not is_there and is_marked(node):
@@ -72,10 +72,10 @@ def _let_go(look: PagePass, node: Node, why: str) -> None:
 
 def forget(look: PagePass, memory: NodeRecord) -> None:
     """Drop what is remembered of a node that has been gone for long enough."""
-    after, gone_at = look.scene.settings.forget_after, memory.memento.at
+    after, gone_at = look.context.settings.forget_after, memory.memento.at
     if after is None or gone_at is None or not memory.is_final:
         return
     # What was written before a clock jumped tells no age: better late than a day after a clock was a year ahead.
-    since = max(gone_at, look.scene.steady_since or gone_at)
+    since = max(gone_at, look.context.steady_since or gone_at)
     if look.is_due(since + after):
         look.forget(memory, f"node {look.page.name} has been gone since {gone_at:%Y-%m-%d %H:%M}")

@@ -49,7 +49,7 @@ def claim_on(look: PagePass, memory: NodeRecord) -> RecordClaim:
     name = claimed_for(memory)
     if not name:
         return RecordClaim.NONE
-    page = look.scene.page(name)
+    page = look.context.page(name)
     if page.node is not None:
         standing = RecordClaim.SPENT if is_marked(page.node) else RecordClaim.OPEN
     elif page.departed or page.transactions:
@@ -79,5 +79,5 @@ def must_wait(look: PagePass, uid: str) -> bool:
 def is_lost(look: PagePass, node: Node) -> bool:
     """Whether a node that is there does not work any more, or is to go: then another one may take its place."""
     meta = node.metadata
-    is_going = meta.deletion_timestamp is not None or meta.name in leaving_in(look.scene.snapshot)
+    is_going = meta.deletion_timestamp is not None or meta.name in leaving_in(look.context.snapshot)
     return is_going or out_of_service_taint(node) is not None

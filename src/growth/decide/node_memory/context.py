@@ -68,8 +68,8 @@ class NodeMemoryContext:
 class PagePass:
     """One look at one page: what it comes to is collected here."""
 
-    def __init__(self, scene: NodeMemoryContext, page: NodePage, before: PageResult) -> None:
-        self.scene, self.page, self.policy, self.now = scene, page, scene.policy, scene.now
+    def __init__(self, context: NodeMemoryContext, page: NodePage, before: PageResult) -> None:
+        self.context, self.page, self.policy, self.now = context, page, context.policy, context.now
         self.follows = ""
         self.unheard = 0
         self._basis: tuple[int, ...] = ()
@@ -114,7 +114,7 @@ class PagePass:
 
     def record(self, kind: str, memento: NodeContents, why: str) -> None:
         """Write down that something happened to this node."""
-        name, place = self.page.name, self.scene.settings.transaction_namespace
+        name, place = self.page.name, self.context.settings.transaction_namespace
         subject = reference_by_name(TRANSACTIONS, transaction_name(name, memento.version), place)
         body = transaction_body("added" if kind == "added" else "deleted", name, memento)
         self._since[UNWRITTEN] = min(self._before.since.get(UNWRITTEN, self.now), self.now)
@@ -127,7 +127,7 @@ class PagePass:
         is_same_life = memory is not None and memory.memento.uid == memento.uid
         data = memory_data(memento, is_final=is_final, keeps_claim=is_same_life and not ends_claim)
         if memory is None:
-            subject = reference_by_name(MEMORIES, self.page.name, self.scene.settings.namespace)
+            subject = reference_by_name(MEMORIES, self.page.name, self.context.settings.namespace)
             body = {"data": {key: value for key, value in data.items() if value is not None}}
             self._works.append(CreateObject(subject=subject, why=why, body=body, if_absent=True))
         else:
@@ -155,7 +155,7 @@ class PagePass:
 
     def change_node(self, node: Node, body: Mapping[str, Any], why: str, given: tuple[Precondition, ...] = ()) -> None:
         """Write to the node, if it is still as it was seen."""
-        self._basis = self.scene.basis(node)
+        self._basis = self.context.basis(node)
         self._works.append(
             PatchObject(
                 subject=reference_to(NODES, node.metadata),

@@ -31,17 +31,17 @@ _NOTHING: Final = PageResult()
 
 def decide(snapshot: Snapshot, state: DeciderState, settings: Settings) -> Decision:
     """What should happen now."""
-    desk = state.memory if isinstance(state.memory, NodeMemoryCarry) else NodeMemoryCarry()
-    return _Pass(snapshot, state, settings, desk).run()
+    carry = state.memory if isinstance(state.memory, NodeMemoryCarry) else NodeMemoryCarry()
+    return _Pass(snapshot, state, settings, carry).run()
 
 
 class _Pass:
-    def __init__(self, snapshot: Snapshot, state: DeciderState, settings: Settings, desk: NodeMemoryCarry) -> None:
-        self._snapshot, self._settings, self._desk = snapshot, settings, desk
+    def __init__(self, snapshot: Snapshot, state: DeciderState, settings: Settings, carry: NodeMemoryCarry) -> None:
+        self._snapshot, self._settings, self._carry = snapshot, settings, carry
         self._state = state
-        self._scene = NodeMemoryContext(snapshot, settings, state.steady_since)
-        self._shards = {shard: dict(looks) for shard, looks in desk.shards.items()}
-        self._awaiting = dict(desk.awaiting)
+        self._context = NodeMemoryContext(snapshot, settings, state.steady_since)
+        self._shards = {shard: dict(looks) for shard, looks in carry.shards.items()}
+        self._awaiting = dict(carry.awaiting)
         self._restored: list[float] = []
 
     def run(self) -> Decision:
@@ -49,7 +49,7 @@ class _Pass:
         for name in self._names():
             self._look_at(name)
         piles = {shard: pile_of(looks) for shard, looks in self._shards.items() if looks}
-        shards = ShardLeases(self._snapshot, self._settings, self._state.identity, self._desk.sights, piles)
+        shards = ShardLeases(self._snapshot, self._settings, self._state.identity, self._carry.sights, piles)
         said = self._said(shards, piles)
         due = (pile.due for pile in piles.values())
         deadlines = [when for when in (*due, *shards.deadlines) if when is not None]
@@ -57,7 +57,7 @@ class _Pass:
             self._snapshot.past.journal.number,
             self._snapshot.now,
             {shard: looks for shard, looks in self._shards.items() if looks},
-            {**self._desk.sights, **shards.sights},
+            {**self._carry.sights, **shards.sights},
             self._awaiting,
             tuple(self._restored),
             min((pile.oldest for pile in piles.values() if pile.oldest is not None), default=None),
@@ -67,12 +67,12 @@ class _Pass:
     def _names(self) -> Iterable[str]:
         """Of whom something may be different now."""
         past, now = self._snapshot.past, self._snapshot.now
-        changed = past.journal.since(self._desk.journal)
-        if changed is None or not self._desk.journal:
+        changed = past.journal.since(self._carry.journal)
+        if changed is None or not self._carry.journal:
             changed = [*past.pages, *(name for looks in self._shards.values() for name in looks)]
         looks = ((name, look) for open_ in self._shards.values() for name, look in open_.items())
         # What is due at an instant of a clock that was set back since would wait for that instant to come again.
-        is_set_back = self._desk.at is not None and now < self._desk.at
+        is_set_back = self._carry.at is not None and now < self._carry.at
         due = [
             name
             for name, look in looks
@@ -84,10 +84,10 @@ class _Pass:
         return dict.fromkeys((*reversed(changed), *due))
 
     def _look_at(self, name: str) -> None:
-        page = self._scene.page(name)
+        page = self._context.page(name)
         self._note_wait(page)
         looks = self._shards.setdefault(shard_of(name, self._settings.memory.shards), {})
-        look = look_at(self._scene, page, looks.get(name, PageResult()))
+        look = look_at(self._context, page, looks.get(name, PageResult()))
         if look.is_idle:
             looks.pop(name, None)
         else:
@@ -138,8 +138,8 @@ class _Pass:
     def _up_to_date(self, name: str, look: PageResult) -> PageResult:
         """A node says how it is all the time, and nobody looks at what is remembered of it for that. But who writes to
         it must know its version, and what its pool and its request say."""
-        node = self._scene.page(name).node
-        if not look.basis or (node is not None and look.basis == self._scene.basis(node)):
+        node = self._context.page(name).node
+        if not look.basis or (node is not None and look.basis == self._context.basis(node)):
             return look
         self._look_at(name)
         return self._shards[shard_of(name, self._settings.memory.shards)].get(name, _NOTHING)
@@ -166,10 +166,10 @@ class _Pass:
         return list(islice(records, _AT_ONCE))
 
 
-def look_at(scene: NodeMemoryContext, page: NodePage, before: PageResult) -> PageResult:
+def look_at(context: NodeMemoryContext, page: NodePage, before: PageResult) -> PageResult:
     """What one page needs next."""
-    look = PagePass(scene, page, before)
-    if scene.settings.mode == "off":
+    look = PagePass(context, page, before)
+    if context.settings.mode == "off":
         if page.node is not None:
             follow_finalizer(look, page.node, is_saved=True)
         return look.end()

@@ -12,11 +12,11 @@ def restore(
     look: PagePass, node: Node, memento: NodeContents | None, given: tuple[Precondition, ...], why: str
 ) -> None:
     """Give a node this, or nothing, and its marker."""
-    body = look.policy.restored(node, memento, template_of(node, look.scene.snapshot))
+    body = look.policy.restored(node, memento, template_of(node, look.context.snapshot))
     look.change_node(node, body, f"give it its memory back: {why}", given)
 
 
 def unchanged(look: PagePass, name: str, memory: NodeRecord | None) -> Precondition:
     """That nothing was remembered since: the stream of memories may lag behind that of transactions."""
-    subject = reference_by_name(MEMORIES, name, look.scene.settings.namespace)
+    subject = reference_by_name(MEMORIES, name, look.context.settings.namespace)
     return Precondition(subject, memory.metadata.resource_version if memory is not None else None)

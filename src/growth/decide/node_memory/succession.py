@@ -13,12 +13,12 @@ from growth.observe.node_history import NodePage
 
 def take_over(look: PagePass, node: Node) -> None:
     """Give a node of which nothing is remembered what its predecessor was, if it has one."""
-    name = look.scene.predecessor_of(node.metadata.name)
+    name = look.context.predecessor_of(node.metadata.name)
     if not name:
         _give(look, node, None, None, "nothing is remembered")
         return
     look.follows = name
-    page = look.scene.page(name)
+    page = look.context.page(name)
     if page.problem:
         words = f"it takes the place of node {name}: {page.problem}; mend it, or drop it with: growth memory forget"
         look.warn("MemoryUnreadable", f"{words} {name}")
@@ -73,6 +73,6 @@ def _give(look: PagePass, node: Node, predecessor: NodePage | None, memento: Nod
 def awaits_another(look: PagePass, memento: NodeContents) -> bool:
     """Whether a node that left, of which nothing is remembered, had yet to be given what its predecessor was: then
     that is worth more than what it was."""
-    name = look.scene.predecessor_of(look.page.name)
-    memory = look.scene.page(name).memory if name and not memento.is_marked else None
+    name = look.context.predecessor_of(look.page.name)
+    memory = look.context.page(name).memory if name and not memento.is_marked else None
     return memory is not None and claimed_for(memory) in ("", look.page.name)

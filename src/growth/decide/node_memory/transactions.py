@@ -71,8 +71,8 @@ def is_heir(memento: NodeContents, memory: NodeRecord) -> bool:
 
 def earlier(look: PagePass, memento: NodeContents) -> NodeContents | None:
     """What this node was before, in this life, or was given at the beginning of it, also by its predecessor."""
-    for name in (look.page.name, look.scene.predecessor_of(look.page.name)):
-        memory = look.scene.page(name).memory
+    for name in (look.page.name, look.context.predecessor_of(look.page.name)):
+        memory = look.context.page(name).memory
         if memory is not None and is_heir(memento, memory):
             return memory.memento
     return None
@@ -84,8 +84,8 @@ def _added(look: PagePass, transaction: Transaction) -> None:
         # A replica that has heard of everything up to there knows that the node is gone and not just unheard of. Where
         # no node changes any more, no replica has: then after a while. Until then a replica whose own stream of nodes
         # is silent loses the shard's Lease, which is not renewed meanwhile, to one that sees the node.
-        until_others_took_over = look.scene.lease_duration + 2 * LAG
-        nodes_version = look.scene.snapshot.past.nodes_version
+        until_others_took_over = look.context.lease_duration + 2 * LAG
+        nodes_version = look.context.snapshot.past.nodes_version
         if nodes_version >= transaction.version or look.has_been("unheard", until_others_took_over):
             look.finish(transaction, f"node {look.page.name} is gone again")
         else:

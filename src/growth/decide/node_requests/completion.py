@@ -13,83 +13,83 @@ from growth.decide.node_requests.context import NodeRequestsContext
 from growth.decide.writes.removal_requests import asked_to_go
 
 
-def keep(scene: NodeRequestsContext, request: NodeRequest) -> None:
+def keep(context: NodeRequestsContext, request: NodeRequest) -> None:
     """A node that works speaks for itself; its request is kept for a while, for people to look at.
 
     It also says for whom the node was bought, so it outlives the time in which these pods have their places.
     """
-    ends_at = scene.since(request) + max(scene.settings.keep_ready, scene.settings.hand_over)
-    if request.metadata.name not in scene.snapshot.nodes:
-        _delete(scene, request, "its node is gone")
-    elif scene.now < ends_at:
-        scene.deadlines.append(ends_at)
-    elif request.metadata.name not in scene.snapshot.closed:
-        _delete(scene, request, "its node has been ready for a while")
+    ends_at = context.since(request) + max(context.settings.keep_ready, context.settings.hand_over)
+    if request.metadata.name not in context.snapshot.nodes:
+        _delete(context, request, "its node is gone")
+    elif context.now < ends_at:
+        context.deadlines.append(ends_at)
+    elif request.metadata.name not in context.snapshot.closed:
+        _delete(context, request, "its node has been ready for a while")
 
 
-def forget(scene: NodeRequestsContext, request: NodeRequest) -> None:
+def forget(context: NodeRequestsContext, request: NodeRequest) -> None:
     """What an Unmet request taught is noted in its pool; then it goes, when its offering may be tried again."""
-    if not _is_noted(scene, request):
+    if not _is_noted(context, request):
         return
-    pool, failure = scene.pools.get(request.pool), scene.failure_of(request)
-    ends_at, met = scene.since(request), condition_of(request.status.conditions, MET)
+    pool, failure = context.pools.get(request.pool), context.failure_of(request)
+    ends_at, met = context.since(request), condition_of(request.status.conditions, MET)
     if met is not None and met.reason == POOL_UNCLEAR:
-        ends_at += scene.settings.unmet_at_most  # no pool shows why: whoever wrote it finds that here
+        ends_at += context.settings.unmet_at_most  # no pool shows why: whoever wrote it finds that here
     if pool is not None and failure is not None:
         until = [one.until for one in pool.status.offerings if one.offering == failure.scope and one.until]
-        ends_at = min(max([ends_at, *until]), ends_at + scene.settings.unmet_at_most)
-    if scene.now >= ends_at:
-        _delete(scene, request, "its offering may be tried again")
+        ends_at = min(max([ends_at, *until]), ends_at + context.settings.unmet_at_most)
+    if context.now >= ends_at:
+        _delete(context, request, "its offering may be tried again")
     else:
-        scene.deadlines.append(ends_at)
+        context.deadlines.append(ends_at)
 
 
-def hand_over_to_removal(scene: NodeRequestsContext, request: NodeRequest) -> None:
+def hand_over_to_removal(context: NodeRequestsContext, request: NodeRequest) -> None:
     """The machine must go, which is another request's business; this one goes when that one is seen."""
     name = request.metadata.name
-    if why := _why_done(scene, request):
-        if _is_noted(scene, request):
-            _delete(scene, request, why)
+    if why := _why_done(context, request):
+        if _is_noted(context, request):
+            _delete(context, request, why)
         return
-    if scene.is_halted:
-        scene.hold(request, "ClusterUnhealthy", "nothing is removed in an unhealthy cluster")
+    if context.is_halted:
+        context.hold(request, "ClusterUnhealthy", "nothing is removed in an unhealthy cluster")
         return
     met = condition_of(request.status.conditions, MET)
     reason = (met.message if met is not None else "") or "given up"
-    scene.said.append(asked_to_go(name, request.pool, request.status.provider_id, reason))
+    context.said.append(asked_to_go(name, request.pool, request.status.provider_id, reason))
 
 
-def _why_done(scene: NodeRequestsContext, request: NodeRequest) -> str:
+def _why_done(context: NodeRequestsContext, request: NodeRequest) -> str:
     """Why nobody has to be asked for the machine's removal; empty if somebody has to be."""
     name = request.metadata.name
-    if _works_after_all(scene, name):
+    if _works_after_all(context, name):
         # Whoever removes machines leaves this one alone, and would be asked for it again and again.
         return "its node works after all"
-    if _is_nothing_left(scene, request):
+    if _is_nothing_left(context, request):
         # A removal that was quicker than its pool's learning is over already.
         return "its machine is gone"
-    return "its machine is being removed" if name in scene.leaving else ""
+    return "its machine is being removed" if name in context.leaving else ""
 
 
-def _works_after_all(scene: NodeRequestsContext, name: str) -> bool:
+def _works_after_all(context: NodeRequestsContext, name: str) -> bool:
     """Whether pods run on its node: it came late, or was seen late. What is bound to one that never was ready does not
     run."""
-    node = scene.snapshot.nodes.get(name)
-    return node is not None and name in scene.snapshot.work and (node.is_ready or name not in scene.snapshot.closed)
+    node = context.snapshot.nodes.get(name)
+    return node is not None and name in context.snapshot.work and (node.is_ready or name not in context.snapshot.closed)
 
 
-def _is_nothing_left(scene: NodeRequestsContext, request: NodeRequest) -> bool:
+def _is_nothing_left(context: NodeRequestsContext, request: NodeRequest) -> bool:
     """Whether there is no node, and its provider has said since it was given up that there is no machine."""
-    if request.metadata.name in scene.snapshot.nodes or scene.machine_of(request) is not None:
+    if request.metadata.name in context.snapshot.nodes or context.machine_of(request) is not None:
         return False
-    return scene.has_answered(request, scene.since(request) + timedelta(microseconds=1))
+    return context.has_answered(request, context.since(request) + timedelta(microseconds=1))
 
 
-def _is_noted(scene: NodeRequestsContext, request: NodeRequest) -> bool:
+def _is_noted(context: NodeRequestsContext, request: NodeRequest) -> bool:
     """Whether its pool has learnt from it, or there is nothing to learn and nobody to do so."""
-    pool, failure = scene.pools.get(request.pool), scene.failure_of(request)
+    pool, failure = context.pools.get(request.pool), context.failure_of(request)
     return pool is None or failure is None or is_noted(failure, pool)
 
 
-def _delete(scene: NodeRequestsContext, request: NodeRequest, why: str) -> None:
-    scene.said.append(DeleteObject(subject=reference_to(NODE_REQUESTS, request.metadata), why=why))
+def _delete(context: NodeRequestsContext, request: NodeRequest, why: str) -> None:
+    context.said.append(DeleteObject(subject=reference_to(NODE_REQUESTS, request.metadata), why=why))

@@ -33,14 +33,14 @@ _STEPS: Final[Mapping[RequestPhase, Callable[[NodeRequestsContext, NodeRequest],
 
 def decide(snapshot: Snapshot, state: DeciderState, settings: Settings) -> Decision:
     """What should happen now: requests by their phases, nodes that are closed, machines that nobody knows."""
-    scene = NodeRequestsContext(snapshot, state, settings)
+    context = NodeRequestsContext(snapshot, state, settings)
     memory = state.memory if isinstance(state.memory, NodeRequestsCarry) else NodeRequestsCarry()
-    scene.too_many, scene.missing_at = too_many(scene), memory.missing_at
-    for _, request in sorted(scene.requests.items()):
+    context.too_many, context.missing_at = too_many(context), memory.missing_at
+    for _, request in sorted(context.requests.items()):
         if request.metadata.deletion_timestamp is None:
-            _STEPS[request.status.phase](scene, request)
-    open_nodes(scene)
-    memory = adopt(scene, memory)
-    give_up_unregistered(scene)
-    wake_at = min((when for when in scene.deadlines if when > scene.now), default=None)
-    return Decision(tuple(scene.said), wake_at, memory)
+            _STEPS[request.status.phase](context, request)
+    open_nodes(context)
+    memory = adopt(context, memory)
+    give_up_unregistered(context)
+    wake_at = min((when for when in context.deadlines if when > context.now), default=None)
+    return Decision(tuple(context.said), wake_at, memory)

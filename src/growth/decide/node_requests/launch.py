@@ -15,34 +15,34 @@ from growth.decide.node_requests.context import NodeRequestsContext
 from growth.decide.writes.node_requests import REQUEST_FAILED, REQUESTED, moved
 
 
-def buy(scene: NodeRequestsContext, request: NodeRequest) -> None:
+def buy(context: NodeRequestsContext, request: NodeRequest) -> None:
     """What a request needs that is Pending."""
     subject = reference_to(NODE_REQUESTS, request.metadata)
-    outcome = scene.state.outcome_of(CreateMachine, subject)
-    machine = scene.machine_of(request) or _bought(outcome)
-    pool = scene.pools.get(request.pool)
-    offering = scene.offering_of(request)
+    outcome = context.state.outcome_of(CreateMachine, subject)
+    machine = context.machine_of(request) or _bought(outcome)
+    pool = context.pools.get(request.pool)
+    offering = context.offering_of(request)
     if machine is not None:
-        _accepted(scene, request, machine)
+        _accepted(context, request, machine)
     elif problem := request.pool_problem:
-        _give_up(scene, request, POOL_UNCLEAR, problem)
-    elif scene.is_halted:
-        scene.hold(request, "ClusterUnhealthy", "nothing is launched in an unhealthy cluster")
+        _give_up(context, request, POOL_UNCLEAR, problem)
+    elif context.is_halted:
+        context.hold(request, "ClusterUnhealthy", "nothing is launched in an unhealthy cluster")
     elif pool is None or pool.metadata.deletion_timestamp is not None:
-        _give_up(scene, request, POOL_GONE, f"pool {request.pool} is gone or going: nothing is bought for it")
-    elif why := scene.too_many.get(request.metadata.name):
-        _give_up(scene, request, LIMIT_REACHED, f"it would be too much: {why}")
+        _give_up(context, request, POOL_GONE, f"pool {request.pool} is gone or going: nothing is bought for it")
+    elif why := context.too_many.get(request.metadata.name):
+        _give_up(context, request, LIMIT_REACHED, f"it would be too much: {why}")
     elif outcome is not None and outcome.result is Result.REFUSED and outcome.error in ENDING:
-        _give_up(scene, request, outcome.error, outcome.message, was_asked=True)
-    elif scene.state_of(request) is NodeState.NEVER_CREATED and (outcome is not None or offering is None):
+        _give_up(context, request, outcome.error, outcome.message, was_asked=True)
+    elif context.state_of(request) is NodeState.NEVER_CREATED and (outcome is not None or offering is None):
         # Also if nobody can say any more what it is: until it is given up, nobody plans (step 4).
         why = "its provider had no machine of this name in time"
-        _give_up(scene, request, NO_MACHINE, why, was_asked=True)
+        _give_up(context, request, NO_MACHINE, why, was_asked=True)
     elif offering is None:
-        _miss_in_catalogue(scene, request)
+        _miss_in_catalogue(context, request)
     else:
-        _note_trouble(scene, request, outcome)
-        scene.said.append(
+        _note_trouble(context, request, outcome)
+        context.said.append(
             CreateMachine(
                 subject=subject,
                 why=f"the request is new: {offering.id} for pool {pool.metadata.name}",
@@ -56,12 +56,12 @@ def _bought(outcome: Outcome | None) -> Machine | None:
     return outcome.machine if outcome is not None and outcome.result is Result.DONE else None
 
 
-def _accepted(scene: NodeRequestsContext, request: NodeRequest, machine: Machine) -> None:
-    scene.said.append(
+def _accepted(context: NodeRequestsContext, request: NodeRequest, machine: Machine) -> None:
+    context.said.append(
         moved(
             request,
             "Provisioning",
-            scene.now,
+            context.now,
             f"the provider has the machine {machine.id}",
             events=_asked(request),
             met=("True", "Accepted", f"machine {machine.id}"),
@@ -78,14 +78,14 @@ def _asked(request: NodeRequest) -> tuple[tuple[str, str], ...]:
 
 
 def _give_up(
-    scene: NodeRequestsContext, request: NodeRequest, reason: str, message: str, *, was_asked: bool = False
+    context: NodeRequestsContext, request: NodeRequest, reason: str, message: str, *, was_asked: bool = False
 ) -> None:
     asked = _asked(request) if was_asked else ()
-    scene.said.append(
+    context.said.append(
         moved(
             request,
             "Unmet",
-            scene.now,
+            context.now,
             message,
             events=(*asked, (REQUEST_FAILED, f"{reason}: {message}")),
             met=("False", reason, message),
@@ -93,23 +93,23 @@ def _give_up(
     )
 
 
-def _miss_in_catalogue(scene: NodeRequestsContext, request: NodeRequest) -> None:
+def _miss_in_catalogue(context: NodeRequestsContext, request: NodeRequest) -> None:
     """Nobody sells what is asked for: either no provider has answered yet, or it is a name that does not exist."""
-    if scene.knows_what_is_sold:
+    if context.knows_what_is_sold:
         what = request.spec.target_offering
-        _give_up(scene, request, "Invalid", f"spec.targetOffering is {what!r}, which no enabled provider sells")
+        _give_up(context, request, "Invalid", f"spec.targetOffering is {what!r}, which no enabled provider sells")
     else:
-        scene.hold(request, "ProviderSilent", "no provider has said yet what it sells")
+        context.hold(request, "ProviderSilent", "no provider has said yet what it sells")
 
 
-def _note_trouble(scene: NodeRequestsContext, request: NodeRequest, outcome: Outcome | None) -> None:
+def _note_trouble(context: NodeRequestsContext, request: NodeRequest, outcome: Outcome | None) -> None:
     """An error that may pass is noted once, by its name: its words may hold the number of each single question."""
     if request.status.phase_since is not None:
-        scene.deadlines.append(scene.since(request) + scene.settings.machine_within)
+        context.deadlines.append(context.since(request) + context.settings.machine_within)
     if outcome is None or outcome.result not in (Result.REFUSED, Result.FAILED):
         return
     last = request.status.events[-1] if request.status.events else None
     if last is None or last.name != REQUEST_FAILED or not last.reason.startswith(f"{outcome.error}:"):
         words = f"{outcome.error}: {outcome.message}"
         events = (*_asked(request), (REQUEST_FAILED, words))
-        scene.said.append(moved(request, "Pending", scene.now, words, events=events))
+        context.said.append(moved(request, "Pending", context.now, words, events=events))

@@ -19,20 +19,20 @@ from growth.decide.node_requests.context import NodeRequestsContext
 _NANO = 10**9
 
 
-def too_many(scene: NodeRequestsContext) -> dict[str, str]:
+def too_many(context: NodeRequestsContext) -> dict[str, str]:
     """By name, the requests that must not be bought for, with the limit that each would pass."""
-    limited = {name: pool for name, pool in scene.pools.items() if is_limited(pool)}
-    waiting = [one for one in scene.requests.values() if one.pool in limited and _is_waiting(scene, one)]
+    limited = {name: pool for name, pool in context.pools.items() if is_limited(pool)}
+    waiting = [one for one in context.requests.values() if one.pool in limited and _is_waiting(context, one)]
     if not waiting:
         return {}
     names = {one.metadata.name for one in waiting}
     had: dict[str, list[PoolUsage]] = {name: [] for name in limited}
-    for one in holdings(scene.snapshot, scene.shop, just_bought(scene.snapshot, scene.state)):
+    for one in holdings(context.snapshot, context.shop, just_bought(context.snapshot, context.state)):
         if one.pool in had and one.name not in names:
             had[one.pool].append(one.bought)
     found: dict[str, str] = {}
     for request in _in_turn(waiting):
-        offering, pool = scene.offering_of(request), limited[request.pool]
+        offering, pool = context.offering_of(request), limited[request.pool]
         if offering is None:
             continue
         offering = as_billed(offering, pool)
@@ -66,10 +66,10 @@ def passed(pool: NodePool, had: Sequence[PoolUsage], offering: Offering) -> str:
     return ""
 
 
-def _is_waiting(scene: NodeRequestsContext, request: NodeRequest) -> bool:
+def _is_waiting(context: NodeRequestsContext, request: NodeRequest) -> bool:
     """Whether nothing of it exists yet, as far as anybody knows."""
     name = request.metadata.name
-    has_something = name in scene.snapshot.nodes or scene.machine_of(request) is not None
+    has_something = name in context.snapshot.nodes or context.machine_of(request) is not None
     return request.status.phase == "Pending" and not has_something
 
 

@@ -31,39 +31,39 @@ class NodeRequestsCarry(msgspec.Struct, frozen=True):
     """By uid of a request, the first list of its provider without its machine, which was listed before."""
 
 
-def adopt(scene: NodeRequestsContext, memory: NodeRequestsCarry) -> NodeRequestsCarry:
+def adopt(context: NodeRequestsContext, memory: NodeRequestsCarry) -> NodeRequestsCarry:
     """Say what to do about each machine that nobody knows.
 
     What a provider said may be older than what was removed since. So nothing is concluded before it was asked again.
     """
     noticed: dict[str, datetime] = {}
-    for cloud, machine in _unknown(scene):
+    for cloud, machine in _unknown(context):
         # If the clock jumped, nobody knows how long ago that was.
-        noticed_at = min(memory.noticed.get(machine.provider_id, scene.now), scene.now)
-        since = noticed[machine.provider_id] = scene.state.since(noticed_at, scene.now)
+        noticed_at = min(memory.noticed.get(machine.provider_id, context.now), context.now)
+        since = noticed[machine.provider_id] = context.state.since(noticed_at, context.now)
         if cloud.read_at is not None and cloud.read_at > since:
-            scene.said += _concluded(scene, machine, since)
-    return NodeRequestsCarry(noticed, scene.missing_now)
+            context.said += _concluded(context, machine, since)
+    return NodeRequestsCarry(noticed, context.missing_now)
 
 
-def _unknown(scene: NodeRequestsContext) -> Iterator[tuple[ProviderState, Machine]]:
-    removals = scene.snapshot.table(NODE_REMOVAL_REQUESTS).values()
+def _unknown(context: NodeRequestsContext) -> Iterator[tuple[ProviderState, Machine]]:
+    removals = context.snapshot.table(NODE_REMOVAL_REQUESTS).values()
     going = {removal.spec.provider_id for removal in removals}
-    known = {*scene.requests, *scene.leaving}
-    for cloud in scene.snapshot.clouds.values():
+    known = {*context.requests, *context.leaving}
+    for cloud in context.snapshot.clouds.values():
         if cloud.problem:
             continue
         for machine in cloud.machines:
             name = machine.name
-            if name not in known and name not in scene.snapshot.nodes and machine.provider_id not in going:
+            if name not in known and name not in context.snapshot.nodes and machine.provider_id not in going:
                 yield cloud, machine
 
 
-def _concluded(scene: NodeRequestsContext, machine: Machine, since: datetime) -> Iterator[Action | Hold]:
-    why_not = _why_not(scene, machine)
-    pool = scene.pools.get(machine.pool)
+def _concluded(context: NodeRequestsContext, machine: Machine, since: datetime) -> Iterator[Action | Hold]:
+    why_not = _why_not(context, machine)
+    pool = context.pools.get(machine.pool)
     if pool is not None and not why_not:
-        if not scene.is_halted:
+        if not context.is_halted:
             yield _adopted(machine, pool)
         return
     subject = reference_to(NODE_POOLS, pool.metadata) if pool else reference_by_name(NODE_POOLS, machine.pool)
@@ -71,25 +71,25 @@ def _concluded(scene: NodeRequestsContext, machine: Machine, since: datetime) ->
     yield from held_and_told(subject, reason="LeakedMachine", why=why, action="Adopting")
     if pool is None or (_is_deleted(pool) and pool.spec.deletion_policy == "Orphan"):
         return
-    if scene.is_halted:
+    if context.is_halted:
         return
     going = asked_to_go(machine.name, machine.pool, machine.provider_id, why)
-    ends_at = since + scene.removal.leaked_after
+    ends_at = since + context.removal.leaked_after
     if _is_deleted(pool):
         yield going
-    elif scene.now < ends_at:
-        scene.deadlines.append(ends_at)
+    elif context.now < ends_at:
+        context.deadlines.append(ends_at)
     else:
-        scene.unregistered.append((ends_at, machine.name, machine.pool, going))
+        context.unregistered.append((ends_at, machine.name, machine.pool, going))
 
 
 def _is_deleted(pool: NodePool) -> bool:
     return pool.metadata.deletion_timestamp is not None
 
 
-def _why_not(scene: NodeRequestsContext, machine: Machine) -> str:
+def _why_not(context: NodeRequestsContext, machine: Machine) -> str:
     """Why a machine cannot be adopted; empty if it can."""
-    pool, offering = scene.pools.get(machine.pool), scene.shop.get(machine.offering)
+    pool, offering = context.pools.get(machine.pool), context.shop.get(machine.offering)
     if pool is None:
         return f"its pool {machine.pool!r} does not exist"
     if _is_deleted(pool):

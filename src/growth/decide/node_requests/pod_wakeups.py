@@ -20,28 +20,28 @@ _LATE_AFTER: Final = timedelta(seconds=10)
 _LATE_AT_ONCE: Final = 50
 
 
-def planned(scene: NodeRequestsContext, request: NodeRequest) -> list[Pod]:
+def planned(context: NodeRequestsContext, request: NodeRequest) -> list[Pod]:
     """The pods that a machine was bought for and that still wait; not those that a smaller node has no room for."""
-    waiting, node = scene.snapshot.waiting, scene.snapshot.nodes.get(request.metadata.name)
+    waiting, node = context.snapshot.waiting, context.snapshot.nodes.get(request.metadata.name)
     uids = request.planned_for
-    if node is not None and node.is_ready and request.spec.target_offering in scene.shop.disappointing:
-        uids = still_fitting(request, scene.snapshot, waiting)
+    if node is not None and node.is_ready and request.spec.target_offering in context.shop.disappointing:
+        uids = still_fitting(request, context.snapshot, waiting)
     return [waiting[uid] for uid in uids if uid in waiting]
 
 
-def call(scene: NodeRequestsContext) -> None:
+def call(context: NodeRequestsContext) -> None:
     """Wake those that no new node wakes, at once; the others if they are late."""
     called: dict[str, tuple[Pod, str, bool]] = {}
-    late_after = min(_LATE_AFTER, scene.settings.hand_over / 2)
-    for since, name, request in sorted(_handed_over(scene), key=lambda one: one[:2]):
-        if name not in scene.snapshot.nodes or name in scene.leaving:
+    late_after = min(_LATE_AFTER, context.settings.hand_over / 2)
+    for since, name, request in sorted(_handed_over(context), key=lambda one: one[:2]):
+        if name not in context.snapshot.nodes or name in context.leaving:
             continue
-        is_late, shy = scene.now >= since + late_after, set(request.wakes)
+        is_late, shy = context.now >= since + late_after, set(request.wakes)
         if not is_late:
-            scene.deadlines.append(since + late_after)
-        for pod in _let_in(scene, request) if shy or is_late else ():
+            context.deadlines.append(since + late_after)
+        for pod in _let_in(context, request) if shy or is_late else ():
             uid = pod.metadata.uid
-            if uid in shy or (is_late and uid in scene.snapshot.refused):
+            if uid in shy or (is_late and uid in context.snapshot.refused):
                 called[uid] = (pod, name, uid in shy)
     free = _LATE_AT_ONCE - sum(pod.metadata.labels.get(NUDGE) == name for pod, name, _ in called.values())
     for pod, name, is_shy in called.values():
@@ -49,18 +49,18 @@ def call(scene: NodeRequestsContext) -> None:
         if action is None or (free <= 0 and not is_shy):
             continue
         free -= not is_shy
-        scene.said.append(action)
+        context.said.append(action)
 
 
-def _handed_over(scene: NodeRequestsContext) -> Iterator[tuple[datetime, str, NodeRequest]]:
+def _handed_over(context: NodeRequestsContext) -> Iterator[tuple[datetime, str, NodeRequest]]:
     """Requests whose pods are moving in, with since when and the name. Those before are kept for people to look at, and
     are many."""
-    for name, request in scene.requests.items():
-        if request.status.phase == "Ready" and scene.now < (since := scene.since(request)) + scene.settings.hand_over:
+    for name, request in context.requests.items():
+        if request.status.phase == "Ready" and context.now < (since := context.since(request)) + context.settings.hand_over:
             yield since, name, request
 
 
-def _let_in(scene: NodeRequestsContext, request: NodeRequest) -> list[Pod]:
+def _let_in(context: NodeRequestsContext, request: NodeRequest) -> list[Pod]:
     """Those that could go to their place now: it is open to all, or they have its key."""
-    name, pods = request.metadata.name, planned(scene, request)
-    return [pod for pod in pods if name in pod.keys] if name in scene.snapshot.closed else pods
+    name, pods = request.metadata.name, planned(context, request)
+    return [pod for pod in pods if name in pod.keys] if name in context.snapshot.closed else pods

@@ -33,64 +33,64 @@ _KEYS_AT_ONCE: Final = 256
 _MEMORY_WITHIN: Final = timedelta(minutes=1)
 
 
-def open_nodes(scene: NodeRequestsContext) -> None:
+def open_nodes(context: NodeRequestsContext) -> None:
     """Look at each closed node, then call those whose places are ready."""
-    for name, node in sorted(scene.snapshot.closed.items()):
-        request = scene.requests.get(name)
+    for name, node in sorted(context.snapshot.closed.items()):
+        request = context.requests.get(name)
         pool = request.pool if request is not None else node.metadata.labels.get(POOL, "")
-        if pool not in scene.pools or name in scene.leaving:
+        if pool not in context.pools or name in context.leaving:
             continue
         if _index(node) is None:
             why = "its start-up taint is not the one that it was bought with: it is left to whoever set it"
-            scene.said.append(Hold(subject=reference_to(NODES, node.metadata), why=why, reason="ClosedByOthers"))
-        elif scene.awaits_memory(node):
-            _await_memory(scene, node)
+            context.said.append(Hold(subject=reference_to(NODES, node.metadata), why=why, reason="ClosedByOthers"))
+        elif context.awaits_memory(node):
+            _await_memory(context, node)
         elif request is None:
             if node.is_ready:
-                _open(scene, node, "nobody waits for it any more")
-        elif _has_arrived(scene, node, request):
-            _let_in(scene, node, request)
-    call(scene)
+                _open(context, node, "nobody waits for it any more")
+        elif _has_arrived(context, node, request):
+            _let_in(context, node, request)
+    call(context)
 
 
-def _await_memory(scene: NodeRequestsContext, node: Node) -> None:
+def _await_memory(context: NodeRequestsContext, node: Node) -> None:
     """It stays closed however long that takes, and keeps its machine; people are told if it takes long."""
     subject, why = reference_to(NODES, node.metadata), "what it was is not given back to it yet"
-    since = scene.state.since(node.metadata.creation_timestamp, scene.now)
-    if scene.now < since + _MEMORY_WITHIN:
-        scene.said.append(Hold(subject=subject, why=why, reason="MemoryNotBack"))
-        scene.deadlines.append(since + _MEMORY_WITHIN)
+    since = context.state.since(node.metadata.creation_timestamp, context.now)
+    if context.now < since + _MEMORY_WITHIN:
+        context.said.append(Hold(subject=subject, why=why, reason="MemoryNotBack"))
+        context.deadlines.append(since + _MEMORY_WITHIN)
     else:
         why = f"{why}, so it is not opened; growth memory show {node.metadata.name} says what is remembered of it"
-        scene.said += held_and_told(subject, reason="MemoryNotBack", why=why, action="Opening")
+        context.said += held_and_told(subject, reason="MemoryNotBack", why=why, action="Opening")
 
 
-def _has_arrived(scene: NodeRequestsContext, node: Node, request: NodeRequest) -> bool:
+def _has_arrived(context: NodeRequestsContext, node: Node, request: NodeRequest) -> bool:
     if is_another_machine(node, request):
         return False
     if request.status.phase == "Provisioning":
-        arrival = arrival_at(scene, node, request)
+        arrival = arrival_at(context, node, request)
         return arrival is not None and arrival.step is StartupStep.ARRIVED
     return request.status.phase == "Ready"
 
 
-def _let_in(scene: NodeRequestsContext, node: Node, request: NodeRequest) -> None:
-    waiting, stand_ins = planned(scene, request), stand_ins_in(scene.snapshot)
+def _let_in(context: NodeRequestsContext, node: Node, request: NodeRequest) -> None:
+    waiting, stand_ins = planned(context, request), stand_ins_in(context.snapshot)
     # Whoever comes in the place of a stand-in will need a key.
     is_awaited = bool(waiting) or any(uid in stand_ins for uid in request.planned_for)
     if not request.hands_keys or not is_awaited:
-        _open(scene, node, "it is what was planned" if waiting or not request.planned_for else "its pods are there")
+        _open(context, node, "it is what was planned" if waiting or not request.planned_for else "its pods are there")
         return
-    since = scene.since(request) if request.status.phase == "Ready" else scene.now
-    ends_at = since + scene.settings.hand_over
-    if scene.now >= ends_at:
-        _open(scene, node, f"{len(waiting)} pods that it was bought for did not come in time")
+    since = context.since(request) if request.status.phase == "Ready" else context.now
+    ends_at = since + context.settings.hand_over
+    if context.now >= ends_at:
+        _open(context, node, f"{len(waiting)} pods that it was bought for did not come in time")
         return
-    scene.deadlines.append(ends_at)
+    context.deadlines.append(ends_at)
     without = [pod for pod in waiting if node.metadata.name not in pod.keys]
-    keys = [_give_key(pod, node) for pod in without[: max(0, _KEYS_AT_ONCE - scene.keys_handed)]]
-    scene.keys_handed += len(keys)
-    scene.said += keys
+    keys = [_give_key(pod, node) for pod in without[: max(0, _KEYS_AT_ONCE - context.keys_handed)]]
+    context.keys_handed += len(keys)
+    context.said += keys
 
 
 def _index(node: Node) -> int | None:
@@ -99,23 +99,23 @@ def _index(node: Node) -> int | None:
     return next((at for at, taint in taints if (taint.key, taint.value) == (STARTING, node.metadata.name)), None)
 
 
-def _open(scene: NodeRequestsContext, node: Node, why: str) -> None:
+def _open(context: NodeRequestsContext, node: Node, why: str) -> None:
     path = f"/spec/taints/{_index(node)}"
     operations = (
         {"op": "test", "path": f"{path}/key", "value": STARTING},
         {"op": "test", "path": f"{path}/value", "value": node.metadata.name},
         {"op": "remove", "path": path},
-        *_recorded(scene, node),
+        *_recorded(context, node),
     )
     subject = reference_to(NODES, node.metadata)
-    scene.said.append(EditObject(subject=subject, why=f"open: {why}", operations=operations))
+    context.said.append(EditObject(subject=subject, why=f"open: {why}", operations=operations))
 
 
-def _recorded(scene: NodeRequestsContext, node: Node) -> tuple[dict[str, Any], ...]:
+def _recorded(context: NodeRequestsContext, node: Node) -> tuple[dict[str, Any], ...]:
     """That it was ready once (``api.annotations``), and what it was made from (``api.annotations``)."""
-    meta, request = node.metadata, scene.requests.get(node.metadata.name)
+    meta, request = node.metadata, context.requests.get(node.metadata.name)
     mark = request.metadata.annotations.get(TEMPLATE) if request is not None else None
-    texts = {STARTED_AT: format_time(scene.now), **({TEMPLATE: mark} if mark else {})}
+    texts = {STARTED_AT: format_time(context.now), **({TEMPLATE: mark} if mark else {})}
     if meta.annotations:
         return tuple({"op": "add", "path": annotation_path(key), "value": text} for key, text in texts.items())
     # Somebody's first annotation, written meanwhile, must not be lost.

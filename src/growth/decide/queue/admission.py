@@ -85,16 +85,16 @@ class _Head(msgspec.Struct, frozen=True):
         return has_place and not self.is_early
 
 
-def admit(scene: QueueContext, assumed: AssumedAdmission) -> AssumedAdmission:
+def admit(context: QueueContext, assumed: AssumedAdmission) -> AssumedAdmission:
     """Let in who can be; returns what is decided and not seen yet."""
-    return _Round(scene, assumed).run()
+    return _Round(context, assumed).run()
 
 
-def lines_in(scene: QueueContext) -> dict[str, list[Key]]:
+def lines_in(context: QueueContext) -> dict[str, list[Key]]:
     """Who waits for quota, queue by queue, in the order in which they are tried."""
-    for key in scene.touched:
-        line_up(scene, key)
-    return {name: [key for _, key in line] for name, line in scene.desk.lines.items()}
+    for key in context.touched:
+        line_up(context, key)
+    return {name: [key for _, key in line] for name, line in context.carry.lines.items()}
 
 
 class _Round:
@@ -104,8 +104,8 @@ class _Round:
     and less, so they would be refused, too.
     """
 
-    def __init__(self, scene: QueueContext, assumed: AssumedAdmission) -> None:
-        self._scene, self._desk = scene, scene.desk
+    def __init__(self, context: QueueContext, assumed: AssumedAdmission) -> None:
+        self._context, self._index = context, context.carry
         self._before = assumed
         self._given: dict[Key, NewAdmission] = {}
         self._sent_back: dict[Key, int] = {}
@@ -118,12 +118,12 @@ class _Round:
         """What is to be said to all who want the same; None where that is said already."""
         self._changes: dict[int, int] = {}
         self._going: dict[object, tuple[int, list[Victim]]] = {}
-        self._room = ExistingCapacity(scene)
-        self._is_blocked = scene.terms.blocks_admission and bool(scene.desk.awaited)
-        lines = [scene.desk.seats[key].line for key in scene.touched]
+        self._room = ExistingCapacity(context)
+        self._is_blocked = context.terms.blocks_admission and bool(context.carry.awaited)
+        lines = [context.carry.seats[key].line for key in context.touched]
         self._stirred = {self._root(line[0]) for line in lines if line is not None}
         self._walks = {
-            name: QueueIterator(line) for name, line in sorted(scene.desk.lines.items()) if not self._is_quiet(name)
+            name: QueueIterator(line) for name, line in sorted(context.carry.lines.items()) if not self._is_quiet(name)
         }
 
     def run(self) -> AssumedAdmission:
@@ -139,11 +139,11 @@ class _Round:
                 continue
             self._asked.add(head.key)
             self._walks[name].step()
-            if self._serve(head, self._scene.queues[name]) or self._goes_on(name) or not head.holds_up:
+            if self._serve(head, self._context.queues[name]) or self._goes_on(name) or not head.holds_up:
                 self._look(name)
             else:
                 self._held_up[name] = head.waiter
-                self._keep_share(head, self._scene.queues[name])
+                self._keep_share(head, self._context.queues[name])
         self._tell_others()
         self._settle()
         return AssumedAdmission(self._given, self._sent_back)
@@ -159,7 +159,7 @@ class _Round:
             elif key in self._given:
                 walk.step()
             else:
-                self._heads[name] = head = self._head(waiter, self._scene.queues[name])
+                self._heads[name] = head = self._head(waiter, self._context.queues[name])
                 heappush(self._heap, (self._height(head, name), place.order, name))
                 return
 
@@ -167,32 +167,32 @@ class _Round:
         """How far up it has to borrow, as far as that matters: whoever waits for others to go was asked that before
         they were sent back. If one of them, who borrows from less far, came before it now, or before those in front of
         it in its line, they would go for ever."""
-        if isinstance(head.found, AssignmentRefusal) or self._desk.lines[name].has_preemptor_from(head.waiter):
+        if isinstance(head.found, AssignmentRefusal) or self._index.lines[name].has_preemptor_from(head.waiter):
             return 0
-        return 0 if waits_for_preempted(self._scene.drafts[head.key].workload) else head.found.price.height
+        return 0 if waits_for_preempted(self._context.drafts[head.key].workload) else head.found.price.height
 
     def _root(self, name: str) -> int:
-        return id(self._scene.members[name].root)
+        return id(self._context.members[name].root)
 
     def _is_quiet(self, name: str) -> bool:
         """Whether to ask anybody of this line would come to the same as in the last pass, nothing."""
         root = self._root(name)
-        return root in self._desk.settled and root not in self._stirred
+        return root in self._index.settled and root not in self._stirred
 
     def _settle(self) -> None:
         """Note the trees in which nobody was served. Whatever changes there from now on stirs them (``Desk.stir``), but
         for pods that are awaited, and room on nodes: where these decide, no tree is ever left out."""
-        if self._scene.premises.closed or self._scene.terms.blocks_admission or self._desk.refusals.by_key:
-            self._desk.settled.clear()
+        if self._context.premises.closed or self._context.terms.blocks_admission or self._index.refusals.by_key:
+            self._index.settled.clear()
         else:
-            self._desk.settled |= {self._root(name) for name in self._walks} - self._changes.keys()
+            self._index.settled |= {self._root(name) for name in self._walks} - self._changes.keys()
 
     def _stamp(self, name: str) -> int:
         """How often something was given in the tree of this queue, or of room that is for all."""
         return self._changes.get(self._root(name), 0) + self._room.taken
 
     def _changed(self, name: str) -> None:
-        if name in self._scene.members:
+        if name in self._context.members:
             root = self._root(name)
             self._changes[root] = self._changes.get(root, 0) + 1
 
@@ -200,15 +200,15 @@ class _Round:
         """Decide once more what was decided and is not seen, before anybody else is asked. Who cannot be admitted any
         more keeps its share until something is seen of it: the write may be under way."""
         for key, version in self._before.sent_back.items():
-            draft = self._scene.draft(key)
+            draft = self._context.draft(key)
             if draft is not None and version == draft.before.metadata.resource_version:
                 self._sent_back[key] = version
-                self._scene.mark_evicted(key)
+                self._context.mark_evicted(key)
         for key, given in self._before.given.items():
-            draft = self._scene.draft(key)
+            draft = self._context.draft(key)
             if draft is None or given.version != draft.before.metadata.resource_version:
                 continue
-            line = self._desk.seats[key].line
+            line = self._index.seats[key].line
             if line is not None:
                 self._give(key, given.admission, line[0], given.shut)
             else:
@@ -217,26 +217,26 @@ class _Round:
 
     def _head(self, waiter: Waiter, queue: ClusterQueue) -> _Head:
         _, key = waiter
-        member = self._scene.members[queue.metadata.name]
+        member = self._context.members[queue.metadata.name]
 
         def price(slot: Slot, amount: int) -> FlavorRank:
             return self._price(key, queue, member, slot, amount)
 
-        workload, stamp = self._scene.drafts[key].workload, self._stamp(queue.metadata.name)
+        workload, stamp = self._context.drafts[key].workload, self._stamp(queue.metadata.name)
         try:
-            needs = needs_of(workload, self._scene.filling)
+            needs = needs_of(workload, self._context.filling)
         except (QuantityError, msgspec.ValidationError) as error:
             refusal = AssignmentRefusal("Misconfigured", f"its pod sets cannot be read: {error}", is_final=True)
             return _Head(waiter, (), refusal, stamp)
-        tried = tried_by(workload, self._scene.now)
-        tried = tried if (refused := self._desk.refusals.of(workload)) <= tried.refused else tried.with_refused(refused)
-        closed, lack = self._scene.premises.closed, self._room.lack
+        tried = tried_by(workload, self._context.now)
+        tried = tried if (refused := self._index.refusals.of(workload)) <= tried.refused else tried.with_refused(refused)
+        closed, lack = self._context.premises.closed, self._room.lack
 
         def look(promised: Sequence[str] = ()) -> Assignment | AssignmentRefusal:
             return assign(
                 queue,
                 member,
-                self._scene.flavors,
+                self._context.flavors,
                 needs,
                 oracle=price,
                 closed=closed,
@@ -262,15 +262,15 @@ class _Round:
     def _price(self, key: Key, queue: ClusterQueue, member: QuotaNode, slot: Slot, amount: int) -> FlavorRank:
         """What it would take to have so much, when that is not free."""
         going = self._victims(queue, member, self._wish(key, {slot: amount}), frozenset({slot}))
-        height = height_without(self._scene.members, going, member, slot, amount)
+        height = height_without(self._context.members, going, member, slot, amount)
         if not going:
             return FlavorRank(AssignmentMode.NOBODY_TO_GO, height)
         is_own = any(victim.holder.queue == member.name for victim in going)
         return FlavorRank(AssignmentMode.SOMEBODY_GOES if is_own else AssignmentMode.OTHERS_GO, height)
 
     def _wish(self, key: Key, usage: Mapping[Slot, int]) -> QuotaRequest:
-        workload = self._scene.drafts[key].workload
-        since = queued_since(workload, self._scene.terms.requeuing.timestamp)
+        workload = self._context.drafts[key].workload
+        since = queued_since(workload, self._context.terms.requeuing.timestamp)
         past = was_sent_back(workload), waits_for_preempted(workload)
         return QuotaRequest(key, workload.priority, since, usage, *past)
 
@@ -282,16 +282,16 @@ class _Round:
         asked, stamp = (wish.key, short, frozenset(wish.usage.items())), self._stamp(member.name)
         known = self._going.get(asked)
         if known is None or known[0] != stamp:
-            tree = PreemptionTree(self._scene.members, self._scene.holders)
+            tree = PreemptionTree(self._context.members, self._context.holders)
             known = self._going[asked] = (stamp, victims(tree, member, queue.spec.preemption, wish, short))
         return known[1]
 
     def _serve(self, head: _Head, queue: ClusterQueue) -> bool:
         """Give it what it could have; whether it got it, or will."""
-        draft, found, name = self._scene.drafts[head.key], head.found, queue.metadata.name
+        draft, found, name = self._context.drafts[head.key], head.found, queue.metadata.name
         if head.is_early and (self._is_blocked or not _is_free(found)):
             # It waits for its backoff, and that is said on it.
-            self._refused[name, self._desk.seats[head.key].shape] = None
+            self._refused[name, self._index.seats[head.key].shape] = None
             return False
         if self._is_blocked:
             words = "pods of somebody who was admitted before are not ready yet"
@@ -300,31 +300,31 @@ class _Round:
             return self._refuse(head, name, found.reason, found.why)
         if found.price.way is AssignmentMode.FREE:
             admission = admission_of(name, found)
-            self._give(head.key, admission, name, shut_in(self._scene, admission, head.tried.refused))
+            self._give(head.key, admission, name, shut_in(self._context, admission, head.tried.refused))
             return True
-        member, wish = self._scene.members[name], self._wish(head.key, found.usage)
+        member, wish = self._context.members[name], self._wish(head.key, found.usage)
         going = self._victims(queue, member, wish, found.short)
         if not going:
             return self._refuse(head, name, "WaitingForQuota", found.why)
         for victim in going:
             self._send_back(victim, head.key)
-        self._scene.use(name, found.usage)
+        self._context.use(name, found.usage)
         self._room.take(found.sets)
         self._changed(name)
         wait(draft, WAITS_FOR_PREEMPTED, promise(found.chosen, [victim.holder.key[1] for victim in going]))
         return True
 
     def _refuse(self, head: _Head, queue: str, reason: str, why: str) -> bool:
-        draft = self._scene.drafts[head.key]
+        draft = self._context.drafts[head.key]
         wait(draft, reason, why)
         if head.needs:
             draft.ask(requests_of(head.needs))
-        self._refused[queue, self._desk.seats[head.key].shape] = (reason, why)
+        self._refused[queue, self._index.seats[head.key].shape] = (reason, why)
         return False
 
     def _send_back(self, victim: Victim, preemptor: Key) -> None:
-        key, draft = victim.holder.key, self._scene.drafts[victim.holder.key]
-        self._scene.mark_evicted(key)
+        key, draft = victim.holder.key, self._context.drafts[victim.holder.key]
+        self._context.mark_evicted(key)
         if draft.workload.holds(EVICTED):
             return
         why = f"{'/'.join(preemptor)} gets its quota"
@@ -333,9 +333,9 @@ class _Round:
         draft.say(PREEMPTED, "True", victim.reason, why)
 
     def _give(self, key: Key, admission: Admission, queue: str, shut: str) -> None:
-        draft = self._scene.drafts[key]
+        draft = self._context.drafts[key]
         self._given[key] = NewAdmission(draft.workload.metadata.resource_version, admission, shut)
-        if is_waiting(draft.workload, self._scene.now):
+        if is_waiting(draft.workload, self._context.now):
             draft.say(REQUEUED, "True", "UntriedFlavor", "a flavor that it has not tried has room")
         state = draft.workload.status.requeue_state
         if state is not None and state.requeue_at is not None:
@@ -348,7 +348,7 @@ class _Round:
         for over in (EVICTED, PREEMPTED):
             if draft.workload.condition(over) is not None:
                 draft.say(over, "False", "QuotaReserved", "it has quota again")
-        if self._scene.terms.readiness is not None:
+        if self._context.terms.readiness is not None:
             # The very words that follow as soon as it is looked at: other ones would be one more write for each job.
             pods = sum(one.count for one in draft.workload.spec.pod_sets)
             draft.say(PODS_READY, "False", "WaitForStart", f"0 of {pods} pods are ready or have succeeded")
@@ -358,10 +358,10 @@ class _Round:
         """It uses what it is given."""
         status = msgspec.structs.replace(draft.workload.status, admission=admission)
         usage = usage_of(msgspec.structs.replace(draft.workload, status=status))
-        self._scene.use(admission.cluster_queue, usage)
+        self._context.use(admission.cluster_queue, usage)
         self._room.take_for(draft.workload, admission)
         self._changed(admission.cluster_queue)
-        self._is_blocked = self._scene.terms.blocks_admission
+        self._is_blocked = self._context.terms.blocks_admission
 
     def _keep_share(self, head: _Head, queue: ClusterQueue) -> None:
         """What is the queue's own and free is kept for whoever holds up its line: who borrowed it could not be sent
@@ -369,25 +369,25 @@ class _Round:
         found, name = head.found, queue.metadata.name
         if isinstance(found, AssignmentRefusal) or queue.spec.preemption.reclaim_within_cohort == "Any":
             return
-        member = self._scene.members[name]
+        member = self._context.members[name]
         own = {slot: max(0, member.nominal(slot) - member.used(slot)) for slot in found.usage}
-        self._scene.use(name, {slot: min(amount, own[slot]) for slot, amount in found.usage.items()})
+        self._context.use(name, {slot: min(amount, own[slot]) for slot, amount in found.usage.items()})
         self._changed(name)
 
     def _goes_on(self, name: str) -> bool:
-        return self._scene.queues[name].spec.queueing_strategy == "BestEffortFIFO"
+        return self._context.queues[name].spec.queueing_strategy == "BestEffortFIFO"
 
     def _tell_others(self) -> None:
         """Who was not asked hears why, if it is looked at now; all others have heard it."""
-        for key in self._scene.touched:
-            seat = self._desk.seats[key]
+        for key in self._context.touched:
+            seat = self._index.seats[key]
             if seat.line is None or key in self._asked or key in self._given:
                 continue
             name, place = seat.line
             if name in self._held_up and (place, key) > self._held_up[name]:
-                wait(self._scene.drafts[key], "WaitingForQuota", "others are before it, and the queue is StrictFIFO")
+                wait(self._context.drafts[key], "WaitingForQuota", "others are before it, and the queue is StrictFIFO")
             elif (refusal := self._refused.get((name, seat.shape))) is not None:
-                wait(self._scene.drafts[key], *refusal)
+                wait(self._context.drafts[key], *refusal)
 
 
 def _is_free(found: Assignment | AssignmentRefusal) -> bool:

@@ -61,26 +61,26 @@ class QueueContext:
         snapshot: Snapshot,
         state: DeciderState,
         settings: Settings,
-        desk: QueueIndex | None = None,
+        index: QueueIndex | None = None,
         remarks: int = 0,
     ) -> None:
         self.snapshot, self.state, self.settings = snapshot, state, settings
         self.now: datetime = snapshot.now
         self.terms: QueuePolicy = terms_of(settings.queue)
-        self.premises = premises_in(snapshot, settings, desk.premises if desk is not None else None)
-        if desk is None or desk.is_in_use or not self.premises.are_like(desk.premises):
-            absent = desk.absent if desk is not None else {}
-            desk = QueueIndex(self.premises, members_of(snapshot))
-            desk.absent = absent
-        desk.premises, desk.is_in_use = self.premises, True
-        self.desk: QueueIndex = desk
+        self.premises = premises_in(snapshot, settings, index.premises if index is not None else None)
+        if index is None or index.is_in_use or not self.premises.are_like(index.premises):
+            absent = index.absent if index is not None else {}
+            index = QueueIndex(self.premises, members_of(snapshot))
+            index.absent = absent
+        index.premises, index.is_in_use = self.premises, True
+        self.carry: QueueIndex = index
         self.flavors = self.premises.flavors
         self.queues: dict[str, ClusterQueue] = {
             one.metadata.name: one for one in snapshot.table(CLUSTER_QUEUES).values()
         }
         self.doors = snapshot.table(LOCAL_QUEUES)
-        self.jobs: Mapping[str, QueuedJob] = desk.jobs.by_uid
-        self.pods: Mapping[str, QueuedPod] = desk.pods.by_uid
+        self.jobs: Mapping[str, QueuedJob] = index.jobs.by_uid
+        self.pods: Mapping[str, QueuedPod] = index.pods.by_uid
         self.said: list[Action | Hold] = []
         self.deadlines: list[datetime] = []
         self.instants: list[datetime] = []
@@ -97,7 +97,7 @@ class QueueContext:
 
     def draft(self, key: Key) -> WorkloadDraft | None:
         """A workload, if it is there."""
-        return self.drafts[key] if key in self.desk.seats else None
+        return self.drafts[key] if key in self.carry.seats else None
 
     @property
     def members(self) -> dict[str, QuotaNode]:
@@ -106,51 +106,51 @@ class QueueContext:
         That is what was seen to be held: also by those that are evicted and have not gone yet, or of which we say only
         now that they have. Until that is written, somebody else's admission could come before it.
         """
-        return self.desk.members
+        return self.carry.members
 
     @property
     def holders(self) -> dict[str, dict[Key, QuotaHolder]]:
         """Who was seen to hold quota, by queue."""
-        return self.desk.holders
+        return self.carry.holders
 
     @property
     def absent(self) -> dict[Key, datetime]:
         """Workloads whose jobs are not seen, and since when (``leaving``)."""
-        return self.desk.absent
+        return self.carry.absent
 
     def _sit(self, remarks: int) -> None:
         """Find who is to be looked at, and see what each holds; of so many may be told what was not told yet."""
-        desk, there = self.desk, self.snapshot.table(WORKLOADS)
-        others = desk.jobs.call(self.snapshot.table(QUEUED_JOBS)) | desk.pods.call(self.snapshot.table(QUEUED_PODS))
+        index, there = self.carry, self.snapshot.table(WORKLOADS)
+        others = index.jobs.call(self.snapshot.table(QUEUED_JOBS)) | index.pods.call(self.snapshot.table(QUEUED_PODS))
         changed: set[Key] = set()
-        for key in desk.heard.news(there, desk.seats):
-            known, now = desk.seats.get(key), there.get(key)
+        for key in index.heard.news(there, index.seats):
+            known, now = index.seats.get(key), there.get(key)
             if now is None and known is not None:
                 owner = known.workload.metadata.controller
                 others |= {owner.uid} if owner is not None else set()
-                desk.leave(key)
+                index.leave(key)
             elif now is not None and (known is None or known.workload is not now):
                 changed.add(key)
-        odd = dict(desk.odd)
+        odd = dict(index.odd)
         for key in sorted(changed):
-            desk.sit(key, there[key], self._holder(key, there[key]), _oddity(there[key]))
-        touched = {*changed, *desk.restless, *desk.due(self.now), *islice(desk.unsaid, remarks)}
-        if odd != desk.odd:
+            index.sit(key, there[key], self._holder(key, there[key]), _oddity(there[key]))
+        touched = {*changed, *index.restless, *index.due(self.now), *islice(index.unsaid, remarks)}
+        if odd != index.odd:
             # It is for nobody in these queues as it was.
-            touched |= desk.seats.keys()
-        supplies = {flavor: self.supply_of(flavor) for flavor in desk.refusals.flavors}
-        if supplies != desk.supplies:
-            touched |= desk.refusals.by_key.keys()
-            desk.supplies = supplies
-        touched |= {one.gang.key for one in self.unplaced.values()} & desk.awaited
-        touched |= {desk.by_owner[uid] for uid in others if uid in desk.by_owner}
-        self.touched = sorted(touched & desk.seats.keys())
+            touched |= index.seats.keys()
+        supplies = {flavor: self.supply_of(flavor) for flavor in index.refusals.flavors}
+        if supplies != index.supplies:
+            touched |= index.refusals.by_key.keys()
+            index.supplies = supplies
+        touched |= {one.gang.key for one in self.unplaced.values()} & index.awaited
+        touched |= {index.by_owner[uid] for uid in others if uid in index.by_owner}
+        self.touched = sorted(touched & index.seats.keys())
         """Workloads for whom something may have changed."""
         for key in self.touched:
             owner = self.drafts[key].before.metadata.controller
             if owner is not None:
                 others.add(owner.uid)
-        self.owners = sorted(uid for uid in others | desk.restless_owners if uid in self.jobs or uid in self.pods)
+        self.owners = sorted(uid for uid in others | index.restless_owners if uid in self.jobs or uid in self.pods)
 
     def _holder(self, key: Key, workload: Workload) -> QuotaHolder | None:
         admission, reserved = workload.status.admission, workload.condition(QUOTA_RESERVED)
@@ -177,10 +177,10 @@ class QueueContext:
 
     def mark_evicted(self, key: Key) -> None:
         """It is decided that it goes: whoever needs somebody to go takes it first."""
-        holder = self.desk.seats[key].holder
+        holder = self.carry.seats[key].holder
         if holder is not None and not holder.is_evicted:
             self._evicting.append(key)
-            self.desk.stir(holder.queue)
+            self.carry.stir(holder.queue)
             self.holders[holder.queue][key] = msgspec.structs.replace(holder, is_evicted=True)
 
     def end(self) -> None:
@@ -188,11 +188,11 @@ class QueueContext:
         for queue, usage in self._used:
             self.members[queue].use_all(usage, -1)
         for key in self._evicting:
-            seat = self.desk.seats.get(key)
+            seat = self.carry.seats.get(key)
             if seat is not None and seat.holder is not None:
                 self.holders[seat.holder.queue][key] = seat.holder
-                self.desk.stir(seat.holder.queue)
-        self.desk.is_in_use = False
+                self.carry.stir(seat.holder.queue)
+        self.carry.is_in_use = False
 
     @contextmanager
     def following(self, key: Key) -> Generator[WorkloadDraft]:
@@ -203,9 +203,9 @@ class QueueContext:
         self.deadlines.clear()
         draft = self.drafts[key]
         yield draft
-        self.desk.wake(key, min((when for when in self.deadlines if when > self.now), default=None))
+        self.carry.wake(key, min((when for when in self.deadlines if when > self.now), default=None))
         is_awaited = draft.before.is_reserving and not draft.workload.holds(PODS_READY)
-        (self.desk.awaited.add if is_awaited else self.desk.awaited.discard)(key)
+        (self.carry.awaited.add if is_awaited else self.carry.awaited.discard)(key)
         if draft.workload.holds(EVICTED):
             self.mark_evicted(key)
 
@@ -215,14 +215,14 @@ class QueueContext:
         before = len(self.said)
         yield
         if len(self.said) > before:
-            self.desk.restless_owners.add(uid)
+            self.carry.restless_owners.add(uid)
         else:
-            self.desk.restless_owners.discard(uid)
+            self.carry.restless_owners.discard(uid)
 
     def workload_of(self, uid: str) -> Workload | None:
         """The workload of whoever has this uid."""
-        key = self.desk.by_owner.get(uid)
-        return self.drafts[key].workload if key is not None and key in self.desk.seats else None
+        key = self.carry.by_owner.get(uid)
+        return self.drafts[key].workload if key is not None and key in self.carry.seats else None
 
     def door_of(self, workload: Workload) -> LocalQueue | None:
         """The LocalQueue in which it waits, if there is one of that name."""
@@ -264,9 +264,9 @@ class QueueContext:
     @cached_property
     def standings(self) -> Mapping[str, ClusterQueueCheck]:
         """Which ClusterQueues are at work, by name; also those that cannot be read."""
-        if not self.desk.odd:
+        if not self.carry.odd:
             return self.premises.standings
-        return standings_in(self.snapshot, dict(self.desk.odd.values()))
+        return standings_in(self.snapshot, dict(self.carry.odd.values()))
 
     @cached_property
     def provisioning(self) -> LaunchStatus:
@@ -284,8 +284,8 @@ class QueueContext:
     @cached_property
     def backing(self) -> FlavorOfferings:
         """What could be launched for which flavor."""
-        self.desk.backing = backing_in(self.snapshot, self.flavors, self.desk.backing)
-        return self.desk.backing
+        self.carry.backing = backing_in(self.snapshot, self.flavors, self.carry.backing)
+        return self.carry.backing
 
     def supply_of(self, flavor: str) -> FlavorSupply | None:
         """What could be launched for a flavor now; None if nobody can tell."""

@@ -69,8 +69,8 @@ def decide(snapshot: Snapshot, state: DeciderState, settings: Settings) -> Decis
     decision = decide_workloads(snapshot, state, settings)
     memory = decision.memory if isinstance(decision.memory, QueueCarry) else QueueCarry()
     given = {one.admission.cluster_queue for one in memory.assumed.given.values()} | holds_quota_of(snapshot)
-    desk = memory.desk
-    ending = [desk.seats[key].workload for key in sorted(desk.ending)] if desk is not None else []
+    index = memory.desk
+    ending = [index.seats[key].workload for key in sorted(index.ending)] if index is not None else []
     more: list[Action | Hold] = [
         *let_go(snapshot, ending, given, is_sure=not snapshot.unreadable.get(CLUSTER_QUEUES)),
         *told_of_leftovers(snapshot, state),
@@ -83,25 +83,25 @@ def decide_workloads(snapshot: Snapshot, state: DeciderState, settings: Settings
     """Whose turn it is, in a cluster without a live Kueue."""
     memory = state.memory if isinstance(state.memory, QueueCarry) else QueueCarry()
     remarks = memory.remarks.opened(snapshot.now)
-    scene = QueueContext(snapshot, state, settings, memory.desk, remarks.left)
-    note_absence(scene)
-    follow_jobs(scene)
-    follow_pods(scene)
-    for key in scene.touched:
-        with scene.following(key) as draft:
-            follow(scene, draft)
-        line_up(scene, key)
-    assumed = admit(scene, memory.assumed)
-    news, told = tell_news(scene, memory.told)
-    rest(scene, remarks)
-    queues = tell(scene, memory.queues)
-    note_awaited(snapshot, scene.desk.kept.values())
-    announce(scene)
-    scene.end()
-    remarks_at = remarks.next_at if scene.desk.unsaid else None
-    instants = (*scene.instants, scene.desk.next_deadline, remarks_at, queues.again_at)
-    wake_at = min((when for when in instants if when is not None and when > scene.now), default=None)
-    return Decision(tuple(scene.said), wake_at, QueueCarry(assumed, told, news, queues, remarks.closed(), scene.desk))
+    context = QueueContext(snapshot, state, settings, memory.desk, remarks.left)
+    note_absence(context)
+    follow_jobs(context)
+    follow_pods(context)
+    for key in context.touched:
+        with context.following(key) as draft:
+            follow(context, draft)
+        line_up(context, key)
+    assumed = admit(context, memory.assumed)
+    news, told = tell_news(context, memory.told)
+    rest(context, remarks)
+    queues = tell(context, memory.queues)
+    note_awaited(snapshot, context.carry.kept.values())
+    announce(context)
+    context.end()
+    remarks_at = remarks.next_at if context.carry.unsaid else None
+    instants = (*context.instants, context.carry.next_deadline, remarks_at, queues.again_at)
+    wake_at = min((when for when in instants if when is not None and when > context.now), default=None)
+    return Decision(tuple(context.said), wake_at, QueueCarry(assumed, told, news, queues, remarks.closed(), context.carry))
 
 
 def _kept(state: DeciderState) -> QueueCarry:

@@ -17,7 +17,7 @@ from growth.decide.queue.requeue import later
 from growth.decide.queue.workload_patch import WorkloadDraft
 
 
-def follow_execution(scene: QueueContext, draft: WorkloadDraft) -> None:
+def follow_execution(context: QueueContext, draft: WorkloadDraft) -> None:
     """Deactivate who has run for as long as it may."""
     workload, most = draft.workload, draft.workload.spec.maximum_execution_time_seconds
     admitted = workload.condition(ADMITTED)
@@ -26,19 +26,19 @@ def follow_execution(scene: QueueContext, draft: WorkloadDraft) -> None:
     if most is None or admitted is None or admitted.last_transition_time is None or not is_running or is_over:
         return
     ends_at = later(admitted.last_transition_time, timedelta(seconds=max(0, most - _spent(workload))))
-    if scene.now < ends_at:
-        scene.deadlines.append(ends_at)
+    if context.now < ends_at:
+        context.deadlines.append(ends_at)
         return
     why = f"it has run for {most} s, which is all that maximumExecutionTimeSeconds allows"
     draft.say(DEACTIVATION_TARGET, "True", TIME_EXCEEDED, why)
 
 
-def count_execution(scene: QueueContext, draft: WorkloadDraft) -> None:
+def count_execution(context: QueueContext, draft: WorkloadDraft) -> None:
     """It is admitted no longer: what it has run stays with it. To be called before that is said."""
     admitted = draft.workload.condition(ADMITTED)
     if admitted is None or admitted.status != "True" or admitted.last_transition_time is None:
         return
-    ran = max(0, int((scene.now - admitted.last_transition_time).total_seconds()))
+    ran = max(0, int((context.now - admitted.last_transition_time).total_seconds()))
     draft.spend(_spent(draft.workload) + ran)
 
 

@@ -68,8 +68,8 @@ class _Pods(msgspec.Struct, frozen=True):
 class ExistingCapacity:
     """What is free on the nodes of closed flavors in one pass. It is worked out when the first one asks."""
 
-    def __init__(self, scene: QueueContext) -> None:
-        self._scene, self._closed = scene, frozenset({*scene.premises.closed, *scene.desk.refusals.flavors})
+    def __init__(self, context: QueueContext) -> None:
+        self._context, self._closed = context, frozenset({*context.premises.closed, *context.carry.refusals.flavors})
         self.taken = 0
         """How often something was taken: what was found before that may be out of date."""
         self._refused: dict[Hashable, list[_Pods]] = {}
@@ -107,26 +107,26 @@ class ExistingCapacity:
     def take_for(self, workload: Workload, admission: Admission) -> None:
         """The same for what was given already."""
         if self._closed:
-            self.take(_assigned(self._scene, workload, admission))
+            self.take(_assigned(self._context, workload, admission))
 
     def _pods(self, sets: Iterable[PodSetAssigned]) -> Iterator[_Pods]:
         for one in sets:
             if one.needs.count and any(flavor in self._closed for flavor in one.flavors.values()):
-                yield _bound(self._scene, one, one.needs.count)
+                yield _bound(self._context, one, one.needs.count)
 
     @cached_property
     def _sites(self) -> list[NodeInfo]:
-        sites = list(_standing(self._scene, self._closed))
+        sites = list(_standing(self._context, self._closed))
         if sites:
-            for pods in sorted([*_waiting(self._scene), *_to_come(self._scene, self._closed)], key=_size):
+            for pods in sorted([*_waiting(self._context), *_to_come(self._context, self._closed)], key=_size):
                 _spread(sites, pods, [])
         return sites
 
 
-def _standing(scene: QueueContext, closed: Collection[str]) -> Iterator[NodeInfo]:
+def _standing(context: QueueContext, closed: Collection[str]) -> Iterator[NodeInfo]:
     """The nodes that bear the labels of a closed flavor, and that pods may go to."""
-    snapshot = scene.snapshot
-    wanted = [scene.flavors[name].spec.node_labels.items() for name in closed if name in scene.flavors]
+    snapshot = context.snapshot
+    wanted = [context.flavors[name].spec.node_labels.items() for name in closed if name in context.flavors]
     going = {*snapshot.closed, *snapshot.to_go, *snapshot.out_of_service, *leaving_in(snapshot)}
     for name, node in sorted(snapshot.nodes.items()):
         labels = node.metadata.labels.items()
@@ -138,10 +138,10 @@ def _is_usable(node: Node) -> bool:
     return node.is_ready and not node.spec.unschedulable and node.metadata.deletion_timestamp is None
 
 
-def _waiting(scene: QueueContext) -> Iterator[_Pods]:
+def _waiting(context: QueueContext) -> Iterator[_Pods]:
     """Pods that a scheduler has to place, by their specs, which siblings share."""
-    shapes, specs, counts = scene.snapshot.shapes, dict[int, PodSpec](), dict[int, int]()
-    for pod in scene.snapshot.waiting.values():
+    shapes, specs, counts = context.snapshot.shapes, dict[int, PodSpec](), dict[int, int]()
+    for pod in context.snapshot.waiting.values():
         if pod.metadata.deletion_timestamp is None and not pod.spec.scheduling_gates:
             specs[id(pod.spec)] = pod.spec
             counts[id(pod.spec)] = counts.get(id(pod.spec), 0) + 1
@@ -149,42 +149,42 @@ def _waiting(scene: QueueContext) -> Iterator[_Pods]:
         yield _Pods(spec, shapes.requests_of(spec), counts[identity])
 
 
-def _to_come(scene: QueueContext, closed: Collection[str]) -> Iterator[_Pods]:
+def _to_come(context: QueueContext, closed: Collection[str]) -> Iterator[_Pods]:
     """Pods that will be made for those who were seen to have a closed flavor."""
-    for name in sorted(scene.holders):
-        for key, holder in sorted(scene.holders[name].items()):
+    for name in sorted(context.holders):
+        for key, holder in sorted(context.holders[name].items()):
             if holder.is_evicted or not any(flavor in closed for flavor, _ in holder.usage):
                 continue
-            workload = scene.drafts[key].workload if key in scene.drafts else scene.desk.seats[key].workload
-            missing = _missing(scene, workload)
+            workload = context.drafts[key].workload if key in context.drafts else context.carry.seats[key].workload
+            missing = _missing(context, workload)
             if missing and workload.status.admission is not None:
-                for one in _assigned(scene, workload, workload.status.admission):
-                    yield _bound(scene, one, min(missing, one.needs.count))
+                for one in _assigned(context, workload, workload.status.admission):
+                    yield _bound(context, one, min(missing, one.needs.count))
 
 
-def _missing(scene: QueueContext, workload: Workload) -> int:
+def _missing(context: QueueContext, workload: Workload) -> int:
     """How many of its pods are not made yet. A plain pod that is let go waits like any other."""
-    job = scene.job_of(workload)
+    job = context.job_of(workload)
     if job is None or job.ended is not None:
         return 0
-    if job.metadata.uid in scene.pods:
+    if job.metadata.uid in context.pods:
         return int(job.spec.suspend)
-    return max(0, job.pods_to_come - scene.snapshot.offspring.of(job.metadata.uid))
+    return max(0, job.pods_to_come - context.snapshot.offspring.of(job.metadata.uid))
 
 
-def _assigned(scene: QueueContext, workload: Workload, admission: Admission) -> list[PodSetAssigned]:
+def _assigned(context: QueueContext, workload: Workload, admission: Admission) -> list[PodSetAssigned]:
     """What its pod sets were given; nothing if nobody can read what they are like."""
     try:
-        needs = {one.name: one for one in needs_of(workload, scene.filling)}
+        needs = {one.name: one for one in needs_of(workload, context.filling)}
     except (QuantityError, msgspec.ValidationError):
         return []
     given = admission.pod_set_assignments
     return [PodSetAssigned(needs[one.name], one.flavors) for one in given if one.name in needs]
 
 
-def _bound(scene: QueueContext, one: PodSetAssigned, count: int) -> _Pods:
+def _bound(context: QueueContext, one: PodSetAssigned, count: int) -> _Pods:
     """So many pods of a set, as they will be made."""
-    flavors = [scene.flavors[name] for name in dict.fromkeys(one.flavors.values()) if name in scene.flavors]
+    flavors = [context.flavors[name] for name in dict.fromkeys(one.flavors.values()) if name in context.flavors]
     requests = {name: amount // max(1, one.needs.count) for name, amount in one.needs.amounts.items()}
     return _Pods(bound_to(one.needs.spec, flavors), requests, count)
 
@@ -250,12 +250,12 @@ _TIME_TO_BE_PLACED: Final = timedelta(minutes=1)
 """A scheduler that is not busy takes a second; a Job controller makes hundreds of pods in this time."""
 
 
-def shut_in(scene: QueueContext, admission: Admission, refused: Collection[str] = ()) -> str:
+def shut_in(context: QueueContext, admission: Admission, refused: Collection[str] = ()) -> str:
     """The flavor of which no machines can be had now, or none for its pods (these are ``refused``), if one of these is;
     whoever gets it is let in for nodes."""
     flavors = flavors_in(admission)
     shut = flavors[0] if flavors and refused and set(refused).issuperset(flavors) else ""
-    return next((flavor for flavor in flavors if flavor in scene.premises.closed), shut)
+    return next((flavor for flavor in flavors if flavor in context.premises.closed), shut)
 
 
 def lodge(draft: WorkloadDraft, shut: str) -> None:
@@ -270,21 +270,21 @@ def lodge(draft: WorkloadDraft, shut: str) -> None:
         draft.say(ON_STANDING_NODES, "True", OUT_OF_STOCK, why)
 
 
-def is_given_time(scene: QueueContext, workload: Workload) -> bool:
+def is_given_time(context: QueueContext, workload: Workload) -> bool:
     """Whether it was just let in: its pods have to be made, and a scheduler to see them."""
     admitted = workload.condition(ADMITTED)
     if not workload.holds(ON_STANDING_NODES) or admitted is None or admitted.last_transition_time is None:
         return False
     until = admitted.last_transition_time + _TIME_TO_BE_PLACED
-    is_given = is_ahead(until, scene.now, _TIME_TO_BE_PLACED)
+    is_given = is_ahead(until, context.now, _TIME_TO_BE_PLACED)
     if is_given:
-        scene.deadlines.append(until)
+        context.deadlines.append(until)
     return is_given
 
 
-def follow_lodging(scene: QueueContext, draft: WorkloadDraft, job: QueuedJob | None) -> None:
+def follow_lodging(context: QueueContext, draft: WorkloadDraft, job: QueuedJob | None) -> None:
     """Whoever runs, has no quota any more, or may wait for machines again is like all others."""
-    closed, refused = scene.premises.closed, supplies_seen_by(draft.workload)
+    closed, refused = context.premises.closed, supplies_seen_by(draft.workload)
     is_open = not any(flavor in closed or flavor in refused for flavor in flavors_of(draft.workload))
     if is_open or (job is not None and job.are_pods_ready):
         draft.unsay(ON_STANDING_NODES)

@@ -40,16 +40,16 @@ def note_failures(
     return _note_new(draft, {flavor: shut if flavor in closed else late for flavor in flavors})
 
 
-def note_unplaced(scene: QueueContext, draft: WorkloadDraft, flavors: Iterable[str]) -> bool:
+def note_unplaced(context: QueueContext, draft: WorkloadDraft, flavors: Iterable[str]) -> bool:
     """A plan has no place for its pods on these, now; whether that has to be written first."""
     why = NO_ROOM if draft.workload.holds(ON_STANDING_NODES) else NO_PLACEMENT
-    supplies = {flavor: scene.supply_of(flavor) for flavor in flavors}
+    supplies = {flavor: context.supply_of(flavor) for flavor in flavors}
     return _note_new(draft, {flavor: note_of(why, one.text) for flavor, one in supplies.items() if one is not None})
 
 
-def follow_failures(scene: QueueContext, draft: WorkloadDraft, job: QueuedJob | None) -> bool:
+def follow_failures(context: QueueContext, draft: WorkloadDraft, job: QueuedJob | None) -> bool:
     """Forget what is over; whether that has to be written first."""
-    workload, closed = draft.workload, scene.premises.closed
+    workload, closed = draft.workload, context.premises.closed
     failures, supplies = failures_of(workload), supplies_seen_by(workload)
     if not failures:
         return False
@@ -61,7 +61,7 @@ def follow_failures(scene: QueueContext, draft: WorkloadDraft, job: QueuedJob | 
     }
     if supplies and not _is_running(workload, job):
         notes = notes_on(workload)
-        kept |= {flavor: notes[flavor] for flavor in supplies if not _is_over(scene, workload, flavor, supplies)}
+        kept |= {flavor: notes[flavor] for flavor in supplies if not _is_over(context, workload, flavor, supplies)}
     return _note(draft, {flavor: kept[flavor] for flavor in failures if flavor in kept})
 
 
@@ -82,20 +82,20 @@ def _is_running(workload: Workload, job: QueuedJob | None) -> bool:
     return workload.is_reserving and job is not None and not job.spec.suspend and job.are_pods_ready
 
 
-def _is_over(scene: QueueContext, workload: Workload, flavor: str, supplies: Mapping[str, str]) -> bool:
+def _is_over(context: QueueContext, workload: Workload, flavor: str, supplies: Mapping[str, str]) -> bool:
     """Whether a plan may have a place on this flavor now."""
     stats, evicted = workload.status.scheduling_stats, workload.condition(EVICTED)
     times = sum(one.count for one in stats.evictions if one.reason == NO_PLACEMENT) if stats is not None else 0
-    supply = scene.supply_of(flavor)
+    supply = context.supply_of(flavor)
     is_more = supply is not None and supply.is_more_than(supplies[flavor])
     if workload.is_reserving or evicted is None or evicted.status != "True" or evicted.last_transition_time is None:
         return is_more
 
     def is_resting(count: int) -> bool:
-        rest = delay(count, scene.terms.requeuing, workload.metadata.uid)
-        until = later(evicted.last_transition_time or scene.now, rest)
-        if is_ahead(until, scene.now, rest):
-            scene.deadlines.append(until)
+        rest = delay(count, context.terms.requeuing, workload.metadata.uid)
+        until = later(evicted.last_transition_time or context.now, rest)
+        if is_ahead(until, context.now, rest):
+            context.deadlines.append(until)
             return True
         return False
 

@@ -24,13 +24,13 @@ _FREE_MOVES: Final = 3
 """So often in its life it may be that nobody knew better."""
 
 
-def follow_stock(scene: QueueContext, draft: WorkloadDraft) -> bool:
+def follow_stock(context: QueueContext, draft: WorkloadDraft) -> bool:
     """Put it back if it waits in vain; whether something has to be noted on it first."""
-    workload, closed = draft.workload, scene.premises.closed
+    workload, closed = draft.workload, context.premises.closed
     if not closed or not workload.is_reserving or workload.holds(EVICTED) or workload.holds(PODS_READY):
         return False
     gone = [flavor for flavor in flavors_of(workload) if flavor in closed]
-    if not gone or is_given_time(scene, workload) or not _is_in_vain(scene, workload):
+    if not gone or is_given_time(context, workload) or not _is_in_vain(context, workload):
         return False
     if note_failures(draft, gone, closed):
         return True
@@ -39,32 +39,32 @@ def follow_stock(scene: QueueContext, draft: WorkloadDraft) -> bool:
     return False
 
 
-def may_return(scene: QueueContext, workload: Workload) -> bool:
+def may_return(context: QueueContext, workload: Workload) -> bool:
     """Whether who had to move may be tried again now."""
     stats, evicted = workload.status.scheduling_stats, workload.condition(EVICTED)
     moves = sum(one.count for one in stats.evictions if one.reason == OUT_OF_STOCK) if stats is not None else 0
     since = evicted.last_transition_time if evicted is not None else None
     if moves <= _FREE_MOVES or since is None:
         return True
-    rest = delay(moves - _FREE_MOVES, scene.terms.requeuing, workload.metadata.uid)
-    is_resting = is_ahead(later(since, rest), scene.now, rest)
+    rest = delay(moves - _FREE_MOVES, context.terms.requeuing, workload.metadata.uid)
+    is_resting = is_ahead(later(since, rest), context.now, rest)
     if is_resting:
-        scene.deadlines.append(later(since, rest))
+        context.deadlines.append(later(since, rest))
     return not is_resting
 
 
-def may_have_to_move(scene: QueueContext, workload: Workload) -> bool:
+def may_have_to_move(context: QueueContext, workload: Workload) -> bool:
     """Whether it has pods that wait where nothing can be had: how these fare is seen on machines, not on it."""
-    closed = scene.premises.closed
+    closed = context.premises.closed
     is_short = bool(closed) and any(flavor in closed for flavor in flavors_of(workload))
-    return is_short and any(not pod.node_name for pod in scene.unready_pods(workload))
+    return is_short and any(not pod.node_name for pod in context.unready_pods(workload))
 
 
-def _is_in_vain(scene: QueueContext, workload: Workload) -> bool:
+def _is_in_vain(context: QueueContext, workload: Workload) -> bool:
     """Whether some of its pods have no node, and no machine comes for them."""
-    machines, uid = scene.provisioning, workload.metadata.uid
-    waiting = [pod.metadata.uid for pod in scene.unready_pods(workload) if not pod.node_name]
+    machines, uid = context.provisioning, workload.metadata.uid
+    waiting = [pod.metadata.uid for pod in context.unready_pods(workload) if not pod.node_name]
     announced = [one for one in machines.requests if is_announced_for(one, uid)] if waiting else []
     served = [when for one in (*waiting, *announced) if (when := machines.served_until(one)) is not None]
-    scene.deadlines += served
+    context.deadlines += served
     return len(served) < len(waiting)

@@ -30,23 +30,23 @@ _A_MOMENT: Final = timedelta(minutes=1)
 """For this long pods that are not there yet are waited for, as those are that are announced."""
 
 
-def gangs_of(scene: QueueContext, announced: Mapping[Key, tuple[Pod, ...]]) -> Iterator[Gang]:
+def gangs_of(context: QueueContext, announced: Mapping[Key, tuple[Pod, ...]]) -> Iterator[Gang]:
     """The pods that start together, with those that are ``announced`` for them."""
-    for key in sorted(scene.desk.awaited):
-        workload = scene.drafts[key].workload if key in scene.drafts else scene.desk.seats[key].workload
-        job, flavors = scene.job_of(workload), flavors_of(workload)
-        if job is None or not is_starting(scene, workload, job) or not all(map(scene.backing.pairs.get, flavors)):
+    for key in sorted(context.carry.awaited):
+        workload = context.drafts[key].workload if key in context.drafts else context.carry.seats[key].workload
+        job, flavors = context.job_of(workload), flavors_of(workload)
+        if job is None or not is_starting(context, workload, job) or not all(map(context.backing.pairs.get, flavors)):
             continue
         virtual = [pod.metadata.uid for pod in announced.get(key, ())]
-        pods = {*virtual, *_without_node(scene, workload), *_missing(scene, workload, job, len(virtual))}
+        pods = {*virtual, *_without_node(context, workload), *_missing(context, workload, job, len(virtual))}
         since = _admitted_at(workload)
         if pods and flavors and since is not None:
             yield Gang(key, workload.metadata.uid, since, tuple(flavors), frozenset(pods))
 
 
-def is_starting(scene: QueueContext, workload: Workload, job: QueuedJob) -> bool:
+def is_starting(context: QueueContext, workload: Workload, job: QueuedJob) -> bool:
     """Whether it needs all of its pods to start."""
-    if scene.terms.readiness is None and job.status.ready:
+    if context.terms.readiness is None and job.status.ready:
         return False
     owner, ready = workload.metadata.controller, workload.condition(PODS_READY)
     if owner is None or owner.kind != "Job" or job.ended is not None or not workload.is_reserving:
@@ -55,19 +55,19 @@ def is_starting(scene: QueueContext, workload: Workload, job: QueuedJob) -> bool
     return is_new and workload.holds(ADMITTED) and not workload.holds(EVICTED)
 
 
-def follow_placement(scene: QueueContext, draft: WorkloadDraft, job: QueuedJob | None) -> bool:
+def follow_placement(context: QueueContext, draft: WorkloadDraft, job: QueuedJob | None) -> bool:
     """Put it back if a plan has no place for its pods; whether something has to be noted on it first."""
     workload, flavors = draft.workload, flavors_of(draft.workload)
-    if job is None or not flavors or not is_starting(scene, workload, job):
+    if job is None or not flavors or not is_starting(context, workload, job):
         return False
-    unplaced = scene.unplaced.get(workload.metadata.uid)
+    unplaced = context.unplaced.get(workload.metadata.uid)
     if unplaced is not None and not _is_about(unplaced, workload, flavors):
         unplaced = None
     if _is_noted(workload, flavors):
         why = unplaced.why if unplaced is not None else "there is no place for all of its pods"
         draft.say(EVICTED, "True", NO_PLACEMENT, f"flavor {', '.join(flavors)}: {why}")
         return False
-    return unplaced is not None and note_unplaced(scene, draft, flavors)
+    return unplaced is not None and note_unplaced(context, draft, flavors)
 
 
 def _is_about(unplaced: UnplacedGang, workload: Workload, flavors: Sequence[str]) -> bool:
@@ -88,14 +88,14 @@ def _is_noted(workload: Workload, flavors: Sequence[str]) -> bool:
     return all(flavor in supplies and (failures[flavor] == NO_ROOM or not is_lodged) for flavor in flavors)
 
 
-def _without_node(scene: QueueContext, workload: Workload) -> list[str]:
-    return [pod.metadata.uid for pod in scene.unready_pods(workload) if not pod.node_name]
+def _without_node(context: QueueContext, workload: Workload) -> list[str]:
+    return [pod.metadata.uid for pod in context.unready_pods(workload) if not pod.node_name]
 
 
-def _missing(scene: QueueContext, workload: Workload, job: QueuedJob, announced: int) -> Iterator[str]:
+def _missing(context: QueueContext, workload: Workload, job: QueuedJob, announced: int) -> Iterator[str]:
     """Pods that are neither there nor announced: for a moment nothing is planned without them."""
     since = _admitted_at(workload)
-    count = job.pods_to_come - scene.snapshot.offspring.of(job.metadata.uid) - announced
-    if count > 0 and since is not None and is_ahead(since + _A_MOMENT, scene.now, _A_MOMENT):
-        scene.instants.append(since + _A_MOMENT)
+    count = job.pods_to_come - context.snapshot.offspring.of(job.metadata.uid) - announced
+    if count > 0 and since is not None and is_ahead(since + _A_MOMENT, context.now, _A_MOMENT):
+        context.instants.append(since + _A_MOMENT)
         yield from (f"missing-{workload.metadata.uid}-{number}" for number in range(count))

@@ -23,7 +23,7 @@ class BadLabel(ValueError):
     """A label that says nothing we understand: the label, its value and what was expected."""
 
 
-def new_spec(scene: QueueContext, job: QueuedJob) -> Json:
+def new_spec(context: QueueContext, job: QueuedJob) -> Json:
     """The spec of a job's new workload."""
     seconds = execution_seconds(job)
     return {
@@ -31,11 +31,11 @@ def new_spec(scene: QueueContext, job: QueuedJob) -> Json:
         "queueName": job.metadata.labels.get(QUEUE_NAME, ""),
         "active": True,
         **({} if seconds is None else {"maximumExecutionTimeSeconds": seconds}),
-        **_priority(scene, job),
+        **_priority(context, job),
     }
 
 
-def changed_spec(scene: QueueContext, job: QueuedJob, workload: Workload) -> Json:
+def changed_spec(context: QueueContext, job: QueuedJob, workload: Workload) -> Json:
     """What a workload without quota should say otherwise, because its job was edited, or its priority's class."""
     spec: Json = {}
     queue, seconds = job.metadata.labels.get(QUEUE_NAME, ""), execution_seconds(job)
@@ -46,14 +46,14 @@ def changed_spec(scene: QueueContext, job: QueuedJob, workload: Workload) -> Jso
     if not is_as_wanted(workload, job):
         spec["podSets"] = [pod_set(job)]
     is_by_label = _has_own_class(workload)
-    own = _own_priority(scene, job)
-    wanted = own or (_priority(scene, job) if is_by_label and PRIORITY_CLASS not in job.metadata.labels else {})
+    own = _own_priority(context, job)
+    wanted = own or (_priority(context, job) if is_by_label and PRIORITY_CLASS not in job.metadata.labels else {})
     return spec | _news(workload, wanted)
 
 
-def changed_priority(scene: QueueContext, job: QueuedJob, workload: Workload) -> Json:
+def changed_priority(context: QueueContext, job: QueuedJob, workload: Workload) -> Json:
     """The same of one that holds quota: its class may change, where its priority comes from may not."""
-    return _news(workload, _own_priority(scene, job)) if _has_own_class(workload) else {}
+    return _news(workload, _own_priority(context, job)) if _has_own_class(workload) else {}
 
 
 def execution_seconds(job: QueuedJob) -> int | None:
@@ -66,10 +66,10 @@ def execution_seconds(job: QueuedJob) -> int | None:
     return int(text)
 
 
-def missing_class(scene: QueueContext, job: QueuedJob) -> str:
+def missing_class(context: QueueContext, job: QueuedJob) -> str:
     """The WorkloadPriorityClass that it names, if there is none of that name."""
     name = job.metadata.labels.get(PRIORITY_CLASS, "")
-    return name if name and not _own_priority(scene, job) else ""
+    return name if name and not _own_priority(context, job) else ""
 
 
 def _news(workload: Workload, wanted: Json) -> Json:
@@ -85,12 +85,12 @@ def _has_own_class(workload: Workload) -> bool:
     return ref is not None and ref.kind == WORKLOAD_PRIORITY_CLASSES.name
 
 
-def _priority(scene: QueueContext, job: QueuedJob) -> Json:
+def _priority(context: QueueContext, job: QueuedJob) -> Json:
     """By its label, by its pods' class, by the class that holds for all, or none."""
-    own = _own_priority(scene, job)
+    own = _own_priority(context, job)
     if own:
         return own
-    classes = scene.snapshot.table(PRIORITY_CLASSES)
+    classes = context.snapshot.table(PRIORITY_CLASSES)
     asked = part(msgspec.json.decode(job.spec.template), "spec").get("priorityClassName", "")
     plain = classes.get(("", asked)) if asked else next((one for one in classes.values() if one.global_default), None)
     if plain is None:
@@ -99,10 +99,10 @@ def _priority(scene: QueueContext, job: QueuedJob) -> Json:
     return {"priorityClassRef": ref, "priority": plain.value}
 
 
-def _own_priority(scene: QueueContext, job: QueuedJob) -> Json:
+def _own_priority(context: QueueContext, job: QueuedJob) -> Json:
     """By its label."""
     name = job.metadata.labels.get(PRIORITY_CLASS, "")
-    known = scene.snapshot.table(WORKLOAD_PRIORITY_CLASSES).get(("", name)) if name else None
+    known = context.snapshot.table(WORKLOAD_PRIORITY_CLASSES).get(("", name)) if name else None
     if known is None:
         return {}
     ref = {"group": GROUP, "kind": WORKLOAD_PRIORITY_CLASSES.name, "name": name}

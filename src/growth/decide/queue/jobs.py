@@ -45,35 +45,35 @@ _RESTORED: Final = {
 }
 
 
-def follow_jobs(scene: QueueContext) -> None:
+def follow_jobs(context: QueueContext) -> None:
     """Make workloads for jobs that have none, and let the others run or not."""
-    for job in looked_at(scene, scene.jobs):
-        if job.ended is None and job.metadata.deletion_timestamp is None and not _is_for_others(scene, job):
-            workload = scene.workload_of(job.metadata.uid)
-            attempt(scene, QUEUED_JOBS, job, partial(_follow, scene, job, workload))
+    for job in looked_at(context, context.jobs):
+        if job.ended is None and job.metadata.deletion_timestamp is None and not _is_for_others(context, job):
+            workload = context.workload_of(job.metadata.uid)
+            attempt(context, QUEUED_JOBS, job, partial(_follow, context, job, workload))
 
 
-def _is_for_others(scene: QueueContext, job: QueuedJob) -> bool:
+def _is_for_others(context: QueueContext, job: QueuedJob) -> bool:
     """Whether somebody else sees to it: the cluster itself, what it was made by, or whoever deletes its namespace."""
     if job.metadata.namespace in _OURS_ALONE:
         return True
     owner = job.metadata.controller
     if owner is not None and owner.api_version.partition("/")[0] in _QUEUED_WHOLE:
         why = f"{owner.kind} {owner.name} made it, and starts and stops it by itself"
-        scene.said.append(Hold(subject=reference_to(QUEUED_JOBS, job.metadata), why=why, reason="HasOwner"))
+        context.said.append(Hold(subject=reference_to(QUEUED_JOBS, job.metadata), why=why, reason="HasOwner"))
         return True
-    return scene.is_ending(job.metadata.namespace)
+    return context.is_ending(job.metadata.namespace)
 
 
-def _follow(scene: QueueContext, job: QueuedJob, workload: Workload | None) -> None:
+def _follow(context: QueueContext, job: QueuedJob, workload: Workload | None) -> None:
     is_suspended, is_stopping = job.spec.suspend, STOPPING in job.metadata.annotations
     if workload is None:
         if not is_suspended:
-            _suspend(scene, job, "it waits for its turn in a queue", is_stop=TEMPLATE_WAS in job.metadata.annotations)
+            _suspend(context, job, "it waits for its turn in a queue", is_stop=TEMPLATE_WAS in job.metadata.annotations)
         elif is_stopping:
-            _restore(scene, job, None)
+            _restore(context, job, None)
         else:
-            make(scene, QUEUED_JOBS, job)
+            make(context, QUEUED_JOBS, job)
         return
     if workload.is_finished:
         return
@@ -81,48 +81,48 @@ def _follow(scene: QueueContext, job: QueuedJob, workload: Workload | None) -> N
     may_run = workload.holds(ADMITTED) and not workload.holds(EVICTED) and workload.spec.active
     runs = may_run and not is_free and workload.metadata.deletion_timestamp is None
     if runs and is_suspended and not is_stopping:
-        _start(scene, job, workload)
+        _start(context, job, workload)
     elif runs and not is_suspended and is_stopping:
-        _suspend(scene, job, "its template is not what it was yet")
+        _suspend(context, job, "its template is not what it was yet")
     elif not runs and (not is_suspended or not (is_free or is_stopping)):
-        _suspend(scene, job, "its workload is not admitted", is_stop=True)
+        _suspend(context, job, "its workload is not admitted", is_stop=True)
     elif is_stopping and (runs or is_free):
-        _restore(scene, job, workload)
+        _restore(context, job, workload)
     elif is_suspended and is_free:
-        update(scene, QUEUED_JOBS, job, workload, changed_spec(scene, job, workload))
+        update(context, QUEUED_JOBS, job, workload, changed_spec(context, job, workload))
     elif runs:
-        update(scene, QUEUED_JOBS, job, workload, changed_priority(scene, job, workload))
+        update(context, QUEUED_JOBS, job, workload, changed_priority(context, job, workload))
 
 
-def _suspend(scene: QueueContext, job: QueuedJob, why: str, *, is_stop: bool = False) -> None:
+def _suspend(context: QueueContext, job: QueuedJob, why: str, *, is_stop: bool = False) -> None:
     mark: Json = {"metadata": {"annotations": {STOPPING: "true"}}} if is_stop else {}
-    _patch(scene, job, {"spec": {"suspend": True}, **mark}, why)
+    _patch(context, job, {"spec": {"suspend": True}, **mark}, why)
 
 
-def _start(scene: QueueContext, job: QueuedJob, workload: Workload) -> None:
+def _start(context: QueueContext, job: QueuedJob, workload: Workload) -> None:
     """Unsuspended, and bound to the nodes of what it was given, in one write."""
-    if is_lost(scene, QUEUED_JOBS, job.metadata, workload):
+    if is_lost(context, QUEUED_JOBS, job.metadata, workload):
         return
     if job.status.start_time is not None:
-        _forget_start(scene, job)
+        _forget_start(context, job)
         return
     template: Json = msgspec.json.decode(job.spec.template)
     was = msgspec.json.encode({name: _kept(part(template, name), fields) for name, fields in _RESTORED.items()})
     note = {"annotations": {TEMPLATE_WAS: was.decode()}}
-    body: Json = {"metadata": note, "spec": {"suspend": False, "template": placed(scene, workload, template)}}
-    _patch(scene, job, body, "its workload is admitted", given=as_seen(workload))
+    body: Json = {"metadata": note, "spec": {"suspend": False, "template": placed(context, workload, template)}}
+    _patch(context, job, body, "its workload is admitted", given=as_seen(workload))
 
 
 def _kept(there: Json, fields: tuple[str, ...]) -> Json:
     return {field: there[field] for field in fields if there.get(field)}
 
 
-def _restore(scene: QueueContext, job: QueuedJob, workload: Workload | None) -> None:
+def _restore(context: QueueContext, job: QueuedJob, workload: Workload | None) -> None:
     """Make the template what it was. While the job has a start time nobody may; so that goes first."""
     if job.status.active:
         return
     if job.status.start_time is not None:
-        _forget_start(scene, job)
+        _forget_start(context, job)
         return
     now: Json = msgspec.json.decode(job.spec.template)
     was = _before_start(job, workload) or now
@@ -146,7 +146,7 @@ def _restore(scene: QueueContext, job: QueuedJob, workload: Workload | None) -> 
         if mark in job.metadata.annotations
     ]
     subject = reference_to(QUEUED_JOBS, job.metadata)
-    scene.said.append(
+    context.said.append(
         EditObject(subject=subject, why="its template is what it was", operations=(version, *operations, *marks))
     )
 
@@ -160,10 +160,10 @@ def _before_start(job: QueuedJob, workload: Workload | None) -> Json:
         return msgspec.json.decode(pod_sets[0].template) if pod_sets else {}
 
 
-def _forget_start(scene: QueueContext, job: QueuedJob) -> None:
-    _patch(scene, job, {"status": {"startTime": None}}, "its template is to be changed", subresource="status")
+def _forget_start(context: QueueContext, job: QueuedJob) -> None:
+    _patch(context, job, {"status": {"startTime": None}}, "its template is to be changed", subresource="status")
 
 
-def _patch(scene: QueueContext, job: QueuedJob, body: Json, why: str, **how: Any) -> None:  # noqa: ANN401 - of the action
+def _patch(context: QueueContext, job: QueuedJob, body: Json, why: str, **how: Any) -> None:  # noqa: ANN401 - of the action
     version, subject = job.metadata.resource_version, reference_to(QUEUED_JOBS, job.metadata)
-    scene.said.append(PatchObject(subject=subject, why=why, body=body, resource_version=version, **how))
+    context.said.append(PatchObject(subject=subject, why=why, body=body, resource_version=version, **how))

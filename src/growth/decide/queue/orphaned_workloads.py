@@ -22,36 +22,36 @@ LEFT: Final = "LeftQueue"
 _PATIENCE: Final = timedelta(minutes=5)
 
 
-def note_absence(scene: QueueContext) -> None:
+def note_absence(context: QueueContext) -> None:
     """Keep since when which job is not seen."""
-    for key in scene.touched:
-        workload = scene.drafts[key].workload
-        if not workload.is_finished and scene.is_awaited(workload):
-            scene.absent.setdefault(key, scene.now)
+    for key in context.touched:
+        workload = context.drafts[key].workload
+        if not workload.is_finished and context.is_awaited(workload):
+            context.absent.setdefault(key, context.now)
         else:
-            scene.absent.pop(key, None)
+            context.absent.pop(key, None)
 
 
-def follow_absence(scene: QueueContext, draft: WorkloadDraft) -> bool:
+def follow_absence(context: QueueContext, draft: WorkloadDraft) -> bool:
     """Let go whose job has left; whether there is nothing else to do with it."""
-    since = scene.absent.get((draft.workload.metadata.namespace, draft.workload.metadata.name))
+    since = context.absent.get((draft.workload.metadata.namespace, draft.workload.metadata.name))
     if since is None:
         return False
-    if scene.now < since + _PATIENCE:
-        scene.deadlines.append(since + _PATIENCE)
+    if context.now < since + _PATIENCE:
+        context.deadlines.append(since + _PATIENCE)
         return False
     if draft.workload.status.admission is not None:
         draft.admit(None)
-        count_execution(scene, draft)
+        count_execution(context, draft)
         draft.say(QUOTA_RESERVED, "False", LEFT, "its job names no queue any more")
         draft.say(ADMITTED, "False", "NoReservation", "it has no quota")
     draft.say(FINISHED, "True", LEFT, "its job names no queue any more: what becomes of it is not the queue's business")
     return True
 
 
-def follow_return(scene: QueueContext, draft: WorkloadDraft) -> bool:
+def follow_return(context: QueueContext, draft: WorkloadDraft) -> bool:
     """A job that had left names a queue again: whether its workload begins anew."""
-    job = scene.job_of(draft.workload)
+    job = context.job_of(draft.workload)
     if has_left(draft.workload) and job is not None and job.ended is None:
         draft.unsay(FINISHED)
         return True
@@ -64,7 +64,7 @@ def has_left(workload: Workload) -> bool:
     return finished is not None and finished.status == "True" and finished.reason == LEFT
 
 
-def is_leaving(scene: QueueContext, workload: Workload) -> bool:
+def is_leaving(context: QueueContext, workload: Workload) -> bool:
     """Whether nobody is there who could use what it would be given: its job is not seen, or is being deleted."""
-    job = scene.job_of(workload)
-    return scene.is_awaited(workload) or (job is not None and job.metadata.deletion_timestamp is not None)
+    job = context.job_of(workload)
+    return context.is_awaited(workload) or (job is not None and job.metadata.deletion_timestamp is not None)

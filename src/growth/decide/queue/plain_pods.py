@@ -34,25 +34,25 @@ from growth.decide.queue.workload_creation import as_seen, attempt, looked_at, m
 _CLUSTERS_OWN: Final = "kube-system"
 
 
-def follow_pods(scene: QueueContext) -> None:
+def follow_pods(context: QueueContext) -> None:
     """Make workloads for gated pods that have none, and let the others run or not."""
-    for pod in looked_at(scene, scene.pods):
+    for pod in looked_at(context, context.pods):
         job = pod.as_job
-        if job.ended is not None or pod.metadata.deletion_timestamp is not None or _is_for_others(scene, pod):
+        if job.ended is not None or pod.metadata.deletion_timestamp is not None or _is_for_others(context, pod):
             continue
         if why := _refusal(pod):
-            tell(scene, QUEUED_PODS, pod.metadata, *why)
+            tell(context, QUEUED_PODS, pod.metadata, *why)
             continue
-        workload = scene.workload_of(pod.metadata.uid)
-        attempt(scene, QUEUED_PODS, job, partial(_follow, scene, pod, workload))
+        workload = context.workload_of(pod.metadata.uid)
+        attempt(context, QUEUED_PODS, job, partial(_follow, context, pod, workload))
 
 
-def _is_for_others(scene: QueueContext, pod: QueuedPod) -> bool:
+def _is_for_others(context: QueueContext, pod: QueuedPod) -> bool:
     """Whether somebody else sees to it: who made it, the cluster itself, Growth's deployment, a namespace's end."""
     namespace = pod.metadata.namespace
-    if pod.metadata.controller is not None or namespace in (_CLUSTERS_OWN, scene.settings.namespace):
+    if pod.metadata.controller is not None or namespace in (_CLUSTERS_OWN, context.settings.namespace):
         return True
-    return scene.is_ending(namespace)
+    return context.is_ending(namespace)
 
 
 def _refusal(pod: QueuedPod) -> tuple[str, str] | None:
@@ -67,10 +67,10 @@ def _refusal(pod: QueuedPod) -> tuple[str, str] | None:
     return None
 
 
-def _follow(scene: QueueContext, pod: QueuedPod, workload: Workload | None) -> None:
+def _follow(context: QueueContext, pod: QueuedPod, workload: Workload | None) -> None:
     is_gated, is_marked, job = pod.is_gated, STOPPING in pod.metadata.annotations, pod.as_job
     if workload is None:
-        make(scene, QUEUED_PODS, job)
+        make(context, QUEUED_PODS, job)
         return
     if workload.is_finished:
         return
@@ -78,54 +78,54 @@ def _follow(scene: QueueContext, pod: QueuedPod, workload: Workload | None) -> N
     may_run = workload.holds(ADMITTED) and not is_evicted and workload.spec.active
     runs = may_run and not is_free and workload.metadata.deletion_timestamp is None
     if is_marked and (runs or is_free):
-        _mark(scene, pod, None, "it may wait and be let go as before")
+        _mark(context, pod, None, "it may wait and be let go as before")
     elif runs and is_gated:
-        _let_go(scene, pod, workload)
+        _let_go(context, pod, workload)
     elif runs:
-        update(scene, QUEUED_PODS, job, workload, changed_priority(scene, job, workload))
+        update(context, QUEUED_PODS, job, workload, changed_priority(context, job, workload))
     elif is_free and is_gated:
-        update(scene, QUEUED_PODS, job, workload, changed_spec(scene, job, workload))
+        update(context, QUEUED_PODS, job, workload, changed_spec(context, job, workload))
     elif is_gated and not is_marked:
-        _mark(scene, pod, "true", "its workload is not admitted")
+        _mark(context, pod, "true", "its workload is not admitted")
     elif is_evicted and not is_free and not is_gated:
-        _end(scene, pod, workload)
+        _end(context, pod, workload)
 
 
-def _mark(scene: QueueContext, pod: QueuedPod, mark: str | None, why: str) -> None:
-    _patch(scene, pod, {"metadata": {"annotations": {STOPPING: mark}}}, why)
+def _mark(context: QueueContext, pod: QueuedPod, mark: str | None, why: str) -> None:
+    _patch(context, pod, {"metadata": {"annotations": {STOPPING: mark}}}, why)
 
 
-def _let_go(scene: QueueContext, pod: QueuedPod, workload: Workload) -> None:
+def _let_go(context: QueueContext, pod: QueuedPod, workload: Workload) -> None:
     """Without its gate, and bound to the nodes of what it was given, in one write: a gated pod allows both at once."""
-    if is_lost(scene, QUEUED_PODS, pod.metadata, workload):
+    if is_lost(context, QUEUED_PODS, pod.metadata, workload):
         return
-    body = placed(scene, workload, {"spec": msgspec.json.decode(pod.spec)})
+    body = placed(context, workload, {"spec": msgspec.json.decode(pod.spec)})
     # By this it is known when its gate is gone. Who gated a pod without the policy may have left it out.
     body["metadata"]["labels"][MANAGED] = "true"
     body["spec"]["schedulingGates"] = [{"name": name} for name in pod.gates if name != GATE] or None
-    _patch(scene, pod, body, "its workload is admitted", given=as_seen(workload))
+    _patch(context, pod, body, "its workload is admitted", given=as_seen(workload))
 
 
-def _end(scene: QueueContext, pod: QueuedPod, workload: Workload) -> None:
+def _end(context: QueueContext, pod: QueuedPod, workload: Workload) -> None:
     """First it is said why, as Kueue does, then it is deleted."""
     subject, evicted = reference_to(QUEUED_PODS, pod.metadata), workload.condition(EVICTED)
     why = f"its workload was evicted: {evicted.reason if evicted is not None else ''}"
     if pod.holds(TERMINATION_TARGET):
-        scene.said.append(DeleteObject(subject=subject, why=why))
+        context.said.append(DeleteObject(subject=subject, why=why))
         return
     said: Json = {
         "type": TERMINATION_TARGET,
         "status": "True",
         "reason": "WorkloadEvicted",
         "message": why,
-        "lastTransitionTime": format_time(scene.now),
+        "lastTransitionTime": format_time(context.now),
     }
     known: list[Json] = [one for one in msgspec.json.decode(pod.status.conditions) if one["type"] != TERMINATION_TARGET]
     body = {"status": {"conditions": [*known, said]}}
-    _patch(scene, pod, body, why, subresource="status", given=as_seen(workload))
+    _patch(context, pod, body, why, subresource="status", given=as_seen(workload))
 
 
-def _patch(scene: QueueContext, pod: QueuedPod, body: Json, why: str, **how: Any) -> None:  # noqa: ANN401 - fields of the action
+def _patch(context: QueueContext, pod: QueuedPod, body: Json, why: str, **how: Any) -> None:  # noqa: ANN401 - fields of the action
     version = pod.metadata.resource_version
     subject = reference_to(QUEUED_PODS, pod.metadata)
-    scene.said.append(PatchObject(subject=subject, why=why, body=body, resource_version=version, **how))
+    context.said.append(PatchObject(subject=subject, why=why, body=body, resource_version=version, **how))

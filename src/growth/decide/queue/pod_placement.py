@@ -20,18 +20,18 @@ WORKLOAD: Final = "kueue.x-k8s.io/workload"
 _LABEL_AT_MOST: Final = 63
 
 
-def is_lost(scene: QueueContext, kind: Kind[Any], meta: ObjectMeta, workload: Workload) -> bool:
+def is_lost(context: QueueContext, kind: Kind[Any], meta: ObjectMeta, workload: Workload) -> bool:
     """Whether one of its flavors is gone, so that nobody knows its nodes; that is said."""
-    missing = [name for name in flavors_of(workload) if name not in scene.flavors]
+    missing = [name for name in flavors_of(workload) if name not in context.flavors]
     if missing:
         why = f"there is no ResourceFlavor {', '.join(missing)} any more, so its nodes are not known: create it again"
-        scene.said.append(Hold(subject=reference_to(kind, meta), why=why, reason="FlavorNotFound"))
+        context.said.append(Hold(subject=reference_to(kind, meta), why=why, reason="FlavorNotFound"))
     return bool(missing)
 
 
-def placed(scene: QueueContext, workload: Workload, template: Json) -> Json:
+def placed(context: QueueContext, workload: Workload, template: Json) -> Json:
     """What a merge patch changes in pods that are made like this, so that they go where they were admitted to."""
-    flavors = [scene.flavors[name] for name in flavors_of(workload)]
+    flavors = [context.flavors[name] for name in flavors_of(workload)]
     selector = {key: value for flavor in flavors for key, value in flavor.spec.node_labels.items()}
     added = [msgspec.to_builtins(one) for flavor in flavors for one in flavor.spec.tolerations]
     has: list[Json] = part(template, "spec").get("tolerations") or []

@@ -30,13 +30,13 @@ _NOT_STARTED: Final = "not ready in time"
 _NOT_RECOVERED: Final = "it ran and did not recover in time (recoveryTimeout)"
 
 
-def follow_readiness(scene: QueueContext, draft: WorkloadDraft, job: QueuedJob | None) -> None:
+def follow_readiness(context: QueueContext, draft: WorkloadDraft, job: QueuedJob | None) -> None:
     """Say whether the pods are ready, and put the workload back if they are not in time."""
     workload, known = draft.workload, draft.workload.condition(PODS_READY)
     if job is None:
         # Whoever made it tells whether it is ready. One whose job is not seen yet is not judged.
-        if not scene.is_awaited(workload):
-            _follow_deadline(scene, draft, _Waiting(scene, draft), "its pods are not ready")
+        if not context.is_awaited(workload):
+            _follow_deadline(context, draft, _Waiting(context, draft), "its pods are not ready")
         return
     if not workload.holds(ADMITTED) or workload.holds(EVICTED):
         if known is not None:
@@ -48,25 +48,25 @@ def follow_readiness(scene: QueueContext, draft: WorkloadDraft, job: QueuedJob |
         draft.say(PODS_READY, "True", word, "all its pods are ready or have succeeded")
         return
     count = f"{job.status.ready + job.status.succeeded} of {job.spec.pods} pods are ready or have succeeded"
-    waits = _Waiting(scene, draft)
+    waits = _Waiting(context, draft)
     # Its job counts pods a little after they have changed: those that it counts as active are none of the unready ones.
     is_late = not waits.pods and job.status.active >= max(1, job.spec.pods - job.status.succeeded)
-    words = _joined(count, waits.machine_words, complaint(scene.snapshot, waits.others))
+    words = _joined(count, waits.machine_words, complaint(context.snapshot, waits.others))
     draft.say(PODS_READY, "False", WAIT_FOR_RECOVERY if was_ready else "WaitForStart", words)
     if not waits.pods and not job.status.active:
         count = f"{count}; its job has made no pods"
-    _follow_deadline(scene, draft, waits, count, are_ready=is_late)
+    _follow_deadline(context, draft, waits, count, are_ready=is_late)
 
 
-def follow_patience(scene: QueueContext, draft: WorkloadDraft) -> None:
+def follow_patience(context: QueueContext, draft: WorkloadDraft) -> None:
     """Since it was first admitted it never was ready: that is said, and has not changed, from then on."""
-    limit, ready = scene.terms.requeuing.limit_timeout, draft.workload.condition(PODS_READY)
+    limit, ready = context.terms.requeuing.limit_timeout, draft.workload.condition(PODS_READY)
     is_over = not draft.workload.spec.active or draft.workload.holds(DEACTIVATION_TARGET)
     if limit is None or ready is None or is_over or (ready.status, ready.reason) != ("False", "WaitForStart"):
         return
-    ends_at = later(ready.last_transition_time or scene.now, limit)
-    if scene.now < ends_at:
-        scene.deadlines.append(ends_at)
+    ends_at = later(ready.last_transition_time or context.now, limit)
+    if context.now < ends_at:
+        context.deadlines.append(ends_at)
         return
     why = f"its pods were not ready within {limit.total_seconds():g} s after its first admission"
     draft.say(DEACTIVATION_TARGET, "True", LIMIT_EXCEEDED, why)
@@ -75,13 +75,13 @@ def follow_patience(scene: QueueContext, draft: WorkloadDraft) -> None:
 class _Waiting:
     """The pods of a workload that are not ready, each with the machine that it waits for."""
 
-    def __init__(self, scene: QueueContext, draft: WorkloadDraft) -> None:
-        readiness = scene.terms.readiness
+    def __init__(self, context: QueueContext, draft: WorkloadDraft) -> None:
+        readiness = context.terms.readiness
         self.term: ReadinessDeadline | None = term_of(draft.workload, readiness) if readiness is not None else None
         self.pods: list[tuple[Pod, LaunchingNode | None]] = []
         if self.term is not None:
-            pods = scene.unready_pods(draft.workload)
-            self.pods = [(pod, scene.provisioning.machine_for(pod, self.term)) for pod in pods]
+            pods = context.unready_pods(draft.workload)
+            self.pods = [(pod, context.provisioning.machine_for(pod, self.term)) for pod in pods]
 
     @property
     def machines(self) -> list[LaunchingNode | None]:
@@ -109,26 +109,26 @@ class _Waiting:
 
 
 def _follow_deadline(
-    scene: QueueContext, draft: WorkloadDraft, waits: _Waiting, count: str, *, are_ready: bool = False
+    context: QueueContext, draft: WorkloadDraft, waits: _Waiting, count: str, *, are_ready: bool = False
 ) -> None:
     if waits.term is None:
         return
     ends_at = waits.term.ends_at
-    if scene.terms.extends:
-        ends_at = extended(waits.term, waits.machines, scene.settings.provision, are_ready=are_ready)
-    if scene.now < ends_at:
-        scene.deadlines.append(ends_at)
+    if context.terms.extends:
+        ends_at = extended(waits.term, waits.machines, context.settings.provision, are_ready=are_ready)
+    if context.now < ends_at:
+        context.deadlines.append(ends_at)
         return
-    why = _joined(count, waits.machine_words, diagnosis(scene.snapshot, waits.others))
+    why = _joined(count, waits.machine_words, diagnosis(context.snapshot, waits.others))
     late = f"{_NOT_RECOVERED if waits.term.is_recovery else _NOT_STARTED}: {why}"
-    state = next_state(draft.workload, scene.terms.requeuing, scene.now)
+    state = next_state(draft.workload, context.terms.requeuing, context.now)
     if state is None:
-        limit = scene.terms.requeuing.limit_count
+        limit = context.terms.requeuing.limit_count
         draft.say(DEACTIVATION_TARGET, "True", LIMIT_EXCEEDED, f"{late}, and it was put back {limit} times already")
         return
     # It is put back once this is seen: then its pods go, and nobody knows any more what they waited for.
     failed = flavors_of(draft.workload) if waits.is_homeless else ()
-    is_noting = note_failures(draft, failed, scene.premises.closed, is_recovery=waits.term.is_recovery)
+    is_noting = note_failures(draft, failed, context.premises.closed, is_recovery=waits.term.is_recovery)
     if draft.workload.metadata.annotations.get(MACHINES, "") != waits.kept:
         draft.annotate(MACHINES, waits.kept)
         return

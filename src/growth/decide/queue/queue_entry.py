@@ -13,22 +13,22 @@ from growth.decide.queue.workload_lifecycle import is_queued
 from growth.decide.queue.workload_patch import WorkloadDraft
 
 
-def line_up(scene: QueueContext, key: Key) -> None:
+def line_up(context: QueueContext, key: Key) -> None:
     """Put a workload where it waits now, or nowhere."""
-    draft, seat = scene.drafts[key], scene.desk.seats[key]
+    draft, seat = context.drafts[key], context.carry.seats[key]
     workload, line = draft.workload, None
     # What it holds, or what it wants, is not yet seen to be otherwise: its turn comes when it is.
-    is_changing = draft.before.status.admission is not None or key in scene.edited
-    may_wait = is_queued(workload, scene.now) or _is_early(scene, workload)
-    if not is_changing and may_wait and not is_leaving(scene, workload):
-        queue = _queue(scene, draft)
+    is_changing = draft.before.status.admission is not None or key in context.edited
+    may_wait = is_queued(workload, context.now) or _is_early(context, workload)
+    if not is_changing and may_wait and not is_leaving(context, workload):
+        queue = _queue(context, draft)
         if queue is not None:
             is_strict = queue.spec.queueing_strategy == "StrictFIFO"
-            order = order_of(workload, scene.terms.requeuing.timestamp)
-            preemptors_first = scene.settings.queue.waiting_preemptors_first
+            order = order_of(workload, context.terms.requeuing.timestamp)
+            preemptors_first = context.settings.queue.waiting_preemptors_first
             place = place_of(workload, order, is_strict=is_strict, preemptors_first=preemptors_first)
             line = (queue.metadata.name, place)
-    scene.desk.enqueue(key, seat, line, _shape(scene, workload) if line is not None else None)
+    context.carry.enqueue(key, seat, line, _shape(context, workload) if line is not None else None)
 
 
 def wait(draft: WorkloadDraft, reason: str, why: str) -> None:
@@ -40,17 +40,17 @@ def wait(draft: WorkloadDraft, reason: str, why: str) -> None:
         draft.is_weighty = True
 
 
-def _is_early(scene: QueueContext, workload: Workload) -> bool:
+def _is_early(context: QueueContext, workload: Workload) -> bool:
     """Whether it may be served although its backoff is not over."""
     is_free = workload.status.admission is None and workload.spec.active
-    return scene.settings.queue.try_other_flavors and is_free and is_early(workload, scene.now)
+    return context.settings.queue.try_other_flavors and is_free and is_early(workload, context.now)
 
 
-def _shape(scene: QueueContext, workload: Workload) -> object:
+def _shape(context: QueueContext, workload: Workload) -> object:
     """What decides on whether it can be served, but for its place."""
     sets = tuple((one.name, bytes(one.template), one.count) for one in workload.spec.pod_sets)
     refused = frozenset(supplies_seen_by(workload))
-    tried = tuple(failures_of(workload).items()), refused, is_early(workload, scene.now)
+    tried = tuple(failures_of(workload).items()), refused, is_early(workload, context.now)
     # Who waits for others to go may stand before somebody older, who has a right to more. Who was sent back has a right
     # to less than somebody behind it who was not.
     past = waits_for_preempted(workload), promised_to(workload), was_sent_back(workload)
@@ -58,23 +58,23 @@ def _shape(scene: QueueContext, workload: Workload) -> object:
     return workload.metadata.namespace, sets, wish, tried
 
 
-def _queue(scene: QueueContext, draft: WorkloadDraft) -> ClusterQueue | None:
+def _queue(context: QueueContext, draft: WorkloadDraft) -> ClusterQueue | None:
     """The queue in which it can wait; if there is none, that is said on it."""
     workload = draft.workload
-    door = scene.door_of(workload)
+    door = context.door_of(workload)
     if door is None:
         where = f"{workload.metadata.namespace}/{workload.spec.queue_name}"
         wait(draft, "Misconfigured", f"there is no LocalQueue {where}: create it, or name another one")
         return None
-    standing = standing_of_door(door, scene.standings)
+    standing = standing_of_door(door, context.standings)
     if not standing.is_active:
-        behind = scene.standings.get(door.spec.cluster_queue)
+        behind = context.standings.get(door.spec.cluster_queue)
         is_stopped = "Stopped" in (standing.reason, behind.reason if behind is not None else "")
         word = "Suspended" if is_stopped else "Misconfigured"
         wait(draft, word, f"LocalQueue {door.metadata.name} is not at work: {standing.why}")
         return None
-    queue = scene.queues[door.spec.cluster_queue]
-    if not scene.is_welcome(workload, queue):
+    queue = context.queues[door.spec.cluster_queue]
+    if not context.is_welcome(workload, queue):
         why = f"ClusterQueue {queue.metadata.name} is not for namespace {workload.metadata.namespace}"
         wait(draft, "Misconfigured", f"{why} (namespaceSelector)")
         return None

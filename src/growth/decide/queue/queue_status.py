@@ -45,30 +45,30 @@ class QueueReports(msgspec.Struct, frozen=True):
     standings: Mapping[str, ClusterQueueCheck] = {}
 
 
-def tell(scene: QueueContext, before: QueueReports) -> QueueReports:
+def tell(context: QueueContext, before: QueueReports) -> QueueReports:
     """Write on each queue what has changed about it."""
-    spending, changed = before.purse.opened(scene.now), scene.desk.changed
+    spending, changed = before.purse.opened(context.now), context.carry.changed
     # Both are worked out anew, with all else, when a flavor closes or opens.
-    is_as_it_was = scene.desk.is_told and before.standings == scene.standings
+    is_as_it_was = context.carry.is_told and before.standings == context.standings
     known_queues: Mapping[Key, object] = before.seen if is_as_it_was else {}
     figures, seen = dict[str, QueueFigures](), dict[Key, object]()
-    scene.desk.changed, scene.desk.is_told = set(), True
-    for name, queue in sorted(scene.queues.items()):
+    context.carry.changed, context.carry.is_told = set(), True
+    for name, queue in sorted(context.queues.items()):
         key, known = ("", name), before.figures.get(name)
-        if why := _shortage(scene, queue):
+        if why := _shortage(context, queue):
             subject = reference_to(CLUSTER_QUEUES, queue.metadata)
-            scene.said += held_and_told(subject, reason=OUT_OF_STOCK, why=why, action="Queueing")
+            context.said += held_and_told(subject, reason=OUT_OF_STOCK, why=why, action="Queueing")
         if known is not None and known_queues.get(key) is queue and key not in changed:
             figures[name], seen[key] = known, queue
             continue
-        figures[name] = _figures(scene, queue)
-        if _write(scene, CLUSTER_QUEUES, queue, _queue_status(scene, queue), spending):
+        figures[name] = _figures(context, queue)
+        if _write(context, CLUSTER_QUEUES, queue, _queue_status(context, queue), spending):
             seen[key] = queue
-    for key, door in sorted(scene.doors.items()):
+    for key, door in sorted(context.doors.items()):
         is_told = known_queues.get(key) is door and key not in changed
-        if is_told or _write(scene, LOCAL_QUEUES, door, _door_status(scene, key, door), spending):
+        if is_told or _write(context, LOCAL_QUEUES, door, _door_status(context, key, door), spending):
             seen[key] = door
-    return QueueReports(figures, seen, spending.closed(), spending.again_at, scene.standings)
+    return QueueReports(figures, seen, spending.closed(), spending.again_at, context.standings)
 
 
 def _slots(queue: ClusterQueue) -> list[Slot]:
@@ -76,8 +76,8 @@ def _slots(queue: ClusterQueue) -> list[Slot]:
     return [(flavor.name, one.name) for group in groups for flavor in group.flavors for one in flavor.resources]
 
 
-def _figures(scene: QueueContext, queue: ClusterQueue) -> QueueFigures:
-    tally, member = scene.desk.tallies.get(queue.metadata.name, UsageTally()), scene.members[queue.metadata.name]
+def _figures(context: QueueContext, queue: ClusterQueue) -> QueueFigures:
+    tally, member = context.carry.tallies.get(queue.metadata.name, UsageTally()), context.members[queue.metadata.name]
     slots = _slots(queue)
     return QueueFigures(
         tally.active,
@@ -89,17 +89,17 @@ def _figures(scene: QueueContext, queue: ClusterQueue) -> QueueFigures:
     )
 
 
-def _queue_status(scene: QueueContext, queue: ClusterQueue) -> ClusterQueueStatus:
-    tally, member = scene.desk.tallies.get(queue.metadata.name, UsageTally()), scene.members[queue.metadata.name]
+def _queue_status(context: QueueContext, queue: ClusterQueue) -> ClusterQueueStatus:
+    tally, member = context.carry.tallies.get(queue.metadata.name, UsageTally()), context.members[queue.metadata.name]
     slots = _slots(queue)
-    standing = scene.standings[queue.metadata.name]
+    standing = context.standings[queue.metadata.name]
     return ClusterQueueStatus(
         _usage(slots, tally.reserved, _borrowed(member, tally.reserved)),
         _usage(slots, tally.used, _borrowed(member, tally.used)),
         tally.waiting,
         tally.reserving,
         tally.admitted,
-        conditions=_stocked(scene, queue, _warned(scene, queue, _conditions(scene, queue.status.conditions, standing))),
+        conditions=_stocked(context, queue, _warned(context, queue, _conditions(context, queue.status.conditions, standing))),
     )
 
 
@@ -108,15 +108,15 @@ def _borrowed(member: QuotaNode, used: Mapping[Slot, int]) -> dict[Slot, int]:
     return {slot: max(0, amount - member.nominal(slot)) for slot, amount in used.items()}
 
 
-def _door_status(scene: QueueContext, key: Key, door: LocalQueue) -> LocalQueueStatus:
-    tally = scene.desk.doors.get(key, UsageTally())
+def _door_status(context: QueueContext, key: Key, door: LocalQueue) -> LocalQueueStatus:
+    tally = context.carry.doors.get(key, UsageTally())
     return LocalQueueStatus(
         _usage(sorted(tally.reserved), tally.reserved, {}),
         _usage(sorted(tally.used), tally.used, {}),
         tally.waiting,
         tally.reserving,
         tally.admitted,
-        conditions=_conditions(scene, door.status.conditions, standing_of_door(door, scene.standings)),
+        conditions=_conditions(context, door.status.conditions, standing_of_door(door, context.standings)),
     )
 
 
@@ -140,47 +140,47 @@ def _usage(slots: list[Slot], used: dict[Slot, int], borrowed: dict[Slot, int]) 
 
 
 def _conditions(
-    scene: QueueContext, known: tuple[StatusCondition, ...], standing: ClusterQueueCheck
+    context: QueueContext, known: tuple[StatusCondition, ...], standing: ClusterQueueCheck
 ) -> tuple[StatusCondition, ...]:
     status = "True" if standing.is_active else "False"
-    return _saying(scene, known, StatusCondition(ACTIVE, status, standing.reason, standing.why))
+    return _saying(context, known, StatusCondition(ACTIVE, status, standing.reason, standing.why))
 
 
 def _saying(
-    scene: QueueContext, known: tuple[StatusCondition, ...], new: StatusCondition
+    context: QueueContext, known: tuple[StatusCondition, ...], new: StatusCondition
 ) -> tuple[StatusCondition, ...]:
     """With this statement; since when it holds is kept."""
     before = condition_of(known, new.type)
-    since = before.last_transition_time if before is not None and before.status == new.status else scene.now
+    since = before.last_transition_time if before is not None and before.status == new.status else context.now
     return saying(known, msgspec.structs.replace(new, last_transition_time=since))
 
 
 def _warned(
-    scene: QueueContext, queue: ClusterQueue, known: tuple[StatusCondition, ...]
+    context: QueueContext, queue: ClusterQueue, known: tuple[StatusCondition, ...]
 ) -> tuple[StatusCondition, ...]:
     """With a warning if whoever cannot start comes back to the front, and holds up all others there."""
-    is_strict = queue.spec.queueing_strategy == "StrictFIFO" and scene.terms.requeuing.timestamp == "Creation"
-    if not is_strict or scene.terms.readiness is None:
+    is_strict = queue.spec.queueing_strategy == "StrictFIFO" and context.terms.requeuing.timestamp == "Creation"
+    if not is_strict or context.terms.readiness is None:
         return tuple(one for one in known if one.type != MAY_BLOCK)
     why = (
         "a workload whose pods never get ready returns to the front of this StrictFIFO queue again and again "
         "(requeuingStrategy.timestamp Creation): use BestEffortFIFO, or the timestamp Eviction"
     )
-    return _saying(scene, known, StatusCondition(MAY_BLOCK, "True", "StrictFIFOWithCreation", why))
+    return _saying(context, known, StatusCondition(MAY_BLOCK, "True", "StrictFIFOWithCreation", why))
 
 
 def _stocked(
-    scene: QueueContext, queue: ClusterQueue, known: tuple[StatusCondition, ...]
+    context: QueueContext, queue: ClusterQueue, known: tuple[StatusCondition, ...]
 ) -> tuple[StatusCondition, ...]:
     """With a statement if machines of some of its flavors cannot be had."""
-    why = _shortage(scene, queue)
+    why = _shortage(context, queue)
     if not why:
         return tuple(one for one in known if one.type != SHORT)
-    return _saying(scene, known, StatusCondition(SHORT, "True", OUT_OF_STOCK, why))
+    return _saying(context, known, StatusCondition(SHORT, "True", OUT_OF_STOCK, why))
 
 
-def _shortage(scene: QueueContext, queue: ClusterQueue) -> str:
-    closed = scene.premises.closed
+def _shortage(context: QueueContext, queue: ClusterQueue) -> str:
+    closed = context.premises.closed
     if not closed:
         return ""
     flavors = dict.fromkeys(flavor for flavor, _ in _slots(queue) if flavor in closed)
@@ -188,7 +188,7 @@ def _shortage(scene: QueueContext, queue: ClusterQueue) -> str:
 
 
 def _write(
-    scene: QueueContext,
+    context: QueueContext,
     kind: Kind[Any],
     queue: ClusterQueue | LocalQueue,
     status: msgspec.Struct,
@@ -199,7 +199,7 @@ def _write(
     if status == queue.status:
         return True
     if spending.pays((kind.plural, meta.namespace, meta.name), meta.resource_version):
-        scene.said.append(
+        context.said.append(
             PatchObject(
                 subject=reference_to(kind, meta),
                 why="who waits, and what is used, has changed",

@@ -77,34 +77,34 @@ class BudgetSpending:
         return msgspec.structs.replace(self._purse, left=self._left, at=self._now, paid=self._paid)
 
 
-def rest(scene: QueueContext, remarks: BudgetSpending) -> None:
+def rest(context: QueueContext, remarks: BudgetSpending) -> None:
     """Write what was said of workloads: first what others go by; then what only people want to know, as far as
     ``remarks`` pay for it."""
-    for key, draft in sorted(scene.drafts.items(), key=lambda one: (not one[1].is_weighty, one[0])):
+    for key, draft in sorted(context.drafts.items(), key=lambda one: (not one[1].is_weighty, one[0])):
         actions = draft.actions()
         if actions and not draft.is_weighty and not remarks.pays(key, draft.before.metadata.resource_version):
-            scene.desk.unsaid.setdefault(key)
-            _note(scene, key, draft, is_quiet=True)
+            context.carry.unsaid.setdefault(key)
+            _note(context, key, draft, is_quiet=True)
             continue
-        scene.desk.unsaid.pop(key, None)
-        scene.said += actions
-        _note(scene, key, draft, is_quiet=not actions and not _is_awaited(scene, draft))
+        context.carry.unsaid.pop(key, None)
+        context.said += actions
+        _note(context, key, draft, is_quiet=not actions and not _is_awaited(context, draft))
 
 
-def _note(scene: QueueContext, key: Key, draft: WorkloadDraft, *, is_quiet: bool) -> None:
-    desk, seat = scene.desk, scene.desk.seats[key]
-    (desk.restless.discard if is_quiet else desk.restless.add)(key)
-    kept = machines_kept_for(draft.workload, scene.terms.requeuing, scene.now)
+def _note(context: QueueContext, key: Key, draft: WorkloadDraft, *, is_quiet: bool) -> None:
+    index, seat = context.carry, context.carry.seats[key]
+    (index.restless.discard if is_quiet else index.restless.add)(key)
+    kept = machines_kept_for(draft.workload, context.terms.requeuing, context.now)
     if kept:
-        desk.kept[key] = kept
+        index.kept[key] = kept
     else:
-        desk.kept.pop(key, None)
-    desk.count(seat, share_of(scene, draft.workload))
+        index.kept.pop(key, None)
+    index.count(seat, share_of(context, draft.workload))
 
 
-def _is_awaited(scene: QueueContext, draft: WorkloadDraft) -> bool:
+def _is_awaited(context: QueueContext, draft: WorkloadDraft) -> bool:
     """Whether its pods are awaited: how they fare is seen on pods, machines and nodes, not on it."""
     workload = draft.workload
     if workload.metadata.controller is None or not workload.is_reserving or workload.holds(PODS_READY):
         return False
-    return scene.terms.readiness is not None or may_have_to_move(scene, workload)
+    return context.terms.readiness is not None or may_have_to_move(context, workload)

@@ -31,31 +31,31 @@ from growth.decide.queue.quota_holders import Key
 _A_MOMENT: Final = timedelta(minutes=1)
 
 
-def announce(scene: QueueContext) -> None:
+def announce(context: QueueContext) -> None:
     """Note who is about to be made, and which pods start together. Without providers or pools nobody buys anything."""
-    if scene.snapshot.clouds and scene.snapshot.table(NODE_POOLS):
-        announced = dict(_announced(scene))
-        note_announced(scene.snapshot, chain.from_iterable(announced.values()))
-        note_gangs(scene.snapshot, gangs_of(scene, announced))
+    if context.snapshot.clouds and context.snapshot.table(NODE_POOLS):
+        announced = dict(_announced(context))
+        note_announced(context.snapshot, chain.from_iterable(announced.values()))
+        note_gangs(context.snapshot, gangs_of(context, announced))
 
 
-def _announced(scene: QueueContext) -> Iterator[tuple[Key, tuple[Pod, ...]]]:
-    known = scene.desk.announced
-    for key in known.keys() - scene.desk.awaited:
+def _announced(context: QueueContext) -> Iterator[tuple[Key, tuple[Pod, ...]]]:
+    known = context.carry.announced
+    for key in known.keys() - context.carry.awaited:
         del known[key]
-    for key in sorted(scene.desk.awaited):
-        workload = scene.drafts[key].workload if key in scene.drafts else scene.desk.seats[key].workload
-        job = scene.job_of(workload)
-        if job is None or not _is_about_to_start(scene, workload, job):
+    for key in sorted(context.carry.awaited):
+        workload = context.drafts[key].workload if key in context.drafts else context.carry.seats[key].workload
+        job = context.job_of(workload)
+        if job is None or not _is_about_to_start(context, workload, job):
             known.pop(key, None)
             continue
         pods = known.get(key)
         if pods is None or len(pods) != job.pods_to_come:
-            pods = known[key] = _pods_of(scene, key, workload, job)
-        yield key, pods[scene.snapshot.offspring.of(job.metadata.uid) :]
+            pods = known[key] = _pods_of(context, key, workload, job)
+        yield key, pods[context.snapshot.offspring.of(job.metadata.uid) :]
 
 
-def _is_about_to_start(scene: QueueContext, workload: Workload, job: QueuedJob) -> bool:
+def _is_about_to_start(context: QueueContext, workload: Workload, job: QueuedJob) -> bool:
     """Whether it is admitted, and none of its pods is counted yet.
 
     Who was put back because its pods were not ready may never make any, and would have machines bought for nothing at
@@ -68,15 +68,15 @@ def _is_about_to_start(scene: QueueContext, workload: Workload, job: QueuedJob) 
     if not is_admitted or workload.is_finished or status.active or status.ready or status.terminating:
         return False
     since = admitted.last_transition_time if admitted is not None else None
-    return since is not None and is_ahead(since + _A_MOMENT, scene.now, _A_MOMENT)
+    return since is not None and is_ahead(since + _A_MOMENT, context.now, _A_MOMENT)
 
 
-def _pods_of(scene: QueueContext, key: Key, workload: Workload, job: QueuedJob) -> tuple[Pod, ...]:
+def _pods_of(context: QueueContext, key: Key, workload: Workload, job: QueuedJob) -> tuple[Pod, ...]:
     """All of them, bound to the nodes of their flavors."""
-    flavors = [scene.flavors[name] for name in flavors_of(workload) if name in scene.flavors]
+    flavors = [context.flavors[name] for name in flavors_of(workload) if name in context.flavors]
     try:
         (pod_set,) = workload.spec.pod_sets
-        spec, _ = scene.filling.pod_of(pod_set, workload.metadata.namespace)
+        spec, _ = context.filling.pod_of(pod_set, workload.metadata.namespace)
         labels = pod_set.pods.metadata.labels
     except (ValueError, QuantityError, msgspec.ValidationError):
         # Nobody can tell what they would be like.
@@ -84,7 +84,7 @@ def _pods_of(scene: QueueContext, key: Key, workload: Workload, job: QueuedJob) 
     meta = ObjectMeta(
         name=job.metadata.name,
         namespace=key[0],
-        creation_timestamp=scene.now,
+        creation_timestamp=context.now,
         labels=labels,
         owner_references=(OwnerReference(QUEUED_JOBS.name, job.metadata.name, job.metadata.uid, controller=True),),
     )

@@ -28,11 +28,11 @@ class QueueFigures(msgspec.Struct, frozen=True):
     nominal: Mapping[Slot, int]
 
 
-def share_of(scene: QueueContext, workload: Workload) -> WorkloadUsage:
+def share_of(context: QueueContext, workload: Workload) -> WorkloadUsage:
     """What one workload adds to them."""
     if workload.is_finished:
         return WorkloadUsage()
-    queue = scene.queue_of(workload)
+    queue = context.queue_of(workload)
     name = queue.metadata.name if queue is not None else ""
     door = (workload.metadata.namespace, workload.spec.queue_name)
     if workload.is_reserving:
@@ -40,5 +40,5 @@ def share_of(scene: QueueContext, workload: Workload) -> WorkloadUsage:
     if not workload.spec.active:
         return WorkloadUsage(name, door)
     said = workload.condition(QUOTA_RESERVED)
-    is_next = is_queued(workload, scene.now) and (said is None or said.reason in _WAITING)
+    is_next = is_queued(workload, context.now) and (said is None or said.reason in _WAITING)
     return WorkloadUsage(name, door, waiting=1, active=int(is_next), inadmissible=int(not is_next))

@@ -37,7 +37,7 @@ def workload_name(kind: Kind[Any], meta: ObjectMeta) -> str:
     return f"{f'{kind.name.lower()}-{meta.name}'[:_NAME_AT_MOST]}-{digest}"
 
 
-def make(scene: QueueContext, kind: Kind[Any], job: QueuedJob) -> None:
+def make(context: QueueContext, kind: Kind[Any], job: QueuedJob) -> None:
     """The workload of one that has none. It goes with its owner."""
     meta = job.metadata
     subject = reference_by_name(WORKLOADS, workload_name(kind, meta), meta.namespace)
@@ -49,18 +49,18 @@ def make(scene: QueueContext, kind: Kind[Any], job: QueuedJob) -> None:
         "controller": True,
         "blockOwnerDeletion": True,
     }
-    body = {"metadata": {"labels": {JOB_UID: meta.uid}, "ownerReferences": [owner]}, "spec": new_spec(scene, job)}
+    body = {"metadata": {"labels": {JOB_UID: meta.uid}, "ownerReferences": [owner]}, "spec": new_spec(context, job)}
     why = f"{kind.name} {meta.name} names a queue"
-    scene.said.append(CreateObject(subject=subject, why=why, body=body, if_absent=True))
+    context.said.append(CreateObject(subject=subject, why=why, body=body, if_absent=True))
 
 
-def update(scene: QueueContext, kind: Kind[Any], job: QueuedJob, workload: Workload, spec: Json) -> None:
+def update(context: QueueContext, kind: Kind[Any], job: QueuedJob, workload: Workload, spec: Json) -> None:
     """Somebody edited it, or its priority's class: its workload wants what it wants now."""
     if spec:
         subject, version = reference_to(WORKLOADS, workload.metadata), workload.metadata.resource_version
         why = f"{kind.name} {job.metadata.name} was edited, or its priority class"
-        scene.edited.add((workload.metadata.namespace, workload.metadata.name))
-        scene.said.append(PatchObject(subject=subject, why=why, body={"spec": spec}, resource_version=version))
+        context.edited.add((workload.metadata.namespace, workload.metadata.name))
+        context.said.append(PatchObject(subject=subject, why=why, body={"spec": spec}, resource_version=version))
 
 
 def as_seen(workload: Workload) -> tuple[Precondition, ...]:
@@ -69,30 +69,30 @@ def as_seen(workload: Workload) -> tuple[Precondition, ...]:
     return (Precondition(reference_to(WORKLOADS, workload.metadata), workload.metadata.resource_version),)
 
 
-def looked_at(scene: QueueContext, there: Mapping[str, OwnerT]) -> Iterator[OwnerT]:
+def looked_at(context: QueueContext, there: Mapping[str, OwnerT]) -> Iterator[OwnerT]:
     """Of these, by uid, those that are to be looked at, the oldest first; what is said of one meanwhile is noted."""
-    found = [there[uid] for uid in scene.owners if uid in there]
+    found = [there[uid] for uid in context.owners if uid in there]
     for one in sorted(found, key=lambda known: age(known.metadata)):
-        with scene.listening_to(one.metadata.uid):
+        with context.listening_to(one.metadata.uid):
             yield one
 
 
-def attempt(scene: QueueContext, kind: Kind[Any], job: QueuedJob, follow: Callable[[], None]) -> None:
+def attempt(context: QueueContext, kind: Kind[Any], job: QueuedJob, follow: Callable[[], None]) -> None:
     """Queue it, or go on with it (``follow``), and tell what is wrong with its labels."""
     try:
         follow()
     except BadLabel as error:
-        tell(scene, kind, job.metadata, "BadLabel", f"it is not queued as it is: {error}")
-    _tell_missing_class(scene, kind, job)
+        tell(context, kind, job.metadata, "BadLabel", f"it is not queued as it is: {error}")
+    _tell_missing_class(context, kind, job)
 
 
-def _tell_missing_class(scene: QueueContext, kind: Kind[Any], job: QueuedJob) -> None:
+def _tell_missing_class(context: QueueContext, kind: Kind[Any], job: QueuedJob) -> None:
     """Say it if there is no class of the name that it bears."""
-    if name := missing_class(scene, job):
+    if name := missing_class(context, job):
         why = f"there is no WorkloadPriorityClass {name} (label {PRIORITY_CLASS}): create it, or name another one"
-        tell(scene, kind, job.metadata, "PriorityClassNotFound", f"{why}. Until then the priority of its pods counts")
+        tell(context, kind, job.metadata, "PriorityClassNotFound", f"{why}. Until then the priority of its pods counts")
 
 
-def tell(scene: QueueContext, kind: Kind[Any], meta: ObjectMeta, reason: str, why: str) -> None:
+def tell(context: QueueContext, kind: Kind[Any], meta: ObjectMeta, reason: str, why: str) -> None:
     """Something is not done for it, and people should hear why."""
-    scene.said += held_and_told(reference_to(kind, meta), reason=reason, why=why, action="Queueing")
+    context.said += held_and_told(reference_to(kind, meta), reason=reason, why=why, action="Queueing")

@@ -44,13 +44,13 @@ class WorkloadEvents(msgspec.Struct, frozen=True):
     """Queue, and how many seconds it took from when it was queued."""
 
 
-def tell_news(scene: QueueContext, told: Mapping[Key, int]) -> tuple[WorkloadEvents, Mapping[Key, int]]:
+def tell_news(context: QueueContext, told: Mapping[Key, int]) -> tuple[WorkloadEvents, Mapping[Key, int]]:
     """Tell what is new since ``told``, the versions of which something was told in the last pass."""
     telling: dict[Key, int] = {}
     evicted: list[tuple[str, str]] = []
     admitted: list[tuple[str, float]] = []
     ready: list[tuple[str, float]] = []
-    for key, draft in scene.drafts.items():
+    for key, draft in context.drafts.items():
         if draft.before is draft.workload:
             continue
         version = draft.before.metadata.resource_version
@@ -65,12 +65,12 @@ def tell_news(scene: QueueContext, told: Mapping[Key, int]) -> tuple[WorkloadEve
         telling[key] = version
         if told.get(key) == version:
             continue
-        scene.said += [one for event in events for one in event]
-        queue = scene.queue_of(draft.before) or scene.queue_of(draft.workload)
+        context.said += [one for event in events for one in event]
+        queue = context.queue_of(draft.before) or context.queue_of(draft.workload)
         name = queue.metadata.name if queue is not None else ""
         if eviction is not None:
             evicted.append((name, eviction.reason))
-        waited = (scene.now - _queued_at(draft.workload, scene.now)).total_seconds()
+        waited = (context.now - _queued_at(draft.workload, context.now)).total_seconds()
         if _is_admitted(draft):
             admitted.append((name, waited))
         if is_ready:

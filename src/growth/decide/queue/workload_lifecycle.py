@@ -54,13 +54,13 @@ QUEUE_STOPPED, DOOR_STOPPED, OUT_OF_SYNC = "ClusterQueueStopped", "LocalQueueSto
 WORKLOAD_DELETED = "WorkloadDeleted"
 
 
-def follow(scene: QueueContext, draft: WorkloadDraft) -> None:
+def follow(context: QueueContext, draft: WorkloadDraft) -> None:
     """Bring one workload as far as it can go without quota."""
-    if draft.workload.is_finished and not follow_return(scene, draft):
+    if draft.workload.is_finished and not follow_return(context, draft):
         return
-    if follow_absence(scene, draft):
+    if follow_absence(context, draft):
         return
-    job = scene.job_of(draft.workload)
+    job = context.job_of(draft.workload)
     if job is not None and job.ended is not None:
         word = "Succeeded" if job.ended.type == "Complete" else "Failed"
         draft.say(FINISHED, "True", word, f"its job has ended: {job.ended.reason or job.ended.type}")
@@ -68,25 +68,25 @@ def follow(scene: QueueContext, draft: WorkloadDraft) -> None:
     if draft.workload.metadata.controller is None and JOB_UID in draft.workload.metadata.labels:
         draft.say(FINISHED, "True", "OwnerNotFound", "its job is gone and left it behind")
         return
-    has_noted = follow_failures(scene, draft, job) or follow_stock(scene, draft) or follow_placement(scene, draft, job)
+    has_noted = follow_failures(context, draft, job) or follow_stock(context, draft) or follow_placement(context, draft, job)
     if has_noted:
         # The rest follows when that is seen.
-        scene.edited.add((draft.before.metadata.namespace, draft.before.metadata.name))
+        context.edited.add((draft.before.metadata.namespace, draft.before.metadata.name))
         return
     _mend(draft)
     _follow_activity(draft)
-    _follow_stops(scene, draft)
+    _follow_stops(context, draft)
     _follow_deletion(draft)
     if job is not None:
         _follow_size(draft, job)
-    if scene.terms.readiness is not None:
-        follow_readiness(scene, draft, job)
-        follow_patience(scene, draft)
-    follow_execution(scene, draft)
-    if not scene.is_awaited(draft.workload):
-        _release(scene, draft, job)
-    follow_lodging(scene, draft, job)
-    _return(scene, draft, job)
+    if context.terms.readiness is not None:
+        follow_readiness(context, draft, job)
+        follow_patience(context, draft)
+    follow_execution(context, draft)
+    if not context.is_awaited(draft.workload):
+        _release(context, draft, job)
+    follow_lodging(context, draft, job)
+    _return(context, draft, job)
 
 
 def is_queued(workload: Workload, now: datetime) -> bool:
@@ -150,11 +150,11 @@ def _forgive(draft: WorkloadDraft, cause: str) -> None:
         draft.unsay(PODS_READY)
 
 
-def _follow_stops(scene: QueueContext, draft: WorkloadDraft) -> None:
+def _follow_stops(context: QueueContext, draft: WorkloadDraft) -> None:
     workload = draft.workload
     if not workload.is_reserving or workload.holds(EVICTED):
         return
-    queue, door = scene.queue_of(workload), scene.door_of(workload)
+    queue, door = context.queue_of(workload), context.door_of(workload)
     if queue is not None and queue.spec.stop_policy == "HoldAndDrain":
         draft.say(EVICTED, "True", QUEUE_STOPPED, f"ClusterQueue {queue.metadata.name} is being drained")
     elif door is not None and door.spec.stop_policy == "HoldAndDrain":
@@ -185,33 +185,33 @@ def _follow_size(draft: WorkloadDraft, job: QueuedJob) -> None:
         draft.reclaim((ReclaimablePods(pod_set.name, spare),) if spare else ())
 
 
-def _release(scene: QueueContext, draft: WorkloadDraft, job: QueuedJob | None) -> None:
+def _release(context: QueueContext, draft: WorkloadDraft, job: QueuedJob | None) -> None:
     """Quota is free once nothing runs on it any more, and nothing can begin to."""
     workload, reason = draft.workload, _evicted_for(draft.workload)
     if not reason or workload.status.admission is None or (job is not None and not job.is_stopped):
         return
     draft.admit(None)
-    count_execution(scene, draft)
+    count_execution(context, draft)
     draft.say(QUOTA_RESERVED, "False", "PendingEvaluation", f"it was evicted: {reason}")
     draft.say(ADMITTED, "False", "NoReservation", "it has no quota")
     draft.say(REQUEUED, "False", reason, "it waits until what it was evicted for is over")
 
 
-def _return(scene: QueueContext, draft: WorkloadDraft, job: QueuedJob | None) -> None:
+def _return(context: QueueContext, draft: WorkloadDraft, job: QueuedJob | None) -> None:
     workload, state = draft.workload, draft.workload.status.requeue_state
     if workload.status.admission is not None or not workload.spec.active:
         return
-    if state is not None and state.requeue_at is not None and is_waiting(workload, scene.now):
-        scene.deadlines.append(state.requeue_at)
+    if state is not None and state.requeue_at is not None and is_waiting(workload, context.now):
+        context.deadlines.append(state.requeue_at)
         return
-    back = _back(scene, workload, job) if _is_held(workload) else None
+    back = _back(context, workload, job) if _is_held(workload) else None
     if back is not None:
         draft.say(REQUEUED, "True", *back)
 
 
-def _back(scene: QueueContext, workload: Workload, job: QueuedJob | None) -> tuple[str, str] | None:
+def _back(context: QueueContext, workload: Workload, job: QueuedJob | None) -> tuple[str, str] | None:
     """Why it may be queued again, as a word and a sentence; None if what it was evicted for is not over."""
-    queue, door, evicted_for = scene.queue_of(workload), scene.door_of(workload), _evicted_for(workload)
+    queue, door, evicted_for = context.queue_of(workload), context.door_of(workload), _evicted_for(workload)
     is_over, word, why = {
         PODS_READY_TIMEOUT: (True, BACKOFF_FINISHED, "it has waited long enough"),
         QUEUE_STOPPED: (
@@ -226,7 +226,7 @@ def _back(scene: QueueContext, workload: Workload, job: QueuedJob | None) -> tup
         ),
         OUT_OF_SYNC: (job is None or is_as_wanted(workload, job), OUT_OF_SYNC, "it wants what its job wants now"),
         OUT_OF_STOCK: (
-            evicted_for == OUT_OF_STOCK and may_return(scene, workload),
+            evicted_for == OUT_OF_STOCK and may_return(context, workload),
             OUT_OF_STOCK,
             "nothing holds it back any more",
         ),

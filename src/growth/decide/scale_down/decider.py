@@ -30,45 +30,45 @@ from growth.observe.snapshot import Snapshot
 _REASON: Final = "ClusterUnhealthy"
 
 
-def halt(scene: ScaleDownContext) -> None:
+def halt(context: ScaleDownContext) -> None:
     """What there is to do, and to say."""
-    for removal in scene.removals:
-        note_answer(scene, removal)
+    for removal in context.removals:
+        note_answer(context, removal)
         subject = reference_to(NODE_REMOVAL_REQUESTS, removal.metadata)
-        scene.said.append(Hold(subject=subject, why="nothing is removed in an unhealthy cluster", reason=_REASON))
-    for name, node in sorted(scene.snapshot.to_go.items()):
-        pool = scene.pools.get(node.metadata.labels.get(POOL, ""))
-        if pool is None or name in scene.leaving or not was_ours(scene, node):
+        context.said.append(Hold(subject=subject, why="nothing is removed in an unhealthy cluster", reason=_REASON))
+    for name, node in sorted(context.snapshot.to_go.items()):
+        pool = context.pools.get(node.metadata.labels.get(POOL, ""))
+        if pool is None or name in context.leaving or not was_ours(context, node):
             continue
         if pool.metadata.deletion_timestamp is not None:
             why = "nothing is removed in an unhealthy cluster"
-            scene.said.append(Hold(subject=reference_to(NODES, node.metadata), why=why, reason=_REASON))
+            context.said.append(Hold(subject=reference_to(NODES, node.metadata), why=why, reason=_REASON))
             continue
         why = "it stays: the cluster is unhealthy"
-        scene.said.append(unmarked(node, why))
-        scene.tell(node, "ScaleDownCancelled", why)
+        context.said.append(unmarked(node, why))
+        context.tell(node, "ScaleDownCancelled", why)
 
 
 def decide(snapshot: Snapshot, state: DeciderState, settings: Settings) -> Decision:
     """What should happen now."""
-    scene = ScaleDownContext(
+    context = ScaleDownContext(
         snapshot, state, settings, state.memory if isinstance(state.memory, ScaleDownCarry) else ScaleDownCarry()
     )
-    if scene.cluster.is_halted:
-        halt(scene)
-    elif not scene.cluster.gives_up:
-        _go_on(scene)
-    wake_at = min((when for when in scene.deadlines if when > scene.now), default=None)
-    return Decision(tuple(scene.said), wake_at, scene.remembering())
+    if context.cluster.is_halted:
+        halt(context)
+    elif not context.cluster.gives_up:
+        _go_on(context)
+    wake_at = min((when for when in context.deadlines if when > context.now), default=None)
+    return Decision(tuple(context.said), wake_at, context.remembering())
 
 
-def _go_on(scene: ScaleDownContext) -> None:
-    for removal in scene.removals:
-        remove(scene, removal)
-        forget_wish(scene, removal)
-    for name, pool in sorted(scene.pools.items()):
+def _go_on(context: ScaleDownContext) -> None:
+    for removal in context.removals:
+        remove(context, removal)
+        forget_wish(context, removal)
+    for name, pool in sorted(context.pools.items()):
         if pool.metadata.deletion_timestamp is None:
-            empty(scene, pool)
-            give_up_unready(scene, pool)
+            empty(context, pool)
+            give_up_unready(context, pool)
         else:
-            drain(scene, pool, scene.nodes_of_pools[name])
+            drain(context, pool, context.nodes_of_pools[name])

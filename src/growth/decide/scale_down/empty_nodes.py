@@ -32,46 +32,46 @@ from growth.decide.writes.removal_requests import asked_to_go
 _MOMENT: Final = timedelta(seconds=15)
 
 
-def empty(scene: ScaleDownContext, pool: NodePool) -> None:
+def empty(context: ScaleDownContext, pool: NodePool) -> None:
     """What becomes of the nodes of one pool."""
     terms, spare = terms_of(pool), list[Node]()
-    going = moving_in(scene.snapshot).going
-    for node in scene.idle_nodes_of_pools[pool.metadata.name]:
-        if node.metadata.name in scene.leaving or node.metadata.name in going or not was_ours(scene, node):
+    going = moving_in(context.snapshot).going
+    for node in context.idle_nodes_of_pools[pool.metadata.name]:
+        if node.metadata.name in context.leaving or node.metadata.name in going or not was_ours(context, node):
             continue
         if not node.is_ready:
             if has_traces(node):
-                _keep(scene, node, "it is not ready")  # what becomes of it is another matter: ``unready``
-        elif why := why_needed(scene, node, pool):
-            _keep(scene, node, why)
-        elif is_ours(scene, node) and node.metadata.name not in scene.snapshot.closed:
+                _keep(context, node, "it is not ready")  # what becomes of it is another matter: ``unready``
+        elif why := why_needed(context, node, pool):
+            _keep(context, node, why)
+        elif is_ours(context, node) and node.metadata.name not in context.snapshot.closed:
             spare.append(node)  # one that is closed is about to be opened, and then it counts
     if not spare:
         return
-    may_go, must_wait = _beyond_min(scene, pool, spare)
-    quiet = quiet_until(scene, pool)
+    may_go, must_wait = _beyond_min(context, pool, spare)
+    quiet = quiet_until(context, pool)
     for node in sorted(spare, key=lambda one: one.metadata.name):
         if node.metadata.name in may_go:
-            _let_go(scene, pool, node, terms, quiet, must_wait=node.metadata.name in must_wait)
+            _let_go(context, pool, node, terms, quiet, must_wait=node.metadata.name in must_wait)
         else:
-            _keep(scene, node, f"pool {pool.metadata.name} keeps this many of its type ready")
+            _keep(context, node, f"pool {pool.metadata.name} keeps this many of its type ready")
 
 
-def removal_of(scene: ScaleDownContext, node: Node, pool: str, reason: str) -> CreateObject:
+def removal_of(context: ScaleDownContext, node: Node, pool: str, reason: str) -> CreateObject:
     """The request that takes over; people are told on the node."""
-    scene.tell(node, "ScaleDown", reason)
+    context.tell(node, "ScaleDown", reason)
     return asked_to_go(node.metadata.name, pool, node.spec.provider_id, reason)
 
 
-def _keep(scene: ScaleDownContext, node: Node, why: str) -> None:
+def _keep(context: ScaleDownContext, node: Node, why: str) -> None:
     if has_traces(node):
-        scene.said.append(unmarked(node, f"it stays: {why}"))
-        scene.tell(node, "ScaleDownCancelled", f"it stays: {why}")
-    elif wish := why_left_alone(scene, node):
-        scene.said.append(Hold(subject=reference_to(NODES, node.metadata), why=wish, reason="DoNotDisrupt"))
+        context.said.append(unmarked(node, f"it stays: {why}"))
+        context.tell(node, "ScaleDownCancelled", f"it stays: {why}")
+    elif wish := why_left_alone(context, node):
+        context.said.append(Hold(subject=reference_to(NODES, node.metadata), why=wish, reason="DoNotDisrupt"))
 
 
-def _beyond_min(scene: ScaleDownContext, pool: NodePool, spare: list[Node]) -> tuple[set[str], set[str]]:
+def _beyond_min(context: ScaleDownContext, pool: NodePool, spare: list[Node]) -> tuple[set[str], set[str]]:
     """Names of those that may go: what is beyond ``min``.
 
     Those that are marked already go first, so that marks do not wander; then the dearest. The second are those of them
@@ -84,14 +84,14 @@ def _beyond_min(scene: ScaleDownContext, pool: NodePool, spare: list[Node]) -> t
     must_wait = set[str]()
     may_go = set[str]()
     by_type: dict[str, list[Node]] = {}
-    for node in _standing(scene, pool):
+    for node in _standing(context, pool):
         # A node whose machine is gone, or off, is Ready until somebody notices its silence: it keeps nothing ready.
-        if _is_open(scene, node) and is_ours(scene, node) and not is_off(scene, node):
-            by_type.setdefault(scene.server_type(node).lower(), []).append(node)
+        if _is_open(context, node) and is_ours(context, node) and not is_off(context, node):
+            by_type.setdefault(context.server_type(node).lower(), []).append(node)
     for server_type, ready in by_type.items():
         going = [node for node in ready if node.metadata.name in names]
         if keeps := wanted.get(server_type, 0):
-            going.sort(key=lambda one: (not has_traces(one), -scene.price(one), one.metadata.name))
+            going.sort(key=lambda one: (not has_traces(one), -context.price(one), one.metadata.name))
             going = going[: max(0, len(ready) - keeps)]
             if sum(not has_traces(node) for node in ready) < keeps:
                 must_wait |= {node.metadata.name for node in going}
@@ -99,50 +99,50 @@ def _beyond_min(scene: ScaleDownContext, pool: NodePool, spare: list[Node]) -> t
     return may_go, must_wait
 
 
-def _is_open(scene: ScaleDownContext, node: Node) -> bool:
-    return node.is_ready and node.metadata.name not in scene.snapshot.closed
+def _is_open(context: ScaleDownContext, node: Node) -> bool:
+    return node.is_ready and node.metadata.name not in context.snapshot.closed
 
 
-def _standing(scene: ScaleDownContext, pool: NodePool) -> list[Node]:
+def _standing(context: ScaleDownContext, pool: NodePool) -> list[Node]:
     """The pool's nodes without those that leave."""
-    nodes, leaving = scene.nodes_of_pools[pool.metadata.name], scene.leaving
+    nodes, leaving = context.nodes_of_pools[pool.metadata.name], context.leaving
     return [node for node in nodes if node.metadata.name not in leaving]
 
 
 def _let_go(
-    scene: ScaleDownContext, pool: NodePool, node: Node, terms: PoolTerms, quiet: datetime, *, must_wait: bool
+    context: ScaleDownContext, pool: NodePool, node: Node, terms: PoolTerms, quiet: datetime, *, must_wait: bool
 ) -> None:
     at, patience = scale_down_at(node), terms.empty_after
     # Nobody marks one for later than this: a clock was wrong, or the pool has become less patient.
-    if at is None or at > max(scene.now + patience, quiet) + CLOCKS_DIFFER:
-        _mark(scene, node, patience, quiet)
+    if at is None or at > max(context.now + patience, quiet) + CLOCKS_DIFFER:
+        _mark(context, node, patience, quiet)
         return
     due = max(at, quiet)
-    steady_since = scene.state.steady_since
+    steady_since = context.state.steady_since
     if steady_since is not None:
         due = max(due, steady_since + patience)  # nobody knows how long ago it was marked
-    if scene.now < due:
-        scene.remind(due)
-        if at <= scene.now < quiet:
-            hold_after_scale_up(scene, pool, node, quiet)
+    if context.now < due:
+        context.remind(due)
+        if at <= context.now < quiet:
+            hold_after_scale_up(context, pool, node, quiet)
         return
     if must_wait:
         return
     reason = f"nobody needed it for {format_duration(patience)}"
-    scene.said.append(removal_of(scene, node, pool.metadata.name, reason))
+    context.said.append(removal_of(context, node, pool.metadata.name, reason))
 
 
-def _mark(scene: ScaleDownContext, node: Node, patience: timedelta, quiet: datetime) -> None:
+def _mark(context: ScaleDownContext, node: Node, patience: timedelta, quiet: datetime) -> None:
     uid = node.metadata.uid
-    since = scene.empty_since[uid] = min(scene.memory.empty_since.get(uid, scene.now), scene.now)
+    since = context.empty_since[uid] = min(context.memory.empty_since.get(uid, context.now), context.now)
     marks_at = since + min(_MOMENT, patience / 4)
-    if scene.now < marks_at:
-        scene.remind(marks_at)
+    if context.now < marks_at:
+        context.remind(marks_at)
         return
     at = _whole_second(max(since + patience, quiet))
     why = f"nobody needs it: it goes at {format_time(at)}"
-    scene.said.append(marked(node, at, why))
-    scene.tell(node, "ScaleDownPlanned", why)
+    context.said.append(marked(node, at, why))
+    context.tell(node, "ScaleDownPlanned", why)
 
 
 def _whole_second(instant: datetime) -> datetime:

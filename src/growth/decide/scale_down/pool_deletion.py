@@ -28,55 +28,55 @@ from growth.decide.writes.node_patches import marked, unmarked
 _COMES_BACK: Final = timedelta(minutes=1)
 
 
-def drain(scene: ScaleDownContext, pool: NodePool, nodes: Iterable[Node]) -> None:
+def drain(context: ScaleDownContext, pool: NodePool, nodes: Iterable[Node]) -> None:
     """What becomes of the nodes of a pool that is being deleted."""
-    ours = sorted((node for node in nodes if is_ours(scene, node)), key=lambda one: one.metadata.name)
-    standing = [node for node in ours if node.metadata.name not in scene.leaving]
+    ours = sorted((node for node in nodes if is_ours(context, node)), key=lambda one: one.metadata.name)
+    standing = [node for node in ours if node.metadata.name not in context.leaving]
     if pool.spec.deletion_policy == "Orphan":
-        scene.said += [
+        context.said += [
             unmarked(node, "its pool is deleted and leaves it alone") for node in standing if has_traces(node)
         ]
         return
     name, busy = pool.metadata.name, list[Node]()
     for node in standing:
         if annotation := forbids(node):
-            _leave_alone(scene, node, f"pool {name} is deleted, but the node bears {annotation}")
+            _leave_alone(context, node, f"pool {name} is deleted, but the node bears {annotation}")
         elif scale_down_at(node) is None:
-            scene.said.append(marked(node, scene.now, f"pool {name} is being deleted"))
-        elif scene.snapshot.work.get(node.metadata.name):
+            context.said.append(marked(node, context.now, f"pool {name} is being deleted"))
+        elif context.snapshot.work.get(node.metadata.name):
             busy.append(node)
         else:
-            scene.said.append(removal_of(scene, node, name, f"pool {name} is being deleted"))
+            context.said.append(removal_of(context, node, name, f"pool {name} is being deleted"))
     allowed = max_unavailable(pool, len(ours))
     if busy and not allowed:
         why = "it is being deleted, and disruption.maxUnavailable allows no node to be emptied"
         subject = reference_to(NODE_POOLS, pool.metadata)
-        scene.said += held_and_told(subject, reason="DoNotDisrupt", why=why, action="Draining")
-    for node in sorted(busy, key=lambda one: _ease(scene, one))[:allowed]:
-        _evict(scene, node, name)
+        context.said += held_and_told(subject, reason="DoNotDisrupt", why=why, action="Draining")
+    for node in sorted(busy, key=lambda one: _ease(context, one))[:allowed]:
+        _evict(context, node, name)
 
 
-def _ease(scene: ScaleDownContext, node: Node) -> tuple[bool, int, str]:
+def _ease(context: ScaleDownContext, node: Node) -> tuple[bool, int, str]:
     """Those that are being emptied go on, then those with the fewest pods."""
-    is_begun = any(pod.metadata.deletion_timestamp is not None for pod in _workers(scene, node))
-    return not is_begun, scene.snapshot.work.get(node.metadata.name, 0), node.metadata.name
+    is_begun = any(pod.metadata.deletion_timestamp is not None for pod in _workers(context, node))
+    return not is_begun, context.snapshot.work.get(node.metadata.name, 0), node.metadata.name
 
 
-def _evict(scene: ScaleDownContext, node: Node, pool: str) -> None:
-    is_too_soon = _is_too_soon(scene, node)
-    for pod in _workers(scene, node):
+def _evict(context: ScaleDownContext, node: Node, pool: str) -> None:
+    is_too_soon = _is_too_soon(context, node)
+    for pod in _workers(context, node):
         if annotation := forbids(pod):
             shown = f"pod {pod.metadata.namespace}/{pod.metadata.name} on it bears {annotation}"
-            _leave_alone(scene, node, f"pool {pool} is deleted, but {shown}")
+            _leave_alone(context, node, f"pool {pool} is deleted, but {shown}")
         elif pod.metadata.deletion_timestamp is not None:
             continue
         elif _may_come_back(pod) and is_too_soon:
             shown = f"pod {pod.metadata.namespace}/{pod.metadata.name} tolerates {LEAVES} and may come back to it"
-            _leave_alone(scene, node, f"pool {pool} is deleted, but {shown}")
+            _leave_alone(context, node, f"pool {pool} is deleted, but {shown}")
         else:
             if _may_come_back(pod):
-                scene.evicted[node.metadata.uid] = scene.now
-            scene.said.append(EvictPod(subject=reference_to(PODS, pod.metadata), why=f"pool {pool} is being deleted"))
+                context.evicted[node.metadata.uid] = context.now
+            context.said.append(EvictPod(subject=reference_to(PODS, pod.metadata), why=f"pool {pool} is being deleted"))
 
 
 def _may_come_back(pod: Pod) -> bool:
@@ -84,22 +84,22 @@ def _may_come_back(pod: Pod) -> bool:
     return untolerated((LEAVES,), pod.spec.tolerations) is None
 
 
-def _is_too_soon(scene: ScaleDownContext, node: Node) -> bool:
+def _is_too_soon(context: ScaleDownContext, node: Node) -> bool:
     """Whether those who may come back were asked to leave just now."""
     uid = node.metadata.uid
-    asked_at = scene.memory.evicted.get(uid)
-    if asked_at is None or not asked_at <= scene.now < asked_at + _COMES_BACK:
+    asked_at = context.memory.evicted.get(uid)
+    if asked_at is None or not asked_at <= context.now < asked_at + _COMES_BACK:
         return False
-    scene.evicted[uid] = asked_at
-    scene.remind(asked_at + _COMES_BACK)
+    context.evicted[uid] = asked_at
+    context.remind(asked_at + _COMES_BACK)
     return True
 
 
-def _workers(scene: ScaleDownContext, node: Node) -> list[Pod]:
-    pods = filter(is_work, scene.snapshot.pods_by_node.get(node.metadata.name, {}).values())
+def _workers(context: ScaleDownContext, node: Node) -> list[Pod]:
+    pods = filter(is_work, context.snapshot.pods_by_node.get(node.metadata.name, {}).values())
     return sorted(pods, key=lambda one: (one.metadata.namespace, one.metadata.name))
 
 
-def _leave_alone(scene: ScaleDownContext, node: Node, why: str) -> None:
+def _leave_alone(context: ScaleDownContext, node: Node, why: str) -> None:
     subject = reference_to(NODES, node.metadata)
-    scene.said += held_and_told(subject, reason="DoNotDisrupt", why=why, action="Draining")
+    context.said += held_and_told(subject, reason="DoNotDisrupt", why=why, action="Draining")

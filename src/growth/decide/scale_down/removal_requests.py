@@ -48,16 +48,16 @@ from growth.decide.writes.node_patches import marked, unmarked
 from growth.decide.writes.pod_release import is_free, orphans_released, released
 
 
-def machine_of(scene: ScaleDownContext, removal: NodeRemovalRequest) -> tuple[ProviderState, Machine] | None:
+def machine_of(context: ScaleDownContext, removal: NodeRemovalRequest) -> tuple[ProviderState, Machine] | None:
     """The removal's machine as its provider lists it; whoever names none means the one behind the node."""
-    node = scene.snapshot.nodes.get(removal.node_name)
+    node = context.snapshot.nodes.get(removal.node_name)
     provider_id = removal.spec.provider_id or (node.spec.provider_id if node is not None else "")
-    return scene.machine(provider_id, removal.node_name)
+    return context.machine(provider_id, removal.node_name)
 
 
-def node_of(scene: ScaleDownContext, removal: NodeRemovalRequest) -> Node | None:
+def node_of(context: ScaleDownContext, removal: NodeRemovalRequest) -> Node | None:
     """The removal's node; one of its name on another machine is not."""
-    node = scene.snapshot.nodes.get(removal.node_name)
+    node = context.snapshot.nodes.get(removal.node_name)
     if node is None:
         return None
     theirs, ours = node.spec.provider_id, removal.spec.provider_id
@@ -110,60 +110,60 @@ _NOT_ASKED: Final = (Result.STALE, Result.FENCED)
 _READY_AGAIN: Final = "it is ready again"
 
 
-def remove(scene: ScaleDownContext, removal: NodeRemovalRequest) -> None:
+def remove(context: ScaleDownContext, removal: NodeRemovalRequest) -> None:
     """The next step of one removal."""
-    deletion = scene.state.outcome_of(DeleteObject, _subject(removal))
+    deletion = context.state.outcome_of(DeleteObject, _subject(removal))
     if removal.metadata.deletion_timestamp is not None or (deletion is not None and deletion.result is Result.DONE):
         return  # it is gone, or going, whatever a watch that lags still shows
-    noticed_at, asked_at = _noticed_at(scene, removal), _asked_at(scene, removal)
-    phase, found = removal.status.phase, machine_of(scene, removal)
-    if note_answer(scene, removal):
+    noticed_at, asked_at = _noticed_at(context, removal), _asked_at(context, removal)
+    phase, found = removal.status.phase, machine_of(context, removal)
+    if note_answer(context, removal):
         return
-    if _is_well_again(scene, removal, is_there=found is not None):
-        _cancel(scene, removal, _READY_AGAIN)
-    elif found is None and not scene.is_silent(removal.spec.pool, max(noticed_at, asked_at or noticed_at)):
-        _gone(scene, removal)
+    if _is_well_again(context, removal, is_there=found is not None):
+        _cancel(context, removal, _READY_AGAIN)
+    elif found is None and not context.is_silent(removal.spec.pool, max(noticed_at, asked_at or noticed_at)):
+        _gone(context, removal)
     elif phase == "RemovalFailed":
-        _await_person(scene, removal)
-    elif asked_at is not None and scene.now < (again_at := asked_at + scene.settings.removal.retry_after):
-        scene.remind(again_at)
-    elif found is None or found[0].problem or (asked_at and scene.is_silent(removal.spec.pool, asked_at)):
+        _await_person(context, removal)
+    elif asked_at is not None and context.now < (again_at := asked_at + context.settings.removal.retry_after):
+        context.remind(again_at)
+    elif found is None or found[0].problem or (asked_at and context.is_silent(removal.spec.pool, asked_at)):
         # What it said before it was last asked proves nothing, neither that the machine is gone nor that it is there.
         why = "its provider does not say whether the machine is there"
-        scene.said.append(Hold(subject=_subject(removal), why=why, reason="ProviderSilent"))
-    elif why := _why_cancelled(scene, removal):
-        _cancel(scene, removal, why)
-    elif removal.status.removal_attempt >= scene.settings.removal.attempts:
-        _fail(scene, removal)
+        context.said.append(Hold(subject=_subject(removal), why=why, reason="ProviderSilent"))
+    elif why := _why_cancelled(context, removal):
+        _cancel(context, removal, why)
+    elif removal.status.removal_attempt >= context.settings.removal.attempts:
+        _fail(context, removal)
     else:
         cloud, machine = found
-        _ask(scene, removal, cloud.provider, machine.id)
+        _ask(context, removal, cloud.provider, machine.id)
 
 
-def note_answer(scene: ScaleDownContext, removal: NodeRemovalRequest) -> bool:
+def note_answer(context: ScaleDownContext, removal: NodeRemovalRequest) -> bool:
     """Write down what the provider answered, if it was asked and that is not written yet; says whether it was."""
-    outcome = _untold(scene, removal) if removal.status.phase != "RemovalFailed" else None
+    outcome = _untold(context, removal) if removal.status.phase != "RemovalFailed" else None
     if outcome is not None:
-        _note_attempt(scene, removal, outcome)
+        _note_attempt(context, removal, outcome)
     return outcome is not None
 
 
-def _noticed_at(scene: ScaleDownContext, removal: NodeRemovalRequest) -> datetime:
+def _noticed_at(context: ScaleDownContext, removal: NodeRemovalRequest) -> datetime:
     """Since when it is known that the provider was asked so many times: what it said before tells nothing."""
     key = f"{removal.metadata.uid}/{removal.status.removal_attempt}"
-    scene.noticed[key] = min(scene.memory.noticed.get(key, scene.now), scene.now)
-    return scene.noticed[key]
+    context.noticed[key] = min(context.memory.noticed.get(key, context.now), context.now)
+    return context.noticed[key]
 
 
-def _asked_at(scene: ScaleDownContext, removal: NodeRemovalRequest) -> datetime | None:
+def _asked_at(context: ScaleDownContext, removal: NodeRemovalRequest) -> datetime | None:
     """When the provider was last asked, if it has to be asked again in time. What lies ahead was written by a clock
     that was wrong: then it was asked when we first saw that."""
     written = removal.status.remove_attempted_at
     if removal.status.phase != "Deprovisioning":
         return None
-    if written is None or (written > scene.now and scene.state.steady_since is None):
-        return _noticed_at(scene, removal)
-    return scene.since(written)
+    if written is None or (written > context.now and context.state.steady_since is None):
+        return _noticed_at(context, removal)
+    return context.since(written)
 
 
 def _subject(removal: NodeRemovalRequest) -> ObjectReference:
@@ -173,63 +173,63 @@ def _subject(removal: NodeRemovalRequest) -> ObjectReference:
 # Before the provider is asked
 
 
-def _is_well_again(scene: ScaleDownContext, removal: NodeRemovalRequest, *, is_there: bool) -> bool:
+def _is_well_again(context: ScaleDownContext, removal: NodeRemovalRequest, *, is_there: bool) -> bool:
     """Whether it was to go for being unready, works again, and nobody is just deleting its machine."""
-    node, phase = node_of(scene, removal), removal.status.phase
+    node, phase = node_of(context, removal), removal.status.phase
     if node is None or not node.is_ready or IF_UNREADY not in removal.metadata.annotations:
         return False
     return phase == "Pending" or (phase == "RemovalFailed" and is_there)
 
 
-def _why_cancelled(scene: ScaleDownContext, removal: NodeRemovalRequest) -> str:
+def _why_cancelled(context: ScaleDownContext, removal: NodeRemovalRequest) -> str:
     """Why the machine must not be given back after all; empty if it may go."""
-    node, pool = node_of(scene, removal), scene.pools.get(removal.spec.pool)
+    node, pool = node_of(context, removal), context.pools.get(removal.spec.pool)
     if node is None:
         return ""
     is_deleted = pool is not None and pool.metadata.deletion_timestamp is not None
     # One that never became ready runs nothing, whatever was bound to it.
-    is_dead = node.metadata.name in scene.snapshot.closed and not node.is_ready
+    is_dead = node.metadata.name in context.snapshot.closed and not node.is_ready
     if node.is_ready and IF_UNREADY in removal.metadata.annotations:
         return _READY_AGAIN
-    if (why := why_busy(scene, node)) and not is_dead and not _goes_with_work(scene, removal, node):
+    if (why := why_busy(context, node)) and not is_dead and not _goes_with_work(context, removal, node):
         return why
     # Demand keeps a node that works; one that is unready is no place for it.
     is_spare = scale_down_at(node) is not None and IF_UNREADY not in removal.metadata.annotations
-    return (why_awaited(scene, node) if is_spare and not is_deleted else "") or why_left_alone(scene, node)
+    return (why_awaited(context, node) if is_spare and not is_deleted else "") or why_left_alone(context, node)
 
 
-def _goes_with_work(scene: ScaleDownContext, removal: NodeRemovalRequest, node: Node) -> bool:
+def _goes_with_work(context: ScaleDownContext, removal: NodeRemovalRequest, node: Node) -> bool:
     """Whether it goes because it is unready for long, and what is bound to it does not keep it."""
     if IF_UNREADY not in removal.metadata.annotations:
         return False
-    return may_go_with_work(scene, node, scene.pools.get(removal.spec.pool))
+    return may_go_with_work(context, node, context.pools.get(removal.spec.pool))
 
 
-def _cancel(scene: ScaleDownContext, removal: NodeRemovalRequest, why: str) -> None:
+def _cancel(context: ScaleDownContext, removal: NodeRemovalRequest, why: str) -> None:
     """The request goes; and the mark, unless its pool is being deleted, which empties the node first."""
-    scene.said.append(DeleteObject(subject=_subject(removal), why=f"the node stays: {why}"))
-    node, pool = node_of(scene, removal), scene.pools.get(removal.spec.pool)
+    context.said.append(DeleteObject(subject=_subject(removal), why=f"the node stays: {why}"))
+    node, pool = node_of(context, removal), context.pools.get(removal.spec.pool)
     if node is None or (pool is not None and pool.metadata.deletion_timestamp is not None):
         return
     if has_traces(node):
-        scene.said.append(unmarked(node, f"it stays: {why}"))
-    scene.tell(node, "ScaleDownCancelled", f"it stays: {why}")
+        context.said.append(unmarked(node, f"it stays: {why}"))
+    context.tell(node, "ScaleDownCancelled", f"it stays: {why}")
 
 
-def _ask(scene: ScaleDownContext, removal: NodeRemovalRequest, provider: str, machine_id: str) -> None:
-    node = node_of(scene, removal)
+def _ask(context: ScaleDownContext, removal: NodeRemovalRequest, provider: str, machine_id: str) -> None:
+    node = node_of(context, removal)
     is_for_being_unready = IF_UNREADY in removal.metadata.annotations
     may_be_used = node is not None and (
-        node.is_ready or (is_for_being_unready and node.metadata.name not in scene.snapshot.closed)
+        node.is_ready or (is_for_being_unready and node.metadata.name not in context.snapshot.closed)
     )
     if node is not None and may_be_used and scale_down_at(node) is None:
         # Nobody may move in while the machine is given back: an unready node may come back in that very second.
-        scene.said.append(marked(node, scene.now, removal.spec.reason or "its removal is requested"))
+        context.said.append(marked(node, context.now, removal.spec.reason or "its removal is requested"))
         return
-    is_another = node is None and removal.node_name in scene.snapshot.nodes
-    is_running = node is not None and (node.is_ready or node.metadata.name not in scene.snapshot.closed)
-    goes_with_work = node is not None and _goes_with_work(scene, removal, node)
-    scene.said.append(
+    is_another = node is None and removal.node_name in context.snapshot.nodes
+    is_running = node is not None and (node.is_ready or node.metadata.name not in context.snapshot.closed)
+    goes_with_work = node is not None and _goes_with_work(context, removal, node)
+    context.said.append(
         DeleteMachine(
             subject=_subject(removal),
             why=removal.spec.reason or "its removal is requested",
@@ -246,33 +246,33 @@ def _ask(scene: ScaleDownContext, removal: NodeRemovalRequest, provider: str, ma
 # Attempts
 
 
-def _untold(scene: ScaleDownContext, removal: NodeRemovalRequest) -> Outcome | None:
+def _untold(context: ScaleDownContext, removal: NodeRemovalRequest) -> Outcome | None:
     """How the provider answered, if that is not written down yet."""
-    outcome = scene.state.outcome_of(DeleteMachine, _subject(removal))
+    outcome = context.state.outcome_of(DeleteMachine, _subject(removal))
     if outcome is None or outcome.result in _NOT_ASKED:
         return None
     told_at = removal.status.remove_attempted_at
     # A clock that was set back since makes what was told look later than what is to be told.
-    is_told = told_at is not None and (outcome.at == told_at or outcome.at < told_at <= scene.now)
+    is_told = told_at is not None and (outcome.at == told_at or outcome.at < told_at <= context.now)
     return None if is_told else outcome
 
 
-def _note_attempt(scene: ScaleDownContext, removal: NodeRemovalRequest, outcome: Outcome) -> None:
+def _note_attempt(context: ScaleDownContext, removal: NodeRemovalRequest, outcome: Outcome) -> None:
     events = [(DELETION_REQUESTED, "")]
     if outcome.result is not Result.DONE:
         events.append((DELETION_FAILED, f"{outcome.error}: {outcome.message}"))
     attempt = removal.status.removal_attempt + 1
     why = f"the provider was asked to delete the machine, attempt {attempt}"
-    scene.said.append(
+    context.said.append(
         moved(removal, "Deprovisioning", outcome.at, why, events=events, attempt=attempt, attempted_at=outcome.at)
     )
 
 
-def _fail(scene: ScaleDownContext, removal: NodeRemovalRequest) -> None:
+def _fail(context: ScaleDownContext, removal: NodeRemovalRequest) -> None:
     attempts = f"{removal.status.removal_attempt} attempts" if removal.status.removal_attempt > 1 else "an attempt"
     said = _last_words(removal)
     why = f"its machine is still there after {attempts}" + (f", the last of which ended with {said}" if said else "")
-    scene.said.append(moved(removal, "RemovalFailed", scene.now, why, events=[(DELETION_FAILED, why)]))
+    context.said.append(moved(removal, "RemovalFailed", context.now, why, events=[(DELETION_FAILED, why)]))
 
 
 def _last_words(removal: NodeRemovalRequest) -> str:
@@ -281,58 +281,58 @@ def _last_words(removal: NodeRemovalRequest) -> str:
     return failures[-1] if failures else ""
 
 
-def _await_person(scene: ScaleDownContext, removal: NodeRemovalRequest) -> None:
+def _await_person(context: ScaleDownContext, removal: NodeRemovalRequest) -> None:
     """RemovalFailed: the node stays tainted and is told of, until somebody says that it should be tried again."""
-    pool = scene.pools.get(removal.spec.pool)
+    pool = context.pools.get(removal.spec.pool)
     retry_after = terms_of(pool).retry_failed_after if pool is not None else None
-    again_at = scene.since(removal.status.remove_attempted_at) + retry_after if retry_after is not None else None
-    if RETRY in removal.metadata.annotations or (again_at is not None and scene.now >= again_at):
-        scene.said.append(moved(removal, "Pending", scene.now, "it is tried again", attempt=0))
+    again_at = context.since(removal.status.remove_attempted_at) + retry_after if retry_after is not None else None
+    if RETRY in removal.metadata.annotations or (again_at is not None and context.now >= again_at):
+        context.said.append(moved(removal, "Pending", context.now, "it is tried again", attempt=0))
         return
     if again_at is not None:
-        scene.remind(again_at)
+        context.remind(again_at)
     what = _last_words(removal) or "nobody wrote down why"
     retry = f"growth request retry {removal.metadata.name}"
     why = f"the machine could not be deleted and still costs money: {what}; look at it, then: {retry}"
-    node, subject = node_of(scene, removal), _subject(removal)
-    scene.said.append(Hold(subject=subject, why=why, reason="RemovalFailed"))
+    node, subject = node_of(context, removal), _subject(removal)
+    context.said.append(Hold(subject=subject, why=why, reason="RemovalFailed"))
     for told in (subject, *([reference_to(NODES, node.metadata)] if node is not None else [])):
-        scene.said.append(RecordEvent(subject=told, why=why, type="Warning", reason="RemovalFailed", action="Removing"))
+        context.said.append(RecordEvent(subject=told, why=why, type="Warning", reason="RemovalFailed", action="Removing"))
 
 
-def forget_wish(scene: ScaleDownContext, removal: NodeRemovalRequest) -> None:
+def forget_wish(context: ScaleDownContext, removal: NodeRemovalRequest) -> None:
     """The wish to try again is fulfilled, or there was nothing to try again."""
     if RETRY in removal.metadata.annotations and removal.status.phase != "RemovalFailed":
         body = {"metadata": {"annotations": {RETRY: None}}}
-        scene.said.append(PatchObject(subject=_subject(removal), why="it is being tried", body=body))
+        context.said.append(PatchObject(subject=_subject(removal), why="it is being tried", body=body))
 
 
 # After the machine is gone
 
 
-def _gone(scene: ScaleDownContext, removal: NodeRemovalRequest) -> None:
+def _gone(context: ScaleDownContext, removal: NodeRemovalRequest) -> None:
     """Its provider does not list the machine. Of one whose end nobody asked for that is doubted: pods may run there."""
-    node, pool = node_of(scene, removal), scene.pools.get(removal.spec.pool)
+    node, pool = node_of(context, removal), context.pools.get(removal.spec.pool)
     is_unasked = IF_UNREADY in removal.metadata.annotations and not removal.status.removal_attempt
-    if node is not None and is_unasked and (why := why_unheard_of(scene, node, pool)):
-        scene.said.append(Hold(subject=_subject(removal), why=why, reason="ProviderSilent"))
+    if node is not None and is_unasked and (why := why_unheard_of(context, node, pool)):
+        context.said.append(Hold(subject=_subject(removal), why=why, reason="ProviderSilent"))
     else:
-        _finish(scene, removal)
+        _finish(context, removal)
 
 
-def _finish(scene: ScaleDownContext, removal: NodeRemovalRequest) -> None:
+def _finish(context: ScaleDownContext, removal: NodeRemovalRequest) -> None:
     """Release what is left on it, then its Node object, then the request."""
-    node = node_of(scene, removal)
+    node = node_of(context, removal)
     if node is None:
-        is_proven = removal.status.removal_attempt > 0 and removal.node_name not in scene.snapshot.nodes
+        is_proven = removal.status.removal_attempt > 0 and removal.node_name not in context.snapshot.nodes
         done = DeleteObject(subject=_subject(removal), why="its machine and its node are gone")
-        scene.said += (orphans_released(scene.snapshot, removal.node_name) if is_proven else []) or [done]
+        context.said += (orphans_released(context.snapshot, removal.node_name) if is_proven else []) or [done]
         return
     if not was_removed_by_us(removal, node):
         why = f"no provider of ours has a machine behind node {node.metadata.name}, or had one: it is left alone"
-        scene.said += held_and_told(_subject(removal), reason="NotOurs", why=why, action="Removing")
+        context.said += held_and_told(_subject(removal), reason="NotOurs", why=why, action="Removing")
         return
-    scene.said += released(scene.snapshot, node)
-    is_free_now = is_free(scene.snapshot, node, removal.status.remove_attempted_at)
+    context.said += released(context.snapshot, node)
+    is_free_now = is_free(context.snapshot, node, removal.status.remove_attempted_at)
     if is_free_now and node.metadata.deletion_timestamp is None:
-        scene.said.append(DeleteObject(subject=reference_to(NODES, node.metadata), why="its machine is gone"))
+        context.said.append(DeleteObject(subject=reference_to(NODES, node.metadata), why="its machine is gone"))

@@ -21,34 +21,34 @@ POOL: Final = "pool"
 """The scope in which only the node's own pool counts; the other one is ``cluster``."""
 
 
-def quiet_until(scene: ScaleDownContext, pool: NodePool) -> datetime:
+def quiet_until(context: ScaleDownContext, pool: NodePool) -> datetime:
     """Until when no node of this pool is removed."""
     name = pool.metadata.name
-    if scene.settings.removal.delay_after_scale_up_scope == POOL:
-        last = _grew_at(scene, name)
+    if context.settings.removal.delay_after_scale_up_scope == POOL:
+        last = _grew_at(context, name)
     else:
-        last = max(_grew_at(scene, one) for one in scene.pools)
-    return scene.since(last) + terms_of(pool).delay_after_scale_up
+        last = max(_grew_at(context, one) for one in context.pools)
+    return context.since(last) + terms_of(pool).delay_after_scale_up
 
 
-def hold_after_scale_up(scene: ScaleDownContext, pool: NodePool, node: Node, quiet: datetime) -> None:
+def hold_after_scale_up(context: ScaleDownContext, pool: NodePool, node: Node, quiet: datetime) -> None:
     """Say why a node that would be removed now is not."""
-    whose = "pool" if scene.settings.removal.delay_after_scale_up_scope == POOL else "cluster"
+    whose = "pool" if context.settings.removal.delay_after_scale_up_scope == POOL else "cluster"
     delay = f"scaleDown.delayAfterScaleUp of pool {pool.metadata.name} is {pool.spec.scale_down.delay_after_scale_up}"
     why = f"it is not removed before {format_time(quiet)}, because its {whose} was scaled up ({delay})"
-    scene.said.append(Hold(subject=reference_to(NODES, node.metadata), why=why, reason="RecentScaleUp"))
+    context.said.append(Hold(subject=reference_to(NODES, node.metadata), why=why, reason="RecentScaleUp"))
 
 
-def _grew_at(scene: ScaleDownContext, pool: str) -> datetime:
+def _grew_at(context: ScaleDownContext, pool: str) -> datetime:
     """When the pool last got, or asked for, a machine."""
-    if pool not in scene.grew_at:
+    if pool not in context.grew_at:
         born = [
             node.metadata.creation_timestamp
-            for node in scene.nodes_of_pools[pool]
-            if node.metadata.name not in scene.leaving
+            for node in context.nodes_of_pools[pool]
+            if node.metadata.name not in context.leaving
         ]
         born += [
-            one.metadata.creation_timestamp for one in scene.requests.values() if one.pool == pool and is_live(one)
+            one.metadata.creation_timestamp for one in context.requests.values() if one.pool == pool and is_live(one)
         ]
-        scene.grew_at[pool] = max((one for one in born if one is not None), default=datetime.min.replace(tzinfo=UTC))
-    return scene.grew_at[pool]
+        context.grew_at[pool] = max((one for one in born if one is not None), default=datetime.min.replace(tzinfo=UTC))
+    return context.grew_at[pool]

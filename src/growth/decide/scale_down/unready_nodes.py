@@ -27,77 +27,77 @@ from growth.decide.writes.removal_requests import asked_to_go
 from growth.decide.writes.unreachable_event import UNREACHABLE_REASON, unreachable_event
 
 
-def give_up_unready(scene: ScaleDownContext, pool: NodePool) -> None:
+def give_up_unready(context: ScaleDownContext, pool: NodePool) -> None:
     """What becomes of the nodes of one pool that do not work."""
-    for unit in sorted(_due(scene, pool), key=lambda one: one.name):
-        node = scene.snapshot.nodes[unit.name]
+    for unit in sorted(_due(context, pool), key=lambda one: one.name):
+        node = context.snapshot.nodes[unit.name]
         subject = reference_to(NODES, node.metadata)
-        quiet = quiet_until(scene, pool)
+        quiet = quiet_until(context, pool)
         if not pool.spec.scale_down.enabled:
             why = f"it is unready for long, and scaleDown.enabled is false in pool {pool.metadata.name}"
-            scene.said.append(Hold(subject=subject, why=why, reason="Unready"))
-        elif why := why_left_alone(scene, node):
-            scene.said.append(Hold(subject=subject, why=why, reason="DoNotDisrupt"))
-        elif doubt := why_unheard_of(scene, node, pool):
-            scene.said.append(
+            context.said.append(Hold(subject=subject, why=why, reason="Unready"))
+        elif why := why_left_alone(context, node):
+            context.said.append(Hold(subject=subject, why=why, reason="DoNotDisrupt"))
+        elif doubt := why_unheard_of(context, node, pool):
+            context.said.append(
                 Hold(subject=subject, why=f"it is unready for long, and {doubt}", reason="ProviderSilent")
             )
-        elif (busy := _why_kept(scene, node)) and not may_go_with_work(scene, node, pool):
+        elif (busy := _why_kept(context, node)) and not may_go_with_work(context, node, pool):
             allowed = f"scaleDown.removeUnreachable is false in pool {pool.metadata.name}"
             why = f"it is unready for long, but {busy} and may be alive, and {allowed}"
-            scene.said += (Hold(subject=subject, why=why, reason=UNREACHABLE_REASON), unreachable_event(node, pool))
-        elif scene.now < quiet:
-            scene.remind(quiet)
-            hold_after_scale_up(scene, pool, node, quiet)
+            context.said += (Hold(subject=subject, why=why, reason=UNREACHABLE_REASON), unreachable_event(node, pool))
+        elif context.now < quiet:
+            context.remind(quiet)
+            hold_after_scale_up(context, pool, node, quiet)
         else:
             reason = _reason(unit, pool)
-            scene.tell(node, "ScaleDown", reason)
+            context.tell(node, "ScaleDown", reason)
             going = asked_to_go(unit.name, pool.metadata.name, node.spec.provider_id, reason, if_unready=True)
-            scene.said.append(going)
+            context.said.append(going)
 
 
-def may_go_with_work(scene: ScaleDownContext, node: Node, pool: NodePool | None) -> bool:
+def may_go_with_work(context: ScaleDownContext, node: Node, pool: NodePool | None) -> bool:
     """Whether what is bound to an unready node does not keep it: nothing of it runs any more, or its pool says so."""
     if node.is_ready:
         return False
     if pool is not None and pool.spec.scale_down.remove_unreachable:
         return True
-    found = scene.machine(node.spec.provider_id, node.metadata.name)
+    found = context.machine(node.spec.provider_id, node.metadata.name)
     return found is None or (found[1].power is Power.OFF and not found[1].is_changing)
 
 
-def why_unheard_of(scene: ScaleDownContext, node: Node, pool: NodePool | None) -> str:
+def why_unheard_of(context: ScaleDownContext, node: Node, pool: NodePool | None) -> str:
     """Why nobody can tell how the machine of an unready node is, or that it is gone; empty if somebody can."""
-    found = scene.machine(node.spec.provider_id, node.metadata.name)
+    found = context.machine(node.spec.provider_id, node.metadata.name)
     if found is not None:
         return "its provider does not say how its machine is" if found[0].problem else ""
-    if scene.is_silent(pool.metadata.name if pool is not None else ""):
+    if context.is_silent(pool.metadata.name if pool is not None else ""):
         return "its provider does not say whether its machine is there"
     offering = node.metadata.labels.get(OFFERING, "")
-    cloud = cloud_of(offering, scene.snapshot.clouds)
+    cloud = cloud_of(offering, context.snapshot.clouds)
     if offering and (cloud is None or not cloud.answers):
         return f"nobody says whether its machine is there, which was bought as {offering}"
-    for unit in scene.cluster.in_state(NodeState.READY):
-        if not unit.has_machine and cloud_of(unit.offering, scene.snapshot.clouds) is cloud:
+    for unit in context.cluster.in_state(NodeState.READY):
+        if not unit.has_machine and cloud_of(unit.offering, context.snapshot.clouds) is cloud:
             return f"its provider lists neither its machine nor that of {unit.name}, which works: it is not believed"
     return ""
 
 
-def _why_kept(scene: ScaleDownContext, node: Node) -> str:
+def _why_kept(context: ScaleDownContext, node: Node) -> str:
     """Who may be alive on it. What is bound to a node that is still closed never ran, unless it says that it did."""
     name = node.metadata.name
-    if name not in scene.snapshot.closed:
-        return why_busy(scene, node)
-    pods = scene.snapshot.pods_by_node.get(name, {}).values()
-    return why_busy(scene, node) if any(is_work(pod) and pod.status.phase == "Running" for pod in pods) else ""
+    if name not in context.snapshot.closed:
+        return why_busy(context, node)
+    pods = context.snapshot.pods_by_node.get(name, {}).values()
+    return why_busy(context, node) if any(is_work(pod) and pod.status.phase == "Running" for pod in pods) else ""
 
 
-def _due(scene: ScaleDownContext, pool: NodePool) -> list[Unit]:
+def _due(context: ScaleDownContext, pool: NodePool) -> list[Unit]:
     return [
         unit
-        for unit in scene.cluster.in_state(NodeState.UNREADY, NodeState.FAILED_TO_START)
+        for unit in context.cluster.in_state(NodeState.UNREADY, NodeState.FAILED_TO_START)
         if unit.pool == pool.metadata.name
-        and unit.name in scene.snapshot.nodes
+        and unit.name in context.snapshot.nodes
         and (unit.is_long or (unit.state is NodeState.FAILED_TO_START and not unit.has_request))
     ]
 

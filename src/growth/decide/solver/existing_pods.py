@@ -28,7 +28,7 @@ def count_by_zone(
 ) -> ExistingPods:
     """Count the pods that stand there; ``spread`` says by selector who is spread over it, and so what counts."""
     matchers = {selector: matcher(group.sample.spec) for selector, group in spread.items()}
-    scene = ExistingPods()
+    context = ExistingPods()
     for site in stage.sites():
         zone = site.labels.get(ZONE)
         if zone is None:
@@ -45,11 +45,11 @@ def count_by_zone(
                 if number in matchers:
                     matches, is_leaving = matchers[number], pod.metadata.deletion_timestamp is not None
                     if is_leaving or (matches is not None and not matches(site.labels, site.name)):
-                        scene.uncounted.add(number)
+                        context.uncounted.add(number)
                         continue
-                of_selector = scene.counts.setdefault(number, {})
+                of_selector = context.counts.setdefault(number, {})
                 of_selector[zone] = of_selector.get(zone, 0) + 1
-    return scene
+    return context
 
 
 def zones_with_nodes(stage: SimulatedCluster, group: EquivalenceGroup) -> set[str]:

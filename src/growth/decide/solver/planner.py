@@ -220,9 +220,9 @@ class _Planning:
                 closed = tuple(sorted(zones_with_nodes(self._stage, group) - set(known[0])))
                 spread.setdefault(group.rules.zone_spread[0][0], group)
             asks.append(ZoneDemand(number, len(self._queues[number]), known[0], closed, known[1]))
-        scene = count_by_zone(self._stage, self._selectors, spread)
-        plan = share_out(groups, asks, scene.counts)
-        plan.is_proven = plan.is_proven and not scene.uncounted
+        context = count_by_zone(self._stage, self._selectors, spread)
+        plan = share_out(groups, asks, context.counts)
+        plan.is_proven = plan.is_proven and not context.uncounted
         for group, number, reason in plan.refused:
             self._leave_out(group, number, reason)
         return plan
